@@ -1,9 +1,9 @@
 //! What is said of a row: the verdict with its bound, the grade, and the shortest story of a loss.
 
 use assay_base::catalogue::About;
+use assay_base::exhibit::figure::{Axis, AxisScale, Figure, NamedValues, grouped_bars};
 use assay_base::exhibit::{
-    Cell, Chart, Column, Exhibit, Levels, Line, Marks, Row, Sentence, Subject, Table, Tone, Unit,
-    Value,
+    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit,
 };
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
@@ -16,7 +16,6 @@ use crate::cut::Survivors;
 use crate::drive::Drive;
 use crate::grade::Grade;
 use crate::judge::{Found, Outcome};
-use crate::metrics::LOST;
 use crate::pattern::Pattern;
 use crate::sync::Sync;
 use crate::tally::{Tally, Told};
@@ -190,25 +189,22 @@ impl Facts {
     }
 
     fn row(&self, setting: Option<String>) -> Row {
-        let number = |amount: u64| Cell::from(Value::Number(amount as f64));
         let (words, tone) = match self.place() {
             0 => ("loses", Tone::Bad),
             1 => ("none lost", Tone::Good),
             _ if self.tally.acknowledged_writes > 0 => ("no crash points", Tone::Plain),
             _ => ("none acknowledged", Tone::Plain),
         };
-        // In words, as a bound is rounded up.
-        let most = self.lost_share_bound95.map(|most| Value::Words(at_most(most)));
         let own = [
-            Cell { value: Value::Words(words.to_owned()), tone },
-            number(self.tally.crash_points),
-            number(self.tally.lost),
-            most.unwrap_or(Value::Nothing).into(),
-            number(self.tally.acknowledged_writes),
-            Value::Words(self.grade_and_drive()).into(),
+            Cell::toned(words, tone),
+            self.tally.crash_points.into(),
+            self.tally.lost.into(),
+            // Text, as a bound is rounded up.
+            self.lost_share_bound95.map(at_most).into(),
+            self.tally.acknowledged_writes.into(),
+            self.grade_and_drive().into(),
         ];
-        let setting = setting.map(|words| Cell::from(Value::Words(words)));
-        Row { of: self.subject(), cells: setting.into_iter().chain(own).collect() }
+        Row::of(self.subject(), setting.map(Cell::from).into_iter().chain(own))
     }
 
     fn grade_and_drive(&self) -> String {
@@ -432,26 +428,28 @@ pub const FIGURE: About = About {
 pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     let has_settings = all.iter().any(|own| name(&own.subject()) != own.workload);
     let own = [
-        Column::verdicts("verdict"),
+        Column::verdict("verdict"),
         Column::new("crash points", Unit::Count),
         Column::new("lost", Unit::Count),
         Column::new("at most", Unit::Share),
         Column::new("acknowledged", Unit::Count),
-        Column::new("method, assumed drive", Unit::Words),
+        Column::left("method, assumed drive"),
     ];
-    let setting = has_settings.then(|| Column::new("setting", Unit::Words));
+    let setting = has_settings.then(|| Column::left("setting"));
     let columns = setting.into_iter().chain(own).collect();
     let row = |own: &&Facts| own.row(has_settings.then(|| name(&own.subject())));
+    let table = Table {
+        title: title(all).to_owned(),
+        columns,
+        rows: all.iter().map(row).collect(),
+        notes: vec![legend(all)],
+    };
     Exhibit {
-        remarks: vec![legend(all)],
-        charts: charts(all, name),
+        tables: vec![table],
+        figures: figures(all, name),
         sentences: sentences(all, name),
         leads: true,
-        ..Exhibit::of_table(Table {
-            title: title(all).to_owned(),
-            columns,
-            rows: all.iter().map(row).collect(),
-        })
+        ..Exhibit::default()
     }
 }
 
@@ -470,9 +468,8 @@ fn title(all: &[&Facts]) -> &'static str {
     }
 }
 
-/// Cuts by outcome, a picture a workload.
-/// Those of workloads that lost something come first, as their sentences do.
-fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
+/// Crash points by outcome, a figure per workload. Workloads that lost something come first, as in the sentences.
+fn figures(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Figure> {
     let mut by_place = all.to_vec();
     by_place.sort_by_key(|own| own.place());
     let mut workloads: Vec<&str> = Vec::new();
@@ -481,37 +478,35 @@ fn charts(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Chart> {
             workloads.push(&own.workload);
         }
     }
-    let chart = |own: &[&Facts]| {
-        let seen =
-            |outcome: &Outcome| own.iter().any(|row| row.tally.outcomes.contains_key(outcome));
-        let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(seen).collect();
-        let group = |row: &&Facts| Line {
-            name: name(&row.subject()),
-            values: outcomes
-                .iter()
-                .map(|outcome| row.tally.outcomes.get(outcome).copied().unwrap_or_default() as f64)
-                .collect(),
-        };
-        let workload = own.first()?.workload.clone();
-        (!outcomes.is_empty()).then(|| Chart {
-            figure: FIGURE.name.to_owned(),
-            title: format!("outcomes of {CUTS}"),
-            workload,
-            description: "Outcomes of crash points; a lost acknowledged write fails.".to_owned(),
-            axis: CUTS.to_owned(),
-            metric: LOST.name.to_owned(),
-            marks: Marks::Bars {
-                what: "outcome".to_owned(),
-                names: outcomes.iter().map(|own| own.words().to_owned()).collect(),
-                groups: own.iter().map(group).collect(),
-            },
-            notes: Vec::new(),
-        })
+    let mut figures = Vec::new();
+    for workload in workloads {
+        let rows: Vec<&Facts> =
+            all.iter().copied().filter(|own| own.workload == workload).collect();
+        figures.extend(figure(workload, &rows, name));
+    }
+    figures
+}
+
+fn figure(workload: &str, rows: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Option<Figure> {
+    let count = |row: &Facts, outcome: &Outcome| {
+        row.tally.outcomes.get(outcome).copied().unwrap_or_default()
     };
-    let rows = |workload: &str| -> Vec<&Facts> {
-        all.iter().copied().filter(|own| own.workload == workload).collect()
+    let seen = |outcome: &Outcome| rows.iter().any(|row| count(row, outcome) > 0);
+    let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(seen).collect();
+    let names: Vec<String> = outcomes.iter().map(|own| own.words().to_owned()).collect();
+    let group = |row: &&Facts| NamedValues {
+        name: name(&row.subject()),
+        values: outcomes.iter().map(|outcome| count(row, outcome) as f64).collect(),
     };
-    workloads.into_iter().filter_map(|workload| chart(&rows(workload))).collect()
+    let groups: Vec<NamedValues> = rows.iter().map(group).collect();
+    let value = Axis::new(CUTS, AxisScale::Linear, Unit::Number).from_zero();
+    let figure = grouped_bars("outcome", &names, value, &groups)?;
+    Some(figure.of_workload(
+        FIGURE.name,
+        workload,
+        &format!("outcomes of {CUTS}"),
+        "Outcomes of crash points; a lost acknowledged write fails.",
+    ))
 }
 
 #[cfg(test)]
@@ -637,7 +632,7 @@ mod tests {
         assert_eq!((own.lost_share_bound95, own.failure()), (None, None));
         let uncut = facts(&[detail(0, 0, 3)]).unwrap();
         assert!(uncut.text.starts_with("The study has no crash point"), "{}", uncut.text);
-        let words = |own: &Facts| own.row(None).cells[0].value.text(Unit::Words).unwrap();
+        let words = |own: &Facts| own.row(None).cells[0].text(Unit::Words);
         assert_eq!([words(&own), words(&uncut)], ["none acknowledged", "no crash points"]);
     }
 
@@ -667,12 +662,11 @@ mod tests {
         let (one, other) =
             (facts(&[detail(60, 0, 5)]).unwrap(), facts(&[detail(60, 2, 5)]).unwrap());
         let shown = exhibit(&[&one, &other], &|of| of.workload.clone());
-        assert_eq!(shown.table.rows.len(), 2);
-        let text = |row: usize, at: usize| {
-            shown.table.rows[row].cells[at].value.text(shown.table.columns[at].unit)
-        };
-        assert_eq!(text(0, 3).as_deref(), Some("4.88%"), "a bound is rounded up");
-        assert_eq!([text(0, 0), text(1, 0)].map(Option::unwrap), ["none lost", "loses"]);
+        let [table] = &shown.tables[..] else { panic!("{shown:?}") };
+        assert_eq!(table.rows.len(), 2);
+        let text = |row: usize, at: usize| table.rows[row].cells[at].text(table.columns[at].unit);
+        assert_eq!(text(0, 3), "4.88%", "a bound is rounded up");
+        assert_eq!([text(0, 0), text(1, 0)], ["none lost", "loses"]);
         let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
         let [first, last] = [&one, &other].map(|own| format!("log: {}", own.text));
         assert_eq!(
@@ -682,18 +676,27 @@ mod tests {
         );
         let apart = Facts { workload: "other".to_owned(), ..one.clone() };
         let shown = exhibit(&[&one, &apart, &other], &|of| of.workload.clone());
-        let drawn: Vec<&str> = shown.charts.iter().map(|own| own.workload.as_str()).collect();
-        assert_eq!(drawn, ["log", "other"], "a figure a workload, in whatever order rows come");
+        let drawn: Vec<&str> = shown.figures.iter().map(|own| own.id.as_str()).collect();
+        assert_eq!(
+            drawn,
+            ["crash-points-log", "crash-points-other"],
+            "a figure a workload, in whatever order rows come"
+        );
         let alone = exhibit(&[&one], &|_| "sync none".to_owned());
         assert_eq!(alone.sentences[0].text, one.text, "of one row nobody asks which it is");
-        assert_eq!(alone.table.columns[0].title, "setting");
-        assert_eq!(alone.table.rows[0].cells.len(), alone.table.columns.len());
+        assert_eq!(alone.tables[0].columns[0].title, "setting");
+        assert_eq!(alone.tables[0].rows[0].cells.len(), alone.tables[0].columns.len());
         let several = exhibit(&[&one, &other], &|_| "sync none".to_owned());
         assert!(several.sentences[1].text.starts_with("log (sync none): Replayed"));
-        let [chart, _] = &shown.charts[..] else { panic!("{:?}", shown.charts) };
-        let Marks::Bars { names, groups, .. } = &chart.marks else { panic!("{chart:?}") };
-        assert_eq!(*names, ["no pending write", "acknowledged write lost"]);
-        assert_eq!([&groups[0].values[..], &groups[1].values[..]], [[60.0, 0.0], [58.0, 2.0]]);
+        let [figure, _] = &shown.figures[..] else { panic!("{:?}", shown.figures) };
+        let AxisScale::Category(names) = &figure.along.scale else { panic!("{figure:?}") };
+        let names: Vec<&str> = names.iter().map(|slot| slot.name.as_str()).collect();
+        assert_eq!(names, ["no pending write", "acknowledged write lost"]);
+        let bars = |series: usize| -> Vec<[f64; 2]> {
+            let points = &figure.series[series].points;
+            points.iter().map(|point| [point.at, point.value]).collect()
+        };
+        assert_eq!([bars(0), bars(1)], [vec![[0.0, 60.0]], vec![[0.0, 58.0], [1.0, 2.0]]]);
     }
 
     #[test]
@@ -733,8 +736,8 @@ mod tests {
             lost.failure().unwrap().starts_with("an acknowledged write was lost on the target")
         );
         let shown = exhibit(&[&own, &lost], &|of| of.workload.clone());
-        assert_eq!(shown.table.title, "power cuts of this machine");
-        assert!(!shown.remarks[0].contains("assumed") && !lost.text.contains("real drive"));
+        assert_eq!(shown.tables[0].title, "power cuts of this machine");
+        assert!(!shown.tables[0].notes[0].contains("assumed") && !lost.text.contains("real drive"));
         let none = of(&detail(3, 0, 0));
         assert!(none.text.starts_with("No write was acknowledged") && none.failure().is_none());
     }

@@ -286,7 +286,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
             found["summary"]
         ));
     }
-    let told = found["summary"].as_array().and_then(|all| all.first()).and_then(Value::as_str);
+    let told = found["summary"][0]["text"].as_str();
     Ok(format!("rolled back; {others} periods of the others ran: {}", told.unwrap_or_default()))
 }
 

@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::document::{Block, Cell, Document, Row, Section, Table, Tone};
-use super::table::{Column, Holds};
+use super::document::{Block, Cell, Column, Document, Row, Section, Table, Tone};
+use assay_base::exhibit::Role;
 use assay_claims::articles::{Article, Claim, FORMAT, Table as Published, Text};
 use assay_study::findings::answers::Claim as Verdict;
 
@@ -59,21 +59,16 @@ fn titles(article: &Article) -> Vec<(String, String)> {
 }
 
 fn verdicts(articles: &[&Article]) -> Table {
-    let columns = vec![
-        Column::left("article"),
-        Column::left("data").key(),
-        Column::left("verdict").judged(),
-        Column::left("claim").words(),
-    ];
-    let one = |article: &Article, judged: &Claim| {
-        let data = judged.data.trim_end_matches(".csv").to_owned();
-        let name = [cell(article.article.clone()), cell(data)];
-        row([&name[..], &[verdict(judged.verdict), cell(judged.claim.clone())]].concat())
-    };
-    let rows = articles
-        .iter()
-        .flat_map(|article| article.claims.iter().map(move |judged| one(article, judged)));
-    Table { columns, rows: rows.collect() }
+    let mut claims: Vec<(&Article, &Claim)> = Vec::new();
+    for article in articles {
+        claims.extend(article.claims.iter().map(|claim| (*article, claim)));
+    }
+    let mut table = Table::default();
+    table.add(Column::left("article"), &claims, |(article, _)| &article.article);
+    table.add(Column::key("data"), &claims, |(_, claim)| claim.data.trim_end_matches(".csv"));
+    table.add(Column::verdict("verdict"), &claims, |(_, claim)| verdict(claim.verdict));
+    table.add(Column::sentences("claim"), &claims, |(_, claim)| &claim.claim);
+    table
 }
 
 fn verdict(verdict: Verdict) -> Cell {
@@ -83,7 +78,7 @@ fn verdict(verdict: Verdict) -> Cell {
         Verdict::NotShown => Tone::Doubtful,
         Verdict::NoData => Tone::Plain,
     };
-    Cell { text: verdict.word().to_owned(), tone }
+    Cell::toned(verdict.word(), tone)
 }
 
 /// One article in full: what it measured, how to run it oneself, each conclusion with what the numbers
@@ -130,27 +125,14 @@ fn published(table: &Published) -> Section {
         table.columns.iter().map(|name| Column::left(name.replace('_', " "))).collect();
     if let Some(last) = columns.last_mut() {
         // Where there are remarks, they stand last.
-        last.holds = Holds::Words;
+        last.role = Role::Text;
     }
-    let mut rows = Vec::new();
-    for cells in &table.rows {
-        let name = cells.first().cloned().unwrap_or_default();
-        let cells = cells.iter().cloned().map(cell).collect();
-        rows.push(Row { name, cells, notes: Vec::new() });
-    }
-    let blocks =
-        vec![Block::Text(vec![table.remark.clone()]), Block::Table(Table { columns, rows })];
-    titled("published numbers", blocks)
-}
-
-fn cell(text: String) -> Cell {
-    Cell { text, tone: Tone::Plain }
-}
-
-/// A row is called by its first two cells where it does not stand in a table.
-fn row(cells: Vec<Cell>) -> Row {
-    let name: Vec<&str> = cells.iter().take(2).map(|cell| cell.text.as_str()).collect();
-    Row { name: name.join(" ").trim().to_owned(), cells, notes: Vec::new() }
+    let table_of =
+        Table { columns, rows: table.rows.iter().map(Row::new).collect(), ..Table::default() };
+    titled(
+        "published numbers",
+        vec![Block::Text(vec![table.remark.clone()]), Block::Table(table_of)],
+    )
 }
 
 fn plain(block: Block) -> Section {

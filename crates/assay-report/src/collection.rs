@@ -1,6 +1,6 @@
 //! Rows of a collection as tables: in Markdown, and the columns of pages.
 
-use super::document::NONE;
+use super::document::{Column, Table};
 use super::markdown;
 use assay_base::quantity::units::show;
 use assay_claims::collection::flat::{Flat, PUBLISHED};
@@ -77,19 +77,14 @@ pub(super) fn in_unit(index: usize, value: f64) -> String {
     if is_rate { show::mb_per_s(value * 1e6) } else { show::per_second(value) }
 }
 
-fn cells(shown: &[Shown], row: &Flat) -> Vec<String> {
-    let cell = |column: &Shown| Some((column.text)(row)).filter(|text| !text.is_empty());
-    shown.iter().map(|column| cell(column).unwrap_or_else(|| NONE.to_owned())).collect()
-}
-
 /// A table of Markdown with a line before it that says how it is read.
 pub fn markdown(rows: &[&Flat]) -> String {
-    let shown = filled(rows);
-    let columns: Vec<(&str, bool)> =
-        shown.iter().map(|column| (column.title, column.is_number)).collect();
-    let cells: Vec<Vec<String>> = rows.iter().map(|row| cells(&shown, row)).collect();
-    let lines = markdown::rows(&columns, &cells);
-    format!("{HOW}\n\n{}\n", lines.join("\n"))
+    let mut table = Table::default();
+    for Shown { title, is_number, text } in filled(rows) {
+        let column = if is_number { Column::right(title) } else { Column::left(title) };
+        table.add(column, rows, |row| Some(text(row)).filter(|text| !text.is_empty()));
+    }
+    format!("{HOW}\n\n{}\n", markdown::table(&table).join("\n"))
 }
 
 pub(super) const HOW: &str = "Each row is one measurement of one device. Published rows keep the author's rounding; \

@@ -16,6 +16,7 @@ mod hosts;
 mod imported;
 mod large;
 mod load;
+mod matrix;
 mod memory;
 mod micro;
 mod named;
@@ -37,19 +38,19 @@ mod windows;
 use assay_study::findings::{Cell as Measured, Comparison, Findings, Trust};
 use assay_study::results::plan::Arm;
 
-use super::table::Column;
-
 pub use answers::QUESTIONS;
-pub use assay_base::exhibit::Tone;
+pub use assay_base::exhibit::{Cell, Column, NONE, Row, Table, Tone};
+pub(crate) use exhibits::with_figure;
 pub(crate) use forum::forum;
-pub use large::{Large, headline, large, measured_on, method, subject};
+pub use large::{Large, conditions, headline, identity, large, largest_change, method, subject};
+pub use matrix::matrix;
 pub(crate) use opening::leading_sentences;
 pub use opening::{Standing, answer, standing};
 pub(crate) use race::stayed;
 pub use study::{COMPARISONS, no_advice};
 
 /// A document: a heading and what stands below it, in the order of reading.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Document {
     /// Heading: tool, version, kind of study, date.
     pub title: String,
@@ -57,7 +58,7 @@ pub struct Document {
 }
 
 /// Parts that belong together.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
     /// Heading, where it needs one.
     pub caption: Option<String>,
@@ -84,7 +85,7 @@ pub enum Role {
 }
 
 /// One part of a section.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Block {
     /// Names with their values.
     Facts(Vec<(String, String)>),
@@ -94,32 +95,6 @@ pub enum Block {
     /// Short remarks with what they speak of.
     Remarks(Vec<Remark>),
     Table(Table),
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Table {
-    pub columns: Vec<Column>,
-    pub rows: Vec<Row>,
-}
-
-/// One row of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
-    /// What it is called where it does not stand in a table.
-    pub name: String,
-    /// Cells; none where the row is absent.
-    pub cells: Vec<Cell>,
-    /// Lines below the row: another depth, the reason of an absence.
-    pub notes: Vec<String>,
-}
-
-/// One cell of a table.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
-    /// What stands in it.
-    pub text: String,
-    /// How it is meant.
-    pub tone: Tone,
 }
 
 /// What a rule says, and of which rows.
@@ -134,7 +109,7 @@ pub struct Remark {
 }
 
 impl Document {
-    /// The sections that stand beside the figures that the study says lead, and all others.
+    /// The sections that stand next to the figures that the study says lead, and all others.
     pub fn leading(&self, findings: &Findings) -> (Vec<&Section>, Vec<&Section>) {
         let lead = findings.study.lead_figure.as_deref();
         let leads = |section: &&Section| match section.role {
@@ -223,43 +198,37 @@ impl Section {
     }
 }
 
-impl Cell {
-    fn plain(text: impl Into<String>) -> Self {
-        Self { text: text.into(), tone: Tone::Plain }
-    }
-
-    fn trust(trust: Option<Trust>) -> Self {
-        let tone = match trust {
-            Some(Trust::Trusted) => Tone::Good,
-            Some(Trust::Suspect) => Tone::Doubtful,
-            Some(Trust::Invalid) => Tone::Bad,
-            None => Tone::Plain,
-        };
-        Self { text: trust.map_or(NONE, trust_word).to_owned(), tone }
-    }
-
-    /// The trust of a number, in a word.
-    fn trust_of(cell: &Measured) -> Self {
-        Self::stands(Stands::of(cell))
-    }
-
-    /// The same of one that is known: what a lent drive gives is never trusted as its own.
-    fn stands(stands: Option<Stands>) -> Self {
-        match stands {
-            Some(Stands { lent: true, .. }) => Self::plain("virtual"),
-            own => Self::trust(own.map(|own| own.trust)),
+impl From<Table> for Section {
+    /// The title of the table is the caption, and its notes follow the table.
+    fn from(mut table: Table) -> Self {
+        let title = std::mem::take(&mut table.title);
+        let notes = std::mem::take(&mut table.notes);
+        let mut blocks = vec![Block::Table(table)];
+        if !notes.is_empty() {
+            blocks.push(Block::Text(notes));
         }
+        Self { caption: Some(title).filter(|title| !title.is_empty()), blocks, ..Self::default() }
     }
 }
 
-impl From<String> for Cell {
-    fn from(text: String) -> Self {
-        Self::plain(text)
-    }
+/// The trust in a number, in a word.
+fn trust_cell(trust: Option<Trust>) -> Cell {
+    let tone = match trust {
+        Some(Trust::Trusted) => Tone::Good,
+        Some(Trust::Suspect) => Tone::Doubtful,
+        Some(Trust::Invalid) => Tone::Bad,
+        None => Tone::Plain,
+    };
+    Cell::toned(trust.map(trust_word), tone)
 }
 
-/// What stands for a number that is not there.
-pub(crate) const NONE: &str = "-";
+/// The same of a drive that may be lent: what it gives is never trusted as its own.
+fn rating(stands: Option<Stands>) -> Cell {
+    match stands {
+        Some(Stands { lent: true, .. }) => "virtual".into(),
+        own => trust_cell(own.map(|own| own.trust)),
+    }
+}
 
 /// The cell of a metric; the second copy of the baseline is asked for by `control`.
 fn find<'a>(
@@ -295,14 +264,21 @@ pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Opti
 }
 
 /// Half of the range of the trials, in percent of their mean.
-fn spread(cell: &Measured) -> String {
-    match (cell.min, cell.max, cell.value().filter(|value| *value > 0.0)) {
-        (Some(min), Some(max), Some(mean)) if cell.n > 1 => {
-            let share = assay_base::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
-            format!("\u{b1}{share}")
-        }
-        _ => NONE.to_owned(),
-    }
+fn spread(cell: &Measured) -> Option<String> {
+    let (min, max) = (cell.min?, cell.max?);
+    let mean = cell.value().filter(|mean| *mean > 0.0)?;
+    let share = assay_base::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
+    (cell.n > 1).then(|| format!("\u{b1}{share}"))
+}
+
+/// The mean of another metric of the row of a cell.
+fn beside(findings: &Findings, cell: &Measured, metric: &str) -> Option<f64> {
+    find(findings, &cell.workload, &cell.configuration, false, metric)?.value()
+}
+
+/// The same as text below the heading of the metric.
+fn text_beside(findings: &Findings, cell: &Measured, metric: &str) -> Option<String> {
+    beside(findings, cell, metric).map(|value| numbers::under_heading(metric, value))
 }
 
 /// The depth that was used, where it is not the one that was asked for.

@@ -7,7 +7,6 @@ pub mod card;
 pub mod classes;
 pub mod effects;
 pub mod energy;
-mod exhibits;
 pub mod grid;
 pub mod heat;
 pub mod hosts;
@@ -21,6 +20,7 @@ mod runs;
 pub mod series;
 pub mod surface;
 pub mod sweep;
+pub mod table;
 #[cfg(test)]
 pub(crate) mod tests;
 mod timeline;
@@ -31,9 +31,10 @@ use std::sync::LazyLock;
 
 use super::document::{answer, large};
 use super::evidence::Evidence;
-use super::figure::{Axis, Figure, Series};
 use assay_base::catalogue::About;
+use assay_base::exhibit::figure::{Axis, Figure, Series};
 use assay_kinds::work;
+use assay_kinds::work::tell::FactsFigure;
 
 pub trait Draws: Sync {
     /// What they are called, what they show, how they are read.
@@ -58,6 +59,21 @@ impl Draws for Drawing {
 
     fn draw(&self, evidence: &Evidence) -> Vec<Figure> {
         (self.draw)(evidence)
+    }
+}
+
+impl Draws for FactsFigure {
+    fn about(&self) -> About {
+        self.about
+    }
+
+    fn draw(&self, evidence: &Evidence) -> Vec<Figure> {
+        // Trials of several results have no order in common.
+        if evidence.findings.study.kind == "compare" {
+            return Vec::new();
+        }
+        let own = evidence.findings.exhibits().filter(|(key, _)| *key == self.key);
+        own.flat_map(|(_, exhibit)| exhibit.figures).collect()
     }
 }
 
@@ -121,8 +137,7 @@ pub struct Drawn {
 pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Drawn>) {
     let kinds = kinds(evidence);
     let asked = asked(evidence, &kinds).map(|own| own.iter().take(MOST_LEADING).collect());
-    let leads: Vec<&Figure> =
-        asked.unwrap_or_else(|| leading(evidence, &kinds).into_iter().collect());
+    let leads: Vec<&Figure> = asked.unwrap_or_else(|| leading(evidence, &kinds));
     let leads: Vec<String> = leads.into_iter().map(|figure| figure.id.clone()).collect();
     let (mut lead, mut others) = (Vec::new(), Vec::new());
     for (kind, figures) in FIGURES.iter().zip(kinds) {
@@ -181,55 +196,62 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
     FIGURES.iter().map(&mut drawn).collect()
 }
 
-/// Of places the first, which is per cent. Of a check, whose numbers stand large already, their
-/// latencies, and where there are several targets the bars of both; else what a kind of work draws of what
-/// it tells, the curve where levels are numbers, the arms against their baseline, the rate over a surface,
-/// or bars; of several of a kind one of the workload that the answer names.
-fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Figure> {
+/// The figures that lead if the study names none. Platforms: the speed in percent. A check: bars with intervals, then
+/// latencies. Otherwise the first of: the figure of a kind of work, a curve over numeric levels, own and published
+/// numbers, ratios to the baseline, the rate over a surface, bars. If there are several of a kind, one of the workload
+/// that the answer names.
+fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure> {
     if evidence.findings.platforms.is_some() {
-        return kinds.iter().flatten().next();
+        return kinds.iter().flatten().take(1).collect();
     }
-    let targets = large(&evidence.findings).len();
+    if !large(&evidence.findings).is_empty() {
+        let of = |kind: &Drawing| drawn_of(kind.about.name, kinds).into_iter().flatten();
+        let bars = of(&bars::BARS).take(MOST_LEADING);
+        let lead: Vec<&Figure> = bars.chain(of(&percentiles::PERCENTILES).take(1)).collect();
+        if !lead.is_empty() {
+            return lead;
+        }
+    }
     // Of some kinds the one with the most to show leads, of others the first.
-    let latencies = (&percentiles::PERCENTILES, false);
     let order = [
         (&race::RACE, false),
         (&sweep::SWEEP, false),
         (&runs::RUNS, true),
+        (&beside::BESIDE, true),
         (&effects::EFFECTS, true),
         (&surface::SURFACE, false),
         (&bars::BARS, true),
     ];
     let answer = answer(&evidence.findings);
-    let of_check = match targets {
-        0 => None,
-        1 => Some(latencies),
-        _ => Some((&bars::BARS, true)),
-    };
-    let of_facts = work::figures().filter(|figure| figure.leads);
-    let of_facts = of_facts.map(|figure| (figure.about.name, false));
-    let by_name = |(kind, fullest): (&'static Drawing, bool)| (kind.about.name, fullest);
-    let mut order = of_check.map(by_name).into_iter().chain(of_facts).chain(order.map(by_name));
+    let of_facts = work::figures().filter(|figure| figure.leads).map(|figure| figure.about.name);
+    let own = of_facts.chain(work::own_figures().map(|figure| figure.about.name));
+    let order = order.map(|(kind, fullest)| (kind.about.name, fullest));
+    let mut order = own.map(|name| (name, false)).chain(order);
     let found = order.find_map(|(name, fullest)| Some((drawn_of(name, kinds)?, fullest)));
-    let Some((own, fullest)) = found else { return kinds.iter().flatten().next() };
+    let Some((own, fullest)) = found else { return kinds.iter().flatten().take(1).collect() };
     let is_named = |figure: &&Figure| {
-        figure.workload.as_ref().is_some_and(|own| answer.of.iter().any(|(one, _)| one == own))
+        figure
+            .workload
+            .as_ref()
+            .is_some_and(|own| answer.about.iter().any(|one| one.workload == *own))
     };
     let named: Vec<&Figure> = own.iter().filter(is_named).collect();
     // Of several metrics the one of the answer, else the rate.
-    let iops = answer.of.iter().any(|(_, metric)| metric == "iops");
+    let iops = answer.about.iter().any(|one| one.metric == "iops");
     let metric = if iops { "iops" } else { "bandwidth_bytes_per_s" };
     let like = own.iter().filter(|figure| figure.metric.as_deref() == Some(metric)).collect();
     let candidates = [named, like, own.iter().collect::<Vec<_>>()];
     let candidates = candidates.into_iter().find(|some| !some.is_empty()).unwrap_or_default();
     let first = candidates.first().copied();
-    if fullest { candidates.into_iter().rev().max_by_key(|one| one.marks()) } else { first }
+    let lead =
+        if fullest { candidates.into_iter().rev().max_by_key(|one| one.marks()) } else { first };
+    lead.into_iter().collect()
 }
 
 /// A sentence where intervals go on beyond what an axis shows.
 fn clipped(series: &[Series], value: &Axis) -> Option<String> {
     let [least, most] = value.limits?;
-    let points = series.iter().flat_map(|one| one.marks.points());
+    let points = series.iter().flat_map(|one| &one.points);
     let beyond =
         points.filter_map(|point| point.interval).flatten().any(|end| end < least || end > most);
     beyond.then(|| "Some intervals extend beyond the figure; see the table.".to_owned())

@@ -4,8 +4,8 @@
 //! concluded does not (`assay-verdict`), nor the sentences that tell it. Nothing is computed here that a finding does
 //! not say.
 //!
-//! The types to know: [`Document`], [`document::Block`] (what a document is made of), [`figure::Figure`] (data,
-//! which [`svg`] draws), [`evidence::Evidence`] (what figures show beside findings), [`exporters::Exporter`].
+//! The types to know: [`Document`], [`document::Block`] (what a document is made of), `Figure` (data, which
+//! [`svg`] draws), [`evidence::Evidence`] (what figures show beside findings), [`exporters::Exporter`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
@@ -16,7 +16,6 @@ pub mod collection;
 pub mod document;
 pub mod evidence;
 pub mod exporters;
-pub mod figure;
 pub mod figures;
 pub mod html;
 mod layout;

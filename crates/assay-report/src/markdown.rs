@@ -4,10 +4,10 @@ use std::fmt::Write;
 
 use super::document::{self, Block, Detail, Remark, Row, Section, Table};
 use super::evidence::Evidence;
-use super::figure::Figure;
 use super::figures;
 use super::layout::clean;
 use super::svg::{self, Theme};
+use assay_base::exhibit::figure::Figure;
 use assay_study::findings::Findings;
 
 /// Text, and the files that it refers to.
@@ -140,38 +140,25 @@ fn remark(remark: &Remark) -> String {
     format!("- **{}**: {}{rows}", inline(&remark.rule), inline(&remark.text))
 }
 
-fn table(table: &Table) -> Vec<String> {
-    let columns: Vec<(&str, bool)> =
-        table.columns.iter().map(|column| (column.title.as_str(), column.right)).collect();
-    let rows = table.rows.iter().map(|row| cells(row, columns.len()));
-    of_cells(&columns, rows)
-}
-
-/// Lines of a table of any texts, each column with whether it stands to the right.
-pub(super) fn rows(columns: &[(&str, bool)], rows: &[Vec<String>]) -> Vec<String> {
-    let told = |row: &Vec<String>| row.iter().map(|cell| inline(cell)).collect();
-    of_cells(columns, rows.iter().map(told))
-}
-
-/// Lines of a table whose cells have no marks any more.
-fn of_cells(columns: &[(&str, bool)], rows: impl Iterator<Item = Vec<String>>) -> Vec<String> {
+/// Lines of a table.
+pub(super) fn table(table: &Table) -> Vec<String> {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
-    let titles = columns.iter().map(|(title, _)| inline(title)).collect();
-    let marks = columns.iter().map(|(_, right)| if *right { "---:" } else { "---" });
+    let titles = table.columns.iter().map(|column| inline(&column.title)).collect();
+    let marks = table.columns.iter().map(|column| if column.is_right() { "---:" } else { "---" });
     let mut lines = vec![line(titles), line(marks.map(str::to_owned).collect())];
-    lines.extend(rows.map(line));
+    lines.extend(table.rows.iter().map(|row| line(cells(table, row))));
     lines
 }
 
-fn cells(row: &Row, columns: usize) -> Vec<String> {
+fn cells(table: &Table, row: &Row) -> Vec<String> {
     let notes = row.notes.iter().map(|note| inline(note)).collect::<Vec<_>>().join("; ");
-    let mut cells: Vec<String> = row.cells.iter().map(|cell| inline(&cell.text)).collect();
+    let mut cells: Vec<String> = table.texts(row).iter().map(|text| inline(text)).collect();
     if cells.is_empty() {
         cells = vec![inline(&row.name), notes];
     } else if let Some(first) = cells.first_mut().filter(|_| !notes.is_empty()) {
         *first = format!("{first} ({notes})");
     }
-    cells.resize(columns, String::new());
+    cells.resize(table.columns.len(), String::new());
     cells
 }
 
@@ -222,6 +209,8 @@ fn address(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use assay_study::findings::Sentence;
+
     use super::*;
 
     #[test]
@@ -239,18 +228,18 @@ mod tests {
         let mut findings = crate::tests::fixture("study-inconclusive");
         let told = |findings: &Findings| report(&[Evidence::bare(findings.clone())], "r").text;
         let answer = document::answer(&findings).text;
-        assert!(findings.summary.contains(&answer), "{:?}", findings.summary);
+        assert!(findings.summary_texts().contains(&answer), "{:?}", findings.summary);
         assert_eq!(told(&findings).matches(&inline(&answer)).count(), 1);
         let other = "Another sentence of the summary.".to_owned();
-        findings.summary.push(other.clone());
+        findings.summary.push(Sentence::finding("", other.as_str()));
         assert_eq!(told(&findings).matches(&inline(&other)).count(), 1);
     }
 
     #[test]
     fn tables_keep_their_columns() {
         let columns = super::super::table::columns(&["name", ">n"]);
-        let absent = Row { name: "a".into(), cells: Vec::new(), notes: vec!["gone".into()] };
-        let lines = table(&Table { columns, rows: vec![absent] });
+        let rows = vec![Row::absent("a", "gone")];
+        let lines = table(&Table { columns, rows, ..Table::default() });
         assert_eq!(lines, ["| name | n |", "| --- | ---: |", "| a | gone |"]);
     }
 }

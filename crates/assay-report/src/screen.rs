@@ -44,7 +44,7 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
     let fits = |answer: &[Part]| {
         answer.iter().chain(&tables).map(|part| part.len() + 1).sum::<usize>() <= LINES
     };
-    let is_said = findings.summary.iter().any(|sentence| sentence == answer);
+    let is_said = findings.summary.iter().any(|sentence| sentence.text == answer);
     let title = vec![page.title(&document.title)];
     let parts = if is_said && fits(&whole) {
         [title, heading, details, whole, tables]
@@ -121,14 +121,13 @@ fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>) {
 /// What a dash in the table of a check means.
 fn dashes(document: &Document) -> Option<Remark> {
     let tables = document.sections.iter().filter(|section| section.role == Role::Main);
-    let rows = tables.flat_map(|section| &section.blocks).filter_map(|block| match block {
-        Block::Table(table) if table.columns.iter().any(|column| column.title == RATE) => {
-            Some(&table.rows)
+    let is_told = |block: &Block| match block {
+        Block::Table(table) => {
+            table.columns.iter().any(|column| column.title == RATE) && table.has_missing()
         }
-        _ => None,
-    });
-    let mut cells = rows.flatten().flat_map(|row| &row.cells);
-    cells.any(|cell| cell.text == NONE).then(|| Remark {
+        _ => false,
+    };
+    tables.flat_map(|section| &section.blocks).any(is_told).then(|| Remark {
         rule: format!("\"{NONE}\""),
         trust: None,
         text: "too few operations or trials".to_owned(),

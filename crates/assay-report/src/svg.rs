@@ -9,45 +9,78 @@ mod scale;
 mod tests;
 mod theme;
 
-use self::frame::{Frame, Key, KeyOf, LINE, WIDTH};
+use self::frame::{Frame, Key, KeyOf, LINE};
 use self::pen::{Pen, px, segment, width_of};
 use self::scale::{Ruler, Tick};
 pub use self::theme::{RULES, Theme, variables};
-use super::figure::{Figure, Layout, Look, Marks, Scale, Series, SpanKind};
 use super::xml::escaped;
+use assay_base::exhibit::figure::{AxisScale, Figure, Layout, Look, Mark, Series, SpanKind};
 
 /// Room for the printed title of a file.
 const TITLE: f64 = 28.0;
 
-/// The figure as an `<svg>` element of a page whose style sheet has [`variables`] and [`RULES`].
-/// Its title is for readers of pages by ear; the page prints it.
+/// What a figure is drawn for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Medium {
+    File(Theme),
+    /// A page, whose style sheet has the colours.
+    Page,
+    /// The page in a narrow window.
+    Phone,
+}
+
+impl Medium {
+    /// Pixels. A page never shows a figure smaller, so that letters have 12 pixels.
+    fn width(self) -> f64 {
+        match self {
+            Self::File(_) => 760.0,
+            Self::Page => 680.0,
+            Self::Phone => 340.0,
+        }
+    }
+}
+
+/// The figure as two `<svg>` elements, the second for narrow windows, of a page whose style sheet has
+/// [`variables`] and [`RULES`]. Only the marks of the first have titles, which the script copies.
 pub fn inline(figure: &Figure) -> String {
-    element(figure, Theme::Light, None)
+    element(figure, Medium::Page) + &element(figure, Medium::Phone)
 }
 
 /// The figure as a file of its own, with its title.
 pub fn file(figure: &Figure, theme: Theme) -> String {
-    element(figure, theme, Some(TITLE))
+    element(figure, Medium::File(theme))
 }
 
-fn element(figure: &Figure, theme: Theme, title: Option<f64>) -> String {
-    let frame = Frame::new(figure, title.unwrap_or(0.0));
-    let mut pen = Pen { out: String::new(), theme };
-    let (id, height, ink) = (&figure.id, px(frame.height), theme.colour("ink"));
-    let described = [&figure.description].into_iter().chain(&figure.notes);
-    let described: Vec<&str> = described.map(String::as_str).collect();
+fn element(figure: &Figure, medium: Medium) -> String {
+    let theme = if let Medium::File(theme) = medium { Some(theme) } else { None };
+    let frame = Frame::new(figure, if theme.is_some() { TITLE } else { 0.0 }, medium.width());
+    let mut pen = Pen { out: String::new(), theme, titles: medium != Medium::Phone };
+    let (id, width, height) = (&figure.id, px(frame.width), px(frame.height));
+    let [class, suffix] = match medium {
+        Medium::File(_) => ["figure", ""],
+        Medium::Page => ["figure wide", ""],
+        Medium::Phone => ["figure narrow", "-narrow"],
+    };
     pen.add(&format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"figure\" id=\"{id}\" role=\"img\" \
-         aria-labelledby=\"{id}-title {id}-desc\" viewBox=\"0 0 {WIDTH} {height}\" \
-         width=\"{WIDTH}\" font-family=\"system-ui,sans-serif\" font-size=\"12\" fill=\"{ink}\">\n\
-         <title id=\"{id}-title\">{}</title>\n<desc id=\"{id}-desc\">{}</desc>\n",
-        escaped(&figure.title),
-        escaped(&described.join(" ")),
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"{class}\" id=\"{id}{suffix}\" role=\"img\" \
+         aria-labelledby=\"{id}{suffix}-title {id}-desc\" viewBox=\"0 0 {width} {height}\""
     ));
-    if title.is_some() {
+    if theme.is_some() {
+        let ink = pen.colour("fill", "ink");
+        pen.add(&format!(
+            " width=\"{width}\" font-family=\"system-ui,sans-serif\" font-size=\"12\"{ink}"
+        ));
+    }
+    pen.add(&format!(">\n<title id=\"{id}{suffix}-title\">{}</title>\n", escaped(&figure.title)));
+    if medium != Medium::Phone {
+        let described = [&figure.description].into_iter().chain(&figure.notes);
+        let described: Vec<&str> = described.map(String::as_str).collect();
+        pen.add(&format!("<desc id=\"{id}-desc\">{}</desc>\n", escaped(&described.join(" "))));
+    }
+    if let Some(theme) = theme {
         pen.add(&format!("<style>\nsvg{{{}}}\n{RULES}</style>\n", variables(theme)));
-        pen.rect(&pen.paint("paper", "fill"), [0.0, 0.0, WIDTH, frame.height], "");
-        let room = (WIDTH - 16.0) / (frame::BOLD * 14.0 / 12.0);
+        pen.rect(&pen.paint("paper", "fill"), [0.0, 0.0, frame.width, frame.height], "");
+        let room = (frame.width - 16.0) / (frame::BOLD * 14.0 / 12.0);
         pen.text([8.0, 19.0], "start", "font-size=\"14\" font-weight=\"600\"", &figure.title, room);
     }
     draw(&mut pen, &frame);
@@ -88,26 +121,21 @@ fn legend_key(pen: &mut Pen, frame: &Frame<'_>, key: &Key) {
             pen.path(&format!("{axis} fill=\"none\""), &path, "");
         }
     }
-    pen.text([key.x + 26.0, key.y + 14.0], "start", "", &key.name, frame::NAMES);
+    pen.text([key.x + 26.0, key.y + 14.0], "start", "", &key.name, frame::name_room(frame.width));
     pen.add("</g>\n");
 }
 
 fn series_swatch(pen: &mut Pen, series: &Series, [x, y]: [f64; 2], swatch: [f64; 4]) {
     let class = marks::class(series.colour);
-    if matches!(series.marks, Marks::Bars(_) | Marks::Tiles(_)) {
-        let filled =
-            if matches!(series.marks, Marks::Bars(_)) { marks::filled(series.shape) } else { "" };
-        let points = series.marks.points();
+    if series.mark == Mark::Bars || series.mark.is_tile() {
+        let filled = if series.mark == Mark::Bars { marks::filled(series.shape) } else { "" };
+        let points = &series.points;
         // Those that nobody trusts are hollow in any series.
         let mut sound = points.iter().filter(|point| point.look != Look::Crossed).peekable();
         if sound.peek().is_some() && sound.all(|point| point.look == Look::Hatched) {
-            let colour = pen.theme.colour(&class);
-            pen.add(&format!("<g class=\"{class}\" stroke=\"{colour}\">"));
-            pen.rect(
-                &pen.paint("hollow", "fill").replace("#808080", pen.theme.colour("paper")),
-                swatch,
-                "",
-            );
+            pen.add(&format!("<g {}>", pen.paint(&class, "stroke")));
+            let paper = pen.colour("fill", "paper");
+            pen.rect(&format!("class=\"hollow\"{paper}"), swatch, "");
             let [left, top, wide, tall] = swatch;
             let lines = marks::hatching([left, top, left + wide, top + tall]);
             pen.path("class=\"line\" fill=\"none\"", &lines, "");
@@ -117,13 +145,13 @@ fn series_swatch(pen: &mut Pen, series: &Series, [x, y]: [f64; 2], swatch: [f64;
         pen.rect(&(pen.paint(&class, "fill") + filled), swatch, "");
         return;
     }
-    let (fill, colour) = (pen.paint(&class, "fill"), pen.theme.colour(&class));
-    pen.add(&format!("<g {fill} stroke=\"{colour}\" stroke-width=\"1.5\">"));
-    if matches!(series.marks, Marks::Line(_) | Marks::Steps(_)) {
+    let (fill, stroke) = (pen.paint(&class, "fill"), pen.colour("stroke", &class));
+    pen.add(&format!("<g {fill}{stroke} stroke-width=\"1.5\">"));
+    if matches!(series.mark, Mark::Line | Mark::Steps) {
         pen.path(&marks::lined(series.shape), &segment([x - 11.0, y], [x + 11.0, y]), "");
     }
-    if !matches!(series.marks, Marks::Steps(_)) {
-        let all = series.marks.points();
+    if series.mark != Mark::Steps {
+        let all = &series.points;
         let look = all.first().map_or(Look::Solid, |first| first.look);
         let hollow =
             look != Look::Ringed && look != Look::Solid && all.iter().all(|one| one.look == look);
@@ -145,7 +173,7 @@ fn span_class(kind: SpanKind) -> &'static str {
 fn spans(pen: &mut Pen, frame: &Frame<'_>) {
     let [_, mut top, _, mut bottom] = frame.plot;
     // Colours of tiles mean amounts: what else there is to tell stands above them.
-    if frame.figure.series.iter().any(|series| !series.marks.tiles().is_empty()) {
+    if frame.figure.series.iter().any(|series| series.mark.is_tile()) {
         (top, bottom) = (top - 7.0, top - 2.0);
     }
     let mut free = f64::NEG_INFINITY;
@@ -185,8 +213,8 @@ fn lines(pen: &mut Pen, frame: &Frame<'_>) {
 }
 
 fn guide(pen: &mut Pen, from: [f64; 2], to: [f64; 2]) {
-    let ink = pen.theme.colour("ink");
-    let attributes = format!("class=\"guide\" stroke=\"{ink}\" stroke-dasharray=\"3 3\"");
+    let ink = pen.colour("stroke", "ink");
+    let attributes = format!("class=\"guide\"{ink} stroke-dasharray=\"3 3\"");
     pen.path(&attributes, &segment(from, to), "");
 }
 
@@ -194,12 +222,8 @@ fn guide(pen: &mut Pen, from: [f64; 2], to: [f64; 2]) {
 fn axes(pen: &mut Pen, frame: &Frame<'_>) {
     let (side, below) = frame.sides();
     let [left, top, right, bottom] = frame.plot;
-    let named = |ruler: &Ruler<'_>| matches!(ruler.axis.scale, Scale::Category(_));
-    let (aside, mut under) = (Frame::ticks_aside(side), frame.ticks_below(below));
-    if let Some(mirror) = &frame.mirror {
-        let other = frame.ticks_below(mirror).into_iter();
-        under.extend(other.filter(|tick| (tick.px - mirror.px[0]).abs() > 30.0));
-    }
+    let named = |ruler: &Ruler<'_>| matches!(ruler.axis.scale, AxisScale::Category(_));
+    let (aside, under) = (Frame::ticks_aside(side), frame.ticks_below(below));
     let rows = aside.iter().filter(|_| !named(side));
     let rows = rows.map(|tick| segment([left, tick.px], [right, tick.px]));
     let columns = under.iter().filter(|_| !named(below));
@@ -214,26 +238,40 @@ fn axes(pen: &mut Pen, frame: &Frame<'_>) {
     for tick in &under {
         below_text(pen, frame, tick);
     }
-    let room = WIDTH - 16.0;
-    pen.text([8.0, frame.heading], "start", &pen.muted(), &side.axis.title, room);
-    let end = [f64::midpoint(left, right), frame.height - 8.0];
-    pen.text(end, "middle", &pen.muted(), &below.axis.title, room);
+    let over = frame.title(side);
+    let mut y = frame.heading - LINE * (over.len() - 1) as f64;
+    for line in &over {
+        pen.text([8.0, y], "start", &pen.muted(), line, f64::INFINITY);
+        y += LINE;
+    }
+    let under = frame.title(below);
+    let mut y = frame.height - 8.0 - LINE * (under.len() - 1) as f64;
+    for line in &under {
+        let half = width_of(line) / 2.0;
+        let x = f64::midpoint(left, right).min(frame.width - 4.0 - half).max(half + 4.0);
+        pen.text([x, y], "middle", &pen.muted(), line, f64::INFINITY);
+        y += LINE;
+    }
     pen.add("\n");
 }
 
 /// Words at the left of the plot; a heading begins at its very edge.
 fn aside_text(pen: &mut Pen, frame: &Frame<'_>, side: &Ruler<'_>, tick: &Tick) {
     let (left, y) = (frame.plot[0], tick.px + 4.0);
+    // The halo keeps text readable in front of lines.
+    let paper = pen.colour("stroke", "paper");
+    let halo = format!("class=\"halo\"{paper} stroke-width=\"6\" paint-order=\"stroke\"");
     match &side.axis.scale {
         _ if side.is_heading(tick) => {
-            // A long one goes on into the plot, in front of its lines.
-            let paper = pen.theme.colour("paper");
-            let halo = format!(
-                "class=\"halo\" stroke=\"{paper}\" stroke-width=\"6\" paint-order=\"stroke\" font-weight=\"600\""
-            );
-            pen.text([8.0, y], "start", &halo, &tick.text, WIDTH / 2.0);
+            let room = (frame.width - 16.0) / frame::BOLD;
+            let bold = format!("{halo} font-weight=\"600\"");
+            pen.text([8.0, y - frame.above / 2.0], "start", &bold, &tick.text, room);
         }
-        Scale::Category(_) => pen.text([left - 6.0, y], "end", "", &tick.text, left - 12.0),
+        AxisScale::Category(_) if frame.above > 0.0 => {
+            let top = tick.px - frame.above / 2.0 - side.slot() / 2.0;
+            pen.text([8.0, top + 13.0], "start", &halo, &tick.text, frame.width - 16.0);
+        }
+        AxisScale::Category(_) => pen.text([left - 6.0, y], "end", "", &tick.text, left - 12.0),
         _ => pen.text([left - 6.0, y], "end", &pen.muted(), &tick.text, left - 12.0),
     }
 }
@@ -246,6 +284,8 @@ fn below_text(pen: &mut Pen, frame: &Frame<'_>, tick: &Tick) {
         let turned = format!("transform=\"rotate(-35 {} {})\"", px(place[0]), px(place[1]));
         pen.text(place, "end", &format!("{} {turned}", pen.muted()), &tick.text, frame::ASLANT);
     } else {
-        pen.text([tick.px, bottom + LINE - 3.0], "middle", &pen.muted(), &tick.text, frame::NAMES);
+        let half = width_of(&tick.text) / 2.0;
+        let x = tick.px.min(frame.width - 2.0 - half).max(half + 2.0);
+        pen.text([x, bottom + LINE - 3.0], "middle", &pen.muted(), &tick.text, frame::NAMES);
     }
 }

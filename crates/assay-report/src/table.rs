@@ -1,5 +1,7 @@
 //! Tables of text: aligned columns where they fit, one entry below the other where they do not.
 
+use assay_base::exhibit::Column;
+
 use super::layout::{clean, text_of, width_of, wrap};
 
 /// Room that a last column needs to be wrapped in place.
@@ -7,82 +9,6 @@ const LEAST_LAST: usize = 20;
 
 /// Room that a last column needs to be cut.
 const LEAST_CUT: usize = 24;
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Column {
-    pub title: String,
-    /// What it is called beside its value where columns do not fit.
-    pub name: String,
-    pub right: bool,
-    /// A table that is too wide may be broken before it.
-    pub breaks: bool,
-    pub holds: Holds,
-    /// A share for a phone is without it.
-    pub detail: bool,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holds {
-    Value,
-    /// A part of the row's name: where a table is broken in two, both parts have it. The first
-    /// column always is one.
-    Name,
-    /// A judgement: a word that gets a line of its own where columns do not fit.
-    Judgement,
-    /// A sentence: as a last column it is wrapped in place, as far as there is room.
-    Words,
-}
-
-impl Column {
-    #[must_use]
-    pub fn left(title: impl Into<String>) -> Self {
-        let title = title.into();
-        let name = title.clone();
-        Self { name, title, right: false, breaks: false, holds: Holds::Value, detail: false }
-    }
-
-    #[must_use]
-    pub fn right(title: impl Into<String>) -> Self {
-        Self { right: true, ..Self::left(title) }
-    }
-
-    /// The same as a name of the row.
-    #[must_use]
-    pub fn key(self) -> Self {
-        Self { holds: Holds::Name, ..self }
-    }
-
-    /// The same, before which a table may be broken.
-    #[must_use]
-    pub fn breaks(self) -> Self {
-        Self { breaks: true, ..self }
-    }
-
-    /// The same, which a share for a phone is without.
-    #[must_use]
-    pub fn detail(self) -> Self {
-        Self { detail: true, ..self }
-    }
-
-    /// The same with sentences.
-    #[must_use]
-    pub fn words(self) -> Self {
-        Self { holds: Holds::Words, ..self }
-    }
-
-    /// The same as a judgement.
-    #[must_use]
-    pub fn judged(self) -> Self {
-        Self { holds: Holds::Judgement, ..self }
-    }
-}
-
-impl Holds {
-    /// Whether it gets a line of its own where columns do not fit.
-    pub(super) fn is_alone(self) -> bool {
-        matches!(self, Self::Judgement | Self::Words)
-    }
-}
 
 /// Columns from their headings; a `>` in front puts a column to the right.
 pub fn columns(titles: &[&str]) -> Vec<Column> {
@@ -163,7 +89,7 @@ pub(super) fn aligned(
     let (last, before) = widths.split_last()?;
     let (gap, last) = [2, 1].into_iter().find_map(|gap| {
         let room = width.checked_sub(before.iter().sum::<usize>() + gap * before.len())?;
-        let wraps = columns.last().is_some_and(|column| !column.right)
+        let wraps = columns.last().is_some_and(|column| !column.is_right())
             && room >= LEAST_LAST.max(longest_word(&rows, before.len()));
         (room >= *last || wraps).then_some((gap, (*last).min(room)))
     })?;
@@ -192,13 +118,13 @@ fn row_lines(
     let mut begin = String::new();
     for (index, room) in before.iter().enumerate() {
         let cell = row.get(index).map_or("", String::as_str);
-        begin.push_str(&padded(cell, *room, columns[index].right, |word| paint(index, word)));
+        begin.push_str(&padded(cell, *room, columns[index].is_right(), |word| paint(index, word)));
         begin.push_str(&" ".repeat(gap));
     }
     let indent = before.iter().sum::<usize>() + gap * before.len();
     let (end, cell) = (before.len(), row.get(before.len()).map_or("", String::as_str));
-    if columns[end].right || width_of(cell) <= last {
-        begin.push_str(&padded(cell, last, columns[end].right, |word| paint(end, word)));
+    if columns[end].is_right() || width_of(cell) <= last {
+        begin.push_str(&padded(cell, last, columns[end].is_right(), |word| paint(end, word)));
         return vec![begin.trim_end().to_owned()];
     }
     let mut lines = wrap(cell, "", 0, last).into_iter();

@@ -17,7 +17,7 @@ use super::layout::width_of;
 use super::{document, json, screen, text};
 use assay_lab::expected::Expected;
 use assay_lab::needs::is_sampled;
-use assay_study::findings::{Band, Extremes, Findings, Member, Surface, Trust};
+use assay_study::findings::{Band, Extremes, Findings, Member, Sentence, Surface, Trust};
 use assay_study::results::plan::Arm;
 
 fn directory() -> PathBuf {
@@ -105,7 +105,8 @@ fn fixtures_look_as_expected() {
 #[test]
 fn forums_make_no_links_of_a_share() {
     let mut found = fixture("study-two-arms");
-    found.summary = vec!["https://a.b/ [x](JavaScript:alert(1)) www.a.b, at 10:31".to_owned()];
+    let text = "https://a.b/ [x](JavaScript:alert(1)) www.a.b, at 10:31";
+    found.summary = vec![Sentence::finding("", text)];
     let told = text::forum(&found);
     let first = told.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
@@ -181,7 +182,7 @@ fn a_page_of_any_width_holds_its_words_and_nothing_sticks_out() {
             assert!(width_of(line) <= width || one_word, "{name} at {width}: {line:?}");
         }
         let words: HashSet<&str> = block.split_whitespace().collect();
-        for word in findings.summary.iter().flat_map(|sentence| sentence.split_whitespace()) {
+        for word in findings.summary.iter().flat_map(|sentence| sentence.text.split_whitespace()) {
             assert!(words.contains(word), "{name} at {width}: {word}");
         }
     }
@@ -328,7 +329,8 @@ fn last_word(found: &Findings, caption: &str) -> String {
         document::Block::Table(table) => Some(table),
         _ => None,
     });
-    table.unwrap().rows[0].cells.last().unwrap().text.clone()
+    let table = table.unwrap();
+    table.texts(&table.rows[0]).pop().unwrap()
 }
 
 /// Author's digits and unit, own numbers in that unit, and no verdict.

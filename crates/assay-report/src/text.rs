@@ -1,9 +1,10 @@
 //! A document as text. From 80 columns on it is a block of at most 80 columns to be pasted into a
 //! forum; below that, entries stand one below the other. Nothing is cut.
 
-use super::document::{self, Block, Cell, Document, Remark, Row, Section, Table, Tone};
+use super::document::{self, Block, Document, Remark, Row, Section, Table, Tone};
 use super::layout::{clean, glued, text_of, width_of, wrap};
-use super::table::{Column, Holds, aligned};
+use super::table::aligned;
+use assay_base::exhibit::{Column, Role};
 use assay_study::findings::Findings;
 
 /// A block is never wider, however wide the terminal is.
@@ -136,41 +137,39 @@ impl Page {
             }
             return lines;
         }
-        table.rows.iter().flat_map(|row| self.stacked(&table.columns, row)).collect()
+        table.rows.iter().flat_map(|row| self.stacked(table, row)).collect()
     }
 
     /// A table whose last column holds sentences, which are wrapped; none for another, where they
     /// have no room, and where rows have notes.
     fn worded(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
-        let holds = table.columns.last().map(|column| column.holds);
+        let role = table.columns.last().map(|column| column.role);
         let whole = rows.len() == table.rows.len() && rows.iter().all(|row| row.notes.is_empty());
-        if holds != Some(Holds::Words) || !whole {
+        if role != Some(Role::Text) || !whole {
             return None;
         }
-        let words: Vec<Vec<String>> = rows
-            .iter()
-            .map(|row| row.cells.iter().map(|cell| cell.text.clone()).collect())
-            .collect();
-        let paint = |row: usize, column: usize, word: &str| {
-            self.painted(word, rows[row].cells[column].tone)
-        };
-        aligned(&table.columns, &words, self.width, &paint)
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        self.lines(&table.columns, rows, &all)
     }
 
     /// Some columns of a table; none where they do not fit.
-    fn aligned(&self, columns: &[Column], rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
+    fn lines(&self, columns: &[Column], rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
+        let cell = |row: &Row, index: usize| {
+            row.cells.get(index).map_or_else(String::new, |cell| cell.text(columns[index].unit))
+        };
+        let words: Vec<Vec<String>> =
+            rows.iter().map(|row| chosen.iter().map(|index| cell(row, *index)).collect()).collect();
         let columns: Vec<Column> = chosen.iter().map(|index| columns[*index].clone()).collect();
-        let cell = |row: &Row, index: usize| row.cells.get(index).map(|cell| cell.text.clone());
-        let words: Vec<Vec<String>> = rows
-            .iter()
-            .map(|row| chosen.iter().map(|index| cell(row, *index).unwrap_or_default()).collect())
-            .collect();
         let paint = |row: usize, column: usize, word: &str| {
             let tone = rows[row].cells.get(chosen[column]).map_or(Tone::Plain, |cell| cell.tone);
             self.painted(word, tone)
         };
-        // One line a row: nothing wraps.
-        aligned(&columns, &words, self.width, &paint).filter(|lines| lines.len() == rows.len() + 1)
+        aligned(&columns, &words, self.width, &paint)
+    }
+
+    /// The same with one line per row: nothing wraps.
+    fn aligned(&self, columns: &[Column], rows: &[&Row], chosen: &[usize]) -> Option<Vec<String>> {
+        self.lines(columns, rows, chosen).filter(|lines| lines.len() == rows.len() + 1)
     }
 
     /// A wide table as several below each other, each with the names of the rows; none where a
@@ -179,7 +178,7 @@ impl Page {
         if self.width < NARROW || !columns.iter().any(|column| column.breaks) {
             return None;
         }
-        let is_key = |index: &usize| *index == 0 || columns[*index].holds == Holds::Name;
+        let is_key = |index: &usize| *index == 0 || columns[*index].role == Role::Key;
         let keys: Vec<usize> = (0..columns.len()).filter(is_key).collect();
         let mut groups: Vec<Vec<usize>> = vec![Vec::new()];
         for index in (0..columns.len()).filter(|index| !is_key(index)) {
@@ -234,32 +233,31 @@ impl Page {
     }
 
     /// A row as a name with its numbers below it, each judgement on a line of its own.
-    fn stacked(&self, columns: &[Column], row: &Row) -> Vec<String> {
+    fn stacked(&self, table: &Table, row: &Row) -> Vec<String> {
         if row.cells.is_empty() {
             return self.absent(row);
         }
-        let told: Vec<(&Column, &Cell)> = columns
-            .iter()
-            .zip(&row.cells)
-            .enumerate()
-            .filter(|(index, (column, cell))| {
-                *index > 0 && column.holds != Holds::Name && !cell.text.is_empty()
-            })
-            .map(|(_, told)| told)
-            .collect();
-        let numbers = told.iter().filter(|(column, _)| !column.holds.is_alone());
-        let numbers: Vec<String> = numbers
-            .map(|(column, cell)| glued(&format!("{} {}", column.name, cell.text)))
-            .collect();
-        let mut lines = wrap(&row.name, "", 2, self.width);
+        let (mut numbers, mut alone) = (Vec::new(), Vec::new());
+        for (column, cell) in table.columns.iter().zip(&row.cells).skip(1) {
+            let text = cell.text(column.unit);
+            if column.role == Role::Key || text.is_empty() {
+                continue;
+            }
+            if column.is_alone() {
+                alone.push((text, cell.tone));
+            } else {
+                numbers.push(glued(&format!("{} {text}", column.name)));
+            }
+        }
+        let mut lines = wrap(&table.name_of(row), "", 2, self.width);
         if !numbers.is_empty() {
             lines.extend(wrap(&numbers.join(", "), "  ", 2, self.width));
         }
-        for (_, cell) in told.iter().filter(|(column, _)| column.holds.is_alone()) {
-            for line in wrap(&cell.text, "  ", 2, self.width) {
+        for (text, tone) in alone {
+            for line in wrap(&text, "  ", 2, self.width) {
                 let word = line.trim_start();
                 let indent = &line[..line.len() - word.len()];
-                lines.push(format!("{indent}{}", self.painted(word, cell.tone)));
+                lines.push(format!("{indent}{}", self.painted(word, tone)));
             }
         }
         lines.extend(self.wrapped(&row.notes, "  ", 2));

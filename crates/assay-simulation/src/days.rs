@@ -67,7 +67,7 @@ fn result(
 fn suggests(found: &Findings) -> bool {
     let says = |verdict| matches!(verdict, Verdict::Better | Verdict::Worse | Verdict::Equivalent);
     found.comparisons.iter().any(|one| one.verdict.is_some_and(says))
-        || found.summary.iter().any(|text| text.contains("suggests that"))
+        || found.summary_texts().iter().any(|text| text.contains("suggests that"))
 }
 
 fn rows_are_there(found: &Findings) -> Done<()> {

@@ -57,7 +57,7 @@ const LEADS: [(&str, &str, bool); 6] = [
     ("energy", "r0-energy-energy-j", true),
     ("sustained", "r0-series-rate-sustained", true),
     ("windows", "r0-classes-watched-reads-latencies", true),
-    ("check", "r0-percentiles", false),
+    ("check", "r0-bars-bandwidth-bytes-per-s", false),
 ];
 
 /// Makes the results and their pages; none of them needs root.
@@ -151,8 +151,8 @@ fn leads(browser: &Browser, bench: &Bench) -> Done<()> {
     browser.at_own_width()
 }
 
-/// What reaches beyond MOST pixels, with all folds as they open, and with all of them open; nothing as a
-/// rule.
+/// What reaches beyond MOST pixels, with all folds as they open, and with all of them open, and figures whose letters
+/// are smaller than 12 pixels; nothing as a rule.
 const BEYOND: &str = "
 const beyond = (when) => {
   const wide = document.documentElement.scrollWidth;
@@ -164,7 +164,9 @@ const beyond = (when) => {
 };
 const closed = beyond('as it opens');
 document.querySelectorAll('details').forEach((one) => { one.open = true; });
-return [...closed, ...beyond('unfolded')].join('; ');";
+const figures = [...document.querySelectorAll('.chart svg')].filter((one) => one.checkVisibility());
+const small = figures.filter((one) => one.clientWidth < one.viewBox.baseVal.width - 1);
+return [...closed, ...beyond('unfolded'), ...small.map((one) => `${one.id} is small`)].join('; ');";
 
 fn fits(browser: &Browser, bench: &Bench) -> Done<()> {
     let mut wrong = Vec::new();
@@ -188,7 +190,7 @@ fn fits(browser: &Browser, bench: &Bench) -> Done<()> {
 const BESIDE: &str = r"
 const wrong = [];
 const all = (selector, root = document) => [...root.querySelectorAll(selector)];
-const led = all('header.first figure svg').map((svg) => svg.id).join(' ');
+const led = all('header.first figure svg.wide').map((svg) => svg.id).join(' ');
 if (!led.startsWith('r0-classes-watched-reads-latencies r0-classes-watched-writes-latencies')) wrong.push(`first: ${led}`);
 const number = (text) => Number(text.replaceAll(',', ''));
 const bar = (mark) => {
@@ -197,7 +199,7 @@ const bar = (mark) => {
   return { side, bucket, share: number(count) / number(total), box: mark.getBBox() };
 };
 const spread = (values) => Math.max(...values) - Math.min(...values);
-for (const svg of all('svg[id^=r0-classes-]')) {
+for (const svg of all('svg.wide[id^=r0-classes-]')) {
   const need = (holds, text) => { if (!holds) wrong.push(`${svg.id}: ${text}`); };
   const names = all('.key[data-series] text', svg).map((one) => one.textContent).join(' ');
   need(names === 'before after', names);

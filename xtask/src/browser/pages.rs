@@ -336,7 +336,7 @@ fn tabs(browser: &Browser, bench: &Bench) -> Done<()> {
 
 /// Sheets and pixels of a check's page, with its sections as they open.
 const MOST_SHEETS: f64 = 6.0;
-const MOST_PIXELS: f64 = 4_000.0;
+const MOST_PIXELS: f64 = 3_000.0;
 
 fn prints(browser: &Browser, bench: &Bench) -> Done<()> {
     browser.open_file(bench.page("check")?)?;

@@ -1,8 +1,9 @@
-//! What is drawn of recorded requests: alone, and beside those that were played.
+//! Figures of recorded requests: alone, and with those of a replay.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Chart, Line, Marks};
+use super::Unit;
+use super::figure::{Axis, AxisScale, Figure, NamedValues, grouped_bars, lines_over_time};
 use crate::calc::requests::{MOST_STEPS, OfClass, OverTime, Pair, Recorded, Side, sum};
 use crate::quantity::units::show;
 
@@ -15,60 +16,54 @@ const SIZES: &str = "Each bar is the share of requests from this size up to twic
 const DISTANCES: &str = "Each bar is the share of requests by distance from the end of the previous request, \
                          in either direction (from this distance to twice this distance); 0 B: sequential.";
 
-struct Frame<'a> {
-    figure: &'a str,
+/// Figures of a workload as they are gathered.
+struct Figures<'a> {
+    kind: &'a str,
     workload: &'a str,
     notes: Vec<String>,
+    drawn: Vec<Figure>,
 }
 
-/// What the axis of values holds, and the metric in whose unit they are.
-type Values<'a> = (&'a str, &'a str);
-
-impl Frame<'_> {
-    /// A figure; none where nothing in it is above zero.
-    fn chart(&self, title: String, read: &str, values: Values<'_>, marks: Marks) -> Option<Chart> {
-        let (Marks::OverTime { lines, .. } | Marks::Bars { groups: lines, .. }) = &marks else {
-            return None;
-        };
-        let is_drawn = lines.iter().flat_map(|line| &line.values).any(|value| *value > 0.0);
-        is_drawn.then(|| Chart {
-            figure: self.figure.to_owned(),
-            workload: self.workload.to_owned(),
-            title,
-            description: read.to_owned(),
-            axis: values.0.to_owned(),
-            metric: values.1.to_owned(),
-            marks,
-            notes: self.notes.clone(),
-        })
+impl Figures<'_> {
+    fn add(&mut self, title: &str, description: &str, figure: Option<Figure>) {
+        let Some(figure) = figure else { return };
+        let mut figure = figure.of_workload(self.kind, self.workload, title, description);
+        figure.notes.extend(self.notes.iter().cloned());
+        self.drawn.push(figure);
     }
+}
+
+fn values(title: &str, unit: Unit) -> Axis {
+    Axis::new(title, AxisScale::Linear, unit).from_zero()
 }
 
 type Named<'a> = (String, &'a OfClass);
 
-pub fn of_recording(figure: &str, workload: &str, of: &Recorded) -> Vec<Chart> {
+pub fn of_recording(kind: &str, workload: &str, of: &Recorded) -> Vec<Figure> {
     let (classes, more) = classes(of);
     let all = classes.len() + more;
     let notes = (more > 0).then(|| {
         format!("The figure shows the {MOST_CLASSES} of {all} classes with the most requests.")
     });
-    let frame = Frame { figure, workload, notes: notes.into_iter().collect() };
-    let (sizes, distances) =
-        (shares(&classes, |class| &class.sizes), shares(&classes, |class| &class.distances));
-    let all = [
-        rates(&frame, &classes),
-        touched(&frame, &classes),
-        frame.chart("sizes".to_owned(), SIZES, ("share of requests", "requests_share"), sizes),
-        frame.chart(
-            "distances between consecutive requests".to_owned(),
-            DISTANCES,
-            ("share of requests", "requests_share"),
-            distances,
-        ),
-        orders(&frame, &classes),
-        bursts(&frame, &classes),
-    ];
-    all.into_iter().flatten().collect()
+    let notes = notes.into_iter().collect();
+    let mut figures = Figures { kind, workload, notes, drawn: Vec::new() };
+    let read =
+        "Each point is the mean arrival rate in one time step; the last step may be shorter.";
+    figures.add("rates by class", read, rates(&classes));
+    let read = "Distinct bytes of the device that requests of the class have accessed so far; flat \
+                where they access the same bytes again, or where no requests arrive.";
+    figures.add("working set by class", read, touched(&classes));
+    figures.add("sizes", SIZES, shares(&classes, |class| &class.sizes));
+    let title = "distances between consecutive requests";
+    figures.add(title, DISTANCES, shares(&classes, |class| &class.distances));
+    let read = "Sequential: requests that begin where one of the last 64 requests of their class \
+                ended; all others are random. Accessed before: bytes that requests of the class \
+                had accessed earlier. Synchronous: requests that the kernel marks as sync.";
+    figures.add("order and reuse by class", read, orders(&classes));
+    let read = "Variance divided by mean of the arrivals per 100 ms: 1 for independent arrivals, \
+                higher for bursts.";
+    figures.add("bursts by class", read, bursts(&classes));
+    figures.drawn
 }
 
 /// The classes with the most requests, called by their devices where there are several; and how many others
@@ -86,15 +81,12 @@ fn classes(of: &Recorded) -> (Vec<Named<'_>>, usize) {
     (all, more)
 }
 
-fn rates(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
+fn rates(classes: &[Named<'_>]) -> Option<Figure> {
     let own = classes.iter().filter_map(|(name, of)| Some((name.clone(), of.arrivals.as_ref()?)));
-    let read =
-        "Each point is the mean arrival rate in one time step; the last step may be shorter.";
-    let marks = per_second(own.collect());
-    frame.chart("rates by class".to_owned(), read, ("requests per second", "requests_per_s"), marks)
+    per_second(own.collect())
 }
 
-fn touched(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
+fn touched(classes: &[Named<'_>]) -> Option<Figure> {
     let own =
         classes.iter().filter_map(|(name, of)| Some((name.clone(), of.first_touch.as_ref()?)));
     let (step_ns, mut lines) = levelled(own.collect(), OverTime::sums_of);
@@ -105,120 +97,95 @@ fn touched(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
             *value = so_far;
         }
     }
-    let read = "Distinct bytes of the device that requests of the class have accessed so far; flat \
-                where they access the same bytes again, or where no requests arrive.";
-    let marks = Marks::OverTime { step_s: seconds(step_ns), lines };
-    frame.chart("working set by class".to_owned(), read, ("bytes accessed", "touched_bytes"), marks)
+    lines_over_time(seconds(step_ns), values("bytes accessed", Unit::Bytes), &lines)
 }
 
-fn orders(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
+fn orders(classes: &[Named<'_>]) -> Option<Figure> {
     let own: Vec<&Named<'_>> = classes.iter().filter(|(_, of)| of.bytes > 0).collect();
-    let group = |name: &str, part: fn(&OfClass) -> (u64, u64)| Line {
+    let names: Vec<String> = own.iter().map(|(name, _)| name.clone()).collect();
+    let group = |name: &str, part: fn(&OfClass) -> (u64, u64)| NamedValues {
         name: name.to_owned(),
         values: own.iter().map(|(_, of)| share(part(of))).collect(),
     };
-    let marks = Marks::Bars {
-        what: "class".to_owned(),
-        names: own.iter().map(|(name, _)| name.clone()).collect(),
-        groups: vec![
-            group("sequential", |of| (of.in_order, of.requests)),
-            group("accessed before", |of| (of.reused_bytes, of.bytes)),
-            group("synchronous", |of| (of.sync, of.requests)),
-        ],
-    };
-    let read = "Sequential: requests that begin where one of the last 64 requests of their class \
-                ended; all others are random. Accessed before: bytes that requests of the class \
-                had accessed earlier. Synchronous: requests that the kernel marks as sync.";
-    frame.chart("order and reuse by class".to_owned(), read, ("share", "requests_share"), marks)
+    let groups = [
+        group("sequential", |of| (of.in_order, of.requests)),
+        group("accessed before", |of| (of.reused_bytes, of.bytes)),
+        group("synchronous", |of| (of.sync, of.requests)),
+    ];
+    grouped_bars("class", &names, values("share", Unit::Share), &groups)
 }
 
-fn bursts(frame: &Frame<'_>, classes: &[Named<'_>]) -> Option<Chart> {
-    let own: Vec<(&str, f64)> = classes
-        .iter()
-        .filter_map(|(name, of)| of.dispersion.map(|value| (name.as_str(), value)))
-        .collect();
-    let marks = Marks::Bars {
-        what: "class".to_owned(),
-        names: own.iter().map(|(name, _)| (*name).to_owned()).collect(),
-        groups: vec![Line {
-            name: String::new(),
-            values: own.iter().map(|(_, value)| *value).collect(),
-        }],
-    };
-    let read = "Variance divided by mean of the arrivals per 100 ms: 1 for independent arrivals, \
-                higher for bursts.";
-    frame.chart("bursts by class".to_owned(), read, ("variance / mean", "dispersion"), marks)
+fn bursts(classes: &[Named<'_>]) -> Option<Figure> {
+    let (mut names, mut values) = (Vec::new(), Vec::new());
+    for (name, of) in classes {
+        if let Some(dispersion) = of.dispersion {
+            names.push(name.clone());
+            values.push(dispersion);
+        }
+    }
+    let group = NamedValues { name: String::new(), values };
+    grouped_bars("class", &names, self::values("variance / mean", Unit::Number), &[group])
 }
 
 /// The figures of what was played beside what was recorded, by kind of request.
 pub fn of_play(
-    figure: &str,
+    kind: &str,
     workload: &str,
     of: &BTreeMap<String, Pair>,
     notes: Vec<String>,
-) -> Vec<Chart> {
-    let frame = Frame { figure, workload, notes };
-    let mut kinds: Vec<(&String, &Pair)> = of.iter().collect();
-    kinds.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.recorded.starts.sum()));
-    kinds.truncate(MOST_KINDS);
-    let each = |draw: fn(&Frame<'_>, &str, &Pair) -> Option<Chart>| {
-        kinds.iter().filter_map(|(name, pair)| draw(&frame, name, pair)).collect::<Vec<_>>()
-    };
-    let mut all = each(starts);
-    all.extend(behind(&frame, &kinds));
-    all.extend(each(sizes));
-    all.extend(each(distances));
-    all
-}
-
-fn starts(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
-    let sides = two(pair).map(|(name, side)| (name.to_owned(), &side.starts));
+) -> Vec<Figure> {
+    let mut figures = Figures { kind, workload, notes, drawn: Vec::new() };
+    let mut pairs: Vec<(&String, &Pair)> = of.iter().collect();
+    pairs.sort_by_key(|(_, pair)| std::cmp::Reverse(pair.recorded.starts.sum()));
+    pairs.truncate(MOST_KINDS);
     let read = "Each point is the mean rate of starts in one time step, counted from the first \
                 request; the last step may be shorter.";
-    let title = format!("starts ({kind}), recorded and replayed");
-    frame.chart(title, read, ("requests per second", "requests_per_s"), per_second(sides.into()))
-}
-
-fn behind(frame: &Frame<'_>, kinds: &[(&String, &Pair)]) -> Option<Chart> {
-    let own =
-        kinds.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.delays_ns.as_ref()?)));
-    let (step_ns, lines) = levelled(own.collect(), OverTime::mosts_of);
+    for (name, pair) in &pairs {
+        let starts = two(pair, |side| &side.starts);
+        figures.add(&format!("starts ({name}), recorded and replayed"), read, per_second(starts));
+    }
     let read = "Each point is the largest delay after the intended start in one time step.";
-    let marks = Marks::OverTime { step_s: seconds(step_ns), lines };
-    frame.chart("behind the schedule".to_owned(), read, ("behind", "behind_ns"), marks)
+    figures.add("behind the schedule", read, behind(&pairs));
+    for (name, pair) in &pairs {
+        let title = format!("sizes ({name}), recorded and replayed");
+        figures.add(&title, SIZES, bars(&two(pair, |side| &side.sizes)));
+    }
+    for (name, pair) in &pairs {
+        let title = format!("distances ({name}), recorded and replayed");
+        figures.add(&title, DISTANCES, bars(&two(pair, |side| &side.distances)));
+    }
+    figures.drawn
 }
 
-fn sizes(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
-    let marks = bars(&two(pair).map(|(name, side)| (name.to_owned(), &side.sizes)));
-    let title = format!("sizes ({kind}), recorded and replayed");
-    frame.chart(title, SIZES, ("share of requests", "requests_share"), marks)
+fn behind(pairs: &[(&String, &Pair)]) -> Option<Figure> {
+    let own =
+        pairs.iter().filter_map(|(name, pair)| Some(((*name).clone(), pair.delays_ns.as_ref()?)));
+    let (step_ns, lines) = levelled(own.collect(), OverTime::mosts_of);
+    lines_over_time(seconds(step_ns), values("behind", Unit::Nanoseconds), &lines)
 }
 
-fn distances(frame: &Frame<'_>, kind: &str, pair: &Pair) -> Option<Chart> {
-    let marks = bars(&two(pair).map(|(name, side)| (name.to_owned(), &side.distances)));
-    let title = format!("distances ({kind}), recorded and replayed");
-    frame.chart(title, DISTANCES, ("share of requests", "requests_share"), marks)
-}
-
-fn two(pair: &Pair) -> [(&'static str, &Side); 2] {
-    [("recorded", &pair.recorded), ("replayed", &pair.replayed)]
+fn two<T>(pair: &Pair, part: fn(&Side) -> &T) -> Vec<(String, &T)> {
+    vec![
+        ("recorded".to_owned(), part(&pair.recorded)),
+        ("replayed".to_owned(), part(&pair.replayed)),
+    ]
 }
 
 /// Amounts of each step as rates.
-fn per_second(own: Vec<(String, &OverTime)>) -> Marks {
+fn per_second(own: Vec<(String, &OverTime)>) -> Option<Figure> {
     let (step_ns, mut lines) = levelled(own, OverTime::sums_of);
     let step_s = seconds(step_ns);
     for value in lines.iter_mut().flat_map(|line| &mut line.values) {
         *value /= step_s;
     }
-    Marks::OverTime { step_s, lines }
+    lines_over_time(step_s, values("requests per second", Unit::Number), &lines)
 }
 
 /// Lines of steps of one length, each as long as the longest.
 fn levelled(
     own: Vec<(String, &OverTime)>,
     widen: fn(OverTime, u64) -> OverTime,
-) -> (u64, Vec<Line>) {
+) -> (u64, Vec<NamedValues>) {
     let step_ns = own.iter().map(|(_, own)| own.step_ns).max().unwrap_or_default();
     let own = own.into_iter().map(|(name, own)| (name, widen(own.clone(), step_ns).amounts));
     let own: Vec<(String, Vec<u64>)> = own.collect();
@@ -226,7 +193,7 @@ fn levelled(
     let line = |(name, amounts): (String, Vec<u64>)| {
         let values = amounts.into_iter().chain(std::iter::repeat(0));
         let values = values.take(steps.min(MOST_STEPS)).map(|amount| amount as f64);
-        Line { name, values: values.collect() }
+        NamedValues { name, values: values.collect() }
     };
     (step_ns, own.into_iter().map(line).collect())
 }
@@ -235,7 +202,7 @@ fn seconds(step_ns: u64) -> f64 {
     step_ns.max(1) as f64 / 1e9
 }
 
-fn shares(classes: &[Named<'_>], of: fn(&OfClass) -> &BTreeMap<u64, u64>) -> Marks {
+fn shares(classes: &[Named<'_>], of: fn(&OfClass) -> &BTreeMap<u64, u64>) -> Option<Figure> {
     let own = classes.iter().filter(|(_, class)| class.bytes > 0);
     let own: Vec<(String, &BTreeMap<u64, u64>)> =
         own.map(|(name, class)| (name.clone(), of(class))).collect();
@@ -243,21 +210,19 @@ fn shares(classes: &[Named<'_>], of: fn(&OfClass) -> &BTreeMap<u64, u64>) -> Mar
 }
 
 /// A row a power of two, with those between that have nothing; a bar is a share of its group.
-fn bars(own: &[(String, &BTreeMap<u64, u64>)]) -> Marks {
+fn bars(own: &[(String, &BTreeMap<u64, u64>)]) -> Option<Figure> {
     let rows = rows(own.iter().flat_map(|(_, counts)| counts.keys().copied()));
     let group = |(name, counts): &(String, &BTreeMap<u64, u64>)| {
         let all = sum(counts);
         let many = |row: &u64| counts.get(row).copied().unwrap_or_default();
-        Line {
+        NamedValues {
             name: name.clone(),
             values: rows.iter().map(|row| share((many(row), all))).collect(),
         }
     };
-    Marks::Bars {
-        what: "from".to_owned(),
-        names: rows.iter().map(|row| show::bytes(*row)).collect(),
-        groups: own.iter().map(group).collect(),
-    }
+    let names: Vec<String> = rows.iter().map(|row| show::bytes(*row)).collect();
+    let groups: Vec<NamedValues> = own.iter().map(group).collect();
+    grouped_bars("from", &names, values("share of requests", Unit::Share), &groups)
 }
 
 /// Nothing where anything is nothing, and all powers of two from the least to the greatest.
@@ -302,22 +267,24 @@ mod tests {
         counter.finish(2000 * MS, 0, 1)
     }
 
-    fn titles(charts: &[Chart]) -> Vec<&str> {
-        charts.iter().map(|chart| chart.title.as_str()).collect()
+    /// What figures of a workload show, without its name.
+    fn titles(figures: &[Figure]) -> Vec<&str> {
+        figures.iter().map(|figure| figure.title.split_once(": ").unwrap().1).collect()
     }
 
-    fn lines(chart: &Chart) -> &[Line] {
-        match &chart.marks {
-            Marks::OverTime { lines, .. } | Marks::Bars { groups: lines, .. } => lines,
-            _ => panic!("{chart:?}"),
-        }
+    fn lines(figure: &Figure) -> Vec<NamedValues> {
+        let series = figure.series.iter().map(|one| NamedValues {
+            name: one.name.clone(),
+            values: one.points.iter().map(|point| point.value).collect(),
+        });
+        series.collect()
     }
 
     #[test]
     fn a_recording_has_its_rates_its_working_set_its_sizes_and_how_random_it_is() {
-        let charts = of_recording("requests", "watched", &recorded(&["sda"]));
+        let figures = of_recording("requests", "watched", &recorded(&["sda"]));
         assert_eq!(
-            titles(&charts),
+            titles(&figures),
             [
                 "rates by class",
                 "working set by class",
@@ -327,35 +294,35 @@ mod tests {
                 "bursts by class",
             ]
         );
-        let rates = lines(&charts[0]);
+        let rates = lines(&figures[0]);
         assert_eq!(rates.len(), 3);
-        for line in rates {
+        for line in &rates {
             let mean = line.values.iter().sum::<f64>() / line.values.len() as f64;
             assert!((300.0..350.0).contains(&mean), "{line:?}");
             assert_eq!(line.values.len(), rates[0].values.len());
         }
         // A working set never shrinks.
-        let touched = lines(&charts[1]);
+        let touched = lines(&figures[1]);
         assert_eq!(touched.len(), 2, "a flush touches nothing");
         for line in touched {
             assert!(line.values.windows(2).all(|two| two[0] <= two[1]), "{line:?}");
         }
         for at in [2, 3] {
-            for group in lines(&charts[at]) {
+            for group in lines(&figures[at]) {
                 let all: f64 = group.values.iter().sum();
                 assert!((all - 1.0).abs() < 1e-9, "{group:?}");
             }
         }
-        assert!(charts.iter().all(|chart| chart.notes.is_empty()));
+        assert!(figures.iter().all(|figure| figure.notes.is_empty()));
     }
 
     #[test]
     fn of_many_classes_those_with_the_most_requests_are_drawn_and_that_is_told() {
-        let charts = of_recording("requests", "watched", &recorded(&["sda", "sdb", "sdc"]));
-        let rates = lines(&charts[0]);
+        let figures = of_recording("requests", "watched", &recorded(&["sda", "sdb", "sdc"]));
+        let rates = lines(&figures[0]);
         assert_eq!(rates.len(), 6);
         assert!(rates.iter().any(|line| line.name == "sdb read"), "{rates:?}");
-        assert!(charts[0].notes[0].contains("shows the 6 of 9 classes"), "{:?}", charts[0].notes);
+        assert!(figures[0].notes[0].contains("shows the 6 of 9 classes"), "{:?}", figures[0].notes);
     }
 
     #[test]
@@ -364,8 +331,8 @@ mod tests {
         for class in old.devices.values_mut().flat_map(|device| device.classes.values_mut()) {
             (class.arrivals, class.first_touch) = (None, None);
         }
-        let charts = of_recording("requests", "watched", &old);
-        assert_eq!(titles(&charts)[0], "sizes");
+        let figures = of_recording("requests", "watched", &old);
+        assert_eq!(titles(&figures)[0], "sizes");
         assert!(of_recording("requests", "watched", &Recorded::default()).is_empty());
     }
 
@@ -385,11 +352,11 @@ mod tests {
         let classes = [("read".to_owned(), class)].into();
         let device = OfDevice { classes, ..OfDevice::default() };
         let of = Recorded { devices: [("sda".to_owned(), device)].into(), ..Recorded::default() };
-        let charts = of_recording("requests", "watched", &of);
-        assert_eq!(titles(&charts), ["rates by class", "working set by class", "sizes"]);
-        for chart in &charts {
-            let values = lines(chart).iter().flat_map(|line| &line.values);
-            assert!(values.clone().all(|value| value.is_finite()) && values.count() <= 80);
+        let figures = of_recording("requests", "watched", &of);
+        assert_eq!(titles(&figures), ["rates by class", "working set by class", "sizes"]);
+        for figure in &figures {
+            let mut values = figure.points().map(|point| point.value);
+            assert!(values.all(f64::is_finite) && figure.marks() <= 80);
         }
     }
 
@@ -404,9 +371,9 @@ mod tests {
             played.behind(kind, at * MS, MS / 5);
         }
         recorded.add("flush", 0, None);
-        let charts = of_play("played", "evening", &recorded.beside(played), Vec::new());
+        let figures = of_play("played", "evening", &recorded.beside(played), Vec::new());
         assert_eq!(
-            titles(&charts),
+            titles(&figures),
             [
                 "starts (read), recorded and replayed",
                 "starts (write), recorded and replayed",
@@ -418,10 +385,10 @@ mod tests {
                 "distances (write), recorded and replayed",
             ]
         );
-        let reads = lines(&charts[0]);
+        let reads = lines(&figures[0]);
         assert_eq!((reads[0].name.as_str(), reads[1].name.as_str()), ("recorded", "replayed"));
         assert_eq!(reads[0].values, reads[1].values);
-        let behind = lines(&charts[3]);
+        let behind = lines(&figures[3]);
         assert!(behind.iter().all(|line| line.values.iter().all(|own| *own == 200_000.0)));
         assert!(of_play("played", "evening", &BTreeMap::new(), Vec::new()).is_empty());
     }

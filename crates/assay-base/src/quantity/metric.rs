@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Which direction is better.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Better {
@@ -12,6 +12,7 @@ pub enum Better {
     /// Less is better.
     Lower,
     /// Nobody says: nothing is called better or worse.
+    #[default]
     Unknown,
 }
 
@@ -706,11 +707,6 @@ pub static OTHERS: &[Metric] = &[
     metric("ping_p50_ms", Better::Lower, "median round trip", "median round trip under load"),
     metric("ping_p95_ms", Better::Lower, "p95 round trip", "p95 of the round trip under load"),
 ];
-
-/// Whether the values of a metric are seconds: names carry their unit.
-pub fn is_in_seconds(name: &str) -> bool {
-    name.ends_with("_s") && !name.ends_with("_per_s")
-}
 
 /// The class of requests that a metric is of, and what of them; none of another metric.
 pub fn class(name: &str) -> Option<(&'static str, Statistic)> {

@@ -19,16 +19,16 @@ pub enum Told {
     /// Operations per second.
     Rate,
     /// Times from intended starts: of work by the clock alone.
-    Response(Point),
+    Response(LatencyPoint),
     /// Times from submissions.
-    Service(Point),
+    Service(LatencyPoint),
     /// Bytes per second: of classes that have any.
     Bytes,
 }
 
 /// Which of all times of a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Point {
+pub enum LatencyPoint {
     Mean,
     P50,
     P99,
@@ -38,14 +38,14 @@ pub enum Point {
 /// What is told of each class, in the order of its metrics.
 const TOLD: [Told; 10] = [
     Told::Rate,
-    Told::Response(Point::Mean),
-    Told::Response(Point::P50),
-    Told::Response(Point::P99),
-    Told::Response(Point::P999),
-    Told::Service(Point::Mean),
-    Told::Service(Point::P50),
-    Told::Service(Point::P99),
-    Told::Service(Point::P999),
+    Told::Response(LatencyPoint::Mean),
+    Told::Response(LatencyPoint::P50),
+    Told::Response(LatencyPoint::P99),
+    Told::Response(LatencyPoint::P999),
+    Told::Service(LatencyPoint::Mean),
+    Told::Service(LatencyPoint::P50),
+    Told::Service(LatencyPoint::P99),
+    Told::Service(LatencyPoint::P999),
     Told::Bytes,
 ];
 
@@ -56,7 +56,7 @@ impl Told {
     }
 
     /// Which of the times of single operations it is; none of sums.
-    pub const fn point(self) -> Option<Point> {
+    pub const fn point(self) -> Option<LatencyPoint> {
         match self {
             Self::Response(point) | Self::Service(point) => Some(point),
             Self::Rate | Self::Bytes => None,
@@ -64,7 +64,7 @@ impl Told {
     }
 }
 
-impl Point {
+impl LatencyPoint {
     /// The share of all that stays below; none of the mean.
     pub const fn quantile(self) -> Option<f64> {
         match self {

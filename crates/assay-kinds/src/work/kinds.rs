@@ -212,11 +212,6 @@ macro_rules! kinds {
                 }
             }
 
-            /// Whether findings may have facts below a key.
-            pub fn is_key(key: &str) -> bool {
-                [$($(<$module::$facts as tell::Shows>::KEY,)?)+].contains(&key)
-            }
-
             /// The next value of a map, where its key is that of a kind that tells something.
             ///
             /// # Errors

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::catalogue::About;
-use assay_base::exhibit::{Exhibit, Subject, Timeline};
+use assay_base::exhibit::{Exhibit, Subject};
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::Nature;
 
@@ -83,9 +83,11 @@ pub trait Shows: OfRow + Sized {
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit;
 }
 
-/// A figure of facts: their exhibits say what is drawn.
+/// A kind of figure of facts: their exhibits have the figures.
 #[derive(Clone, Copy, Debug)]
 pub struct FactsFigure {
+    /// [`Shows::KEY`] of the facts.
+    pub key: &'static str,
     /// What it is called, what it shows, how it is read.
     pub about: About,
     /// Whether it shows what such work is done for, so that it stands before verdicts where a study says nothing.
@@ -161,7 +163,8 @@ pub struct NumberedRow<'a> {
     pub lasting: &'a [String],
 }
 
-/// A figure that one kind of work alone has.
+/// Lines over the seconds of trials that go through phases, one line per configuration. The report has the seconds,
+/// chooses the trials and draws them.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnFigure {
     /// What it is called, what it shows, how it is read.
@@ -169,7 +172,30 @@ pub struct OwnFigure {
     /// The metric that only workloads of the kind have. Their seconds are of phases, and no other figure
     /// draws them.
     pub known_by: &'static str,
-    pub timeline: Timeline,
+    pub along: &'static str,
+    pub description: &'static str,
+    /// In the order of reading.
+    pub figures: &'static [PhaseFigure],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct PhaseFigure {
+    /// What it is called among the others.
+    pub name: &'static str,
+    pub title: &'static str,
+    pub values: &'static str,
+    /// Bits per second are the bits moved; otherwise it shows the mean latency.
+    pub metric: &'static str,
+    /// In the order in which trials go through them.
+    pub phases: &'static [TrialPhase],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct TrialPhase {
+    /// The class of the seconds of a trial.
+    pub name: &'static str,
+    /// Whole seconds at its beginning that are not counted.
+    pub ramp_s: u64,
 }
 
 /// A rule of trust about what one kind of work alone counts.

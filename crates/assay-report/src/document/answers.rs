@@ -1,7 +1,7 @@
 //! What the numbers say of the study's questions, and a card's row of the flash table.
 
-use super::{Block, Cell, NONE, Role, Row, Section, Table};
-use crate::table::columns;
+use super::{Block, Column, Role, Section, Table};
+use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::findings::answers::{Answer, CardNumber, CardRow, Standing};
@@ -64,50 +64,31 @@ pub(super) fn card(findings: &Findings) -> Option<Section> {
         };
         row.text.iter().map(of).collect::<Vec<_>>()
     };
-    let text = findings.cards.iter().flat_map(told).collect();
-    let blocks = vec![Block::Table(table(first, &findings.cards)), Block::Text(text)];
-    Some(Section::titled("flash table", blocks).with_role(Role::Of("card")))
+    let mut table = table(first, &findings.cards);
+    table.notes = findings.cards.iter().flat_map(told).collect();
+    Some(Section::from(table).with_role(Role::Of("card")))
 }
 
 fn table(first: &CardRow, rows: &[CardRow]) -> Table {
     let per = first.price.as_ref().map_or("price", |price| price.currency.as_str());
-    let titles = [
-        "device",
-        ">read MB/s",
-        ">write MB/s",
-        ">read IOPS",
-        ">write IOPS",
-        ">claimed",
-        ">of claim",
-        ">price",
-        &format!(">IOPS/{per}"),
-        "90 IOPS",
-    ];
-    let mut columns = columns(&titles);
-    for index in [3, 5, 9] {
-        columns[index].breaks = true;
-    }
-    Table { columns, rows: rows.iter().map(row).collect() }
-}
-
-fn row(row: &CardRow) -> Row {
-    let told = |number: &Option<CardNumber>, show: &dyn Fn(f64) -> String| {
-        Cell::plain(number.as_ref().map_or_else(|| NONE.to_owned(), |one| show(one.value)))
-    };
-    let plain = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NONE.to_owned()));
-    let cells = vec![
-        Cell::plain(name(row)),
-        told(&row.sequential_read, &show::mb_per_s),
-        told(&row.sequential_write, &show::mb_per_s),
-        told(&row.random_read, &show::per_second),
-        told(&row.random_write, &show::per_second),
-        plain(row.rated_bytes_per_s.map(|rate| format!("{} MB/s", show::mb_per_s(rate)))),
-        plain(row.share_of_rating.map(show::share)),
-        plain(row.price.as_ref().map(|price| price.text.clone())),
-        plain(row.iops_per_unit.map(show::per_second)),
-        plain(line(row)),
-    ];
-    Row { name: name(row), cells, notes: Vec::new() }
+    let mb = |own: &Option<CardNumber>| own.as_ref().map(|one| show::mb_per_s(one.value));
+    let iops = |own: &Option<CardNumber>| own.as_ref().map(|one| show::per_second(one.value));
+    let mut table = Table::new("flash table");
+    table.add(Column::left("device"), rows, name);
+    table.add(Column::right("read MB/s"), rows, |row| mb(&row.sequential_read));
+    table.add(Column::right("write MB/s"), rows, |row| mb(&row.sequential_write));
+    table.add(Column::right("read IOPS").breaks(), rows, |row| iops(&row.random_read));
+    table.add(Column::right("write IOPS"), rows, |row| iops(&row.random_write));
+    table.add(Column::right("claimed").breaks(), rows, |row| {
+        row.rated_bytes_per_s.map(|rate| format!("{} MB/s", show::mb_per_s(rate)))
+    });
+    table.add(Column::new("of claim", Unit::Share), rows, |row| row.share_of_rating);
+    table.add(Column::right("price"), rows, |row| row.price.as_ref().map(|price| &price.text));
+    table.add(Column::right(format!("IOPS/{per}")), rows, |row| {
+        row.iops_per_unit.map(show::per_second)
+    });
+    table.add(Column::left("90 IOPS").breaks(), rows, line);
+    table
 }
 
 /// The device, and of several the target too: two cards of one kind are told apart by it.
@@ -119,14 +100,11 @@ fn name(row: &CardRow) -> String {
 }
 
 /// Where random writes lie against the article's line.
-fn line(row: &CardRow) -> Option<String> {
+fn line(row: &CardRow) -> Option<&'static str> {
     let own = row.published.iter().find(|one| one.writes)?;
-    Some(
-        match own.place {
-            Standing::Above => "above",
-            Standing::Below => "below",
-            Standing::Open => "cannot be determined",
-        }
-        .to_owned(),
-    )
+    Some(match own.place {
+        Standing::Above => "above",
+        Standing::Below => "below",
+        Standing::Open => "cannot be determined",
+    })
 }

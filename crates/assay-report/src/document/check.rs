@@ -26,29 +26,28 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let (of_kinds, of_numbers) = (exhibits::sections(findings), exhibits::of_numbers(findings));
     for target in &findings.environment.targets {
         let arm = facts::arm_of(findings, target);
-        let caption = several.then(|| target.name.clone());
+        let title = if several { target.name.as_str() } else { "" };
         if !several {
             told.extend(facts::target(target));
         }
-        let table = check_tables::workloads(findings, &arm, detail);
-        let classes = classes::table(findings, &arm);
+        let table = check_tables::workloads(findings, title, &arm, detail);
+        let classes = classes::table(findings, title, &arm);
         // Others' work that was watched has classes alone, and commands a table of their own.
         let others = [&commands, &micro, &files];
         let none_of = others.iter().all(|own| own.is_none());
         let none_shown = of_kinds.is_empty() && of_numbers.is_empty();
         let is_only = classes.is_none() && none_of && none_shown;
         if is_only || !table.rows.is_empty() {
-            tables.push((caption.clone(), table));
+            tables.push(table);
         }
-        tables.extend(classes.map(|table| (caption, table)));
+        tables.extend(classes);
     }
     told.extend(facts::machine(&findings.environment));
     for name in CLOSER.into_iter().filter(|_| detail != Detail::Usual) {
         told.extend(check_text(findings, name).map(|text| (name.to_owned(), text)));
     }
-    let comparison = check_tables::targets_compared(findings);
-    tables.extend(comparison.map(|table| (Some("comparison".to_owned()), table)));
-    let mut legend = check_tables::legend(findings, tables.iter().map(|(_, table)| table));
+    tables.extend(check_tables::targets_compared(findings));
+    let mut legend = check_tables::legend(findings, &tables);
     let by_class = findings.measurements.iter().any(|cell| class(&cell.metric).is_some());
     legend.extend(by_class.then(|| classes::LEGEND.to_owned()));
     let mut remarks = rules(findings, Name::Workload, detail);
@@ -57,12 +56,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         remarks.extend(missing(findings, |metric| metric != commands::DURATION));
     }
 
-    let table = |(caption, table)| Section {
-        caption,
-        blocks: vec![Block::Table(table)],
-        ..Section::default()
-    };
-    let mut main: Vec<Section> = tables.into_iter().map(table).collect();
+    let mut main: Vec<Section> = tables.into_iter().map(Section::from).collect();
     main.extend(of_kinds);
     main.extend(hosts::section(findings));
     main.extend(imported::sections(findings));
@@ -73,7 +67,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     main.extend(surfaces::sections(findings));
     main.extend(surfaces::accesses(findings));
     let mut sections =
-        vec![Section::of(Block::Facts(told)), super::summary(findings.summary.clone())];
+        vec![Section::of(Block::Facts(told)), super::summary(findings.summary_texts())];
     sections.extend(main.into_iter().map(Section::main));
     sections.push(Section::of(Block::Text(legend)).with_role(Role::Closer));
     sections.push(Section::of(Block::Remarks(remarks)));

@@ -1,18 +1,23 @@
 //! The tables: workloads of one target, and targets against the first.
 
-use super::{Cell, Detail, Measured, NONE, Row, Table, depth_note, find, spread};
-use crate::table::{Column, columns};
-use assay_base::quantity::played::{self, Class, Point, Told};
+use super::{
+    Cell, Column, Detail, Measured, Row, Stands, Table, beside, depth_note, find, numbers, rating,
+    spread,
+};
+use assay_base::exhibit::Unit;
+use assay_base::quantity::metric::RESPONSE_P99;
+use assay_base::quantity::played::{self, Class, LatencyPoint, Told};
 use assay_base::quantity::units::show;
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Findings};
 use assay_study::results::plan::Arm;
 
 /// Rows of one arm, those of its classes below a load that was played again, absent ones last.
-pub(super) fn workloads(findings: &Findings, arm: &Arm, detail: Detail) -> Table {
+pub(super) fn workloads(findings: &Findings, title: &str, arm: &Arm, detail: Detail) -> Table {
     let own = findings.workloads.iter().filter(|workload| workload.configuration == *arm);
     let measured = own.flat_map(|workload| {
-        let all = measured(findings, workload.name.clone(), arm, OF_ALL);
+        let names = if workload.pace.is_some() { OF_OPEN_LOOPS } else { OF_ALL };
+        let all = measured(findings, workload.name.clone(), arm, names);
         let classes = played::CLASSES.iter().filter_map(|class| {
             let name = format!("{}, {}", workload.name, class.played);
             measured(findings, name, arm, class_names(class)?)
@@ -23,29 +28,31 @@ pub(super) fn workloads(findings: &Findings, arm: &Arm, detail: Detail) -> Table
         .absent
         .iter()
         .filter(|entry| entry.metric.is_none() && entry.configuration == *arm);
-    let absent = absent.map(|entry| Row {
-        name: entry.workload.clone(),
-        cells: Vec::new(),
-        notes: vec![format!("absent: {}", entry.reason)],
-    });
-    let mut columns = columns(&["workload", ">MB/s"]);
-    columns.extend([Column::right("MiB/s").detail(), Column::right("IOPS")]);
-    let details = ["p50", "p99", "p99.9", "spread"];
-    columns.extend(details.map(|title| Column::right(title).detail()));
-    columns.push(Column::left("trust").judged());
-    let mut table = Table { columns, rows: measured.chain(absent).collect() };
+    let absent =
+        absent.map(|entry| Row::absent(&entry.workload, format!("absent: {}", entry.reason)));
+    let ns = |title| Column::new(title, Unit::Nanoseconds).detail();
+    let columns = vec![
+        Column::left("workload"),
+        Column::right("MB/s"),
+        Column::right("MiB/s").detail(),
+        Column::right("IOPS"),
+        ns("p50"),
+        ns("p99"),
+        ns(EXTREME),
+        Column::right("spread").detail(),
+        Column::verdict("trust"),
+    ];
+    let rows = measured.chain(absent).collect();
+    let mut table = Table { title: title.to_owned(), columns, rows, ..Table::default() };
     if detail == Detail::Usual {
         // A line of 80 columns has no room for it.
-        table.columns.remove(EXTREME);
-        table.rows.iter_mut().filter(|row| !row.cells.is_empty()).for_each(|row| {
-            row.cells.remove(EXTREME);
-        });
+        table.retain(|_, column| column.title != EXTREME);
     }
     table
 }
 
 /// The column of the 99.9th percentile.
-const EXTREME: usize = 6;
+const EXTREME: &str = "p99.9";
 
 /// `random-read 4k q32`: what a workload is called, with its block size and queue depth.
 fn label(findings: &Findings, name: &str, arm: &Arm) -> String {
@@ -70,10 +77,17 @@ const OF_ALL: Names = (
     [Some("latency_p50_ns"), Some("latency_p99_ns"), Some("latency_p999_ns")],
 );
 
+/// An open loop has the IOPS that the study sets: what it is run for are the times that a user waits.
+const OF_OPEN_LOOPS: Names = (
+    "iops",
+    Some("bandwidth_bytes_per_s"),
+    [Some("response_p50_ns"), Some(RESPONSE_P99), Some("response_p999_ns")],
+);
+
 /// Those of a class of a load that was played again; flushes have no bytes.
 fn class_names(class: &Class) -> Option<Names> {
     let name = |told| Some(class.metric(told)?.name);
-    let quantiles = [Point::P50, Point::P99, Point::P999];
+    let quantiles = [LatencyPoint::P50, LatencyPoint::P99, LatencyPoint::P999];
     let quantiles = quantiles.map(|point| name(Told::Service(point)));
     Some((name(Told::Rate)?, name(Told::Bytes), quantiles))
 }
@@ -86,29 +100,24 @@ fn measured(
     (operations, bytes, quantiles): Names,
 ) -> Option<Row> {
     let of = |metric: &str| find(findings, &name, arm, false, metric);
-    let mean = |metric: Option<&str>, words: fn(f64) -> String| {
-        metric.and_then(of).and_then(Measured::value).map_or_else(|| NONE.to_owned(), words)
-    };
+    let mean = |metric: Option<&str>| of(metric?)?.value();
     let iops = of(operations)?;
     iops.trust?;
-    let rates = [
-        mean(bytes, show::mb_per_s),
-        mean(bytes, show::mib_per_s),
-        mean(Some(operations), show::per_second),
+    let mut cells = vec![
+        Cell::from(label(findings, &name, arm)),
+        mean(bytes).map(show::mb_per_s).into(),
+        mean(bytes).map(show::mib_per_s).into(),
+        mean(Some(operations)).map(show::per_second).into(),
     ];
-    let times = quantiles.map(|metric| mean(metric, show::duration));
-    let words =
-        [label(findings, &name, arm)].into_iter().chain(rates).chain(times).chain([spread(iops)]);
-    let cells = words.map(Cell::from).chain([Cell::trust_of(iops)]).collect();
+    cells.extend(quantiles.map(|metric| Cell::from(mean(metric))));
+    let judged = of(RESPONSE_P99).filter(|own| own.primary).unwrap_or(iops);
+    cells.extend([spread(judged).into(), rating(Stands::of(judged))]);
     let notes = depth_note(findings, &name, arm).into_iter().collect();
-    Some(Row { name, cells, notes })
+    Some(Row { name, notes, ..Row::new(cells) })
 }
 
 /// How the numbers of the tables are to be read.
-pub(super) fn legend<'a>(
-    findings: &Findings,
-    tables: impl Iterator<Item = &'a Table>,
-) -> Vec<String> {
+pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     let counts = findings.measurements.iter().map(|cell| cell.n).filter(|count| *count > 0);
     let Some(most) = counts.clone().max() else { return Vec::new() };
     let least = counts.min().unwrap_or(most);
@@ -117,10 +126,17 @@ pub(super) fn legend<'a>(
         (least, most) if least == most => format!("Numbers are geometric means of {most} trials"),
         (least, most) => format!("Numbers are geometric means of {least} to {most} trials"),
     };
-    let spread = if findings.measurements.iter().any(|cell| cell.metric == OF_ALL.0) {
-        "; spread is half the range of the trials; p50 to p99.9 are service times"
-    } else {
-        ""
+    let open_loops = findings.workloads.iter().filter(|own| own.pace.is_some()).count();
+    let spread = match open_loops {
+        _ if findings.measurements.iter().all(|cell| cell.metric != OF_ALL.0) => "",
+        0 => "; spread is half the range of the trials; p50 to p99.9 are service times",
+        all if all == findings.workloads.len() => {
+            "; spread is half the range of the trials; p50 to p99.9 are response times"
+        }
+        _ => {
+            "; spread is half the range of the trials; p50 to p99.9 are service times, or response times of workloads \
+             with an arrival rate"
+        }
     };
     let mut told = vec![format!("{trials}{spread}.")];
     if !findings.comparisons.is_empty() {
@@ -135,84 +151,88 @@ pub(super) fn legend<'a>(
                 .to_owned(),
         );
     }
-    let mut cells = tables.flat_map(|table| &table.rows).flat_map(|row| &row.cells);
-    if cells.any(|cell| cell.text == NONE) {
+    if tables.iter().any(Table::has_missing) {
         told.push("\"-\" means too few operations or trials.".to_owned());
     }
     told
 }
 
+/// A target in a comparison; of the first one there is nothing that it is compared with.
+struct Compared<'a> {
+    found: &'a Comparison,
+    cell: Option<&'a Measured>,
+    target: &'a str,
+    is_first: bool,
+}
+
 /// Targets against the first one; none where nothing is compared.
 pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
-    let mut rows: Vec<Row> = Vec::new();
-    let mut told: Vec<&str> = Vec::new();
-    let tells_processors = differ_in_encryption(findings);
-    let row = |found: &Comparison, arm: &Arm, against: Option<&Comparison>| {
-        let mut row = comparison_row(findings, found, arm, against);
-        let at = row.cells.len().saturating_sub(1);
-        row.cells.splice(at..at, tells_processors.then(|| processors(findings, found, arm)));
-        row
-    };
+    let mut sides: Vec<Compared<'_>> = Vec::new();
     for found in &findings.comparisons {
-        if !told.contains(&found.workload.as_str()) {
-            told.push(&found.workload);
-            rows.push(row(found, &found.baseline, None));
+        if !sides.iter().any(|side| side.found.workload == found.workload) {
+            sides.push(Compared::of(findings, found, &found.baseline, true));
         }
-        rows.push(row(found, &found.configuration, Some(found)));
+        sides.push(Compared::of(findings, found, &found.configuration, false));
     }
-    let mut columns = columns(&["workload", "target", ">result", ">ratio", ">95% CI"]);
-    columns.extend(tells_processors.then(|| Column::right("CPU s/GiB")));
-    columns.push(Column::left("trust").judged());
-    (!rows.is_empty()).then_some(Table { columns, rows })
+    let mut table = Table::new("comparison");
+    table.add(Column::left("workload"), &sides, |side| &side.found.workload);
+    table.add(Column::left("target"), &sides, |side| side.target);
+    table.add(Column::right("result"), &sides, Compared::result);
+    table.add(Column::right("ratio"), &sides, |side| {
+        if side.is_first { Some("1".to_owned()) } else { side.found.ratio.map(show::times) }
+    });
+    table.add(Column::right("95% CI"), &sides, Compared::interval);
+    if differ_in_encryption(findings) {
+        // A program that encrypts is none of ours: seconds of the whole machine's processors.
+        table.add(Column::right("CPU s/GiB"), &sides, |side| {
+            beside(findings, side.cell?, "machine_cpu_s_per_gib")
+        });
+    }
+    table.add(Column::verdict("trust"), &sides, |side| rating(side.cell.and_then(Stands::of)));
+    for (row, side) in table.rows.iter_mut().zip(&sides) {
+        row.notes = side.notes();
+    }
+    (!sides.is_empty()).then_some(table)
+}
+
+impl<'a> Compared<'a> {
+    fn of(findings: &'a Findings, found: &'a Comparison, arm: &'a Arm, is_first: bool) -> Self {
+        let cell = find(findings, &found.workload, arm, false, &found.metric);
+        let target = arm.get("target").map_or("", String::as_str);
+        Self { found, cell, target, is_first }
+    }
+
+    fn result(&self) -> Option<String> {
+        Some(numbers::value(&self.found.metric, self.cell?.value()?))
+    }
+
+    fn interval(&self) -> Option<String> {
+        if self.is_first {
+            return Some(String::new());
+        }
+        let [low, high] = self.found.ci95?.map(show::times);
+        Some(format!("{low} to {high}"))
+    }
+
+    /// What the trust words and the legend do not say.
+    fn notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        if self.is_first {
+            return notes;
+        }
+        for (note, words) in self.found.remarks() {
+            if matches!(note, Some(Note::InFlight { .. })) {
+                notes.push(words.clone());
+            }
+        }
+        notes
+    }
 }
 
 /// Whether what is compared is encrypted in different ways, or some of it not: processors pay for that.
 fn differ_in_encryption(findings: &Findings) -> bool {
     let mut ways = findings.environment.targets.iter().map(|target| &target.encryption);
     ways.next().is_some_and(|first| ways.any(|other| other != first))
-}
-
-/// Seconds of the whole machine's processors per GiB: a program that encrypts is none of ours.
-fn processors(findings: &Findings, found: &Comparison, arm: &Arm) -> Cell {
-    let cell = find(findings, &found.workload, arm, false, "machine_cpu_s_per_gib");
-    Cell::from(cell.and_then(Measured::value).map_or_else(|| NONE.to_owned(), show::three_digits))
-}
-
-fn comparison_row(
-    findings: &Findings,
-    found: &Comparison,
-    arm: &Arm,
-    against: Option<&Comparison>,
-) -> Row {
-    let cell = find(findings, &found.workload, arm, false, &found.metric);
-    let value = cell.and_then(Measured::value).map_or_else(
-        || NONE.to_owned(),
-        |value| match found.metric.as_str() {
-            "iops" => format!("{} IOPS", show::per_second(value)),
-            _ => show::rate(value),
-        },
-    );
-    let (ratio, interval) = match against {
-        None => ("1".to_owned(), String::new()),
-        Some(found) => (
-            found.ratio.map_or_else(|| NONE.to_owned(), show::times),
-            found.ci95.map_or_else(
-                || NONE.to_owned(),
-                |[low, high]| format!("{} to {}", show::times(low), show::times(high)),
-            ),
-        ),
-    };
-    let trust = cell.map_or_else(|| Cell::trust(None), Cell::trust_of);
-    let in_flight = |(note, _): &(Option<&Note>, _)| matches!(note, Some(Note::InFlight { .. }));
-    let notes = against.into_iter().flat_map(Comparison::remarks).filter(in_flight);
-    let target = arm.get("target").cloned().unwrap_or_default();
-    let words = [found.workload.clone(), target, value, ratio, interval];
-    Row {
-        name: found.workload.clone(),
-        cells: words.map(Cell::from).into_iter().chain([trust]).collect(),
-        // The rest is said by the trust words and by the legend.
-        notes: notes.map(|(_, words)| words.clone()).collect(),
-    }
 }
 
 #[cfg(test)]
@@ -240,11 +260,11 @@ mod tests {
         }
         let table = targets_compared(&findings).unwrap();
         let at = titles(&table).iter().position(|title| title == PROCESSORS).unwrap();
-        let told: Vec<&str> =
-            table.rows.iter().take(2).map(|row| row.cells[at].text.as_str()).collect();
+        let told: Vec<String> =
+            table.rows.iter().take(2).map(|row| row.cells[at].text(Unit::Words)).collect();
         assert_eq!(told, ["1.25", "7.5"]);
         assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));
-        let legend = legend(&findings, [&table].into_iter()).join(" ");
+        let legend = legend(&findings, &[table]).join(" ");
         assert!(legend.contains(PROCESSORS), "{legend}");
     }
 }

@@ -3,8 +3,7 @@
 use super::check::missing;
 use super::numbers::{heading, span, under_heading};
 use super::study::is_one;
-use super::{Block, NONE, Row, Section, Table, comparison_of, find, result, spread};
-use crate::table::{Column, columns};
+use super::{Block, Column, Section, Table, comparison_of, find, result, spread};
 use assay_kinds::work::metrics::is_told;
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::arm_in_words;
@@ -58,56 +57,50 @@ fn printed(findings: &Findings) -> Vec<&Cell> {
 }
 
 fn printed_table(cells: &[&Cell]) -> Table {
-    let several = cells.iter().any(|cell| cell.workload != cells[0].workload);
-    let mut all = Vec::new();
-    all.extend(several.then(|| Column::left("workload").key()));
-    all.push(Column::left("printed number").key());
-    all.extend(columns(&[">mean", ">95% CI", ">spread", ">n"]));
-    let row = |cell: &&Cell| {
-        let name = heading(&cell.metric).to_owned();
-        let mut words = Vec::new();
-        words.extend(several.then(|| cell.workload.clone()));
-        words.extend([
-            name.clone(),
-            told(&cell.metric, cell.value()),
-            span(&cell.metric, cell.ci95),
-        ]);
-        words.extend([spread(cell), cell.n.to_string()]);
-        let cells = words.into_iter().map(super::Cell::from).collect();
-        Row { name, cells, notes: Vec::new() }
-    };
-    Table { columns: all, rows: cells.iter().map(row).collect() }
+    let mut table = Table::default();
+    if cells.iter().any(|cell| cell.workload != cells[0].workload) {
+        table.add(Column::key("workload"), cells, |cell| &cell.workload);
+    }
+    table.add(Column::key("printed number"), cells, |cell| heading(&cell.metric));
+    table.add(Column::right("mean"), cells, |cell| {
+        cell.value().map(|value| under_heading(&cell.metric, value))
+    });
+    table.add(Column::right("95% CI"), cells, |cell| span(&cell.metric, cell.ci95));
+    table.add(Column::right("spread"), cells, |cell| spread(cell));
+    table.add(Column::right("n"), cells, |cell| cell.n.to_string());
+    for (row, cell) in table.rows.iter_mut().zip(cells) {
+        heading(&cell.metric).clone_into(&mut row.name);
+    }
+    table
 }
 
 fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     let varies = cells.iter().any(|cell| cell.configuration != cells[0].configuration);
     let several = cells.iter().any(|cell| cell.workload != cells[0].workload);
-    let mut all = Vec::new();
-    all.extend((several || !varies).then(|| Column::left("workload").key()));
-    all.extend(varies.then(|| Column::left("setting").key()));
-    all.extend(columns(&[">mean", ">95% CI", ">range"]));
-    all.extend(BESIDE.iter().map(|(heading, ..)| Column::right(*heading)));
-    let row = |cell: &&Cell| {
-        let arm = arm_in_words(cell.configuration.iter());
-        let mut words = Vec::new();
-        words.extend((several || !varies).then(|| cell.workload.clone()));
-        words.extend(varies.then(|| arm.clone()));
-        words.push(told(DURATION, result(cell, comparison_of(findings, cell))));
-        words.push(span(DURATION, cell.ci95));
-        words.push(span(DURATION, range(findings, cell)));
-        words.extend(BESIDE.iter().map(|(_, metric, of)| {
-            told(
-                metric,
-                find(findings, &cell.workload, &cell.configuration, false, metric).and_then(of),
-            )
-        }));
-        Row {
-            name: format!("{} {arm}", cell.workload).trim_end().to_owned(),
-            cells: words.into_iter().map(super::Cell::from).collect(),
-            notes: Vec::new(),
-        }
-    };
-    Table { columns: all, rows: cells.iter().map(row).collect() }
+    let mut table = Table::default();
+    if several || !varies {
+        table.add(Column::key("workload"), cells, |cell| &cell.workload);
+    }
+    if varies {
+        table.add(Column::key("setting"), cells, |cell| arm_in_words(cell.configuration.iter()));
+    }
+    table.add(Column::right("mean"), cells, |cell| {
+        let mean = result(cell, comparison_of(findings, cell));
+        mean.map(|mean| under_heading(DURATION, mean))
+    });
+    table.add(Column::right("95% CI"), cells, |cell| span(DURATION, cell.ci95));
+    table.add(Column::right("range"), cells, |cell| span(DURATION, range(findings, cell)));
+    for (heading, metric, of) in BESIDE {
+        table.add(Column::right(heading), cells, |cell| {
+            let own = find(findings, &cell.workload, &cell.configuration, false, metric)?;
+            of(own).map(|value| under_heading(metric, value))
+        });
+    }
+    for (row, cell) in table.rows.iter_mut().zip(cells) {
+        let name = format!("{} {}", cell.workload, arm_in_words(cell.configuration.iter()));
+        name.trim_end().clone_into(&mut row.name);
+    }
+    table
 }
 
 /// The shortest and the longest of all runs; none where the shortest took no longer than the shell's start.
@@ -118,8 +111,4 @@ fn range(findings: &Findings, cell: &Cell) -> Option<[f64; 2]> {
 
 fn longest(findings: &Findings, cell: &Cell) -> Option<f64> {
     find(findings, &cell.workload, &cell.configuration, false, "duration_max_s")?.max
-}
-
-fn told(metric: &str, value: Option<f64>) -> String {
-    value.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value))
 }

@@ -1,8 +1,6 @@
 //! What the work cost in energy: a table where something tells it, else the reason why nothing does.
 
-use super::named::Named;
-use super::{Block, NONE, Role, Row, Section, Table, find, spread};
-use crate::table::columns;
+use super::{Block, Column, Role, Section, Table, beside, named, spread};
 use assay_base::quantity::units::show;
 use assay_study::findings::{Cell, Findings, Trust};
 
@@ -27,36 +25,26 @@ fn source(findings: &Findings) -> Vec<String> {
     let around = &findings.system_activity;
     let of = around.energy_of.as_ref().map(|of| format!("Source: {of}."));
     let idle = around.idle_w.map(|watts| {
-        format!("The idle machine used {} W; \"above idle\" excludes this power.", digits(watts))
+        let watts = show::three_digits(watts);
+        format!("The idle machine used {watts} W; \"above idle\" excludes this power.")
     });
     of.into_iter().chain(idle).collect()
 }
 
-fn digits(value: f64) -> String {
-    show::three_digits(value)
-}
-
 fn table(findings: &Findings, cells: &[&Cell]) -> Table {
-    let named = Named::of_cells(findings, cells);
-    let mut titles = columns(&[">J/trial", ">above idle", ">J/GiB", ">mean W", ">spread", ">n"]);
-    let mut columns = named.columns();
-    columns.append(&mut titles);
-    let row = |cell: &&Cell| {
-        let of = |metric: &str| {
-            let found = find(findings, &cell.workload, &cell.configuration, false, metric)
-                .and_then(Cell::value);
-            found.map_or_else(|| NONE.to_owned(), digits)
-        };
-        let mut words = named.words(&cell.workload, &cell.configuration);
-        words.extend([ENERGY, "energy_above_idle_j", "energy_j_per_gib", "power_w"].map(of));
-        words.extend([spread(cell), cell.n.to_string()]);
-        Row {
-            name: named.name(&cell.workload, &cell.configuration),
-            cells: words.into_iter().map(super::Cell::from).collect(),
-            notes: Vec::new(),
-        }
-    };
-    Table { columns, rows: cells.iter().map(row).collect() }
+    let mut table = named::of_cells(findings, cells);
+    let metrics = [
+        ("J/trial", ENERGY),
+        ("above idle", "energy_above_idle_j"),
+        ("J/GiB", "energy_j_per_gib"),
+        ("mean W", "power_w"),
+    ];
+    for (heading, metric) in metrics {
+        table.add(Column::right(heading), cells, |cell| beside(findings, cell, metric));
+    }
+    table.add(Column::right("spread"), cells, |cell| spread(cell));
+    table.add(Column::right("n"), cells, |cell| cell.n.to_string());
+    table
 }
 
 /// Why there is no energy of some workloads, each reason once.

@@ -1,43 +1,45 @@
-//! What kinds of work show of their own, whatever kinds these are: a table each, how it is read, what it comes
-//! to, and parts with headings of their own.
+//! What kinds of work show of their own: tables, to whose rows with subjects this adds the names and the trust, and
+//! lists.
 
-use std::iter;
-
-use super::named::Named;
-use super::{Block, Cell, Measured, NONE, Role, Row, Section, Table};
-use crate::table::Column;
-use assay_base::exhibit::{self, Body, Exhibit, Part, Subject, Unit};
+use super::{Block, Cell, Column, Measured, Role, Section, Stands, Table, named, rating};
+use assay_base::exhibit::{Exhibit, List, Subject};
 use assay_kinds::work::KINDS;
 use assay_kinds::work::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 use assay_study::findings::Findings;
 use assay_study::plan::arms::TARGET;
 use assay_study::study::lead;
 
-/// What stands around the cells of a row: how it is called, and how far it is trusted.
-struct Around {
-    keys: Vec<String>,
-    name: String,
-    trust: Cell,
-    notes: Vec<String>,
-}
-
 /// The sections of kinds that tell facts, a kind after the other; none where no kind does.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
-    findings.exhibits().flat_map(|(_, exhibit)| of_kind(findings, &exhibit)).collect()
+    findings.exhibits().flat_map(|(_, exhibit)| of_kind(findings, exhibit)).collect()
 }
 
-/// A table, where there is one, and the parts. Rows of the table are called by their targets.
-fn of_kind(findings: &Findings, exhibit: &Exhibit) -> Vec<Section> {
-    let around = |of: &Subject| {
-        let name = name(of);
-        let keys = vec![name.clone()];
-        Around { keys, name, trust: trust(findings, of), notes: Vec::new() }
-    };
-    let table = &exhibit.table;
-    let has_targets = table.rows.iter().any(|row| row.of.arm.contains_key(TARGET));
-    let keys = vec![Column::left(if has_targets { TARGET } else { "workload" })];
-    let own = (!table.rows.is_empty()).then(|| section(exhibit, keys, &around));
-    own.into_iter().chain(exhibit.parts.iter().map(part)).collect()
+/// Its tables, then its lists. Rows with subjects are called by their targets, or else by their workloads.
+fn of_kind(findings: &Findings, mut exhibit: Exhibit) -> Vec<Section> {
+    let mut sections = Vec::new();
+    for table in std::mem::take(&mut exhibit.tables) {
+        let subjects = subjects(&table);
+        if !subjects.is_empty() {
+            let has_targets = subjects.iter().any(|of| of.arm.contains_key(TARGET));
+            let title = if has_targets { TARGET } else { "workload" };
+            let mut keys = Table::default();
+            keys.add(Column::left(title), &subjects, |of| {
+                of.arm.get(TARGET).unwrap_or(&of.workload)
+            });
+            sections.push(section(&exhibit, keys, table, |of| trust(findings, of)));
+        } else if !table.rows.is_empty() {
+            sections.push(Section::from(table));
+        }
+    }
+    for List { title, items } in exhibit.lists {
+        sections.push(Section::titled(title, vec![Block::List(items)]));
+    }
+    sections
+}
+
+/// What the rows of a table are about; nothing of rows without subjects.
+fn subjects(table: &Table) -> Vec<Subject> {
+    table.rows.iter().filter_map(|row| row.subject.clone()).collect()
 }
 
 /// The sections of kinds that show numbers alone, a kind each; none across results. Rows are called by what
@@ -48,6 +50,12 @@ pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
         return Vec::new();
     }
     let shown = KINDS.iter().filter_map(|kind| kind.shown);
+    shown.filter_map(|own| numbered(findings, own)).collect()
+}
+
+/// Those of kinds with a figure of their own, which leads a page.
+pub fn with_figure(findings: &Findings) -> Vec<Section> {
+    let shown = KINDS.iter().filter_map(|kind| kind.shown).filter(|own| own.figure.is_some());
     shown.filter_map(|own| numbered(findings, own)).collect()
 }
 
@@ -62,19 +70,18 @@ fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
     if cells.is_empty() {
         return None;
     }
-    let named = Named::of_cells(findings, &cells);
-    let around = |of: &Subject| {
-        let cell = cells.iter().find(|cell| is_of(cell, of));
+    let mut exhibit = (shown.exhibit)(&numbers(findings, &cells));
+    let table = exhibit.tables.pop()?;
+    let subjects = subjects(&table);
+    let mut keys = named::of(findings, &subjects, |of| (of.workload.as_str(), &of.arm));
+    for (row, of) in keys.rows.iter_mut().zip(&subjects) {
         let facts = findings.workload(&of.workload, &of.arm);
-        Around {
-            keys: named.words(&of.workload, &of.arm),
-            name: named.name(&of.workload, &of.arm),
-            trust: cell.map_or_else(|| Cell::trust(None), |cell| Cell::trust_of(cell)),
-            notes: facts.and_then(|facts| facts.note.clone()).into_iter().collect(),
-        }
+        row.notes.extend(facts.and_then(|facts| facts.note.clone()));
+    }
+    let trust = |of: &Subject| {
+        rating(cells.iter().find(|cell| is_of(cell, of)).and_then(|cell| Stands::of(cell)))
     };
-    let exhibit = (shown.exhibit)(&numbers(findings, &cells));
-    Some(section(&exhibit, named.columns(), &around))
+    Some(section(&exhibit, keys, table, trust))
 }
 
 /// The numbers of the rows of these cells.
@@ -98,73 +105,31 @@ fn is_of(cell: &Measured, of: &Subject) -> bool {
     cell.workload == of.workload && cell.configuration == of.arm
 }
 
-/// A table below columns that say which row it is, and what is said of it.
-fn section(exhibit: &Exhibit, keys: Vec<Column>, around: &dyn Fn(&Subject) -> Around) -> Section {
-    let table = &exhibit.table;
-    let columns = keys
-        .into_iter()
-        .chain(table.columns.iter().map(column))
-        .chain([Column::left("trust").judged()])
-        .collect();
-    let rows = table.rows.iter().map(|row| self::row(table, row, around(&row.of))).collect();
-    let mut blocks = vec![Block::Table(Table { columns, rows })];
-    if !exhibit.remarks.is_empty() {
-        blocks.push(Block::Text(exhibit.remarks.clone()));
+/// A table behind columns that say which row it is and before the trust in each row, and what it comes to.
+fn section(
+    exhibit: &Exhibit,
+    keys: Table,
+    own: Table,
+    trust: impl Fn(&Subject) -> Cell,
+) -> Section {
+    let subjects = subjects(&own);
+    let Table { title, notes, .. } = own;
+    let mut table = Table { title, notes, ..keys };
+    table.columns.extend(own.columns);
+    for (row, own) in table.rows.iter_mut().zip(own.rows) {
+        row.cells.extend(own.cells);
     }
-    blocks.extend(exhibit.best.as_ref().map(|best| {
-        let said = format!("{} {}", around(&best.of).name, best.text);
-        Block::List(iter::once(said).chain(best.lines.iter().cloned()).collect())
-    }));
+    table.add(Column::verdict("trust"), &subjects, trust);
+    let best = exhibit.best.as_ref().and_then(|best| {
+        let at = subjects.iter().position(|of| *of == best.of)?;
+        let mut lines = vec![format!("{} {}", table.name_of(&table.rows[at]), best.text)];
+        lines.extend(best.lines.iter().cloned());
+        Some(Block::List(lines))
+    });
     let figure = exhibit.beside.as_deref().and_then(lead::find);
-    Section::titled(&*table.title, blocks).with_role(figure.map_or(Role::Usual, Role::Of))
-}
-
-/// A part as it is; its rows are called by their first cells.
-fn part(own: &Part) -> Section {
-    let row = |columns: &[exhibit::Column], cells: &[exhibit::Cell]| {
-        let cells: Vec<Cell> = self::cells(columns, cells).collect();
-        let name = cells.first().map(|cell| cell.text.clone()).unwrap_or_default();
-        Row { name, cells, notes: Vec::new() }
-    };
-    let body = match &own.body {
-        Body::Table { columns, rows } => Block::Table(Table {
-            columns: columns.iter().map(column).collect(),
-            rows: rows.iter().map(|cells| row(columns, cells)).collect(),
-        }),
-        Body::List(told) => Block::List(told.clone()),
-    };
-    let remarks = (!own.remarks.is_empty()).then(|| Block::Text(own.remarks.clone()));
-    Section::titled(&*own.title, [body].into_iter().chain(remarks).collect())
-}
-
-/// Numbers stand to the right, and so does what stands for one.
-fn column(own: &exhibit::Column) -> Column {
-    let column = if own.unit == Unit::Words {
-        Column::left(&*own.title)
-    } else {
-        Column::right(&*own.title)
-    };
-    if own.judges { column.judged() } else { column }
-}
-
-fn row(table: &exhibit::Table, row: &exhibit::Row, around: Around) -> Row {
-    let Around { keys, name, trust, notes } = around;
-    let own = cells(&table.columns, &row.cells);
-    let cells = keys.into_iter().map(Cell::from).chain(own).chain([trust]).collect();
-    Row { name, cells, notes }
-}
-
-/// The cells of a row, each in the unit of its column.
-fn cells(columns: &[exhibit::Column], cells: &[exhibit::Cell]) -> impl Iterator<Item = Cell> {
-    columns.iter().zip(cells).map(|(column, cell)| Cell {
-        text: cell.value.text(column.unit).unwrap_or_else(|| NONE.to_owned()),
-        tone: cell.tone,
-    })
-}
-
-/// The name of a row: its target where there are several.
-fn name(of: &Subject) -> String {
-    of.arm.get(TARGET).unwrap_or(&of.workload).clone()
+    let mut section = Section::from(table).with_role(figure.map_or(Role::Usual, Role::Of));
+    section.blocks.extend(best);
+    section
 }
 
 /// The trust in the number that a workload is known by.
@@ -172,17 +137,18 @@ fn trust(findings: &Findings, of: &Subject) -> Cell {
     let is_judged = |cell: &&Measured| is_of(cell, of) && !cell.control && cell.trust.is_some();
     let own = || findings.measurements.iter().filter(is_judged);
     let known = own().find(|cell| cell.primary).or_else(|| own().next());
-    known.map_or_else(|| Cell::trust(None), Cell::trust_of)
+    rating(known.and_then(Stands::of))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::iter;
+
     use super::*;
-    use crate::document::{Tone, answer, make as document};
-    use crate::table::Holds;
+    use crate::document::{NONE, Tone, make as document};
     use crate::tests::fixture;
+    use assay_base::exhibit::{BestRow, Role as ColumnRole, Row, Unit};
     use assay_lab::kinds::kept;
-    use assay_study::findings::said::Said;
     use assay_study::findings::{OfKinds, Trust};
     use assay_study::results::plan::Arm;
 
@@ -205,12 +171,12 @@ mod tests {
         found
     }
 
-    /// The findings of each kind that shows a table of its rows, with what it shows.
+    /// The findings of each kind that shows a table of subjects, with what it shows.
     fn tabled() -> Vec<(String, Findings, Exhibit)> {
         let shown = |(kind, told): (String, OfKinds)| {
             let found = found(&told);
             let (_, exhibit) = found.exhibits().next().unwrap();
-            (!exhibit.table.rows.is_empty()).then_some((kind, found, exhibit))
+            (!subjects(&exhibit.tables[0]).is_empty()).then_some((kind, found, exhibit))
         };
         let all: Vec<_> = told_by_kind().into_iter().filter_map(shown).collect();
         assert!(!all.is_empty());
@@ -220,10 +186,12 @@ mod tests {
     /// Headings and rows of the table of a section, as they are read.
     fn table(section: &Section) -> (Vec<String>, Vec<Vec<String>>) {
         let Block::Table(table) = &section.blocks[0] else { panic!("no table: {section:?}") };
-        let heading =
-            |column: &Column| format!("{}{}", if column.right { ">" } else { "" }, column.title);
-        let words = |row: &Row| row.cells.iter().map(|cell| cell.text.clone()).collect();
-        (table.columns.iter().map(heading).collect(), table.rows.iter().map(words).collect())
+        let rows = table.rows.iter().map(|row| table.texts(row)).collect();
+        (table.columns.iter().map(heading).collect(), rows)
+    }
+
+    fn heading(column: &Column) -> String {
+        format!("{}{}", if column.is_right() { ">" } else { "" }, column.title)
     }
 
     fn captioned(sections: &[Section], caption: &str) -> Section {
@@ -234,27 +202,22 @@ mod tests {
     #[test]
     fn a_kind_gets_a_table_with_the_names_of_its_rows_and_the_trust_in_them() {
         for (kind, found, exhibit) in tabled() {
-            let own = &exhibit.table;
+            let own = &exhibit.tables[0];
+            let subjects = subjects(own);
             let section = captioned(&document(&found).sections, &own.title);
             let (headings, rows) = table(&section);
-            let heading = |column: &exhibit::Column| {
-                format!("{}{}", if column.unit == Unit::Words { "" } else { ">" }, column.title)
-            };
-            let has_targets = own.rows.iter().any(|row| row.of.arm.contains_key("target"));
+            let has_targets = subjects.iter().any(|of| of.arm.contains_key("target"));
             let called = if has_targets { "target" } else { "workload" };
             let wanted = iter::once(called.to_owned())
                 .chain(own.columns.iter().map(heading))
                 .chain(["trust".to_owned()]);
             assert_eq!(headings, wanted.collect::<Vec<_>>(), "{kind}");
             assert_eq!(rows.len(), own.rows.len(), "{kind}");
-            for (texts, row) in rows.iter().zip(&own.rows) {
-                let name = row.of.arm.get("target").unwrap_or(&row.of.workload);
-                let cells = row.cells.iter().zip(&own.columns).map(|(cell, column)| {
-                    cell.value.text(column.unit).unwrap_or_else(|| NONE.to_owned())
-                });
-                let trust = if row.of == own.rows[0].of { "suspect" } else { NONE };
-                let wanted = iter::once(name.clone()).chain(cells).chain([trust.to_owned()]);
-                assert_eq!(*texts, wanted.collect::<Vec<_>>(), "{kind}");
+            for ((texts, row), of) in rows.iter().zip(&own.rows).zip(&subjects) {
+                let name = of.arm.get("target").unwrap_or(&of.workload);
+                let trust = if *of == subjects[0] { "suspect" } else { NONE };
+                let wanted = [vec![name.clone()], own.texts(row), vec![trust.to_owned()]].concat();
+                assert_eq!(*texts, wanted, "{kind}");
             }
         }
     }
@@ -262,28 +225,28 @@ mod tests {
     #[test]
     fn trust_in_a_row_is_not_that_of_a_second_copy_of_it() {
         for (kind, mut found, exhibit) in tabled() {
-            let of = &exhibit.table.rows[0].of;
-            assert_eq!(trust(&found, of).text, "suspect", "{kind}");
+            let of = &subjects(&exhibit.tables[0])[0];
+            assert_eq!(trust(&found, of).text(Unit::Words), "suspect", "{kind}");
             found.measurements.last_mut().unwrap().control = true;
-            assert_eq!(trust(&found, of).text, NONE, "{kind}");
+            assert_eq!(trust(&found, of).text(Unit::Words), NONE, "{kind}");
         }
     }
 
     #[test]
     fn cells_have_the_tone_of_their_kind_and_what_judges_is_marked() {
         for (kind, found, exhibit) in tabled() {
-            let section = captioned(&document(&found).sections, &exhibit.table.title);
+            let own = &exhibit.tables[0];
+            let section = captioned(&document(&found).sections, &own.title);
             let Block::Table(table) = &section.blocks[0] else { panic!("{section:?}") };
-            let judged = table.columns.iter().map(|column| column.holds == Holds::Judgement);
-            let judges = exhibit.table.columns.iter().map(|column| column.judges);
-            let wanted = iter::once(false).chain(judges).chain([true]);
+            let is_verdict = |column: &Column| column.role == ColumnRole::Verdict;
+            let judged = table.columns.iter().map(is_verdict);
+            let wanted = iter::once(false).chain(own.columns.iter().map(is_verdict)).chain([true]);
             assert_eq!(judged.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{kind}");
             let tones = table.rows[0].cells.iter().map(|cell| cell.tone);
-            let own = exhibit.table.rows[0].cells.iter().map(|cell| cell.tone);
-            let wanted = iter::once(Tone::Plain).chain(own).chain([Tone::Doubtful]);
+            let cells = own.rows[0].cells.iter().map(|cell| cell.tone);
+            let wanted = iter::once(Tone::Plain).chain(cells).chain([Tone::Doubtful]);
             assert_eq!(tones.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{kind}");
-            let legend =
-                (!exhibit.remarks.is_empty()).then(|| Block::Text(exhibit.remarks.clone()));
+            let legend = (!own.notes.is_empty()).then(|| Block::Text(own.notes.clone()));
             assert_eq!(section.blocks.get(1), legend.as_ref(), "{kind}");
             let beside = exhibit.beside.as_deref().and_then(lead::find);
             assert_eq!(section.role, beside.map_or(Role::Main, Role::Of), "{kind}");
@@ -303,28 +266,9 @@ mod tests {
         assert_eq!(headings, [&told[..], &[">time until the unit started"]].concat(), "no trust");
         assert_eq!(rows[0][..4], [group, "2", "16.4 s", "33.1 s"]);
         let Block::Table(phases) = &sections[0].blocks[0] else { panic!("{:?}", sections[0]) };
-        assert_eq!(phases.rows[0].name, group);
+        assert_eq!(phases.name_of(&phases.rows[0]), group);
         assert!(matches!(sections[1].blocks[..], [Block::Table(_), Block::Text(_)]));
         assert!(matches!(&sections[2].blocks[..], [Block::List(told)] if told.len() == 1));
-    }
-
-    #[test]
-    fn the_sentence_of_a_kind_that_leads_is_the_answer() {
-        let key = |told: &OfKinds| told.all().next().unwrap().key();
-        let (leading, others): (Vec<_>, Vec<_>) = told_by_kind()
-            .into_iter()
-            .map(|(_, told)| (key(&told), told))
-            .partition(|(key, told)| found(told).leads(key));
-        for (key, told) in &leading {
-            let mut found = found(told);
-            let all = told.all().chain(others.iter().flat_map(|(_, told)| told.all()));
-            found.of_kinds = all.cloned().collect::<Vec<_>>().into();
-            for one in others.iter().map(|(key, _)| key).chain([key]).rev() {
-                found.summary.insert(0, format!("Told by {one}."));
-                found.summary_facts.insert(0, Said::OfKind { kind: (*one).to_owned() });
-            }
-            assert_eq!(answer(&found).text, format!("Told by {key}."));
-        }
     }
 
     /// A kind that shows its pace, and what it knows of all rows.
@@ -332,29 +276,24 @@ mod tests {
         ShownNumbers { known_by: "pace_ns", exhibit: pace, figure: None };
 
     fn pace(numbers: &StudyNumbers<'_>) -> Exhibit {
-        let value = |row: &NumberedRow<'_>, metric: &str| {
-            exhibit::Cell::from(exhibit::Value::number(row.numbers.get(metric).copied()))
-        };
-        let row = |row: &NumberedRow<'_>| exhibit::Row {
-            of: row.of.clone(),
-            cells: vec![value(row, "pace_ns"), value(row, "carried_bits_per_s")],
+        let value = |row: &NumberedRow<'_>, metric: &str| row.numbers.get(metric).copied();
+        let row = |row: &NumberedRow<'_>| {
+            Row::of(row.of.clone(), [value(row, "pace_ns"), value(row, "carried_bits_per_s")])
         };
         let best = numbers.rows.iter().find(|row| !row.lasting.is_empty());
+        let mut table = Table::new("pace");
+        table.columns =
+            vec![Column::new("steps", Unit::Nanoseconds), Column::new("rate", Unit::BitsPerS)];
+        table.rows = numbers.rows.iter().map(row).collect();
+        table.notes.push(format!("Of {} metrics.", numbers.known.len()));
         Exhibit {
-            remarks: vec![format!("Of {} metrics.", numbers.known.len())],
-            best: best.map(|row| exhibit::BestRow {
+            tables: vec![table],
+            best: best.map(|row| BestRow {
                 of: row.of.clone(),
                 text: "is best:".to_owned(),
                 lines: row.lasting.to_vec(),
             }),
-            ..Exhibit::of_table(exhibit::Table {
-                title: "pace".to_owned(),
-                columns: vec![
-                    exhibit::Column::new("steps", Unit::Nanoseconds),
-                    exhibit::Column::new("rate", Unit::BitsPerS),
-                ],
-                rows: numbers.rows.iter().map(row).collect(),
-            })
+            ..Exhibit::default()
         }
     }
 
@@ -404,7 +343,10 @@ mod tests {
         assert_eq!(notes, [&[] as &[String], &["it was slow".to_owned()][..]]);
         assert_eq!(shown.blocks[1], Block::Text(vec!["Of 2 metrics.".to_owned()]));
         let Block::List(best) = &shown.blocks[2] else { panic!("{shown:?}") };
-        assert_eq!(*best, [format!("{} is best:", table.rows[1].name), "type this".to_owned()]);
+        assert_eq!(
+            *best,
+            [format!("{} is best:", table.name_of(&table.rows[1])), "type this".to_owned()]
+        );
     }
 
     #[test]

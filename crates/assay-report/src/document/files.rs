@@ -1,12 +1,9 @@
 //! Small files: how many a second went through each phase, and how long one took.
 
-use super::named::Named;
-use super::numbers::under_heading;
-use super::{Block, Cell, NONE, Row, Section, Table, find};
-use crate::table::Column;
+use super::{Block, Column, Measured, Section, Stands, Table, named, rating, text_beside};
 use assay_base::quantity::Metric;
 use assay_kinds::work::files::{FILES, Of, of};
-use assay_study::findings::{Cell as Measured, Findings};
+use assay_study::findings::Findings;
 
 /// The metric that small files are compared by.
 pub(super) const FILES_PER_S: &str = FILES.name;
@@ -34,52 +31,32 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 }
 
 fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
-    let phases = columns(&[("", |of| of.rate)]);
-    let named = Named::of_cells(findings, cells);
-    let mut all = named.columns();
-    all.push(Column::right("files/s"));
-    all.extend(phases.iter().map(|(heading, ..)| Column::right(format!("{heading}/s"))));
-    all.push(Column::left("trust").judged());
-    let row = |cell: &&Measured| {
-        let mut words = named.words(&cell.workload, &cell.configuration);
-        words.push(cell.value().map_or_else(none, |value| under_heading(FILES_PER_S, value)));
-        words.extend(phases.iter().map(|(_, metric)| told(findings, cell, metric)));
-        Row {
-            name: named.name(&cell.workload, &cell.configuration),
-            cells: words.into_iter().map(Cell::from).chain([Cell::trust_of(cell)]).collect(),
-            notes: note(findings, cell).into_iter().collect(),
-        }
-    };
-    Table { columns: all, rows: cells.iter().map(row).collect() }
-}
-
-/// That its tree is not the one that was asked for, and why.
-fn note(findings: &Findings, cell: &Measured) -> Option<String> {
-    findings.workload(&cell.workload, &cell.configuration)?.note.clone()
+    let mut table = named::of_cells(findings, cells);
+    table.add(Column::right("files/s"), cells, |cell| text_beside(findings, cell, FILES_PER_S));
+    for (heading, metric) in columns(&[("/s", |of| of.rate)]) {
+        table.add(Column::right(heading), cells, |cell| text_beside(findings, cell, metric.name));
+    }
+    table.add(Column::verdict("trust"), cells, |cell| rating(Stands::of(cell)));
+    for (row, cell) in table.rows.iter_mut().zip(cells) {
+        // That its tree is not the one that was asked for, and why.
+        let facts = findings.workload(&cell.workload, &cell.configuration);
+        row.notes.extend(facts.and_then(|facts| facts.note.clone()));
+    }
+    table
 }
 
 /// Half and tail of each phase.
 fn times(findings: &Findings, cells: &[&Measured]) -> Table {
+    let mut table = named::of_cells(findings, cells);
     let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
-    let named = Named::of_cells(findings, cells);
-    let mut all = named.columns();
-    all.extend(quantiles.iter().enumerate().map(|(at, (heading, _))| {
+    for (at, (heading, metric)) in quantiles.into_iter().enumerate() {
+        let mut column = Column::right(heading);
         // Broken where a phase begins.
-        let column = Column::right(heading.as_str());
-        let column = if at % 4 == 0 && at > 0 { column.breaks() } else { column };
-        let is_half = at % 2 == 0;
-        if is_half { column.detail() } else { column }
-    }));
-    let row = |cell: &&Measured| {
-        let mut words = named.words(&cell.workload, &cell.configuration);
-        words.extend(quantiles.iter().map(|(_, metric)| told(findings, cell, metric)));
-        Row {
-            name: named.name(&cell.workload, &cell.configuration),
-            cells: words.into_iter().map(Cell::from).collect(),
-            notes: Vec::new(),
-        }
-    };
-    Table { columns: all, rows: cells.iter().map(row).collect() }
+        column.breaks = at % 4 == 0 && at > 0;
+        column.detail = at % 2 == 0;
+        table.add(column, cells, |cell| text_beside(findings, cell, metric.name));
+    }
+    table
 }
 
 /// Headings with their metrics, a phase after the other.
@@ -90,13 +67,4 @@ fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
         each.iter().map(one).collect::<Vec<_>>()
     };
     of().flat_map(phase).collect()
-}
-
-fn told(findings: &Findings, cell: &Measured, metric: &Metric) -> String {
-    let own = find(findings, &cell.workload, &cell.configuration, false, metric.name);
-    own.and_then(Measured::value).map_or_else(none, |value| under_heading(metric.name, value))
-}
-
-fn none() -> String {
-    NONE.to_owned()
 }

@@ -2,12 +2,13 @@
 //! that a phone shows without turning it.
 
 use super::study::Page;
-use super::{Block, Document, Remark, Section, Table, check_tables, facts, remarks, study_tables};
-use crate::table::Column;
+use super::{
+    Block, Column, Document, Remark, Section, Table, check_tables, facts, remarks, study_tables,
+};
 use assay_study::findings::{Findings, Trust};
 
 pub fn forum(findings: &Findings) -> Document {
-    let mut sections = vec![Section::of(Block::List(findings.summary.clone()))];
+    let mut sections = vec![Section::of(Block::List(findings.summary_texts()))];
     sections.extend(tables(findings));
     sections.push(Section::of(Block::Remarks(against(findings))));
     sections.push(Section::of(Block::Text(made(findings))));
@@ -16,14 +17,13 @@ pub fn forum(findings: &Findings) -> Document {
 
 fn tables(findings: &Findings) -> Vec<Section> {
     if let Some(places) = &findings.platforms {
-        let sections = super::places::tables(findings, places, false).into_iter();
-        let narrow = |block: Block| match block {
-            Block::Table(table) => Block::Table(cut(table, |_, column| !column.detail)),
-            block => block,
-        };
-        return sections
-            .map(|one| Section { blocks: one.blocks.into_iter().map(narrow).collect(), ..one })
-            .collect();
+        let mut sections = super::places::tables(findings, places, false);
+        for block in sections.iter_mut().flat_map(|section| &mut section.blocks) {
+            if let Block::Table(table) = block {
+                narrow(table, |_, column| !column.detail);
+            }
+        }
+        return sections;
     }
     if super::study::is_one(findings) {
         let page = Page::of(findings, super::Detail::Usual);
@@ -31,56 +31,37 @@ fn tables(findings: &Findings) -> Vec<Section> {
             let screen = super::race::screen(&page);
             return super::race::section(&page).into_iter().chain(screen).collect();
         }
-        let table = |workload| {
-            let whole = study_tables::table(&page, workload, |_| true);
-            // What lies behind the first break is detail.
-            let end = whole.columns.iter().position(|column| column.breaks);
-            let end = end.unwrap_or(whole.columns.len());
-            // Sentences have the intervals that matter.
-            cut(whole, |index, column| index < end && !column.detail)
+        let section = |workload: &study_tables::Workload<'_>| {
+            let mut table = study_tables::table(&page, workload, |_| true);
+            workload.name.clone_into(&mut table.title);
+            // What lies behind the first break is detail, and sentences have the intervals that matter.
+            let end = table.columns.iter().position(|column| column.breaks);
+            let end = end.unwrap_or(table.columns.len());
+            narrow(&mut table, |index, column| index < end && !column.detail);
+            Section::from(table)
         };
-        let own = page.workloads.iter();
-        return own.map(|one| Section::titled(one.name, vec![Block::Table(table(one))])).collect();
+        return page.workloads.iter().map(section).collect();
     }
     if findings.environment.targets.is_empty() {
         return super::imported::sections(findings);
     }
     let several = findings.environment.targets.len() > 1;
-    let one = |target: &assay_study::findings::TargetFacts| {
+    let section = |target: &assay_study::findings::TargetFacts| {
         let arm = facts::arm_of(findings, target);
-        let table = check_tables::workloads(findings, &arm, super::Detail::Usual);
-        let table = cut(table, |_, column| !column.detail);
-        Section {
-            caption: several.then(|| target.name.clone()),
-            blocks: vec![Block::Table(table)],
-            ..Section::default()
-        }
+        let title = if several { target.name.as_str() } else { "" };
+        let mut table = check_tables::workloads(findings, title, &arm, super::Detail::Usual);
+        narrow(&mut table, |_, column| !column.detail);
+        Section::from(table)
     };
-    findings.environment.targets.iter().map(one).collect()
+    findings.environment.targets.iter().map(section).collect()
 }
 
-/// A table with the columns that are wanted, without notes below its rows.
-fn cut(table: Table, wanted: impl Fn(usize, &Column) -> bool) -> Table {
-    let kept: Vec<bool> =
-        table.columns.iter().enumerate().map(|(index, column)| wanted(index, column)).collect();
-    let keep = |index: usize| kept.get(index).copied().unwrap_or(false);
-    let mut table = table;
-    let mut index = 0;
-    table.columns.retain(|_| {
-        index += 1;
-        keep(index - 1)
-    });
-    for row in &mut table.rows {
-        let mut index = 0;
-        row.cells.retain(|_| {
-            index += 1;
-            keep(index - 1)
-        });
-        if !row.cells.is_empty() {
-            row.notes.clear();
-        }
+/// Removes the columns that are not wanted, and the notes below rows.
+fn narrow(table: &mut Table, wanted: impl Fn(usize, &Column) -> bool) {
+    table.retain(wanted);
+    for row in table.rows.iter_mut().filter(|row| !row.cells.is_empty()) {
+        row.notes.clear();
     }
-    table
 }
 
 /// What speaks against numbers, by rule.

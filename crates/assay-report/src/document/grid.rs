@@ -3,8 +3,7 @@
 use super::numbers::under_heading;
 use super::study::Page;
 use super::study_tables::{Line, Role, Workload, table};
-use super::{Block, Cell, NONE, Row, Table};
-use crate::table::Column;
+use super::{Block, Column, Table};
 use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::plan::Arm;
 
@@ -68,35 +67,26 @@ fn counted(page: &Page<'_>, own: &[&Comparison]) -> Vec<String> {
 
 /// Results: the first factor's levels down, the second one's across.
 fn matrix(page: &Page<'_>, workload: &Workload<'_>) -> Table {
-    let [down, across] = page.factors.as_slice() else {
-        return Table { columns: Vec::new(), rows: Vec::new() };
-    };
-    let mut columns = vec![Column::left(down.name.clone()).key()];
-    columns.extend(across.levels.iter().enumerate().map(|(index, level)| {
-        let name = format!("{}={level}", across.name);
+    let mut table = Table::default();
+    let [down, across] = page.factors.as_slice() else { return table };
+    table.add(Column::key(&down.name), &down.levels, |level| level);
+    for (index, other) in across.levels.iter().enumerate() {
+        let name = format!("{}={other}", across.name);
         // The first heading says what the others are.
-        let title = if index == 0 { &name } else { level };
-        Column { name: name.clone(), ..Column::right(title.clone()).breaks() }
-    }));
-    let row = |level: &String| {
-        let result = |other: &String| {
+        let title = if index == 0 { &name } else { other };
+        let column = Column::right(title).breaks();
+        table.add(Column { name, ..column }, &down.levels, |level| {
             let arm = Arm::from([
                 (down.name.clone(), level.clone()),
                 (across.name.clone(), other.clone()),
             ]);
-            let line = workload
-                .arms
-                .iter()
-                .find(|line| line.cell.configuration == arm && !line.cell.control);
-            let value = line.and_then(Line::result);
-            value.map_or_else(|| NONE.to_owned(), |value| under_heading(workload.metric, value))
-        };
-        let cells = std::iter::once(level.clone()).chain(across.levels.iter().map(result));
-        Row {
-            name: format!("{}={level}", down.name),
-            cells: cells.map(Cell::from).collect(),
-            notes: Vec::new(),
-        }
-    };
-    Table { columns, rows: down.levels.iter().map(row).collect() }
+            let own = |line: &&Line<'_>| line.cell.configuration == arm && !line.cell.control;
+            let value = workload.arms.iter().find(own)?.result()?;
+            Some(under_heading(workload.metric, value))
+        });
+    }
+    for (row, level) in table.rows.iter_mut().zip(&down.levels) {
+        row.name = format!("{}={level}", down.name);
+    }
+    table
 }

@@ -1,10 +1,12 @@
 //! The hosts of a fleet: what each did, and the slowest and the fastest of each row.
 
-use super::{Block, Cell, NONE, Row, Section, Table};
-use crate::table::Column;
+use super::{Block, Column, Section, Table};
+use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
 use assay_study::findings::Findings;
-use assay_study::findings::hosts::{HostRange, HostRow, Hosts};
+use assay_study::findings::hosts::{HostRow, Hosts};
+use assay_study::results::fleet::words;
+use assay_study::results::plan::arm_in_words;
 
 /// Hosts that have a row at most; of more, those that were lost or are the slowest are told.
 const MOST_ROWS: usize = 32;
@@ -49,55 +51,44 @@ fn short(hash: &str) -> &str {
 }
 
 fn rows(told: &[&HostRow]) -> Table {
-    let mut columns = vec![Column::left("host").key(), Column::left("target")];
-    columns.extend(["trials", "pace", "lowest", "highest"].map(Column::right));
-    let row = |own: &&HostRow| {
-        let pace = |at: usize| {
-            own.relative_rate.map_or_else(|| NONE.to_owned(), |all| show::share(all[at]))
-        };
-        let name = assay_study::results::fleet::words(own.rank, &own.name);
-        let targets = if own.targets.is_empty() { NONE.to_owned() } else { own.targets.join(", ") };
-        let cells =
-            [name.clone(), targets, show::count(u64::from(own.trials)), pace(1), pace(0), pace(2)];
-        Row {
-            name,
-            cells: cells.map(Cell::from).into(),
-            notes: own.lost.iter().map(|why| format!("lost in {why}")).collect(),
-        }
-    };
-    Table { columns, rows: told.iter().map(row).collect() }
+    let pace = |own: &HostRow, at: usize| own.relative_rate.map(|all| all[at]);
+    let mut table = Table::default();
+    table.add(Column::key("host"), told, |own| words(own.rank, &own.name));
+    table.add(Column::left("target"), told, |own| {
+        (!own.targets.is_empty()).then(|| own.targets.join(", "))
+    });
+    table.add(Column::new("trials", Unit::Count), told, |own| u64::from(own.trials));
+    table.add(Column::new("pace", Unit::Share), told, |own| pace(own, 1));
+    table.add(Column::new("lowest", Unit::Share), told, |own| pace(own, 0));
+    table.add(Column::new("highest", Unit::Share), told, |own| pace(own, 2));
+    for (row, own) in table.rows.iter_mut().zip(told) {
+        row.notes.extend(own.lost.iter().map(|why| format!("lost in {why}")));
+    }
+    table
 }
 
 fn ranges(hosts: &Hosts) -> Table {
-    let columns = vec![
-        Column::left("row").key(),
-        Column::left("slowest"),
-        Column::right("op/s"),
-        Column::left("fastest"),
-        Column::right("op/s"),
-    ];
     let name_of = |rank: u32| {
         let own = hosts.rows.iter().find(|row| row.rank == rank);
-        assay_study::results::fleet::words(rank, own.map_or("", |row| row.name.as_str()))
+        words(rank, own.map_or("", |row| row.name.as_str()))
     };
-    let row = |own: &HostRange| {
-        let arm = assay_study::results::plan::arm_in_words(own.configuration.iter());
-        let name = format!("{} {arm}", own.workload).trim_end().to_owned();
-        let cells = [
-            name.clone(),
-            name_of(own.slowest_rank),
-            show::per_second(own.slowest_per_s),
-            name_of(own.fastest_rank),
-            show::per_second(own.fastest_per_s),
-        ];
-        Row { name, cells: cells.map(Cell::from).into(), notes: Vec::new() }
-    };
-    Table { columns, rows: hosts.ranges.iter().map(row).collect() }
+    let rows = &hosts.ranges;
+    let mut table = Table::default();
+    table.add(Column::key("row"), rows, |own| {
+        let arm = arm_in_words(own.configuration.iter());
+        format!("{} {arm}", own.workload).trim_end().to_owned()
+    });
+    table.add(Column::left("slowest"), rows, |own| name_of(own.slowest_rank));
+    table.add(Column::right("op/s"), rows, |own| show::per_second(own.slowest_per_s));
+    table.add(Column::left("fastest"), rows, |own| name_of(own.fastest_rank));
+    table.add(Column::right("op/s"), rows, |own| show::per_second(own.fastest_per_s));
+    table
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_study::findings::hosts::HostRange;
 
     fn hosts(count: u32) -> Hosts {
         let row = |rank: u32| HostRow {
@@ -132,10 +123,10 @@ mod tests {
         let table = rows(&hosts(4).rows.iter().collect::<Vec<_>>());
         assert_eq!(table.rows.len(), 4);
         assert_eq!(table.rows[2].notes, ["lost in trial 4: the connection is closed"]);
-        let cells: Vec<&str> = table.rows[1].cells.iter().map(|cell| cell.text.as_str()).collect();
+        let cells = table.texts(&table.rows[1]);
         assert_eq!(cells, ["rank 1 (n1)", "/mnt", "6", "99.9%", "90%", "110%"]);
         let range = ranges(&hosts(4));
-        let cells: Vec<&str> = range.rows[0].cells.iter().map(|cell| cell.text.as_str()).collect();
+        let cells = range.texts(&range.rows[0]);
         assert_eq!(cells, ["read queue_depth 8", "rank 1 (n1)", "900", "rank 0 (n0)", "1,100"]);
     }
 }

@@ -4,9 +4,14 @@ use super::numbers::value;
 use super::{Stands, answer, commands, exhibits, facts, files, find, micro, standing, study};
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::Pattern;
-use assay_study::findings::facts::IoFacts;
-use assay_study::findings::{Cell, Findings, TargetFacts, WorkloadFacts};
+use assay_kinds::work::metrics::{change, noun};
+use assay_study::findings::facts::{IoFacts, PlaceFacts};
+use assay_study::findings::{
+    Cell, Comparison, Findings, Kind, TargetFacts, Trust, Verdict, WorkloadFacts,
+};
+use assay_study::results::design::Factor;
 use assay_study::results::headline::Headline;
+use assay_study::results::plan::arm_in_words;
 
 /// Numbers of a target that are shown large.
 const MOST_NUMBERS: usize = 7;
@@ -184,28 +189,98 @@ fn filesystem(target: &TargetFacts) -> Option<String> {
     told.or_else(|| (!target.filesystem.is_empty()).then(|| "none".to_owned()))
 }
 
-/// Where and how it was measured, in one line.
-pub fn measured_on(findings: &Findings) -> String {
+/// What it was measured on, in one line: file system, drive, kernel and machine.
+pub fn identity(findings: &Findings) -> String {
     let targets = &findings.environment.targets;
+    let mut told: Vec<String> = Vec::new();
     // Where the subject is the drive, it has been told.
-    let asked = findings.study.title != facts::USUAL_TITLE || targets.len() > 1;
-    let drive = asked.then(|| match targets.as_slice() {
-        [] => String::new(),
-        [one] => format!("{}, {}", facts::drive(one), one.filesystem),
-        several => {
-            let mut names: Vec<String> = several.iter().map(facts::drive).collect();
-            names.dedup();
-            names.join("; ")
+    if findings.study.title != facts::USUAL_TITLE || targets.len() > 1 {
+        for target in targets {
+            told.push(facts::drive(target));
+            if targets.len() == 1 {
+                told.extend(filesystem(target).filter(|name| name != "none"));
+            }
         }
-    });
-    let machine = facts::machine(&findings.environment);
-    let kernel = |(name, value): (String, String)| {
-        if name == "kernel" { format!("Linux {value}") } else { value }
+        told.dedup();
+        told.retain(|text| !text.is_empty());
+    }
+    let environment = &findings.environment;
+    for (name, value) in facts::machine(environment) {
+        told.push(match (name.as_str(), &environment.platform) {
+            ("kernel", _) => format!("Linux {value}"),
+            ("platform", Some(place)) => place.name.clone(),
+            _ => value,
+        });
+    }
+    told.join(" \u{b7} ")
+}
+
+/// What else of the machine and the target can change the numbers: area, clock source, steal, vulnerabilities.
+pub fn conditions(findings: &Findings) -> Vec<String> {
+    let environment = &findings.environment;
+    let area = environment.targets.first().filter(|target| target.area_bytes > 0);
+    let around = environment.platform.iter().flat_map(PlaceFacts::around);
+    area.map(facts::area_words).into_iter().chain(around).collect()
+}
+
+/// The largest change with a verdict, in its unit: `link: added latency 586 ms (none) -> 17.9 ms (80%), 97% lower`.
+/// None of a gate, a race or several results.
+pub fn largest_change(findings: &Findings) -> Option<String> {
+    let is_asked = findings.gate.is_some() || findings.requirements.is_some();
+    if is_asked || findings.race.is_some() || super::no_verdict(findings).is_some() {
+        return None;
+    }
+    let is_within = |kind: Kind| matches!(kind, Kind::Paired | Kind::Unpaired);
+    let is_clear = |found: &&Comparison| {
+        let judged = matches!(found.verdict, Some(Verdict::Better | Verdict::Worse));
+        found.primary && judged && !found.withheld && is_within(found.kind)
     };
-    let machine = machine.into_iter().map(kernel);
-    let area = targets.first().filter(|target| target.area_bytes > 0).map(facts::area_words);
-    let told = drive.into_iter().filter(|text| !text.is_empty()).chain(area).chain(machine);
-    told.collect::<Vec<_>>().join(" \u{b7} ")
+    let (mut most, mut largest) = (0.0, None);
+    for found in findings.comparisons.iter().filter(is_clear) {
+        let Some(means) = means(findings, found) else { continue };
+        let ratio = means[1] / means[0];
+        let size = ratio.ln().abs();
+        if size.is_finite() && size > most {
+            (most, largest) = (size, Some((ratio, means, found)));
+        }
+    }
+    let (ratio, means, found) = largest?;
+    let arms = [(&found.baseline, &found.configuration), (&found.configuration, &found.baseline)];
+    let [base, own] = arms.map(|(arm, other)| {
+        arm_in_words(arm.iter().filter(|(name, level)| other.get(*name) != Some(*level)))
+    });
+    let [before, after] = means.map(|mean| value(&found.metric, mean));
+    let noun = noun(&found.metric);
+    let what = if before.ends_with(noun) { String::new() } else { format!("{noun} ") };
+    let change = change(&show::ratio(found.ratio.unwrap_or(ratio)), &found.metric);
+    let change = change.strip_suffix(noun).filter(|text| text.contains('%')).unwrap_or(&change);
+    let is_shared = |(name, level): &(&String, &String)| {
+        let factor = findings.factors.iter().find(|factor| factor.name == **name);
+        found.baseline.get(*name) == Some(*level) && factor.is_some_and(Factor::varies)
+    };
+    let shared = arm_in_words(found.configuration.iter().filter(is_shared));
+    let workload = match shared.as_str() {
+        "" => found.workload.clone(),
+        shared => format!("{} with {shared}", found.workload),
+    };
+    Some(format!(
+        "{workload}: {what}{before} ({base}) \u{2192} {after} ({own}), {}",
+        change.trim_end()
+    ))
+}
+
+/// The means of baseline and configuration, unless one of them is invalid.
+fn means(findings: &Findings, found: &Comparison) -> Option<[f64; 2]> {
+    let cells = [&found.baseline, &found.configuration]
+        .map(|arm| find(findings, &found.workload, arm, false, &found.metric));
+    let [Some(base), Some(own)] = cells else { return None };
+    if [base, own].iter().any(|cell| cell.trust == Some(Trust::Invalid)) {
+        return None;
+    }
+    match found.own_means() {
+        Some([own, base]) => Some([base, own]),
+        None => Some([base.value()?, own.value()?]),
+    }
 }
 
 #[cfg(test)]

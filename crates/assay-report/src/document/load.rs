@@ -1,11 +1,10 @@
 //! What was served beside how long it took: of each class of requests their number, their latency with
 //! its deviation, and the rates, each against the baseline.
 
-use super::numbers::{ratio_and_interval, under_heading};
+use super::numbers::ratio_and_interval;
 use super::study::Page;
-use super::study_tables::{Line, Role, Workload, arm_name, factor_cells, factor_columns};
-use super::{Cell, Measured, NONE, Row, Table, find};
-use crate::table::Column;
+use super::study_tables::{Line, Role, Workload, add_factors, arm_name};
+use super::{Column, NONE, Table, text_beside};
 use assay_base::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Comparison;
 
@@ -38,34 +37,23 @@ pub(super) fn table(page: &Page<'_>, workload: &Workload<'_>) -> Option<Table> {
         .filter_map(|(name, what, ratio)| Some((name, of_requests(class, what)?.name, ratio)))
         .filter(|(_, metric, _)| known(metric))
         .collect();
-    let mut columns: Vec<Column> = factor_columns(page).collect();
-    for (name, _, ratio) in &shown {
-        let column = Column::right(*name);
-        columns.push(if *name == NEXT { column.breaks() } else { column });
-        columns.extend(ratio.then(|| Column::right("ratio").detail()));
+    let is_control = |line: &&Line<'_>| matches!(line.role, Role::Control);
+    let lines: Vec<&Line<'_>> = workload.arms.iter().filter(|line| !is_control(line)).collect();
+    let mut table = Table::default();
+    add_factors(&mut table, page, &lines, |line| &line.cell.configuration);
+    for (name, metric, ratio) in &shown {
+        let mut column = Column::right(*name);
+        column.breaks = *name == NEXT;
+        table.add(column, &lines, |line| text_beside(page.findings, line.cell, metric));
+        if *ratio {
+            let column = Column::right("ratio").detail();
+            table.add(column, &lines, |line| against(page, workload, line, metric));
+        }
     }
-    let lines = workload.arms.iter().filter(|line| !matches!(line.role, Role::Control));
-    let rows: Vec<Row> = lines.map(|line| row(page, workload, line, &shown)).collect();
-    (rows.len() > 1 && shown.len() > 1).then_some(Table { columns, rows })
-}
-
-fn row(
-    page: &Page<'_>,
-    workload: &Workload<'_>,
-    line: &Line<'_>,
-    shown: &[(&str, &str, bool)],
-) -> Row {
-    let arm = &line.cell.configuration;
-    let mut cells: Vec<Cell> = factor_cells(page, arm).collect();
-    for (_, metric, ratio) in shown {
-        let found =
-            find(page.findings, workload.name, arm, false, metric).and_then(Measured::value);
-        cells.push(Cell::plain(
-            found.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value)),
-        ));
-        cells.extend(ratio.then(|| Cell::plain(against(page, workload, line, metric))));
+    for (row, line) in table.rows.iter_mut().zip(&lines) {
+        row.name = arm_name(&line.cell.configuration);
     }
-    Row { name: arm_name(arm), cells, notes: Vec::new() }
+    (lines.len() > 1 && shown.len() > 1).then_some(table)
 }
 
 /// `0.61 (0.55 to 0.68)`.

@@ -1,15 +1,14 @@
 //! Pages under a limit of memory: how much of the set there was room for, and what that cost.
 
-use super::named::Named;
-use super::numbers::under_heading;
-use super::{Block, Cell, NONE, Row, Section, Table, find};
-use crate::table::Column;
+use super::{
+    Block, Cell, Column, Measured, Section, Table, beside, find, named, text_beside, trust_cell,
+};
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
 use assay_kinds::work::memory::{
     EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
 };
-use assay_study::findings::{Cell as Measured, Findings, Trust};
+use assay_study::findings::Findings;
 
 const LEGEND: &[&str] = &[
     "Reached: bytes of the working set that fit. Set per memory: bytes of the working set per byte of memory used \
@@ -44,88 +43,47 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("memory: how much fits and at what cost", blocks))
 }
 
-fn row(named: &Named<'_>, cell: &Measured, words: Vec<String>, trust: Option<Trust>) -> Row {
-    let cells = named.words(&cell.workload, &cell.configuration).into_iter().chain(words);
-    Row {
-        name: named.name(&cell.workload, &cell.configuration),
-        cells: cells.map(Cell::from).chain([Cell::trust(trust)]).collect(),
-        notes: Vec::new(),
-    }
-}
-
 fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
-    let named = Named::of_cells(findings, cells);
-    let mut columns = named.columns();
-    let headings = ["reached", "killed", "set per memory", "calc zram", "off by"];
-    columns.extend(headings.map(Column::right));
-    columns.push(Column::left("trust").judged());
-    let rows = cells.iter().map(|cell| {
-        let (held, expected) = (mean(findings, cell, &HELD), mean(findings, cell, &EXPECTED));
-        let off = held.zip(expected).map(|(held, expected)| {
-            let share = held / expected - 1.0;
-            let sign = if share < 0.0 { "-" } else { "+" };
-            format!("{sign}{}", show::share(share.abs()))
-        });
-        let ratio = |value: Option<f64>| value.map_or_else(none, show::ratio);
-        let words = vec![
-            told(&REACHED, cell.value()),
-            killed(findings, cell),
-            ratio(held),
-            ratio(expected),
-            off.unwrap_or_else(none),
-        ];
-        row(&named, cell, words, worst(findings, cell, &[&REACHED, &KILLED, &HELD]))
+    let of = |cell: &Measured, metric: &Metric| beside(findings, cell, metric.name);
+    let mut table = named::of_cells(findings, cells);
+    table.add(Column::right("reached"), cells, |cell| text_beside(findings, cell, REACHED.name));
+    table.add(Column::right("killed"), cells, |cell| killed(findings, cell));
+    table.add(Column::right("set per memory"), cells, |cell| of(cell, &HELD).map(show::ratio));
+    table.add(Column::right("calc zram"), cells, |cell| of(cell, &EXPECTED).map(show::ratio));
+    table.add(Column::right("off by"), cells, |cell| {
+        let share = of(cell, &HELD)? / of(cell, &EXPECTED)? - 1.0;
+        let sign = if share < 0.0 { "-" } else { "+" };
+        Some(format!("{sign}{}", show::share(share.abs())))
     });
-    Table { columns, rows: rows.collect() }
+    table.add(Column::verdict("trust"), cells, |cell| {
+        worst(findings, cell, &[REACHED, KILLED, HELD])
+    });
+    table
 }
 
 fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
-    let named = Named::of_cells(findings, cells);
-    let mut columns = named.columns();
-    let metrics: [(&str, &Metric); 5] = [
-        ("accesses/s", &RATE),
-        ("p99", &P99),
-        ("longest", &LONGEST),
-        ("CPU", &PROCESSOR),
-        ("stalled", &FULL),
-    ];
-    columns.extend(metrics.iter().map(|(heading, _)| Column::right(*heading)));
-    columns.push(Column::left("trust").judged());
-    let rows = cells.iter().map(|cell| {
-        let words = metrics.iter().map(|(_, metric)| told(metric, mean(findings, cell, metric)));
-        row(&named, cell, words.collect(), worst(findings, cell, &metrics.map(|(_, own)| own)))
-    });
-    Table { columns, rows: rows.collect() }
+    const METRICS: [Metric; 5] = [RATE, P99, LONGEST, PROCESSOR, FULL];
+    let headings = ["accesses/s", "p99", "longest", "CPU", "stalled"];
+    let mut table = named::of_cells(findings, cells);
+    for (heading, metric) in headings.into_iter().zip(METRICS) {
+        table.add(Column::right(heading), cells, |cell| text_beside(findings, cell, metric.name));
+    }
+    table.add(Column::verdict("trust"), cells, |cell| worst(findings, cell, &METRICS));
+    table
 }
 
 /// In how many of the trials that count the process was killed.
-fn killed(findings: &Findings, cell: &Measured) -> String {
-    let Some(own) = find(findings, &cell.workload, &cell.configuration, false, KILLED.name) else {
-        return none();
-    };
+fn killed(findings: &Findings, cell: &Measured) -> Option<String> {
+    let own = find(findings, &cell.workload, &cell.configuration, false, KILLED.name)?;
     let values = own.values();
     let killed = values.iter().filter(|value| **value > 0.0).count();
-    if killed == 0 { "no".to_owned() } else { format!("{killed} of {}", values.len()) }
+    Some(if killed == 0 { "no".to_owned() } else { format!("{killed} of {}", values.len()) })
 }
 
 /// The worst trust of some of the numbers of a row.
-fn worst(findings: &Findings, cell: &Measured, metrics: &[&Metric]) -> Option<Trust> {
-    let own = |metric: &&Metric| {
-        find(findings, &cell.workload, &cell.configuration, false, metric.name)
-            .and_then(|one| one.trust)
+fn worst(findings: &Findings, cell: &Measured, metrics: &[Metric]) -> Cell {
+    let own = |metric: &Metric| {
+        find(findings, &cell.workload, &cell.configuration, false, metric.name)?.trust
     };
-    metrics.iter().filter_map(own).max()
-}
-
-fn mean(findings: &Findings, cell: &Measured, metric: &Metric) -> Option<f64> {
-    find(findings, &cell.workload, &cell.configuration, false, metric.name)
-        .and_then(Measured::value)
-}
-
-fn told(metric: &Metric, value: Option<f64>) -> String {
-    value.map_or_else(none, |value| under_heading(metric.name, value))
-}
-
-fn none() -> String {
-    NONE.to_owned()
+    trust_cell(metrics.iter().filter_map(own).max())
 }

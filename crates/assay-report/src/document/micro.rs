@@ -1,8 +1,7 @@
 //! What micro-benchmarks came to: how often an operation was done, and what one takes.
 
-use super::numbers::{span, under_heading};
-use super::{Block, Cell, Measured, NONE, Row, Section, Table, find};
-use crate::table::{Column, columns};
+use super::numbers::span;
+use super::{Column, Measured, Section, Stands, Table, rating, text_beside};
 use assay_study::findings::Findings;
 
 /// The metric that micro-benchmarks are compared by, and what one operation takes.
@@ -11,33 +10,15 @@ pub(super) const COST: &str = "micro_operation_ns";
 
 /// The section; none where there was no micro-benchmark.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = findings.measurements.iter().filter(|cell| cell.metric == RATE && !cell.control);
-    let rows: Vec<Row> = own
-        .map(|cell| {
-            let each = find(findings, &cell.workload, &cell.configuration, false, COST)
-                .and_then(Measured::value);
-            let told = |metric: &str, value: Option<f64>| {
-                value.map_or_else(|| NONE.to_owned(), |value| under_heading(metric, value))
-            };
-            let words = [
-                cell.workload.clone(),
-                told(RATE, cell.value()),
-                span(RATE, cell.ci95),
-                told(COST, each),
-            ];
-            Row {
-                name: cell.workload.clone(),
-                cells: words.map(Cell::from).into_iter().chain([Cell::trust_of(cell)]).collect(),
-                notes: Vec::new(),
-            }
-        })
-        .collect();
-    if rows.is_empty() {
-        return None;
-    }
-    let mut columns = columns(&["micro-benchmark", ">operations/s", ">95% CI", ">each"]);
-    columns.push(Column::left("trust").judged());
-    let table = Block::Table(Table { columns, rows });
+    let own = |cell: &&Measured| cell.metric == RATE && !cell.control;
+    let cells: Vec<&Measured> = findings.measurements.iter().filter(own).collect();
+    let mut table = Table::new("micro-benchmarks");
+    table.add(Column::left("micro-benchmark"), &cells, |cell| &cell.workload);
+    table.add(Column::right("operations/s"), &cells, |cell| text_beside(findings, cell, RATE));
+    table.add(Column::right("95% CI"), &cells, |cell| span(RATE, cell.ci95));
+    table.add(Column::right("each"), &cells, |cell| text_beside(findings, cell, COST));
+    table.add(Column::verdict("trust"), &cells, |cell| rating(Stands::of(cell)));
     let legend = "Operations run one at a time in one thread; each: time per operation.";
-    Some(Section::titled("micro-benchmarks", vec![table, Block::Text(vec![legend.to_owned()])]))
+    table.notes.push(legend.to_owned());
+    (!cells.is_empty()).then(|| Section::from(table))
 }

@@ -2,50 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use crate::table::Column;
-use assay_study::findings::{Cell, Findings};
+use super::{Column, Measured, Table};
+use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 
-/// What tells the rows of a table apart: workloads, arms, or both.
-pub(super) struct Named<'f> {
-    findings: &'f Findings,
-    by_workload: bool,
-    by_arm: bool,
+/// A table whose columns tell its rows apart: by their workloads, their settings, or both.
+pub(super) fn of<'a, T>(
+    findings: &Findings,
+    items: &'a [T],
+    row: impl Fn(&'a T) -> (&'a str, &'a Arm),
+) -> Table {
+    let (workloads, arms): (BTreeSet<&str>, BTreeSet<&Arm>) = items.iter().map(&row).unzip();
+    let mut table = Table::default();
+    if workloads.len() > 1 || arms.len() < 2 {
+        table.add(Column::key("workload"), items, |item| row(item).0);
+    }
+    if arms.len() > 1 {
+        table.add(Column::key("setting"), items, |item| findings.arm_words(row(item).1));
+    }
+    table
 }
 
-impl<'f> Named<'f> {
-    /// For rows of these workloads and arms.
-    pub(super) fn of<'r>(
-        findings: &'f Findings,
-        rows: impl Iterator<Item = (&'r str, &'r Arm)>,
-    ) -> Self {
-        let (workloads, arms): (BTreeSet<&str>, BTreeSet<&Arm>) = rows.unzip();
-        let by_arm = arms.len() > 1;
-        Self { findings, by_workload: workloads.len() > 1 || !by_arm, by_arm }
-    }
-
-    /// For a row a cell.
-    pub(super) fn of_cells(findings: &'f Findings, cells: &[&Cell]) -> Self {
-        Self::of(findings, cells.iter().map(|cell| (cell.workload.as_str(), &cell.configuration)))
-    }
-
-    /// The columns that say which row it is.
-    pub(super) fn columns(&self) -> Vec<Column> {
-        let column = |wanted: bool, title: &'static str| wanted.then(|| Column::left(title).key());
-        let columns = [column(self.by_workload, "workload"), column(self.by_arm, "setting")];
-        columns.into_iter().flatten().collect()
-    }
-
-    /// What stands in them.
-    pub(super) fn words(&self, workload: &str, arm: &Arm) -> Vec<String> {
-        let workload = self.by_workload.then(|| workload.to_owned());
-        workload.into_iter().chain(self.by_arm.then(|| self.findings.arm_words(arm))).collect()
-    }
-
-    /// The row in a line.
-    pub(super) fn name(&self, workload: &str, arm: &Arm) -> String {
-        self.words(workload, arm).join(" ").trim_end().to_owned()
-    }
+/// The same of a row a cell.
+pub(super) fn of_cells(findings: &Findings, cells: &[&Measured]) -> Table {
+    of(findings, cells, |cell| (cell.workload.as_str(), &cell.configuration))
 }
 
 #[cfg(test)]
@@ -67,9 +47,8 @@ mod tests {
         let findings = Findings { factors, ..crate::tests::fixture("card") };
         let (none, bfq) = (arm("none"), arm("bfq"));
         let words = |rows: &[(&str, &Arm)]| {
-            let named = Named::of(&findings, rows.iter().copied());
-            assert_eq!(named.columns().len(), named.words(rows[0].0, rows[0].1).len());
-            rows.iter().map(|row| named.name(row.0, row.1)).collect::<Vec<_>>()
+            let table = of(&findings, rows, |row| *row);
+            table.rows.iter().map(|row| table.name_of(row)).collect::<Vec<_>>()
         };
         assert_eq!(words(&[("read", &none), ("read", &bfq)]), ["scheduler none", "bfq"]);
         assert_eq!(words(&[("read", &none), ("write", &none)]), ["read", "write"]);

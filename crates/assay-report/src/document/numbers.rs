@@ -1,6 +1,7 @@
 //! Numbers of metrics with their units, and what a comparison says in cells.
 
 use super::{Cell, NONE, Tone};
+use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
 use assay_kinds::work::files;
 use assay_kinds::work::metrics::noun;
@@ -11,39 +12,23 @@ pub(crate) fn heading(metric: &str) -> &str {
     if metric == "iops" { "IOPS" } else { noun(metric) }
 }
 
-/// A value below the heading of its metric. The unit is read from the name: names carry it.
-pub(crate) fn under_heading(metric: &str, value: f64) -> String {
-    let ns = |unit: f64| show::duration(value * unit);
-    let of = |unit: &str| format!("{} {unit}", show::per_second(value));
-    let (stem, unit) = metric.rsplit_once('_').unwrap_or((metric, ""));
-    match unit {
-        "ns" => ns(1.0),
-        "us" => ns(1e3),
-        "ms" => ns(1e6),
-        "s" if metric == "bandwidth_bytes_per_s" || stem.ends_with("bytes_per") => {
-            show::rate(value)
-        }
-        "s" if stem.ends_with("_bits_per") => show::bit_rate(value),
-        "s" if !stem.ends_with("_per") => ns(1e9),
-        "bytes" => show::bytes(value as u64),
-        "share" => show::share(value),
-        "j" => of("J"),
-        "w" => of("W"),
-        "gib" if stem.ends_with("_s_per") => of("s/GiB"),
-        "gib" if stem.ends_with("_j_per") => of("J/GiB"),
-        _ => show::per_second(value),
+/// The unit of a metric.
+pub(crate) fn unit_of(metric: &str) -> Unit {
+    match metric {
+        super::micro::RATE => Unit::OperationsPerS,
+        _ if is_of_files(metric) => Unit::FilesPerS,
+        _ => Unit::of_metric(metric),
     }
+}
+
+/// A value below the heading of its metric.
+pub(crate) fn under_heading(metric: &str, value: f64) -> String {
+    Unit::of_metric(metric).text(value)
 }
 
 /// A value that stands alone.
 pub(crate) fn value(metric: &str, value: f64) -> String {
-    let told = under_heading(metric, value);
-    match metric {
-        "iops" => format!("{told} IOPS"),
-        super::micro::RATE => format!("{told} operations/s"),
-        _ if is_of_files(metric) => format!("{told} files/s"),
-        _ => told,
-    }
+    unit_of(metric).alone(value)
 }
 
 /// Whether a metric counts files.
@@ -77,13 +62,9 @@ pub(super) fn interval(found: &Comparison) -> String {
 
 /// `1.042` and `1.029 to 1.055`: with as many decimals as the interval is worth.
 pub(crate) fn ratio_and_interval(ratio: Option<f64>, ends: Option<[f64; 2]>) -> [String; 2] {
-    match (ratio, ends) {
-        (None, _) => [NONE, NONE].map(str::to_owned),
-        (Some(ratio), None) => [show::ratio(ratio), NONE.to_owned()],
-        (Some(ratio), Some(ends)) => {
-            let [ratio, low, high] = show::ratios(ratio, ends);
-            [ratio, format!("{low} to {high}")]
-        }
+    match ratio {
+        None => [NONE, NONE].map(str::to_owned),
+        Some(ratio) => Unit::Ratio.with_interval(ratio, ends),
     }
 }
 
@@ -96,29 +77,28 @@ pub(crate) fn signed(metric: &str, value: f64) -> String {
 pub(crate) fn judged(found: &Comparison, without_verdicts: bool) -> Cell {
     let paired = found.kind == Kind::Paired;
     match found.verdict {
-        Some(_) if without_verdicts => Cell::plain("no verdict"),
+        Some(_) if without_verdicts => "no verdict".into(),
         Some(Verdict::Better | Verdict::Worse) if !paired => {
-            let cell = verdict(found.verdict);
-            Cell { text: format!("suggests {}", cell.text), ..cell }
+            let (word, tone) = word(found.verdict);
+            Cell::toned(format!("suggests {word}"), tone)
         }
         _ => {
             let mark = small(found).map(|margin| format!(", {}", below(margin)));
-            let cell = verdict(found.verdict);
-            Cell { text: cell.text + &mark.unwrap_or_default(), ..cell }
+            let (word, tone) = word(found.verdict);
+            Cell::toned(format!("{word}{}", mark.unwrap_or_default()), tone)
         }
     }
 }
 
-/// The word of a verdict in its tone.
-pub(crate) fn verdict(verdict: Option<Verdict>) -> Cell {
-    let (word, tone) = match verdict {
+/// The word of a verdict, and its tone.
+pub(crate) fn word(verdict: Option<Verdict>) -> (&'static str, Tone) {
+    match verdict {
         Some(Verdict::Better) => ("better", Tone::Good),
         Some(Verdict::Worse) => ("worse", Tone::Bad),
         Some(Verdict::Equivalent) => ("equivalent", Tone::Plain),
         Some(Verdict::Inconclusive) => ("inconclusive", Tone::Plain),
         None => ("no verdict", Tone::Plain),
-    };
-    Cell { text: word.to_owned(), tone }
+    }
 }
 
 /// `<5%`.
@@ -132,50 +112,15 @@ pub(super) fn small(found: &Comparison) -> Option<f64> {
 }
 
 /// A probability.
-pub(super) fn p(value: Option<f64>) -> String {
-    match value {
-        None => NONE.to_owned(),
-        Some(p) if p < 0.0001 => "<0.0001".to_owned(),
-        Some(p) => format!("{p:.4}"),
-    }
+pub(super) fn p(value: f64) -> String {
+    if value < 0.0001 { "<0.0001".to_owned() } else { format!("{value:.4}") }
 }
 
 /// `73.8 to 80.9 ms`.
-pub(super) fn span(metric: &str, ends: Option<[f64; 2]>) -> String {
-    let Some(ends) = ends else { return NONE.to_owned() };
-    let [low, high] = ends.map(|end| under_heading(metric, end));
+pub(super) fn span(metric: &str, ends: Option<[f64; 2]>) -> Option<String> {
+    let [low, high] = ends?.map(|end| under_heading(metric, end));
     let shared =
         low.split_once(' ').zip(high.split_once(' ')).filter(|(low, high)| low.1 == high.1);
     let low = shared.map_or(low.as_str(), |((number, _), _)| number);
-    format!("{low} to {high}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn units_are_read_from_names() {
-        let told = [
-            ("iops", 12_345.0, "12,300"),
-            ("bandwidth_bytes_per_s", 1_048_576.0, "1 MiB/s"),
-            ("rate_mbits_per_s", 4.77, "4.77"),
-            ("latency_p99_ns", 84_000.0, "84 us"),
-            ("duration_s", 2.5, "2.5 s"),
-            ("ping_p50_ms", 3.0, "3 ms"),
-            ("cpu_s_per_gib", 0.25, "0.25 s/GiB"),
-            ("energy_j", 12.0, "12 J"),
-            ("power_w", 4.5, "4.5 W"),
-            ("energy_j_per_gib", 12.0, "12 J/GiB"),
-            ("peak_rss_bytes", 2048.0, "2 KiB"),
-            ("requests_per_s", 1200.0, "1,200"),
-            ("reported_bits_per_s", 4.77e6, "4.77 Mbit/s"),
-            ("reported_tps", 896.967, "897"),
-            ("write_amplification", 1.5, "1.5"),
-        ];
-        for (metric, amount, text) in told {
-            assert_eq!(under_heading(metric, amount), text, "{metric}");
-        }
-        assert_eq!(value("iops", 950.0), "950 IOPS");
-    }
+    Some(format!("{low} to {high}"))
 }

@@ -5,124 +5,81 @@ use std::collections::BTreeSet;
 use super::numbers::value;
 use super::{Stands, study};
 use assay_base::quantity::metric::class;
-use assay_study::findings::fitness::FitBound;
-use assay_study::findings::said::Said;
-use assay_study::findings::{AdviceKind, Cell, Comparison, Findings, Kind, Trust, Verdict};
+use assay_study::findings::{
+    AdviceKind, Cell, Comparison, Findings, Kind, MetricRef, Sentence, SentenceRole, Trust, Verdict,
+};
 use assay_study::results::plan::arm_in_words;
 
-/// The answer to what was asked.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Answer {
-    /// One sentence, with its interval where one was found.
-    pub text: String,
-    /// The workloads and metrics that it is about.
-    pub of: Vec<(String, String)>,
+/// The answer in one sentence: what was asked before what was found, what limits every number before advice,
+/// and a clear difference before whatever was compared.
+pub fn answer(findings: &Findings) -> Sentence {
+    let first = |role| findings.summary.iter().find(|one| one.role == role).cloned();
+    first(SentenceRole::Answer)
+        .or_else(|| first(SentenceRole::Caveat))
+        .or_else(|| advised(findings, |kind| kind == AdviceKind::Use))
+        .or_else(|| first(SentenceRole::Conclusion))
+        .or_else(|| none_better(findings))
+        .or_else(|| beside(findings))
+        .or_else(|| findings.summary.iter().find(|one| one.interval).cloned())
+        .or_else(|| advised(findings, |kind| kind != AdviceKind::Use))
+        .or_else(|| measured(findings))
+        .or_else(|| clear_effect(findings))
+        .or_else(|| judged(findings))
+        .or_else(|| {
+            let mut all = findings.summary.iter();
+            all.find(|one| one.role != SentenceRole::Disturbance).cloned()
+        })
+        .or_else(|| findings.summary.first().cloned())
+        .unwrap_or_else(|| lead("The result contains no measurements.", Vec::new()))
 }
 
-impl Answer {
-    fn of_nothing(text: impl Into<String>) -> Self {
-        Self { text: text.into(), of: Vec::new() }
-    }
-}
-
-/// What can be the answer, if the findings have it.
-type Lead = fn(&Findings) -> Option<Answer>;
-
-/// The first of these that is there is the answer: what was asked before what was found, what takes all
-/// numbers of a machine away before its advice, and a clear difference before whatever was compared.
-const LEADS: &[Lead] = &[
-    |findings| said(findings, |said| *said == Said::Gate),
-    |findings| said(findings, |said| *said == Said::Fitness),
-    |findings| said(findings, |said| *said == Said::Race),
-    |findings| said(findings, |said| matches!(said, Said::Reserved { .. })),
-    of_kind,
-    |findings| said(findings, |said| *said == Said::MostLoad),
-    |findings| said(findings, |said| *said == Said::Emulated),
-    |findings| advised(findings, |kind| kind == AdviceKind::Use),
-    |findings| said(findings, |said| matches!(said, Said::Factor { .. })),
-    |findings| said(findings, |said| *said == Said::Alike),
-    none_better,
-    beside,
-    with_interval,
-    |findings| advised(findings, |kind| kind != AdviceKind::Use),
-    measured,
-    clear_effect,
-    judged,
-    |findings| said(findings, |said| *said != Said::NotAlone),
-    |findings| said(findings, |_| true),
-    |findings| findings.summary.first().map(Answer::of_nothing),
-];
-
-/// The answer in one sentence: what is advised, else what was found, with its interval where one
-/// was found.
-pub fn answer(findings: &Findings) -> Answer {
-    let found = LEADS.iter().find_map(|lead| lead(findings));
-    found.unwrap_or_else(|| Answer::of_nothing("The result contains no measurements."))
+/// A headline that the summary does not have.
+fn lead(text: impl Into<String>, about: Vec<MetricRef>) -> Sentence {
+    Sentence { about, ..Sentence::new(SentenceRole::Answer, "headline", text) }
 }
 
 /// What a reader must not miss: the answer, what takes it away and how far to trust it; the other sentences of
 /// the summary.
 pub fn leading_sentences(findings: &Findings) -> [Vec<String>; 2] {
     if !study::is_one(findings) {
-        return [findings.summary.clone(), Vec::new()];
+        return [findings.summary_texts(), Vec::new()];
     }
     let answer = answer(findings).text;
     let mut first = vec![answer.clone()];
     first.extend(study::warning(findings));
     let mut rest = Vec::new();
-    for (index, text) in findings.summary.iter().enumerate().filter(|(_, text)| **text != answer) {
-        match findings.summary_facts.get(index) {
-            Some(
-                Said::NotAlone
-                | Said::Invalid
-                | Said::Emulated
-                | Said::Simulated
-                | Said::NotConfirmed
-                | Said::TakenBack { .. }
-                | Said::Bench { .. }
-                | Said::Trust,
-            ) => first.push(text.clone()),
-            _ => rest.push(text.clone()),
-        }
+    for sentence in findings.summary.iter().filter(|sentence| sentence.text != answer) {
+        let texts = match sentence.role {
+            SentenceRole::Caveat
+            | SentenceRole::Warning
+            | SentenceRole::Disturbance
+            | SentenceRole::Trust => &mut first,
+            SentenceRole::Answer | SentenceRole::Conclusion | SentenceRole::Finding => &mut rest,
+        };
+        texts.push(sentence.text.clone());
     }
     [first, rest]
 }
 
-/// The first sentence of the summary that was said for one of these reasons.
-fn said(findings: &Findings, wanted: impl Fn(&Said) -> bool) -> Option<Answer> {
-    let (said, text) = findings.sentences().find(|(said, _)| wanted(said))?;
-    Some(Answer { text: text.clone(), of: about(findings, said) })
-}
-
-/// What a kind of work is about, where that is what its study is run for.
-fn of_kind(findings: &Findings) -> Option<Answer> {
-    said(findings, |said| matches!(said, Said::OfKind { kind } if findings.leads(kind)))
-}
-
-fn with_interval(findings: &Findings) -> Option<Answer> {
-    said(findings, |said| findings.tells_interval(said))
-}
-
-fn advised(findings: &Findings, wanted: fn(AdviceKind) -> bool) -> Option<Answer> {
+fn advised(findings: &Findings, wanted: fn(AdviceKind) -> bool) -> Option<Sentence> {
     let found = findings.advice.iter().find(|advice| wanted(advice.kind))?;
-    let of = found.evidence.iter().filter_map(|id| named(findings, id)).collect();
+    let about = found.evidence.iter().filter_map(|id| findings.metric_of(id)).collect();
     // Findings that were stored before have no sentence of their own.
     let text = if found.sentence.is_empty() { &found.text } else { &found.sentence };
-    Some(Answer { text: text.clone(), of })
+    Some(lead(text, about))
 }
 
 const fn is_clear(verdict: Option<Verdict>) -> bool {
     matches!(verdict, Some(Verdict::Better | Verdict::Worse))
 }
 
-fn clear_effect(findings: &Findings) -> Option<Answer> {
+fn clear_effect(findings: &Findings) -> Option<Sentence> {
     let found = findings.effects.iter().find(|effect| is_clear(effect.verdict))?;
-    let of = vec![(found.workload.clone(), found.metric.clone())];
-    Some(Answer { text: found.text.clone(), of })
+    Some(lead(&found.text, vec![MetricRef::new(&found.workload, &found.metric)]))
 }
 
 /// The first clear comparison, else the first; without an interval it is no answer.
-fn judged(findings: &Findings) -> Option<Answer> {
+fn judged(findings: &Findings) -> Option<Sentence> {
     let all = || findings.comparisons.iter().filter(|found| found.primary);
     let found = all().find(|found| is_clear(found.verdict)).or_else(|| all().next())?;
     // Sentences across results name the workload themselves.
@@ -130,61 +87,11 @@ fn judged(findings: &Findings) -> Option<Answer> {
         Kind::Paired | Kind::Unpaired => format!("{}: {}", found.workload, found.text),
         Kind::RerunBaseline | Kind::BetweenResults => found.text.clone(),
     };
-    let of = vec![(found.workload.clone(), found.metric.clone())];
-    found.tells_interval().then_some(Answer { text, of })
-}
-
-/// The workload and metric of a comparison or an effect, by its id.
-fn named(findings: &Findings, id: &str) -> Option<(String, String)> {
-    if let Some(found) = findings.comparison(id) {
-        return Some((found.workload.clone(), found.metric.clone()));
-    }
-    let effect = findings.effects.iter().find(|effect| effect.id() == id)?;
-    Some((effect.workload.clone(), effect.metric.clone()))
-}
-
-/// The workloads and metrics that a sentence of the summary is about.
-fn about(findings: &Findings, said: &Said) -> Vec<(String, String)> {
-    match said {
-        Said::Gate => {
-            let rows = findings.gate.iter().flat_map(|gate| &gate.rows);
-            let ids = rows.filter_map(|row| row.comparison.as_ref());
-            ids.filter_map(|id| named(findings, id)).collect()
-        }
-        Said::Fitness => {
-            let bounds = findings.requirements.iter().flat_map(|fitness| &fitness.bounds);
-            bounds.flat_map(|bound| of_bound(findings, bound)).collect()
-        }
-        Said::Race => {
-            let race = findings.race.iter();
-            race.map(|race| (race.workload.clone(), race.metric.clone())).collect()
-        }
-        Said::Bench { workload, metric } | Said::Rank { workload, metric } => {
-            vec![(workload.clone(), metric.clone())]
-        }
-        Said::Factor { factor } => {
-            let own = findings.effects.iter().filter(|effect| effect.factor == *factor);
-            own.map(|effect| (effect.workload.clone(), effect.metric.clone())).collect()
-        }
-        Said::Classes { workload, .. } => vec![(workload.clone(), String::new())],
-        Said::Comparison { id } => named(findings, id).into_iter().collect(),
-        _ => Vec::new(),
-    }
-}
-
-/// The workloads of a bound, each with the metric that it is on.
-fn of_bound(findings: &Findings, bound: &FitBound) -> Vec<(String, String)> {
-    let named = |workload: &String| Some((workload.clone(), bound.metric.clone()?));
-    let primary = |workload: &String| {
-        let cell =
-            findings.measurements.iter().find(|cell| cell.primary && cell.workload == *workload)?;
-        Some((workload.clone(), cell.metric.clone()))
-    };
-    bound.workloads.iter().filter_map(|own| named(own).or_else(|| primary(own))).collect()
+    found.states_interval().then(|| Sentence::of_comparison(found, text))
 }
 
 /// That nothing is shown to be better, where more than two arms were judged and none is.
-fn none_better(findings: &Findings) -> Option<Answer> {
+fn none_better(findings: &Findings) -> Option<Sentence> {
     let judged = || findings.comparisons.iter().filter(|found| found.primary);
     let of = |verdict| judged().filter(|found| found.verdict == Some(verdict)).count();
     let all = judged().filter(|found| found.verdict.is_some()).count();
@@ -207,14 +114,15 @@ fn none_better(findings: &Findings) -> Option<Answer> {
     ];
     let counts = counts.iter().filter(|(count, _)| *count > 0);
     let counts: Vec<String> = counts.map(|(count, word)| format!("{count} {word}")).collect();
-    Some(Answer::of_nothing(format!(
+    let text = format!(
         "No configuration is better than {baseline} ({all} comparisons: {}).",
         counts.join(", ")
-    )))
+    );
+    Some(lead(text, Vec::new()))
 }
 
 /// How many rows of a check of several targets differ.
-fn beside(findings: &Findings) -> Option<Answer> {
+fn beside(findings: &Findings) -> Option<Sentence> {
     let all = || findings.comparisons.iter().filter(|found| found.primary);
     let apart = |found: &&Comparison| found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
     let count = all().filter(|found| found.ci95.is_some()).count();
@@ -222,22 +130,21 @@ fn beside(findings: &Findings) -> Option<Answer> {
         return None;
     }
     let told: Vec<&str> = all().filter(apart).map(|found| found.workload.as_str()).collect();
-    let of = all().filter(apart).map(|found| (found.workload.clone(), found.metric.clone()));
-    let of = of.collect();
+    let about = all().filter(apart).map(|found| MetricRef::new(&found.workload, &found.metric));
     let text = match told.as_slice() {
         [] => format!("No significant difference: the 95% CIs of all {count} ratios contain 1."),
         some => format!("{} of {count} rows differ: {}.", some.len(), some.join(", ")),
     };
-    Some(Answer { text, of })
+    Some(lead(text, about.collect()))
 }
 
 /// Of what is no study: the first row that reads and the first that writes, of each metric that rows are told by.
-fn measured(findings: &Findings) -> Option<Answer> {
+fn measured(findings: &Findings) -> Option<Sentence> {
     if study::is_one(findings) {
         return None;
     }
     let mut known: Vec<(&str, Option<bool>)> = Vec::new();
-    let (mut told, mut of) = (Vec::new(), Vec::new());
+    let (mut told, mut about) = (Vec::new(), Vec::new());
     for cell in findings.measurements.iter().filter(|cell| cell.primary) {
         let io = findings.workload(&cell.workload, &cell.configuration).and_then(|one| one.io);
         let kind = (cell.metric.as_str(), io.map(|io| io.mix.writes()));
@@ -247,10 +154,10 @@ fn measured(findings: &Findings) -> Option<Answer> {
         if let Some(words) = row(cell) {
             known.push(kind);
             told.push(words);
-            of.push((cell.workload.clone(), cell.metric.clone()));
+            about.push(MetricRef::new(&cell.workload, &cell.metric));
         }
     }
-    (!told.is_empty()).then(|| Answer { text: format!("{}.", told.join("; ")), of })
+    (!told.is_empty()).then(|| lead(format!("{}.", told.join("; ")), about))
 }
 
 fn row(cell: &Cell) -> Option<String> {
@@ -266,8 +173,8 @@ fn row(cell: &Cell) -> Option<String> {
 pub struct Standing<'a> {
     /// Rows by how they stand, best first; without those that there are none of.
     pub rows: Vec<(Stands, usize)>,
-    /// Rules that take trust away, each once.
-    pub rules: Vec<&'a str>,
+    /// Rules that take trust away and what they leave, each once.
+    pub rules: Vec<(Trust, &'a str)>,
     /// Numbers that are not there.
     pub absent: usize,
     /// Whether all are single numbers that were compared or only watched, which nothing makes trusted.
@@ -290,10 +197,11 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
     let is_single = cells().next().is_some() && cells().all(one);
     let is_told = |stands: Stands| !is_single || stands.trust != Trust::Trusted;
     let rows = [trusted, Stands { lent: true, ..trusted }, suspect, invalid].map(count);
-    let mut rules: Vec<&str> = Vec::new();
+    let mut rules: Vec<(Trust, &str)> = Vec::new();
     for because in cells().flat_map(|cell| &cell.reasons) {
-        if because.trust != Trust::Trusted && !rules.contains(&because.rule.as_str()) {
-            rules.push(&because.rule);
+        let rule = (because.trust, because.rule.as_str());
+        if because.trust != Trust::Trusted && !rules.contains(&rule) {
+            rules.push(rule);
         }
     }
     Standing {

@@ -1,7 +1,7 @@
 //! Work by the clock: how far its schedule was held, and which of its times is which.
 
 use assay_base::quantity::metric::{RESPONSE, RESPONSE_P99};
-use assay_base::quantity::played::{Class, Point, Told};
+use assay_base::quantity::played::{Class, LatencyPoint, Told};
 use assay_base::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
@@ -23,9 +23,9 @@ pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
 /// Quantiles that stand beside a metric of a class of a load that was played again.
 pub(super) fn of_class(class: &Class, metric: &str) -> Vec<(&'static str, &'static str)> {
     const ALL: [(&str, Told); 3] = [
-        ("response p50", Told::Response(Point::P50)),
-        ("response p99", Told::Response(Point::P99)),
-        ("service p99", Told::Service(Point::P99)),
+        ("response p50", Told::Response(LatencyPoint::P50)),
+        ("response p99", Told::Response(LatencyPoint::P99)),
+        ("service p99", Told::Service(LatencyPoint::P99)),
     ];
     let own = |(heading, told)| Some((heading, class.metric(told)?.name));
     ALL.into_iter().filter_map(own).filter(|(_, own)| *own != metric).collect()

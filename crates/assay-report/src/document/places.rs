@@ -3,8 +3,9 @@
 use super::facts::{self, Facts};
 use super::numbers;
 use super::remarks::{self, Name};
-use super::{Block, Cell, Detail, Document, Remark, Role, Row, Section, Table, Tone, answers};
-use crate::table::Column;
+use super::{
+    Block, Cell, Column, Detail, Document, NONE, Remark, Role, Row, Section, Table, Tone, answers,
+};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, printed};
 use assay_study::findings::facts::PlaceFacts;
@@ -19,7 +20,7 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     let mut told = facts::study(findings);
     told.push(("baseline".to_owned(), places.baseline.clone()));
     let mut sections =
-        vec![Section::of(Block::Facts(told)), super::summary(findings.summary.clone())];
+        vec![Section::of(Block::Facts(told)), super::summary(findings.summary_texts())];
     sections
         .extend(tables(findings, places, detail != Detail::Page).into_iter().map(Section::main));
     sections.push(Section::of(Block::Text(legend(places))).with_role(Role::Closer));
@@ -44,14 +45,10 @@ pub(super) fn tables(findings: &Findings, places: &Places, bars: bool) -> Vec<Se
         let own = places.rows.iter().filter(|row| {
             row.workload == *workload && row.configuration == **arm && row.metric == *metric
         });
-        let table = table(findings, places, &own.collect::<Vec<_>>(), bars);
-        let caption = format!(
-            "{}: {}, {}",
-            work_name(workload, arm),
-            heading(metric),
-            better(places, metric)
-        );
-        Section::titled(caption, vec![Block::Table(table)])
+        let mut table = table(findings, places, &own.collect::<Vec<_>>(), bars);
+        let way = better(places, metric);
+        table.title = format!("{}: {}, {way}", work_name(workload, arm), heading(metric));
+        Section::from(table)
     };
     works.iter().map(section).collect()
 }
@@ -64,41 +61,48 @@ pub(crate) fn work_name(workload: &str, arm: &Arm) -> String {
     format!("{workload}, {}", arm_in_words(arm.iter()))
 }
 
-/// What the table of a workload has columns for.
-#[allow(clippy::struct_excessive_bools, reason = "each is a column")]
-struct Columns {
-    intervals: bool,
-    counts: bool,
-    /// Decimals of per cent that were printed; none where nothing was.
-    printed: Option<usize>,
-    verdicts: bool,
-    /// The bar as long as the longest, in per cent; none where there are no bars.
-    bars: Option<f64>,
+fn table(findings: &Findings, places: &Places, rows: &[&Number], bars: bool) -> Table {
+    let there: Vec<&Number> = rows.iter().copied().filter(|row| row.absent.is_none()).collect();
+    let has_intervals = rows.iter().any(|row| row.percent_interval().is_some());
+    let mut table = Table::default();
+    table.add(Column::key("platform"), &there, |row| &row.platform);
+    table.add(Column::right("result"), &there, |row| value(row));
+    table.add(Column::right("% of base"), &there, |row| {
+        let [percent, ..] = percents(row)?;
+        Some(percent)
+    });
+    let decimals = rows.iter().filter_map(|row| Some(printed::decimals(row.printed?.percent)));
+    if let Some(decimals) = decimals.max() {
+        table.add(Column::right("printed"), &there, |row| printed_percent(row, decimals));
+    }
+    if has_intervals {
+        table.add(Column::right("95% CI"), &there, |row| {
+            let [_, low, high] = percents(row)?;
+            row.percent_interval().map(|_| format!("{low} to {high}"))
+        });
+    }
+    if rows.iter().any(|row| row.n > 1) {
+        table.add(Column::right("n").detail(), &there, |row| count(row));
+    }
+    if has_intervals || rows.iter().any(|row| row.emulated || !row.is_sound()) {
+        table.add(Column::verdict("verdict"), &there, |row| verdict(findings, row));
+    }
+    if bars {
+        let most = places.rows.iter().filter_map(|row| row.percent).fold(100.0, f64::max);
+        table.add(Column::left("speed").breaks(), &there, |row| bar(row, most));
+    }
+    table.rows.extend(absent(rows));
+    table
 }
 
-fn table(findings: &Findings, places: &Places, rows: &[&Number], bars: bool) -> Table {
-    let percents = places.rows.iter().filter_map(|row| row.percent);
-    let decimals = rows.iter().filter_map(|row| Some(printed::decimals(row.printed?.percent)));
-    let columns = Columns {
-        intervals: rows.iter().any(|row| row.percent_interval().is_some()),
-        counts: rows.iter().any(|row| row.n > 1),
-        printed: decimals.max(),
-        verdicts: rows
-            .iter()
-            .any(|row| row.emulated || !row.is_sound() || row.percent_interval().is_some()),
-        bars: bars.then(|| percents.fold(100.0, f64::max)),
-    };
-    let mut titles = vec![Column::left("platform").key(), Column::right("result")];
-    titles.push(Column::right("% of base"));
-    titles.extend(columns.printed.map(|_| Column::right("printed")));
-    titles.extend(columns.intervals.then(|| Column::right("95% CI")));
-    titles.extend(columns.counts.then(|| Column::right("n").detail()));
-    titles.extend(columns.verdicts.then(|| Column::left("verdict").judged()));
-    titles.extend(columns.bars.map(|_| Column::left("speed").breaks()));
-    let there = rows.iter().filter(|row| row.absent.is_none());
-    let mut lines: Vec<Row> = there.map(|row| line(findings, row, &columns)).collect();
-    lines.extend(absent(rows));
-    Table { columns: titles, rows: lines }
+/// Per cent of the baseline, and the ends of the interval.
+fn percents(row: &Number) -> Option<[String; 3]> {
+    let percent = row.percent?;
+    if row.comparison.is_none() {
+        // The baseline is 100 by definition: it has no decimals.
+        return Some(["100", NONE, NONE].map(str::to_owned));
+    }
+    Some(show::percents(percent, row.percent_interval()))
 }
 
 /// Places without a number, each reason once.
@@ -111,10 +115,8 @@ fn absent(rows: &[&Number]) -> Vec<Row> {
             None => told.push((reason, vec![&row.platform])),
         }
     }
-    let line = |(reason, places): (&String, Vec<&str>)| Row {
-        name: "absent".to_owned(),
-        cells: Vec::new(),
-        notes: vec![format!("{}: {reason}", places.join(", "))],
+    let line = |(reason, places): (&String, Vec<&str>)| {
+        Row::absent("absent", format!("{}: {reason}", places.join(", ")))
     };
     told.into_iter().map(line).collect()
 }
@@ -129,34 +131,9 @@ fn heading(metric: &str) -> String {
     numbers::heading(metric).replace('_', " ")
 }
 
-fn line(findings: &Findings, row: &Number, columns: &Columns) -> Row {
-    let name = row.platform.clone();
-    let dash = || super::NONE.to_owned();
-    let [percent, low, high] = row.percent.map_or_else(
-        || [dash(), dash(), dash()],
-        |percent| {
-            // The baseline is 100 by definition: it has no decimals.
-            let is_base = row.comparison.is_none();
-            if is_base {
-                ["100".to_owned(), dash(), dash()]
-            } else {
-                show::percents(percent, row.percent_interval())
-            }
-        },
-    );
-    let ends = row.percent_interval().map_or_else(dash, |_| format!("{low} to {high}"));
-    let mut cells = vec![Cell::plain(&*name), Cell::plain(value(row)), Cell::plain(percent)];
-    cells.extend(columns.printed.map(|decimals| printed_percent(row, decimals)));
-    cells.extend(columns.intervals.then(|| Cell::plain(ends)));
-    cells.extend(columns.counts.then(|| Cell::plain(count(row))));
-    cells.extend(columns.verdicts.then(|| verdict(findings, row)));
-    cells.extend(columns.bars.map(|most| Cell::plain(bar(row, most))));
-    Row { name, cells, notes: Vec::new() }
-}
-
 /// The number of a row; one that stands alone has the digits that were printed.
 pub(crate) fn value(row: &Number) -> String {
-    let Some(value) = row.value else { return super::NONE.to_owned() };
+    let Some(value) = row.value else { return NONE.to_owned() };
     match row.metric.as_str() {
         "duration_s" if row.n == 1 && row.unit == Unit::Trials => format!("{value} s"),
         metric => numbers::under_heading(metric, value),
@@ -179,28 +156,27 @@ fn count(row: &Number) -> String {
 
 /// Per cent as they were printed, with the decimals that the others have.
 fn printed_percent(row: &Number, decimals: usize) -> Cell {
-    let Some(told) = row.printed else { return Cell::plain("") };
+    let Some(told) = row.printed else { return "".into() };
     let text = if told.percent == 100.0 {
         "100".to_owned()
     } else {
         format!("{:.decimals$}", told.percent)
     };
     if told.follows {
-        return Cell::plain(text);
+        return text.into();
     }
-    Cell { text: format!("inconsistent: {text}"), tone: Tone::Bad }
+    Cell::toned(format!("inconsistent: {text}"), Tone::Bad)
 }
 
 fn verdict(findings: &Findings, row: &Number) -> Cell {
     if row.emulated {
-        return Cell { text: "emulated".to_owned(), tone: Tone::Doubtful };
+        return Cell::toned("emulated", Tone::Doubtful);
     }
     if !row.is_sound() {
-        return Cell { text: "invalid".to_owned(), tone: Tone::Bad };
+        return Cell::toned("invalid", Tone::Bad);
     }
     let found = row.comparison.as_ref().and_then(|id| findings.comparison(id));
-    found
-        .map_or_else(|| Cell::plain("baseline"), |found: &Comparison| numbers::judged(found, false))
+    found.map_or_else(|| "baseline".into(), |found: &Comparison| numbers::judged(found, false))
 }
 
 /// Its speed as a bar; that of an emulated place is dotted.
@@ -240,33 +216,23 @@ fn beside(table: &Beside) -> Section {
         "Published in {}: {}; {}. Percentages are relative to the article's own {} result.",
         table.title, table.work, table.statistic, table.baseline
     );
-    let rows = table.rows.iter().map(|row| {
-        let wrong = !row.printed.follows;
-        let percent =
-            Cell { text: row.percent.clone(), tone: if wrong { Tone::Bad } else { Tone::Plain } };
-        let remark = match &row.remark {
-            _ if wrong => {
-                format!("the published times in seconds give {:.2}%", row.printed.computed)
-            }
-            remark => remark.clone().unwrap_or_default(),
-        };
-        let cells = vec![
-            Cell::plain(format!("{}: {}", table.source, row.platform)),
-            Cell::plain(&*row.value),
-            percent,
-            Cell::plain(remark),
-        ];
-        Row { name: format!("{}: {}", table.source, row.platform), cells, notes: Vec::new() }
+    let rows = &table.rows;
+    let mut own = Table::new(format!("published: {}", table.source));
+    own.add(Column::key("published"), rows, |row| format!("{}: {}", table.source, row.platform));
+    own.add(Column::right("printed"), rows, |row| &row.value);
+    own.add(Column::right("printed %"), rows, |row| {
+        Cell::toned(&row.percent, if row.printed.follows { Tone::Plain } else { Tone::Bad })
     });
-    let columns = vec![
-        Column::left("published").key(),
-        Column::right("printed"),
-        Column::right("printed %"),
-        Column::left("remark").words(),
-    ];
-    let table_of = Table { columns, rows: rows.collect() };
-    let caption = format!("published: {}", table.source);
-    Section::titled(caption, vec![Block::Text(vec![text]), Block::Table(table_of)])
+    own.add(Column::sentences("remark"), rows, |row| {
+        if !row.printed.follows {
+            let percent = row.printed.computed;
+            return format!("the published times in seconds give {percent:.2}%");
+        }
+        row.remark.clone().unwrap_or_default()
+    });
+    let mut section = Section::from(own);
+    section.blocks.insert(0, Block::Text(vec![text]));
+    section
 }
 
 /// What the places are, a line each; nothing of tables that were brought along.

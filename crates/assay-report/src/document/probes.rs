@@ -1,8 +1,8 @@
 //! What the probes tell beside the metrics: the devices of a stack, the machine around the target,
 //! and what the readings cost.
 
-use super::{Block, Cell, Detail, NONE, Role, Row, Section, Table, surroundings};
-use crate::table::{Column, columns};
+use super::{Block, Column, Detail, Role, Section, Table, surroundings};
+use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
 use assay_study::findings::{Findings, Member};
 use assay_study::results::plan::{Arm, arm_in_words};
@@ -64,50 +64,42 @@ fn table(told: &[&Member]) -> Table {
     // What they all have in common stands at the top of the page.
     let of = |one: &Member, name: &str| one.configuration.get(name).cloned();
     factors.retain(|name| told.iter().any(|one| of(one, name) != of(told[0], name)));
-    let mut columns = vec![Column::left("workload").key()];
-    columns.extend(factors.iter().map(|name| Column::left(name.as_str()).key()));
-    columns.push(Column::left("device").key());
-    columns.push(Column::left("kind"));
-    columns.extend(["read", "written", "busy"].map(Column::right));
+    let mut table = Table::default();
+    table.add(Column::key("workload"), told, |one| &one.workload);
+    for name in &factors {
+        table.add(Column::key(*name), told, |one| one.configuration.get(*name));
+    }
+    table.add(Column::key("device"), told, |one| &one.device);
+    table.add(Column::left("kind"), told, |one| &one.kind);
+    table.add(Column::right("read"), told, |one| one.read_per_byte.map(show::times));
+    table.add(Column::right("written"), told, |one| one.written_per_byte.map(show::times));
+    table.add(Column::right("busy"), told, |one| {
+        one.busy_share.map(|share| show::percent(100.0 * share))
+    });
     // Results of earlier versions do not tell it.
-    let tells_time = told.iter().any(|one| one.request_mean_ns.is_some());
-    columns.extend(tells_time.then(|| Column::right("request")));
-    let row = |one: &&Member| {
-        let number = |value: Option<f64>, words: fn(f64) -> String| {
-            value.map_or_else(|| NONE.to_owned(), words)
-        };
-        let mut words = vec![one.workload.clone()];
-        let level = |name: &&String| {
-            one.configuration.get(*name).cloned().unwrap_or_else(|| NONE.to_owned())
-        };
-        words.extend(factors.iter().map(level));
-        words.extend([one.device.clone(), one.kind.clone()]);
-        words.extend([one.read_per_byte, one.written_per_byte].map(|per| number(per, show::times)));
-        words.push(number(one.busy_share, |share| show::percent(100.0 * share)));
-        words.extend(tells_time.then(|| number(one.request_mean_ns, show::duration)));
+    if told.iter().any(|one| one.request_mean_ns.is_some()) {
+        table.add(Column::new("request", Unit::Nanoseconds), told, |one| one.request_mean_ns);
+    }
+    for (row, one) in table.rows.iter_mut().zip(told) {
         let arm: Arm =
             factors.iter().filter_map(|name| Some(((*name).clone(), of(one, name)?))).collect();
-        Row {
-            name: format!("{} {} {}", one.workload, arm_in_words(arm.iter()), one.device),
-            cells: words.into_iter().map(Cell::from).collect(),
-            notes: one.reason.iter().map(|reason| format!("absent: {reason}")).collect(),
-        }
-    };
-    Table { columns, rows: told.iter().map(row).collect() }
+        row.name = format!("{} {} {}", one.workload, arm_in_words(arm.iter()), one.device);
+        row.notes.extend(one.reason.iter().map(|reason| format!("absent: {reason}")));
+    }
+    table
 }
 
 /// Time that the readings took.
 fn costs(findings: &Findings) -> Option<Section> {
-    let row = |one: &assay_study::findings::ProbeCost| {
-        let [mean, most] = [one.mean_ns, one.max_ns as f64].map(show::duration);
-        let words = [one.probe.clone(), mean, most, show::count(one.n as u64)];
-        Row { name: one.probe.clone(), cells: words.map(Cell::from).into(), notes: Vec::new() }
-    };
-    let rows: Vec<Row> = findings.probes.iter().map(row).collect();
-    let table = Table { columns: columns(&["probe", ">mean", ">most", ">trials"]), rows };
+    let costs = &findings.probes;
+    let mut table = Table::default();
+    table.add(Column::left("probe"), costs, |one| &one.probe);
+    table.add(Column::new("mean", Unit::Nanoseconds), costs, |one| one.mean_ns);
+    table.add(Column::new("most", Unit::Nanoseconds), costs, |one| one.max_ns);
+    table.add(Column::new("trials", Unit::Count), costs, |one| one.n as u64);
     let how = "Time that each probe needs to read its counters before and after a trial, outside the measurement \
         window.";
-    (!table.rows.is_empty()).then(|| {
+    (!costs.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
         Section::titled("probes", blocks).with_role(Role::Closer)
     })

@@ -1,8 +1,7 @@
 //! Published numbers beside one's own, in their author's digits: another machine's, so that nothing is
 //! concluded from how they lie.
 
-use super::{Block, Cell, NONE, Role, Row, Section, Stands, Table};
-use crate::table::Column;
+use super::{Block, Column, Section, Stands, Table, rating};
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::published::{Published, Unit};
@@ -202,8 +201,8 @@ fn digits(value: f64) -> String {
     if value.abs() >= 1000.0 { format!("{value:.0}") } else { show::three_digits(value) }
 }
 
-/// Published numbers up to which a page shows them open.
-const MOST_OPEN: usize = 8;
+/// Heading of the published numbers.
+pub(crate) const PUBLISHED: &str = "next to published results";
 
 /// The section; none where a study names nothing published.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
@@ -225,9 +224,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
         blocks.push(Block::Table(alone(&lone)));
     }
     blocks.push(Block::Text(sources(findings, &groups)));
-    let rows: usize = groups.iter().map(|group| group.lines.len()).sum();
-    let role = if rows > MOST_OPEN { Role::Closer } else { Role::Usual };
-    Some(Section::titled("next to published results", blocks).with_role(role))
+    Some(Section::titled(PUBLISHED, blocks))
 }
 
 fn table(group: &Group<'_>) -> Table {
@@ -236,50 +233,54 @@ fn table(group: &Group<'_>) -> Table {
         (None, Some(unit)) => &unit.name,
         (None, None) => "result",
     };
-    let columns = vec![
-        Column::left("of").key(),
-        Column::right("published"),
-        Column::left("here").key(),
-        Column::right(unit),
-        Column::right("95% CI").detail(),
-        Column::left("trust").judged(),
-    ];
-    Table { columns, rows: group.lines.iter().map(|line| row(group, line)).collect() }
+    let lines = &group.lines;
+    let mut table = Table::default();
+    table.add(Column::key("of"), lines, Line::of);
+    table.add(Column::right("published"), lines, |line| line.published.map(|one| &one.text));
+    table.add(Column::key("here"), lines, Line::here);
+    table.add(Column::right(unit), lines, |line| Some(group.bare(line.own.as_ref()?.value)));
+    table.add(Column::right("95% CI").detail(), lines, |line| {
+        let ends = line.own.as_ref()?.interval?;
+        let [low, high] = ends.map(|end| group.bare(end));
+        ends.iter().all(|end| end.is_finite()).then(|| format!("{low} to {high}"))
+    });
+    table.add(Column::verdict("trust"), lines, |line| {
+        line.own.as_ref().map_or_else(|| "".into(), |own| rating(own.stands))
+    });
+    for (row, line) in table.rows.iter_mut().zip(lines) {
+        let name = [line.of(), line.here()].join(" ");
+        row.name = format!("{}: {}", group.title(), name.trim());
+        // What speaks against a published number stands below it.
+        row.notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
+    }
+    table
 }
 
-/// What speaks against a published number stands below it.
-fn row(group: &Group<'_>, line: &Line<'_>) -> Row {
-    let of = line.published.map_or("", |one| one.of.as_str());
-    let here = line.own.map_or("", |_| line.own_name.as_str());
-    let interval = line.own.and_then(|own| own.interval);
-    let ends = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
-    let plain = |text: Option<String>| Cell::plain(text.unwrap_or_else(|| NONE.to_owned()));
-    let cells = vec![
-        Cell::plain(of),
-        plain(line.published.map(|one| one.text.clone())),
-        Cell::plain(here),
-        plain(line.own.map(|own| group.bare(own.value))),
-        plain(ends.map(|[low, high]| format!("{} to {}", group.bare(low), group.bare(high)))),
-        line.own.map_or_else(|| Cell::plain(""), |own| Cell::stands(own.stands)),
-    ];
-    let notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
-    let name = [of, here].join(" ");
-    Row { name: format!("{}: {}", group.title(), name.trim()), cells, notes }
+impl Line<'_> {
+    fn of(&self) -> &str {
+        self.published.map_or("", |one| &one.of)
+    }
+
+    fn here(&self) -> &str {
+        self.own.as_ref().map_or("", |_| &self.own_name)
+    }
 }
 
 /// Published numbers beside which nothing was measured: one table of all.
 fn alone(groups: &[&Group<'_>]) -> Table {
-    let columns =
-        vec![Column::left("work").key(), Column::left("of").key(), Column::right("published")];
-    let row = |group: &Group<'_>, one: &Published| Row {
-        name: format!("{}: {}", group.title(), one.of),
-        cells: [group.title(), one.of.clone(), one.text.clone()].map(Cell::plain).to_vec(),
-        notes: one.flags.clone(),
-    };
-    let rows = groups.iter().flat_map(|group| {
-        group.lines.iter().filter_map(move |line| Some(row(group, line.published?)))
-    });
-    Table { columns, rows: rows.collect() }
+    let mut all: Vec<(String, &Published)> = Vec::new();
+    for group in groups {
+        all.extend(group.lines.iter().filter_map(|line| Some((group.title(), line.published?))));
+    }
+    let mut table = Table::default();
+    table.add(Column::key("work"), &all, |(title, _)| title);
+    table.add(Column::key("of"), &all, |(_, one)| &one.of);
+    table.add(Column::right("published"), &all, |(_, one)| &one.text);
+    for (row, (title, one)) in table.rows.iter_mut().zip(&all) {
+        row.name = format!("{title}: {}", one.of);
+        row.notes.clone_from(&one.flags);
+    }
+    table
 }
 
 /// Where the numbers stand and what they are, and that they say nothing of this machine.
@@ -311,6 +312,7 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
 mod tests {
     use super::*;
     use crate::tests::fixture;
+    use assay_base::exhibit::Unit;
     use assay_study::findings::{Because, LENT, Trust};
 
     #[test]
@@ -320,7 +322,7 @@ mod tests {
         let word = |cell: &Measured| {
             let lines = vec![Line { own_name: String::new(), published: None, own: of_cell(cell) }];
             let group = Group { workload: "work", metric: &cell.metric, ratio: None, lines };
-            table(&group).rows[0].cells[5].text.clone()
+            table(&group).rows[0].cells[5].text(Unit::Words)
         };
         cell.reasons.clear();
         assert_eq!(word(&cell), "trusted");

@@ -3,12 +3,11 @@
 
 use super::numbers::{heading, under_heading};
 use super::study::Page;
-use super::study_tables::{factor_cells, factor_columns};
-use super::{Block, Cell, NONE, Role, Row, Section, Table};
-use crate::table::Column;
+use super::study_tables::add_factors;
+use super::{Column, Role, Section, Table};
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
-use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner, ScreenAnswer, ScreenedLevel};
+use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner, ScreenAnswer};
 use assay_study::results::plan::level_words;
 
 /// What the figure of a race is called, beside which this stands.
@@ -22,60 +21,56 @@ pub(super) fn section(page: &Page<'_>) -> Option<Section> {
     let race = page.findings.race.as_ref().filter(|race| !race.entries.is_empty())?;
     let told = in_order(race);
     let most = if page.full() { told.len() } else { MOST };
-    let rows = told.iter().take(most).map(|runner| row(page, race, runner)).collect();
-    let mut columns: Vec<Column> = factor_columns(page).collect();
-    columns.push(Column::right(heading(&race.metric)));
-    columns.extend([Column::right("trials"), Column::right("vs. winner")]);
-    columns.push(Column::left("status").words());
-    let mut blocks = vec![Block::Table(Table { columns, rows })];
-    blocks.push(Block::Text(legend(page, told.len().saturating_sub(most))));
+    let shown = &told[..told.len().min(most)];
     let way = match race.better {
         Better::Higher | Better::Unknown => "higher wins",
         Better::Lower => "lower wins",
     };
-    let caption = format!("race: {}, {way}", heading(&race.metric));
-    Some(Section::titled(caption, blocks).with_role(Role::Of(FIGURE)))
+    let metric = heading(&race.metric);
+    let mut table = Table::new(format!("race: {metric}, {way}"));
+    add_factors(&mut table, page, shown, |runner| &runner.configuration);
+    table.add(Column::right(metric), shown, |runner| {
+        runner.mean.map(|mean| under_heading(&race.metric, mean))
+    });
+    table.add(Column::right("trials"), shown, |runner| runner.n.to_string());
+    table.add(Column::right("vs. winner"), shown, |runner| runner.ratio_to_winner.map(show::ratio));
+    table.add(Column::sentences("status"), shown, |runner| stayed(race, runner));
+    for (row, runner) in table.rows.iter_mut().zip(shown) {
+        row.name = page.findings.arm_words(&runner.configuration);
+    }
+    table.notes = legend(page, told.len() - shown.len());
+    Some(Section::from(table).with_role(Role::Of(FIGURE)))
 }
 
 /// The screen before it; none of a race without one.
 pub(super) fn screen(page: &Page<'_>) -> Option<Section> {
     let screen = page.findings.race.as_ref()?.screen.as_ref()?;
-    let columns = vec![
-        Column::left("factor").key(),
-        Column::left("level").key(),
-        Column::right("trials"),
-        Column::right("vs. best level"),
-        Column::left("status").words(),
-    ];
     let most = if page.full() { screen.levels.len() } else { MOST };
-    let rows = screen.levels.iter().take(most).map(of_level).collect();
-    let mut told = how(screen);
-    let untold = screen.levels.len().saturating_sub(most);
-    if untold > 0 {
-        told.push(format!("{untold} more levels are not shown; see {}.", page.more()));
-    }
-    let blocks = vec![Block::Table(Table { columns, rows }), Block::Text(told)];
-    Some(Section::titled("screen before the race", blocks).with_role(Role::Of(FIGURE)))
-}
-
-fn of_level(own: &ScreenedLevel) -> Row {
-    let beside = match (own.ratio_to_best, own.ends) {
-        (Some(ratio), Some(ends)) => {
-            let [ratio, low, high] = show::ratios(ratio, ends);
-            format!("{ratio}, {low} to {high}")
-        }
-        (Some(_), None) => "best".to_owned(),
-        (None, _) => NONE.to_owned(),
-    };
-    let became = match (own.eliminated, own.n) {
+    let levels = &screen.levels[..screen.levels.len().min(most)];
+    let mut table = Table::new("screen before the race");
+    table.add(Column::key("factor"), levels, |own| &own.factor);
+    table.add(Column::key("level"), levels, |own| &own.level);
+    table.add(Column::right("trials"), levels, |own| own.n.to_string());
+    table.add(Column::right("vs. best level"), levels, |own| {
+        let ratio = own.ratio_to_best?;
+        let Some(ends) = own.ends else { return Some("best".to_owned()) };
+        let [ratio, low, high] = show::ratios(ratio, ends);
+        Some(format!("{ratio}, {low} to {high}"))
+    });
+    table.add(Column::sentences("status"), levels, |own| match (own.eliminated, own.n) {
         (false, _) => "kept",
         (true, 0) => "eliminated: no valid trial",
         (true, _) => "eliminated",
-    };
-    let cells = [own.factor.clone(), own.level.clone()].map(Cell::from);
-    let numbers = [own.n.to_string(), beside].map(Cell::from);
-    let cells = cells.into_iter().chain(numbers).chain([Cell::plain(became)]).collect();
-    Row { name: level_words(&own.factor, &own.level), cells, notes: Vec::new() }
+    });
+    for (row, own) in table.rows.iter_mut().zip(levels) {
+        row.name = level_words(&own.factor, &own.level);
+    }
+    table.notes = how(screen);
+    let untold = screen.levels.len() - levels.len();
+    if untold > 0 {
+        table.notes.push(format!("{untold} more levels are not shown; see {}.", page.more()));
+    }
+    Some(Section::from(table).with_role(Role::Of(FIGURE)))
 }
 
 /// How a screen is read, and what it did not look at.
@@ -107,16 +102,6 @@ fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
             .then(ahead(one).total_cmp(&ahead(other)))
     });
     told
-}
-
-fn row(page: &Page<'_>, race: &RaceAnswer, runner: &Runner) -> Row {
-    let mean =
-        runner.mean.map_or_else(|| NONE.to_owned(), |mean| under_heading(&race.metric, mean));
-    let beside = runner.ratio_to_winner.map_or_else(|| NONE.to_owned(), show::ratio);
-    let mut cells: Vec<Cell> = factor_cells(page, &runner.configuration).collect();
-    cells.extend([mean, runner.n.to_string(), beside].map(Cell::from));
-    cells.push(Cell::plain(stayed(race, runner)));
-    Row { name: page.findings.arm_words(&runner.configuration), cells, notes: Vec::new() }
 }
 
 /// How long it stayed, and why no longer.

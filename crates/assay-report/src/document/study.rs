@@ -10,8 +10,7 @@ use super::{
 };
 use assay_base::quantity::units::show::share;
 use assay_kinds::work::production::metrics::ARRIVALS;
-use assay_study::findings::said::Said;
-use assay_study::findings::{Advice, Comparison, Findings, Kind, Verdict};
+use assay_study::findings::{Advice, Comparison, Findings, Kind, Verdict, as_sentence};
 use assay_study::results::design::Factor;
 
 /// Checks that stand elsewhere on the page.
@@ -300,19 +299,12 @@ impl Page<'_> {
 
 /// The summary, after what takes it away.
 fn summary(findings: &Findings) -> Vec<String> {
-    warning(findings).into_iter().chain(findings.summary.iter().cloned()).collect()
+    warning(findings).into_iter().chain(findings.summary_texts()).collect()
 }
 
 /// That the order of the trials leaves no verdict.
 pub(super) fn warning(findings: &Findings) -> Option<String> {
-    no_verdict(findings).map(|text| sentence(&text))
-}
-
-/// A remark as a sentence of its own.
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
+    no_verdict(findings).map(|text| as_sentence(&text))
 }
 
 /// What rules, comparisons, the bench and checks say.
@@ -324,10 +316,8 @@ fn all_remarks(page: &Page<'_>) -> Vec<Remark> {
         text: text.to_owned(),
         rows: Vec::new(),
     };
-    let floor = findings
-        .noise_floor
-        .iter()
-        .filter(|_| !findings.sentences().any(|(said, _)| matches!(said, Said::Bench { .. })));
+    let is_said = |text: &str| findings.summary.iter().any(|sentence| sentence.text == text);
+    let floor = findings.noise_floor.iter().filter(|floor| !is_said(&floor.text));
     let mut told: Vec<Remark> = floor.map(|floor| plain("noise floor", &floor.text)).collect();
     told.extend(remarks::rules(findings, Name::Arm, page.detail));
     told.extend(study_more::notes(page));

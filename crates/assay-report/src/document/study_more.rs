@@ -4,14 +4,15 @@
 use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
 use super::study::Page;
-use super::study_tables::{arm_name, factor_cells, factor_columns};
-use super::{Block, Cell, Detail, Remark, Role, Row, Section, Table, comparison_of, find, result};
-use crate::table::Column;
+use super::study_tables::{add_factors, arm_name};
+use super::{
+    Block, Cell, Column, Detail, Remark, Role, Section, Table, comparison_of, find, result,
+};
+use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::notes::Note;
-use assay_study::findings::said::Said;
-use assay_study::findings::{AbsentCell, Comparison, Needed, Place, Rank, Verdict};
+use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Place, Rank, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_verdict::analysis::note_words;
 
@@ -45,40 +46,49 @@ pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
     told.into_iter().flatten().collect()
 }
 
-/// The column of the workload, where there are several.
-fn workload_column(page: &Page<'_>) -> Option<Column> {
-    (page.workloads.len() > 1).then(|| Column::left("workload").key())
-}
-
-fn workload_cell(page: &Page<'_>, workload: &str) -> Option<Cell> {
-    (page.workloads.len() > 1).then(|| Cell::plain(workload))
+/// A table that begins with the workloads, where there are several.
+fn by_workload<'a, T>(
+    page: &Page<'_>,
+    items: &'a [T],
+    workload: impl Fn(&'a T) -> &'a String,
+) -> Table {
+    let mut table = Table::default();
+    if page.workloads.len() > 1 {
+        table.add(Column::key("workload"), items, workload);
+    }
+    table
 }
 
 fn effects(page: &Page<'_>) -> Option<Section> {
     let found = &page.findings.effects;
-    let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
-    columns.push(Column::left("level").key());
-    columns.push(Column::left("against").key());
-    columns.extend([Column::right("ratio"), Column::right("95% CI")]);
-    columns.push(Column::left("verdict").judged());
-    let rows = found.iter().map(|effect| {
-        let mut cells: Vec<Cell> = workload_cell(page, &effect.workload).into_iter().collect();
-        cells.push(Cell::plain(level_name(&effect.factor, &effect.level)));
-        cells.push(Cell::plain(&effect.baseline));
+    let ratio = |effect: &Effect| {
         let ends = effect.ci95_simultaneous.or(effect.ci95);
-        cells.extend(numbers::ratio_and_interval(Some(effect.ratio), ends).map(Cell::from));
-        cells.push(numbers::verdict(effect.verdict.filter(|_| !page.without_verdicts)));
-        let name = format!("{}={} against {}", effect.factor, effect.level, effect.baseline);
-        let name = match workload_cell(page, &effect.workload) {
-            Some(workload) => format!("{}: {name}", workload.text),
-            None => name,
-        };
-        Row { name, cells, notes: Vec::new() }
+        numbers::ratio_and_interval(Some(effect.ratio), ends)
+    };
+    let mut table = by_workload(page, found, |effect| &effect.workload);
+    table.add(Column::key("level"), found, |effect| level_name(&effect.factor, &effect.level));
+    table.add(Column::key("against"), found, |effect| &effect.baseline);
+    table.add(Column::right("ratio"), found, |effect| {
+        let [ratio, _] = ratio(effect);
+        ratio
     });
+    table.add(Column::right("95% CI"), found, |effect| {
+        let [_, interval] = ratio(effect);
+        interval
+    });
+    table.add(Column::verdict("verdict"), found, |effect| {
+        let (word, tone) = numbers::word(effect.verdict.filter(|_| !page.without_verdicts));
+        Cell::toned(word, tone)
+    });
+    for (row, effect) in table.rows.iter_mut().zip(found) {
+        row.name = format!("{}={} against {}", effect.factor, effect.level, effect.baseline);
+        if page.workloads.len() > 1 {
+            row.name = format!("{}: {}", effect.workload, row.name);
+        }
+    }
     let how = "Each level is averaged over all levels of the other factors. 95% CIs are simultaneous over all effects \
                and interactions of a workload.";
     (!found.is_empty()).then(|| {
-        let table = Table { columns, rows: rows.collect() };
         Section::titled("main effects", vec![Block::Text(vec![how.into()]), Block::Table(table)])
     })
 }
@@ -91,10 +101,6 @@ fn level_name(factor: &str, level: &str) -> String {
 fn places(page: &Page<'_>) -> Option<Section> {
     let findings = page.findings;
     let ranks = &findings.ranks;
-    let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
-    columns.push(Column::right("rank").key());
-    columns.extend(factor_columns(page));
-    columns.push(Column::right("result"));
     let told = |rank: &Rank| {
         let most = match page.workloads.len() {
             _ if page.full() => usize::MAX,
@@ -104,40 +110,44 @@ fn places(page: &Page<'_>) -> Option<Section> {
         };
         rank.ranks.len().min(most)
     };
-    let row = |rank: &Rank, place: &Place| {
-        let at = match place.rank_range {
-            [from, to] if from == to => from.to_string(),
-            [from, to] => format!("{from}-{to}"),
-        };
-        let mut cells: Vec<Cell> = workload_cell(page, &rank.workload).into_iter().collect();
-        let name: Vec<String> = cells
-            .iter()
-            .map(|cell| cell.text.clone())
-            .chain([at.clone(), arm_name(&place.configuration)])
-            .collect();
-        cells.push(Cell::plain(at));
-        cells.extend(factor_cells(page, &place.configuration));
+    let mut places: Vec<(&Rank, &Place)> = Vec::new();
+    for rank in ranks {
+        places.extend(rank.ranks.iter().take(told(rank)).map(|place| (rank, place)));
+    }
+    let mut table = by_workload(page, &places, |(rank, _)| &rank.workload);
+    table
+        .add(Column { unit: Unit::Number, ..Column::key("rank") }, &places, |(_, place)| at(place));
+    for (row, (rank, place)) in table.rows.iter_mut().zip(&places) {
+        let workload = if page.workloads.len() > 1 { &rank.workload } else { "" };
+        let name = format!("{workload} {} {}", at(place), arm_name(&place.configuration));
+        name.trim_start().clone_into(&mut row.name);
+    }
+    add_factors(&mut table, page, &places, |(_, place)| &place.configuration);
+    table.add(Column::right("result"), &places, |(rank, place)| {
         let cell = find(findings, &rank.workload, &place.configuration, false, &rank.metric);
         // The same number as in the table of the workload.
         let mean = cell.and_then(|cell| result(cell, comparison_of(findings, cell)));
-        cells.push(Cell::plain(value(&rank.metric, mean.unwrap_or(place.geometric_mean))));
-        Row { name: name.join(" "), cells, notes: Vec::new() }
-    };
-    let rows = ranks
-        .iter()
-        .flat_map(|rank| rank.ranks.iter().take(told(rank)).map(move |place| row(rank, place)));
+        value(&rank.metric, mean.unwrap_or(place.geometric_mean))
+    });
     let hidden: usize = ranks.iter().map(|rank| rank.ranks.len() - told(rank)).sum();
     let mut how =
         vec!["Best first; overlapping ranges of ranks mean no significant difference.".to_owned()];
     if hidden > 0 {
         how.push(format!("{hidden} more configurations: {}", page.more()));
     }
+    // The tables of the workloads have the same numbers: a long list is for few.
+    let role = if places.len() > MOST_PLACES { Role::Closer } else { Role::Usual };
     (!ranks.is_empty()).then(|| {
-        let table = Table { columns, rows: rows.collect() };
-        // The tables of the workloads have the same numbers: a long list is for few.
-        let role = if table.rows.len() > MOST_PLACES { Role::Closer } else { Role::Usual };
         Section::titled("ranking", vec![Block::Text(how), Block::Table(table)]).with_role(role)
     })
+}
+
+/// `2`, or `2-5`.
+fn at(place: &Place) -> String {
+    match place.rank_range {
+        [from, to] if from == to => from.to_string(),
+        [from, to] => format!("{from}-{to}"),
+    }
 }
 
 /// Comparisons of the other metrics.
@@ -161,30 +171,21 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
         return Some(Section::of(Block::Text(vec![text, page.more()])));
     }
     let differs = found.iter().any(|found| found.difference.is_some());
-    let mut columns: Vec<Column> = workload_column(page).into_iter().collect();
-    columns.extend(factor_columns(page));
-    columns.push(Column::left("metric").key());
-    columns.push(Column::right(if differs { "ratio or difference" } else { "ratio" }));
-    columns.push(Column::right("95% CI"));
-    let rows = found.iter().map(|found| {
-        let mut cells: Vec<Cell> = workload_cell(page, &found.workload).into_iter().collect();
-        cells.extend(factor_cells(page, &found.configuration));
-        cells.push(Cell::plain(noun(&found.metric)));
-        cells.extend([numbers::ratio(found), numbers::interval(found)].map(Cell::from));
-        let name = [
-            found.workload.clone(),
-            arm_name(&found.configuration),
-            noun(&found.metric).to_owned(),
-        ];
-        let from = usize::from(page.workloads.len() < 2);
-        Row { name: name[from..].join(" "), cells, notes: Vec::new() }
-    });
+    let mut table = by_workload(page, &found, |found| &found.workload);
+    add_factors(&mut table, page, &found, |found| &found.configuration);
+    table.add(Column::key("metric"), &found, |found| noun(&found.metric));
+    let title = if differs { "ratio or difference" } else { "ratio" };
+    table.add(Column::right(title), &found, |found| numbers::ratio(found));
+    table.add(Column::right("95% CI"), &found, |found| numbers::interval(found));
+    for (row, found) in table.rows.iter_mut().zip(&found) {
+        row.name = format!("{} {}", arm_name(&found.configuration), noun(&found.metric));
+        if page.workloads.len() > 1 {
+            row.name = format!("{} {}", found.workload, row.name);
+        }
+    }
     let how = "The 95% CIs of these secondary metrics are individual; there are no verdicts.";
-    let table = Table { columns, rows: rows.collect() };
-    Some(Section::titled(
-        "other metrics",
-        vec![Block::Text(vec![how.to_owned()]), Block::Table(table)],
-    ))
+    let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];
+    Some(Section::titled("other metrics", blocks))
 }
 
 /// What is remarked of comparisons, each text once with the arms that it concerns.
@@ -193,11 +194,7 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
         1 => page.findings.arm_words(&found.configuration),
         _ => format!("{} {}", found.workload, page.findings.arm_words(&found.configuration)),
     };
-    let ids = page.findings.sentences().flat_map(|(said, _)| match said {
-        Said::Comparison { id } => std::slice::from_ref(id),
-        Said::Undecided { ids } => ids.as_slice(),
-        _ => &[],
-    });
+    let ids = page.findings.summary.iter().flat_map(|sentence| &sentence.comparisons);
     let in_summary: Vec<&Comparison> = ids.filter_map(|id| page.findings.comparison(id)).collect();
     // The sentence of a comparison with numbers says why its order leaves no verdict.
     let why = in_summary.iter().any(|found| found.ratio.is_some() || found.difference.is_some());

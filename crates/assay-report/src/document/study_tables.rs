@@ -4,13 +4,17 @@ use super::load;
 use super::numbers::{self, below, heading, under_heading};
 use super::pace;
 use super::study::Page;
-use super::{Block, Cell, NONE, Row, Section, Table, depth_note, find, grid, result, spread};
-use crate::table::Column;
+use super::{
+    Block, Cell, Column, NONE, Section, Stands, Table, depth_note, find, grid, rating, result,
+    spread,
+};
+use assay_base::exhibit::Unit;
 use assay_base::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
 use assay_base::quantity::played;
 use assay_base::quantity::{Better, Scale};
-use assay_study::findings::said::Said;
-use assay_study::findings::{Cell as Measured, Comparison, Findings, Kind, Trust, Verdict};
+use assay_study::findings::{
+    Cell as Measured, Comparison, Findings, Kind, SentenceRole, Trust, Verdict,
+};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Status;
 
@@ -163,21 +167,63 @@ pub(super) fn table(
 ) -> Table {
     let findings = page.findings;
     let lines: Vec<&Line<'_>> = workload.arms.iter().filter(|line| wanted(line)).collect();
-    let shown = Columns {
-        page,
-        workload,
-        judged: page.primary().any(|found| found.verdict.is_some()),
-        quantiles: beside(findings, workload)
-            .into_iter()
-            .filter(|(_, metric)| {
-                let own =
-                    |cell: &Measured| cell.workload == workload.name && cell.metric == *metric;
-                findings.measurements.iter().any(own)
-            })
-            .collect(),
-        trust: !all_trusted(findings) && lines.iter().any(|line| line.cell.trust.is_some()),
-    };
-    Table { columns: shown.columns(), rows: lines.iter().map(|line| shown.row(line)).collect() }
+    let mut table = Table::default();
+    add_factors(&mut table, page, &lines, |line| &line.cell.configuration);
+    for (row, line) in table.rows.iter_mut().zip(&lines) {
+        if line.is_control() {
+            row.cells.fill("".into());
+            row.cells[0] = "control".into();
+        }
+    }
+    table.add(Column::right(heading(workload.metric)), &lines, |line| {
+        line.result().map(|value| under_heading(workload.metric, value))
+    });
+    add_comparisons(&mut table, page, workload, &lines);
+    let details = table.columns.len();
+    for (heading, metric) in beside(findings, workload) {
+        let own = |cell: &Measured| cell.workload == workload.name && cell.metric == metric;
+        if findings.measurements.iter().any(own) {
+            table.add(Column::right(heading), &lines, |line| {
+                let arm = &line.cell.configuration;
+                let own = find(findings, workload.name, arm, line.is_control(), metric)?;
+                own.value().map(|ns| under_heading(metric, ns))
+            });
+        }
+    }
+    table.add(Column::right("spread"), &lines, |line| spread(line.cell));
+    table.add(Column::right("n"), &lines, |line| line.trials());
+    if page.full() {
+        table.add(Column::right("p (Holm)"), &lines, |line| match line.role {
+            Role::Compared(found) => found.p_holm.map(numbers::p),
+            _ => Some(String::new()),
+        });
+    }
+    if !all_trusted(findings) && lines.iter().any(|line| line.cell.trust.is_some()) {
+        table.add(Column::verdict("trust"), &lines, |line| rating(Stands::of(line.cell)));
+    }
+    table.columns[details].breaks = true;
+    for (row, line) in table.rows.iter_mut().zip(&lines) {
+        (row.name, row.notes) = line.name_and_notes(page, workload);
+    }
+    table
+}
+
+/// Ratio, interval and verdict.
+fn add_comparisons(
+    table: &mut Table,
+    page: &Page<'_>,
+    workload: &Workload<'_>,
+    lines: &[&Line<'_>],
+) {
+    let differs =
+        |line: &Line<'_>| matches!(line.role, Role::Compared(found) if found.difference.is_some());
+    let title = if workload.arms.iter().any(differs) { "difference" } else { "ratio" };
+    let cells: Vec<[Cell; 3]> = lines.iter().map(|line| compared(page, line)).collect();
+    table.add(Column::right(title), &cells, |[ratio, ..]| ratio.clone());
+    table.add(Column::right("95% CI").detail(), &cells, |[_, interval, _]| interval.clone());
+    if page.primary().any(|found| found.verdict.is_some()) {
+        table.add(Column::verdict("verdict"), &cells, |[.., verdict]| verdict.clone());
+    }
 }
 
 /// Whether there is trust, and all of it.
@@ -186,23 +232,19 @@ pub(super) fn all_trusted(findings: &Findings) -> bool {
     !findings.measurements.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
 }
 
-pub(super) fn factor_columns<'a>(page: &'a Page<'_>) -> impl Iterator<Item = Column> + 'a {
-    page.factors.iter().map(|factor| {
-        let number = |level: &String| level.starts_with(|first: char| first.is_ascii_digit());
-        if factor.levels.iter().all(number) {
-            Column::right(factor.name.clone()).key()
-        } else {
-            Column::left(factor.name.clone()).key()
-        }
-    })
-}
-
-pub(super) fn factor_cells<'a>(
-    page: &'a Page<'_>,
-    arm: &'a Arm,
-) -> impl Iterator<Item = Cell> + 'a {
-    let level = |name: &String| arm.get(name).map_or(NONE, String::as_str);
-    page.factors.iter().map(move |factor| Cell::plain(level(&factor.name)))
+/// The columns of the factors, with the levels of each item.
+pub(super) fn add_factors<'a, T>(
+    table: &mut Table,
+    page: &Page<'_>,
+    items: &'a [T],
+    arm: impl Fn(&'a T) -> &'a Arm,
+) {
+    let is_number = |level: &String| level.starts_with(|first: char| first.is_ascii_digit());
+    for factor in &page.factors {
+        let unit = if factor.levels.iter().all(is_number) { Unit::Number } else { Unit::Words };
+        let column = Column { unit, ..Column::key(&factor.name) };
+        table.add(column, items, |item| arm(item).get(&factor.name));
+    }
 }
 
 /// `ext4`, or `ext4 with depth 4`.
@@ -213,88 +255,35 @@ pub(super) fn arm_name(arm: &Arm) -> String {
 /// Relative difference up to which a reader takes two means for one.
 const NEAR: f64 = 0.02;
 
-/// What a table shows beside the arms and their results.
-struct Columns<'a> {
-    page: &'a Page<'a>,
-    workload: &'a Workload<'a>,
-    judged: bool,
-    quantiles: Vec<(&'static str, &'static str)>,
-    trust: bool,
-}
-
-impl Columns<'_> {
-    fn columns(&self) -> Vec<Column> {
-        let differs = |line: &Line<'_>| matches!(line.role, Role::Compared(found) if found.difference.is_some());
-        let ratio = if self.workload.arms.iter().any(differs) { "difference" } else { "ratio" };
-        let mut columns: Vec<Column> = factor_columns(self.page).collect();
-        columns.push(Column::right(heading(self.workload.metric)));
-        columns.extend([Column::right(ratio), Column::right("95% CI").detail()]);
-        columns.extend(self.judged.then(|| Column::left("verdict").judged()));
-        let details = columns.len();
-        columns.extend(self.quantiles.iter().map(|(heading, _)| Column::right(*heading)));
-        columns.extend([Column::right("spread"), Column::right("n")]);
-        columns.extend(self.page.full().then(|| Column::right("p (Holm)")));
-        columns.extend(self.trust.then(|| Column::left("trust").judged()));
-        columns[details] = columns[details].clone().breaks();
-        columns
+impl Line<'_> {
+    const fn is_control(&self) -> bool {
+        matches!(self.role, Role::Control)
     }
 
-    fn row(&self, line: &Line<'_>) -> Row {
-        let (findings, arm) = (self.page.findings, &line.cell.configuration);
-        let control = matches!(line.role, Role::Control);
-        let mut cells: Vec<Cell> = factor_cells(self.page, arm).collect();
-        if control {
-            cells.fill(Cell::plain(""));
-            cells[0] = Cell::plain("control");
+    fn name_and_notes(&self, page: &Page<'_>, workload: &Workload<'_>) -> (String, Vec<String>) {
+        if self.is_control() {
+            return ("control".to_owned(), Vec::new());
         }
-        let metric = self.workload.metric;
-        let result = line.result().map(|value| under_heading(metric, value));
-        cells.push(Cell::plain(result.unwrap_or_else(|| NONE.to_owned())));
-        let [ratio, interval, verdict] = compared(self.page, line.role, line.cell.scale);
-        cells.extend([ratio, interval]);
-        cells.extend(self.judged.then_some(verdict));
-        cells.extend(self.quantiles.iter().map(|(_, metric)| {
-            let found =
-                find(findings, self.workload.name, arm, control, metric).and_then(Measured::value);
-            Cell::plain(found.map_or_else(|| NONE.to_owned(), |ns| under_heading(metric, ns)))
-        }));
-        cells.extend([Cell::plain(spread(line.cell)), Cell::plain(line.trials())]);
-        if self.page.full() {
-            let p = match line.role {
-                Role::Compared(found) => numbers::p(found.p_holm),
-                _ => String::new(),
-            };
-            cells.push(Cell::plain(p));
-        }
-        cells.extend(self.trust.then(|| Cell::trust_of(line.cell)));
-        let depth = depth_note(findings, self.workload.name, arm);
-        let pace = pace::note(findings, self.workload.name, arm);
-        let of_arm = depth.into_iter().chain(pace).filter(|_| !control);
-        Row {
-            name: if control { "control".to_owned() } else { arm_name(arm) },
-            cells,
-            notes: of_arm.chain(self.against(line)).collect(),
-        }
+        let arm = &self.cell.configuration;
+        let depth = depth_note(page.findings, workload.name, arm);
+        let pace = pace::note(page.findings, workload.name, arm);
+        let notes = [depth, pace, self.against(page, workload)];
+        (arm_name(arm), notes.into_iter().flatten().collect())
     }
-}
 
-impl Columns<'_> {
     /// What the baseline of a ratio was in its pairs, where that is not what its own row shows.
-    fn against(&self, line: &Line<'_>) -> Option<String> {
-        let Role::Compared(found) = line.role else { return None };
+    fn against(&self, page: &Page<'_>, workload: &Workload<'_>) -> Option<String> {
+        let Role::Compared(found) = self.role else { return None };
         let [_, baseline] = found.own_means()?;
         let own = |one: &&Line<'_>| one.cell.configuration == found.baseline && !one.cell.control;
-        let shown = self.workload.arms.iter().find(own).and_then(Line::result);
+        let shown = workload.arms.iter().find(own).and_then(Line::result);
         let is_far = shown.is_none_or(|shown| (baseline / shown - 1.0).abs() > NEAR);
         let [told, shown] = [Some(baseline), shown]
-            .map(|mean| mean.map(|mean| under_heading(self.workload.metric, mean)));
-        let told =
-            told.filter(|told| shown.as_ref() != Some(told) && (is_far || self.page.full()))?;
+            .map(|mean| mean.map(|mean| under_heading(workload.metric, mean)));
+        let told = told.filter(|told| shown.as_ref() != Some(told) && (is_far || page.full()))?;
         Some(format!("the ratio uses {} pairs; their baseline mean is {told}", found.n))
     }
-}
 
-impl Line<'_> {
     /// What is shown as its result.
     pub fn result(&self) -> Option<f64> {
         match self.role {
@@ -313,18 +302,18 @@ impl Line<'_> {
 }
 
 /// Ratio, interval and verdict.
-fn compared(page: &Page<'_>, role: Role<'_>, scale: Scale) -> [Cell; 3] {
-    let plain = |words: [&str; 3]| words.map(Cell::plain);
-    match role {
+fn compared(page: &Page<'_>, line: &Line<'_>) -> [Cell; 3] {
+    let plain = |words: [&str; 3]| words.map(Cell::from);
+    match line.role {
         Role::Baseline => {
-            let itself = if scale == Scale::Difference { "0" } else { "1" };
+            let itself = if line.cell.scale == Scale::Difference { "0" } else { "1" };
             plain([itself, "", page.baseline()])
         }
         Role::Control => plain(["", "", ""]),
         Role::Alone => plain([NONE, NONE, NONE]),
         Role::Compared(found) => [
-            Cell::plain(numbers::ratio(found)),
-            Cell::plain(numbers::interval(found)),
+            numbers::ratio(found).into(),
+            numbers::interval(found).into(),
             numbers::judged(found, page.without_verdicts),
         ],
     }
@@ -365,7 +354,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
     told.extend(loads.then(|| load::LEGEND.to_owned()));
     told.extend(ratios(page));
     told.extend(verdicts(page));
-    let said = findings.sentences().any(|(said, _)| *said == Said::Trust);
+    let said = findings.summary.iter().any(|sentence| sentence.role == SentenceRole::Trust);
     if all_trusted(findings) && !said {
         let is_one_trial =
             findings.measurements.iter().filter(|cell| cell.primary).all(|cell| cell.n < 2);

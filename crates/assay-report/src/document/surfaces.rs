@@ -2,9 +2,8 @@
 
 use super::numbers::under_heading;
 use super::study_tables::arm_name;
-use super::{Block, Cell, Measured, NONE, Role, Row, Section, Stands, Table, find};
-use crate::table::{self, Column, columns};
-use assay_study::findings::{Accesses, Band, Findings, Surface, Trust};
+use super::{Column, Measured, Role, Section, Stands, Table, find, rating};
+use assay_study::findings::{Findings, Surface, Trust};
 use assay_study::results::plan::Arm;
 
 const RATE: &str = "bandwidth_bytes_per_s";
@@ -30,40 +29,35 @@ pub(super) fn sections(findings: &Findings) -> impl Iterator<Item = Section> + '
         });
         let note = surface.note.iter().map(|note| format!("Incomplete: {note}."));
         let read = (index == 0).then(|| read.to_owned());
-        let words = read.into_iter().chain(whole).chain(note).collect();
-        let blocks = vec![Block::Table(table(findings, surface)), Block::Text(words)];
-        Section::titled(format!("{name}: rate over the area"), blocks).with_role(OF_FIGURE)
+        let mut table = table(findings, surface);
+        table.title = format!("{name}: rate over the area");
+        table.notes = read.into_iter().chain(whole).chain(note).collect();
+        Section::from(table).with_role(OF_FIGURE)
     })
 }
 
 /// Single accesses: one row a workload and arm.
 pub(super) fn accesses(findings: &Findings) -> Option<Section> {
     let all = &findings.accesses;
-    let arms = all.iter().any(|one| one.configuration != all[0].configuration);
-    let mut columns = vec![Column::left("workload").key()];
-    columns.extend(arms.then(|| Column::left("setting").key()));
-    columns.extend(table::columns(&[">lowest", ">mean", ">highest", ">n"]));
-    columns.push(Column::left("trust").judged());
-    let row = |one: &Accesses| {
-        let time = |ns: f64| Cell::plain(under_heading(LATENCY, ns));
-        let mut cells = vec![Cell::plain(one.workload.clone())];
-        cells.extend(arms.then(|| Cell::plain(arm_name(&one.configuration))));
-        cells.extend([one.whole.lowest, one.whole.mean, one.whole.highest].map(time));
-        let stands = stands(findings, (&one.workload, &one.configuration, LATENCY), one.trust);
-        cells.extend([Cell::plain(one.n.to_string()), Cell::stands(stands)]);
-        Row {
-            name: format!("{} {}", one.workload, arm_name(&one.configuration)),
-            cells,
-            notes: Vec::new(),
-        }
-    };
-    let rows: Vec<Row> = all.iter().map(row).collect();
+    let ns = |value: f64| under_heading(LATENCY, value);
+    let mut table = Table::new("access times");
+    table.add(Column::key("workload"), all, |one| &one.workload);
+    if all.iter().any(|one| one.configuration != all[0].configuration) {
+        table.add(Column::key("setting"), all, |one| arm_name(&one.configuration));
+    }
+    table.add(Column::right("lowest"), all, |one| ns(one.whole.lowest));
+    table.add(Column::right("mean"), all, |one| ns(one.whole.mean));
+    table.add(Column::right("highest"), all, |one| ns(one.whole.highest));
+    table.add(Column::right("n"), all, |one| one.n.to_string());
+    table.add(Column::verdict("trust"), all, |one| {
+        rating(stands(findings, (&one.workload, &one.configuration, LATENCY), one.trust))
+    });
+    for (row, one) in table.rows.iter_mut().zip(all) {
+        row.name = format!("{} {}", one.workload, arm_name(&one.configuration));
+    }
     let read = "Individual operations at random positions, one at a time, from all n trials.";
-    (!rows.is_empty()).then(|| {
-        let blocks =
-            vec![Block::Table(Table { columns, rows }), Block::Text(vec![read.to_owned()])];
-        Section::titled("access times", blocks).with_role(OF_FIGURE)
-    })
+    table.notes.push(read.to_owned());
+    (!all.is_empty()).then(|| Section::from(table).with_role(OF_FIGURE))
 }
 
 /// How numbers of a row stand: as it was judged, and what a drive gives that is lent as its row says it.
@@ -78,24 +72,16 @@ fn stands(
 
 fn table(findings: &Findings, surface: &Surface) -> Table {
     let stands = stands(findings, (&surface.workload, &surface.configuration, RATE), surface.trust);
-    let mut columns = columns(&["area", ">rate", ">lowest", ">highest", ">n"]);
-    columns.push(Column::left("trust").judged());
-    Table { columns, rows: surface.bands.iter().map(|band| row(stands, band)).collect() }
-}
-
-fn row(stands: Option<Stands>, band: &Band) -> Row {
-    let name = format!("{}-{}%", band.from_percent, band.to_percent);
-    let rate = |value: Option<f64>| {
-        Cell::plain(value.map_or_else(|| NONE.to_owned(), |value| under_heading(RATE, value)))
-    };
-    let trust = Cell::stands(stands.filter(|_| band.n > 0));
-    let cells = vec![
-        Cell::plain(name.clone()),
-        rate(band.bandwidth_bytes_per_s),
-        rate(band.min),
-        rate(band.max),
-        Cell::plain(band.n.to_string()),
-        trust,
-    ];
-    Row { name, cells, notes: Vec::new() }
+    let bands = &surface.bands;
+    let rate = |value: Option<f64>| value.map(|value| under_heading(RATE, value));
+    let mut table = Table::default();
+    table.add(Column::left("area"), bands, |band| {
+        format!("{}-{}%", band.from_percent, band.to_percent)
+    });
+    table.add(Column::right("rate"), bands, |band| rate(band.bandwidth_bytes_per_s));
+    table.add(Column::right("lowest"), bands, |band| rate(band.min));
+    table.add(Column::right("highest"), bands, |band| rate(band.max));
+    table.add(Column::right("n"), bands, |band| band.n.to_string());
+    table.add(Column::verdict("trust"), bands, |band| rating(stands.filter(|_| band.n > 0)));
+    table
 }

@@ -1,13 +1,12 @@
 //! What the machine surroundings the target did, and what the drives say of themselves.
 
-use super::named::Named;
-use super::{Block, Cell, NONE, Role, Row, Section, Table};
-use crate::table::{Column, columns};
+use super::{Block, Column, NONE, Role, Section, Table, named};
+use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
-use assay_machine::probes::{self, Unit};
+use assay_machine::probes;
 use assay_study::findings::Findings;
 use assay_study::results::surroundings::facts::{
-    DriveHealth, ObservedField, SurroundingsFacts, WorkloadSurroundings,
+    ObservedField, SurroundingsFacts, WorkloadSurroundings,
 };
 
 /// All sections, as far as there is something to tell.
@@ -41,40 +40,23 @@ fn machine(findings: &Findings) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let told: Vec<Aspect> =
-        ASPECTS.into_iter().filter(|(_, of)| rows.iter().any(|row| of(row).is_some())).collect();
-    let hot = rows.iter().any(|row| row.hottest.is_some());
-    let named =
-        Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.configuration)));
-    let mut columns = named.columns();
-    columns.extend(told.iter().map(|(title, _)| Column::right(*title)));
-    columns.extend(hot.then(|| Column::left("hottest")));
-    let cells = |row: &WorkloadSurroundings| {
-        let mut cells = named.words(&row.workload, &row.configuration);
-        cells.extend(told.iter().map(|(_, of)| of(row).unwrap_or_else(|| NONE.to_owned())));
-        cells.extend(hot.then(|| temperature(row)));
-        cells
-    };
-    let rows: Vec<Row> = rows
-        .iter()
-        .map(|row| Row {
-            name: named.name(&row.workload, &row.configuration),
-            cells: cells(row).into_iter().map(Cell::from).collect(),
-            notes: Vec::new(),
-        })
-        .collect();
-    let blocks = vec![Block::Text(how(surroundings)), Block::Table(Table { columns, rows })];
+    let mut table = named::of(findings, rows, |row| (row.workload.as_str(), &row.configuration));
+    for (title, of) in ASPECTS {
+        if rows.iter().any(|row| of(row).is_some()) {
+            table.add(Column::right(title), rows, of);
+        }
+    }
+    if rows.iter().any(|row| row.hottest.is_some()) {
+        table.add(Column::left("hottest"), rows, temperature);
+    }
+    let blocks = vec![Block::Text(how(surroundings)), Block::Table(table)];
     Some(Section::titled("surroundings", blocks).with_role(Role::Closer))
 }
 
-fn temperature(row: &WorkloadSurroundings) -> String {
-    row.hottest.as_ref().map_or_else(
-        || NONE.to_owned(),
-        |hottest| {
-            let [from, to] = [hottest.from_c, hottest.to_c].map(show::three_digits);
-            format!("{}: {from} to {to} \u{b0}C", hottest.sensor)
-        },
-    )
+fn temperature(row: &WorkloadSurroundings) -> Option<String> {
+    let hottest = row.hottest.as_ref()?;
+    let [from, to] = [hottest.from_c, hottest.to_c].map(show::three_digits);
+    Some(format!("{}: {from} to {to} \u{b0}C", hottest.sensor))
 }
 
 fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
@@ -95,23 +77,26 @@ fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
 /// What probes observed of which nothing else tells.
 fn observed(findings: &Findings) -> Option<Section> {
     let rows = &findings.system_activity.observed;
-    let named =
-        Named::of(findings, rows.iter().map(|row| (row.workload.as_str(), &row.configuration)));
-    let mut columns = named.columns();
-    columns.extend([Column::left("probe"), Column::left("observed")]);
-    columns.extend(["mean", "min", "max"].map(Column::right));
-    let row = |row: &ObservedField| {
-        let (what, unit) = described(row);
-        let show = |amount: Option<f64>| amount.map_or(NONE.to_owned(), |it| unit.show(it));
-        let mut cells = named.words(&row.workload, &row.configuration);
-        cells.extend([row.probe.clone(), what, show(row.mean), show(row.min), show(row.max)]);
-        Row {
-            name: format!("{} {}", named.name(&row.workload, &row.configuration), row.probe),
-            cells: cells.into_iter().map(Cell::from).collect(),
-            notes: row.reason.iter().chain(&row.words).cloned().collect(),
-        }
+    let mut table = named::of(findings, rows, |row| (row.workload.as_str(), &row.configuration));
+    for (row, own) in table.rows.iter_mut().zip(rows) {
+        let keys: Vec<String> = row.cells.iter().map(|cell| cell.text(Unit::Words)).collect();
+        row.name = format!("{} {}", keys.join(" ").trim_end(), own.probe);
+    }
+    let text = |row: &ObservedField, value: Option<f64>| {
+        let (_, unit) = described(row);
+        value.map(|value| unit.show(value))
     };
-    let table = Table { columns, rows: rows.iter().map(row).collect() };
+    table.add(Column::left("probe"), rows, |row| &row.probe);
+    table.add(Column::left("observed"), rows, |row| {
+        let (what, _) = described(row);
+        what
+    });
+    table.add(Column::right("mean"), rows, |row| text(row, row.mean));
+    table.add(Column::right("min"), rows, |row| text(row, row.min));
+    table.add(Column::right("max"), rows, |row| text(row, row.max));
+    for (row, own) in table.rows.iter_mut().zip(rows) {
+        row.notes.extend(own.reason.iter().chain(&own.words).cloned());
+    }
     let how = "Probe readings during the trials of a row: mean, minimum and maximum over the trials. To see what each \
                probe measures, run assay list probes.";
     (!table.rows.is_empty()).then(|| {
@@ -121,30 +106,29 @@ fn observed(findings: &Findings) -> Option<Section> {
 }
 
 /// A field with what its probe says of it, and its unit.
-fn described(row: &ObservedField) -> (String, Unit) {
+fn described(row: &ObservedField) -> (String, probes::Unit) {
     let entry = probes::PROBES.iter().find(|entry| entry.about.name == row.probe);
     let place = row.field.as_deref().unwrap_or(NONE);
     match entry.and_then(|entry| entry.field_at(place)) {
         Some(field) => (format!("{place}: {}", field.summary), field.unit),
-        None => (place.to_owned(), Unit::Count),
+        None => (place.to_owned(), probes::Unit::Count),
     }
 }
 
 fn drives(surroundings: &SurroundingsFacts) -> Option<Section> {
-    let row = |drive: &DriveHealth| {
-        let or_none = |text: Option<String>| text.unwrap_or_else(|| NONE.to_owned());
-        let wear = drive.used_percent.map(|[from, to]| format!("{from}% to {to}%"));
-        let heat = drive.temperature_c.map(|[from, to]| format!("{from} to {to} \u{b0}C"));
-        let written = drive.written_bytes.map(show::bytes);
-        let cells = [drive.drive.clone(), or_none(written), or_none(wear), or_none(heat)];
-        Row {
-            name: drive.drive.clone(),
-            cells: cells.map(Cell::from).into(),
-            notes: drive.grown.iter().map(|(name, by)| format!("{name} +{by}")).collect(),
-        }
-    };
-    let rows: Vec<Row> = surroundings.drives.iter().map(row).collect();
-    let table = Table { columns: columns(&["drive", ">written", ">wear", ">temperature"]), rows };
+    let drives = &surroundings.drives;
+    let mut table = Table::default();
+    table.add(Column::left("drive"), drives, |own| &own.drive);
+    table.add(Column::new("written", Unit::Bytes), drives, |own| own.written_bytes);
+    table.add(Column::right("wear"), drives, |own| {
+        own.used_percent.map(|[from, to]| format!("{from}% to {to}%"))
+    });
+    table.add(Column::right("temperature"), drives, |own| {
+        own.temperature_c.map(|[from, to]| format!("{from} to {to} \u{b0}C"))
+    });
+    for (row, own) in table.rows.iter_mut().zip(drives) {
+        row.notes.extend(own.grown.iter().map(|(name, by)| format!("{name} +{by}")));
+    }
     let how = "Counters reported by the drives, before the first trial and after the last trial.";
     (!table.rows.is_empty()).then(|| {
         let blocks = vec![Block::Text(vec![how.to_owned()]), Block::Table(table)];

@@ -3,8 +3,7 @@
 use super::classes::LEGEND;
 use super::numbers::{self, under_heading};
 use super::study::Page;
-use super::{Block, Cell, Detail, Measured, NONE, Role, Row, Section, Table, find};
-use crate::table::columns;
+use super::{Cell, Column, Detail, Measured, Role, Row, Section, Table, find};
 use assay_base::quantity::metric::class;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
@@ -14,6 +13,8 @@ use assay_verdict::analysis::RESULT;
 
 /// Letters up to which the name of a result heads a column.
 const SHORT: usize = 14;
+/// Heading of the intervals.
+const CI: &str = "95% CI";
 /// Rows that a page shows open.
 const OPEN: usize = 36;
 
@@ -37,44 +38,37 @@ pub(super) fn sections(page: &Page<'_>) -> Option<Vec<Section>> {
     rows.extend(findings.measurements.iter().filter(is_alone).map(|cell| {
         let values = names.map(|own| cell.value().filter(|_| own == name(&cell.configuration)));
         let of = (&*cell.workload, &*cell.metric, &cell.configuration);
-        (-1.0, row(of, values, [NONE.to_owned(), NONE.to_owned(), cell.n.to_string()]))
+        (-1.0, row(of, values, [None, None, Some(cell.n.to_string())]))
     }));
     rows.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-    let mut rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
-    let mut titles =
-        columns(&["workload", "metric", RESULT, ">earlier", ">later", ">ratio", ">95% CI", ">n"]);
-    (titles[3].title, titles[4].title) = (earlier.to_owned(), later.to_owned());
+    let mut table = Table::new("changes");
+    table.columns = ["workload", "metric", RESULT].map(Column::left).to_vec();
+    table.columns.extend([earlier, later, "ratio", CI, "n"].map(Column::right));
+    table.rows = rows.into_iter().map(|(_, row)| row).collect();
     // Only several later results need their names, and single values have no interval.
-    for (at, is_shown) in [(6, compared.iter().any(|one| one.ci95.is_some())), (2, several)] {
-        if !is_shown {
-            titles.remove(at);
-            for row in &mut rows {
-                row.cells.remove(at);
-            }
-        }
-    }
-    let open = if page.detail == Detail::Page { rows.len().min(OPEN) } else { rows.len() };
-    let smaller = rows.split_off(open);
-
-    let mut told = Vec::new();
+    let has_intervals = compared.iter().any(|one| one.ci95.is_some());
+    table.retain(|at, column| (at != 2 || several) && (column.title != CI || has_intervals));
+    let open = if page.detail == Detail::Page { OPEN } else { usize::MAX };
+    let smaller = table.rows.split_off(open.min(table.rows.len()));
+    let columns = table.columns.clone();
+    let title = "smaller changes".to_owned();
+    let smaller = Table { title, columns, rows: smaller, ..Table::default() };
     if let Some(windows) = &findings.windows {
         for (name, one) in names.into_iter().zip([&windows.before, &windows.after]) {
             let (length, start) =
                 (show::duration(one.seconds * 1e9), one.started.replace('T', " "));
-            told.push(format!("{name}: {}, {length} starting at {start}.", one.result));
+            table.notes.push(format!("{name}: {}, {length} starting at {start}.", one.result));
         }
-        told.extend([format!("CPU pressure: {}.", windows.pressure), LEGEND.to_owned()]);
+        table.notes.push(format!("CPU pressure: {}.", windows.pressure));
+        table.notes.push(LEGEND.to_owned());
     }
-    told.push(format!(
+    table.notes.push(format!(
         "Ratios are relative to {}. \"-\": no value, for example too few requests.",
         names[0]
     ));
-    let table = |rows| Block::Table(Table { columns: titles.clone(), rows });
-    let first = Section::titled("changes", vec![table(rows), Block::Text(told)]);
-    let mut sections = vec![first.with_role(Role::Of("classes"))];
-    if !smaller.is_empty() {
-        let more = Section::titled("smaller changes", vec![table(smaller)]);
-        sections.push(more.with_role(Role::Closer));
+    let mut sections = vec![Section::from(table).with_role(Role::Of("classes"))];
+    if !smaller.rows.is_empty() {
+        sections.push(Section::from(smaller).with_role(Role::Closer));
     }
     Some(sections)
 }
@@ -86,7 +80,7 @@ fn change(page: &Page<'_>, one: &Comparison) -> (f64, Row) {
         let cell = find(page.findings, &one.workload, arm, false, &one.metric);
         cell.and_then(Measured::value).or(mean)
     });
-    let told = [numbers::ratio(one), numbers::interval(one), one.n.to_string()];
+    let told = [numbers::ratio(one), numbers::interval(one), one.n.to_string()].map(Some);
     let size = one.ratio.map_or(-1.0, |ratio| ratio.ln().abs());
     (size, row((&one.workload, &one.metric, &one.configuration), values, told))
 }
@@ -94,7 +88,7 @@ fn change(page: &Page<'_>, one: &Comparison) -> (f64, Row) {
 fn row(
     (workload, metric, arm): (&str, &str, &Arm),
     values: [Option<f64>; 2],
-    told: [String; 3],
+    told: [Option<String>; 3],
 ) -> Row {
     let mut levels = arm.clone();
     let result = levels.remove(RESULT).unwrap_or_default();
@@ -102,11 +96,10 @@ fn row(
     // Of a class of requests its name says what the statistic is of.
     let what = class(metric)
         .map_or_else(|| noun(metric).to_owned(), |(_, what)| format!("{what:?}").to_lowercase());
-    let values =
-        values.map(|own| own.map_or_else(|| NONE.to_owned(), |own| under_heading(metric, own)));
+    let values = values.map(|own| own.map(|own| under_heading(metric, own)));
     let name = format!("{of}, {what}, {result}");
-    let cells = [of, what, result].into_iter().chain(values).chain(told).map(Cell::from).collect();
-    Row { name, cells, notes: Vec::new() }
+    let cells = [of, what, result].into_iter().map(Cell::from);
+    Row { name, ..Row::new(cells.chain(values.into_iter().chain(told).map(Cell::from))) }
 }
 
 /// What a result is called.

@@ -1,14 +1,13 @@
 //! Results as bars with their intervals.
 
 use super::parts::{distinct, of_bars};
-use super::words::{
-    Names, Subject, cell, joined, mean_of, metric_title, of_cell, primary, short, subjects,
-};
+use super::words::{Names, Subject, mean_of, metric_title, of_cell, primary, subjects};
 use super::{Drawing, at_most, sweep};
 use crate::document::numbers;
+use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Marks, Point, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::figure::{Axis, Figure, Mark, Point, Series, id_of, joined, short};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::{Arm, level_words};
 
@@ -72,13 +71,13 @@ fn together(
         let name = names.arm(arm);
         let bars = own.iter().enumerate().filter_map(|(at, workload)| {
             let says = joined(&[&short(workload), &name]);
-            bar(findings, at, &says, cell(findings, workload, arm, metric)?)
+            bar(findings, at, &says, findings.cell(workload, arm, metric)?)
         });
         let bars: Vec<Point> = bars.collect();
         (name, bars)
     });
     let along = Axis::names("", own.iter().map(|workload| short(workload)));
-    finished(findings, metric, "", along, Series::each(series, Marks::Bars))
+    finished(findings, metric, "", along, Series::each(series, Mark::Bars))
 }
 
 fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Figure> {
@@ -93,7 +92,7 @@ fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Fi
         let bars =
             bars.filter_map(|(at, cell)| bar(findings, at, &names.arm(&cell.configuration), cell));
         let along = Axis::names("", cells.iter().map(|cell| names.arm(&cell.configuration)));
-        (along, vec![Series::new(0, "", Marks::Bars(bars.collect()))])
+        (along, vec![Series::new(0, "", Mark::Bars, bars.collect())])
     };
     finished(findings, workload.metric, workload.name, along, series)
 }
@@ -118,7 +117,7 @@ fn grouped(
         (short(&level_words(other, level)), bars.collect::<Vec<Point>>())
     });
     let names = places.iter().map(|place| short(&level_words(along, place)));
-    (Axis::names("", names), Series::each(series, Marks::Bars))
+    (Axis::names("", names), Series::each(series, Mark::Bars))
 }
 
 /// Levels of a factor in the order of the study.
@@ -142,7 +141,7 @@ fn finished(
     series: Vec<Series>,
 ) -> Option<Figure> {
     let what = metric_title(metric);
-    let bars = of_bars(along, (what.clone(), Unit::metric(metric)), BEYOND, series)?;
+    let bars = of_bars(along, (what.clone(), unit_of(metric)), BEYOND, series)?;
     let of = if workload.is_empty() { String::new() } else { format!("{}: ", short(workload)) };
     let missing = findings.absent.iter().filter(|absent| {
         (workload.is_empty() || absent.workload == workload)

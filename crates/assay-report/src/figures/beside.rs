@@ -2,12 +2,14 @@
 
 use super::bars::BEYOND;
 use super::parts::{Rows, of_bars};
-use super::words::{marked, metric_title, point, short, trusted};
+use super::words::{marked, metric_title, trusted};
 use super::{Drawing, at_most};
+use crate::document::numbers::unit_of;
 use crate::document::published::{Group, groups};
 use crate::evidence::Evidence;
-use crate::figure::{Figure, Look, Marks, Point, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{Figure, Look, Mark, Point, Series, id_of, short};
 
 pub static BESIDE: Drawing = Drawing {
     about: About {
@@ -30,19 +32,19 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 fn figure(group: &Group<'_>) -> Option<Figure> {
-    let unit = if group.ratio.is_some() { Unit::Ratio } else { Unit::metric(group.metric) };
+    let unit = if group.ratio.is_some() { Unit::Ratio } else { unit_of(group.metric) };
     let (mut rows, mut own, mut published) = (Rows::default(), Vec::new(), Vec::new());
     for line in group.lines.iter().take(MOST_BARS) {
         if let Some(mine) = line.own {
             let name = format!("here: {}", short(&line.own_name));
-            let told = point(rows.add(&name), &unit, &name, mine.value, mine.interval);
+            let told = Point::new(rows.add(&name), unit, &name, mine.value, mine.interval);
             let label = Some(group.told(mine.value));
             own.push(Point { label, ..trusted(told, mine.stands.map(|own| own.trust)) });
         }
         let Some(one) = line.published else { continue };
         let Some(value) = one.value.filter(|value| value.is_finite()) else { continue };
         let name = short(&one.of);
-        let told = point(rows.add(&name), &unit, &name, value, None);
+        let told = Point::new(rows.add(&name), unit, &name, value, None);
         let text = format!("{name}: published as {}; {}", one.text, one.statistic);
         let told = Point { label: Some(one.text.clone()), text, look: Look::Hatched, ..told };
         published.push(match one.flags.as_slice() {
@@ -55,7 +57,7 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
     }
     let what = metric_title(group.metric);
     let what = if group.ratio.is_some() { format!("ratio of {what}") } else { what };
-    let series = Series::each([("here", own), ("published", published)], Marks::Bars);
+    let series = Series::each([("here", own), ("published", published)], Mark::Bars);
     let bars = of_bars(rows.axis(), (what, unit), BEYOND, series)?;
     let article = group.lines.iter().find_map(|line| Some(&line.published?.article));
     let article = article.map(|title| format!("Published: \"{}\".", short(title)));

@@ -2,10 +2,13 @@
 
 use super::Drawing;
 use super::parts::{Rows, Sort, by_sort};
-use super::words::{marked, point, short, trusted};
+use super::words::{marked, trusted};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, short,
+};
 use assay_study::findings::answers::{Beside, CardNumber, CardRow};
 
 pub static CARD: Drawing = Drawing {
@@ -64,13 +67,12 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
     if points.is_empty() {
         return None;
     }
-    let unit = Unit::metric(IOPS);
     let line = first.published.iter().find(|one| one.line && is_positive(one.iops));
     let guide = line.map(|one| {
-        let name = format!("{}: {} IOPS", short(&one.item), unit.text(one.iops));
+        let name = format!("{}: {} IOPS", short(&one.item), Unit::Iops.text(one.iops));
         Guide::line(one.iops, name)
     });
-    let value = Axis::new("IOPS", Scale::Log10, unit);
+    let value = Axis::new("IOPS", AxisScale::Log10, Unit::Iops);
     Some(Figure {
         id: id_of(&["card", IOPS]),
         title: "Random IOPS, measured here and published for other devices".to_owned(),
@@ -80,7 +82,7 @@ fn figure(cards: &[&CardRow]) -> Option<Figure> {
                 .to_owned(),
         guides: guide.into_iter().collect(),
         metric: Some(IOPS.to_owned()),
-        ..Figure::lying(rows.axis(), value, by_sort(SORTS, points, Marks::Points))
+        ..Figure::lying(rows.axis(), value, by_sort(SORTS, points, Mark::Points))
     })
 }
 
@@ -93,13 +95,12 @@ fn called(card: &CardRow) -> String {
 }
 
 fn here(at: f64, name: &str, number: &CardNumber) -> Point {
-    let unit = Unit::metric(IOPS);
     let ends = number.ci95.filter(|ends| ends.iter().all(|end| is_positive(*end)));
-    let told = trusted(point(at, &unit, name, number.value, ends), number.trust);
+    let told = trusted(Point::new(at, Unit::Iops, name, number.value, ends), number.trust);
     if ends.is_none() { marked(told, Look::Hollow, "no CI") } else { told }
 }
 
 fn elsewhere(at: f64, name: &str, one: &Beside) -> Point {
-    let told = point(at, &Unit::metric(IOPS), name, one.iops, None);
+    let told = Point::new(at, Unit::Iops, name, one.iops, None);
     marked(told, Look::Hollow, &format!("published: {}", short(&one.kind)))
 }

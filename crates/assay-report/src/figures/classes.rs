@@ -1,12 +1,13 @@
-//! Latencies of a class of operations before and after, as mirrored bars over doublings.
+//! Latencies of a class of operations before and after, as bars over doublings.
 
 use std::collections::BTreeMap;
 
-use super::words::{Names, judged, notable, point, short, subjects};
+use super::words::{Names, judged, notable, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::{Evidence, Latencies};
-use crate::figure::{Axis, Figure, Layout, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
 use assay_base::quantity::units::show;
 use assay_kinds::work::io;
 use assay_study::results::plan::Arm;
@@ -16,10 +17,9 @@ pub static CLASSES: Drawing = Drawing {
     about: About {
         name: "classes",
         summary: "latency distribution per class of operations, for the baseline and another configuration",
-        text: "Bars to the left show the share of the baseline's operations per bucket, bars to the right the share \
-               of the other configuration's; each bucket is twice as wide as the previous one. The share axis is \
-               logarithmic, so one slow operation in a million is visible. For two `assay watch` results, the bars \
-               share a linear axis, which shows most requests; the percentiles show the tail.",
+        text: "Bars show the share of the operations of both configurations, or of two `assay watch` results, per \
+               bucket; each bucket is twice as wide as the previous one. The share axis is linear and starts at zero, \
+               so the figure shows where most operations are; the percentiles show the tail.",
     },
     draw,
 };
@@ -48,16 +48,13 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let (name, class) = (short(workload), short(&before.class));
         let sides = [names.arm(base), names.arm(other)];
         let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
-        figures.extend(if evidence.findings.windows.is_some() {
+        let what = match io::of_response(&before.class) {
             // The name of a class of others' work says already what it is of.
-            beside(&format!("{name}: latencies"), sides, &old, &new)
-        } else {
-            let what = match io::of_response(&before.class) {
-                Some(class) => format!("{name}: response times of {} operations", short(class)),
-                None => format!("{name}: latencies of {class} operations"),
-            };
-            named(&what, sides, &old, &new)
-        });
+            _ if evidence.findings.windows.is_some() => format!("{name}: latencies"),
+            Some(class) => format!("{name}: response times of {} operations", short(class)),
+            None => format!("{name}: latencies of {class} operations"),
+        };
+        figures.extend(figure(&what, sides, &old, &new));
     }
     at_most(figures, MOST_FIGURES, "operation type")
 }
@@ -91,8 +88,8 @@ fn buckets(latencies: &Tally) -> Vec<Bucket> {
     found
 }
 
-/// Two histograms, of any buckets that both have in common. None where one of them is empty.
-fn named(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
+/// Draws two histograms next to each other on one axis; `None` if one of them is empty.
+fn figure(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
     let rows = rows(before, after);
     if total(before) == 0 || total(after) == 0 {
         return None;
@@ -101,48 +98,22 @@ fn named(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -
         format!("{} to {}", show::duration(*from as f64), show::duration(*to as f64))
     });
     let along = Axis::names("latency", names);
-    let sides = sides.map(|name| short_name(&name));
-    let [left, right] = [before, after].map(|own| show::count(total(own)));
+    let [old, new] = sides.map(|name| short_name(&name));
+    let [count, other] = [before, after].map(|own| show::count(total(own)));
     let description = format!(
-        "Bars to the left show {} ({left} operations), bars to the right {} ({right}); the share axis is logarithmic. \
-         All trials are pooled.",
-        sides[0], sides[1]
+        "Bars show {old} ({count} operations) and {new} ({other}); each bucket is twice as wide as the previous one. \
+         All trials are pooled."
     );
-    let series = sides.into_iter().zip([before, after]).map(|(name, own)| {
+    let series = [(old, before), (new, after)].map(|(name, own)| {
         let bars = bars(&along, &name, &rows, own);
         (name, bars)
     });
-    let series = Series::each(series, Marks::Bars);
-    let value = Axis::new("share of operations", Scale::Log10, Unit::Share);
+    let value = Axis::new("share of operations", AxisScale::Linear, Unit::Quantile).from_zero();
     Some(Figure {
         id: id_of(&["classes", title]),
         title: format!("{title}: share of operations in each bucket, all trials pooled"),
         description,
-        layout: Layout::Mirrored,
-        ..Figure::lying(along, value, series)
-    })
-}
-
-/// The same side by side on one linear axis, each bar with its share.
-fn beside(title: &str, sides: [String; 2], before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
-    let names = sides.each_ref().map(|name| short_name(name));
-    let mut figure = named(title, sides, before, after)?;
-    for series in &mut figure.series {
-        let Marks::Bars(bars) = &mut series.marks else { continue };
-        for bar in bars {
-            bar.label = Some(Unit::Share.text(bar.value));
-        }
-    }
-    let counts = [before, after].map(|own| show::count(total(own)));
-    Some(Figure {
-        title: format!("{title}, share of requests in each bucket"),
-        description: format!(
-            "Bars show {} ({} requests) and {} ({}); each bucket is twice as wide as the previous one.",
-            names[0], counts[0], names[1], counts[1]
-        ),
-        layout: Layout::Lying,
-        value: Axis::new("share of requests", Scale::Linear, Unit::Share).from_zero(),
-        ..figure
+        ..Figure::lying(along, value, Series::each(series, Mark::Bars))
     })
 }
 
@@ -183,11 +154,12 @@ fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket]) -> Vec<Po
             along.text(at as f64),
             show::count(count),
             show::count(total),
-            Unit::Share.text(share)
+            Unit::Quantile.text(share)
         );
         let remark = Some(format!("{} operations", show::count(count)));
-        let bar = point(at as f64, &Unit::Share, "", share, None);
-        (count > 0).then_some(Point { text: told, remark, ..bar })
+        let label = Some(Unit::Quantile.text(share));
+        let bar = Point::new(at as f64, Unit::Quantile, "", share, None);
+        (count > 0).then_some(Point { text: told, remark, label, ..bar })
     };
     rows.iter().enumerate().filter_map(bar).collect()
 }
@@ -196,24 +168,24 @@ fn bars(along: &Axis, name: &str, rows: &[(u64, u64)], own: &[Bucket]) -> Vec<Po
 mod tests {
     use super::*;
 
-    fn mirrored(title: &str, before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
-        named(title, ["before", "after"].map(str::to_owned), before, after)
+    fn drawn(title: &str, before: &[Bucket], after: &[Bucket]) -> Option<Figure> {
+        figure(title, ["before", "after"].map(str::to_owned), before, after)
     }
 
     #[test]
     fn buckets_make_a_figure() {
         let before = [(262_144, 524_288, 900), (524_288, 1_048_576, 99), (4_194_304, 8_388_608, 1)];
-        let figure = mirrored("reads", &before, &[(524_288, 1_048_576, 10)]).unwrap();
+        let figure = drawn("reads", &before, &[(524_288, 1_048_576, 10)]).unwrap();
         // 1 to 4 ms is empty in both and has its rows all the same.
-        let Scale::Category(slots) = &figure.along.scale else { panic!("names") };
+        let AxisScale::Category(slots) = &figure.along.scale else { panic!("names") };
         assert_eq!(slots.len(), 5);
-        assert_eq!(figure.series[0].marks.len(), 3);
+        assert_eq!(figure.series[0].points.len(), 3);
         assert_eq!(
-            figure.series[0].marks.points()[2].text,
+            figure.series[0].points[2].text,
             "before, 4.19 ms to 8.39 ms: 1 of 1,000 operations, 0.1%"
         );
-        assert_eq!(mirrored("none", &before, &[]), None);
-        assert_eq!(mirrored("none", &[], &before), None);
+        assert_eq!(drawn("none", &before, &[]), None);
+        assert_eq!(drawn("none", &[], &before), None);
     }
 
     #[test]

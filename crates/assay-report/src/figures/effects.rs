@@ -2,12 +2,15 @@
 //! intervals that verdicts are read from.
 
 use super::parts::{Rows, Sort, by_sort, parted};
-use super::words::{Names, cell, joined, margin, marked, metric_title, point, short, trusted};
+use super::words::{Names, margin, marked, metric_title, trusted};
 use super::{Drawing, at_most, clipped, left_out};
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, joined, short,
+};
 use assay_base::quantity::Better;
 use assay_study::findings::{Comparison, Effect, Findings, Trust, Verdict};
 use assay_study::results::plan::{Arm, level_words};
@@ -161,7 +164,7 @@ fn comparison_line(
     let [against, name] = shared.names(names, found);
     let without = no_verdict(findings).is_some();
     let trust =
-        |arm| cell(findings, &found.workload, arm, &found.metric).and_then(|cell| cell.trust);
+        |arm| findings.cell(&found.workload, arm, &found.metric).and_then(|cell| cell.trust);
     Some(Line {
         workload: short(&found.workload),
         full: found.workload.clone(),
@@ -173,7 +176,7 @@ fn comparison_line(
         interval: found.ci95_simultaneous.or(found.ci95),
         family: found.ci95_simultaneous.is_some(),
         verdict: found.verdict.filter(|_| !without),
-        word: numbers::judged(found, without).text,
+        word: numbers::judged(found, without).text(assay_base::exhibit::Unit::Words),
         trust: trust(&found.configuration).max(trust(&found.baseline)),
         margin: found.margin,
     })
@@ -192,7 +195,7 @@ fn effect_line(findings: &Findings, found: &Effect) -> Line {
         interval: found.ci95_simultaneous.or(found.ci95),
         family: found.ci95_simultaneous.is_some(),
         verdict: found.verdict,
-        word: numbers::verdict(found.verdict).text,
+        word: numbers::word(found.verdict).0.to_owned(),
         trust: None,
         margin,
     }
@@ -205,12 +208,12 @@ fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
     let what = metric_title(&first.metric);
     let way = first.better.words();
     let title = format!("{what} relative to the baseline; {way}");
-    let value = Axis::new(title, Scale::Log10, Unit::Ratio).within(limits(lines));
+    let value = Axis::new(title, AxisScale::Log10, Unit::Ratio).within(limits(lines));
     let margin = first.margin.map(|share| {
         let ([from, to], name) = margin(share);
         Guide { from, to, name }
     });
-    let series = by_sort(SORTS, points, Marks::Points);
+    let series = by_sort(SORTS, points, Mark::Points);
     let mut notes: Vec<String> = clipped(&series, &value).into_iter().collect();
     notes.extend(left_out(dropped, "near-baseline configuration"));
     Some(Figure {
@@ -293,9 +296,9 @@ fn limits(lines: &[&Line]) -> [f64; 2] {
 
 fn row(at: f64, line: &Line) -> Point {
     let what = metric_title(&line.metric);
-    let told = point(
+    let told = Point::new(
         at,
-        &Unit::Ratio,
+        Unit::Ratio,
         &joined(&[&line.workload, &line.against, &line.name, &what]),
         line.ratio,
         line.interval,

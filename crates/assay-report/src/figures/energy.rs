@@ -5,8 +5,8 @@ use super::bars;
 use super::parts::distinct;
 use super::words::{Names, Subject};
 use crate::evidence::Evidence;
-use crate::figure::Figure;
 use assay_base::catalogue::About;
+use assay_base::exhibit::figure::Figure;
 use assay_base::quantity::Better;
 use assay_study::findings::{Cell, Findings, Trust};
 

@@ -1,12 +1,12 @@
 //! Two factors as a table: each cell has its result, its colour says how that is to the baseline.
 
 use super::parts::by_sort;
-use super::words::{Names, Subject, judged, metric_title, primary, short, subjects};
+use super::words::{Names, Subject, judged, metric_title, primary, subjects};
 use super::{Drawing, at_most, bars};
 use crate::document::{comparison_of, numbers, result, trust_word};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Colour, Figure, Marks, Tile, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::figure::{Axis, Colour, Figure, Mark, Point, id_of, short};
 use assay_base::quantity::Better;
 use assay_study::findings::{Cell, Findings, Trust};
 use assay_study::results::plan::{Arm, level_words};
@@ -70,13 +70,13 @@ struct Grid<'a> {
 impl Grid<'_> {
     fn figure(&self, cells: &[&Cell]) -> Option<Figure> {
         let Subject { name, metric, .. } = self.subject;
-        let tiles: Vec<(Colour, Tile)> = cells.iter().filter_map(|cell| self.tile(cell)).collect();
+        let tiles: Vec<(Colour, Point)> = cells.iter().filter_map(|cell| self.tile(cell)).collect();
         if tiles.len() < FEWEST_CELLS {
             return None;
         }
         let what = metric_title(metric);
         let sorts = STEPS_BY_NAME.map(|(colour, name)| (colour, name, colour, 0));
-        let series = by_sort(sorts, tiles, Marks::Tiles);
+        let series = by_sort(sorts, tiles, Mark::Cells);
         Some(Figure {
             id: id_of(&["grid", name, metric]),
             title: format!(
@@ -122,13 +122,13 @@ impl Grid<'_> {
             .filter(|times| times.is_finite())
     }
 
-    fn tile(&self, one: &Cell) -> Option<(Colour, Tile)> {
+    fn tile(&self, one: &Cell) -> Option<(Colour, Point)> {
         let place = |(factor, levels): &Side<'_>| {
             let place =
                 levels.iter().position(|level| one.configuration.get(*factor) == Some(level))?;
-            Some([place as f64 - 0.5, place as f64 + 0.5])
+            Some(place as f64)
         };
-        let [at, rows] = [place(&self.across)?, place(&self.down)?];
+        let [at, row] = [place(&self.across)?, place(&self.down)?];
         let value = result(one, comparison_of(self.findings, one))?;
         let (mark, trust) = match one.trust {
             Some(trust @ Trust::Suspect) => (" ?", format!("; {}", trust_word(trust))),
@@ -140,12 +140,13 @@ impl Grid<'_> {
         let [down, across] =
             [&self.down, &self.across].map(|side| level_name(&one.configuration, side.0));
         let ends = one.ci95.map(|[low, high]| format!(" ({} to {})", bare(low), bare(high)));
-        let tile = Tile {
-            at,
-            value: rows,
-            label: format!("{}{mark}", bare(value)),
-            printed: true,
+        let tile = Point {
+            at: at - 0.5,
+            value: row - 0.5,
+            end: Some([at + 0.5, row + 0.5]),
+            label: Some(format!("{}{mark}", bare(value))),
             text: format!("{down}, {across}: {told}{}{trust}", ends.unwrap_or_default()),
+            ..Point::default()
         };
         Some((colour(self.times_better(&one.configuration)), tile))
     }

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::words::{Names, joined, short};
+use super::words::Names;
 use super::{Drawing, left_out};
 use crate::evidence::{Evidence, RanTrial};
-use crate::figure::{
-    Axis, Colour, Figure, HEAT_STEPS, Marks, Scale, Series, Span, SpanKind, Tile, Unit, id_of,
-};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Colour, Figure, HEAT_STEPS, Mark, Point, Series, Span, SpanKind, id_of,
+    joined, short,
+};
 use assay_base::quantity::units::show;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -142,8 +144,8 @@ impl Columns {
         let merged = self.merged(tall);
         let largest = merged.iter().flat_map(BTreeMap::values).copied().max()?.max(1);
         let along = format!("seconds of {} trials, one after another", self.trials.len());
-        let along = Axis::new(along, Scale::Time, Unit::Seconds);
-        let value = Axis::new("latency", Scale::Log10, Unit::Nanoseconds);
+        let along = Axis::new(along, AxisScale::Time, Unit::Seconds);
+        let value = Axis::new("latency", AxisScale::Log10, Unit::Nanoseconds);
         let disturbed = self.trials.iter().filter(|(.., disturbed)| *disturbed);
         let span = |(from, to, order, _): &(usize, usize, u32, bool)| Span {
             from: *from as f64,
@@ -198,7 +200,7 @@ impl Columns {
     fn series(&self, merged: &[BTreeMap<u32, u64>], tall: u32, largest: u64) -> Vec<Series> {
         let bounds = bounds(largest);
         let step = |count: u64| bounds.iter().rposition(|bound| count >= *bound).unwrap_or(0);
-        let mut tiles: Vec<Vec<Tile>> = vec![Vec::new(); bounds.len()];
+        let mut tiles: Vec<Vec<Point>> = vec![Vec::new(); bounds.len()];
         let rows: BTreeSet<u32> = merged.iter().flat_map(BTreeMap::keys).copied().collect();
         for row in rows {
             let counts: Vec<u64> =
@@ -224,12 +226,13 @@ impl Columns {
             name: name(index),
             colour: colour(index),
             shape: 0,
-            marks: Marks::Tiles(tiles),
+            mark: Mark::Tiles,
+            points: tiles,
         });
         made.collect()
     }
 
-    fn tile(&self, [from, to]: [usize; 2], row: u32, tall: u32, run: &[u64]) -> Tile {
+    fn tile(&self, [from, to]: [usize; 2], row: u32, tall: u32, run: &[u64]) -> Point {
         let ends = [row_begins(row, tall), row_begins(row.saturating_add(tall), tall)];
         let value = ends.map(|bucket| bucket_from_ns(bucket).max(128) as f64);
         let [least, most] =
@@ -240,9 +243,10 @@ impl Columns {
             format!("{} to {}", show::count(least), show::count(most))
         };
         let at = [self.seconds(from), self.seconds(to)];
-        Tile {
-            at,
-            value,
+        Point {
+            at: at[0],
+            value: value[0],
+            end: Some([at[1], value[1]]),
             text: format!(
                 "{} to {}, {} to {} s: {counts} per second",
                 Unit::Nanoseconds.text(value[0]),
@@ -250,8 +254,8 @@ impl Columns {
                 at[0],
                 at[1]
             ),
-            label: counts,
-            printed: false,
+            label: Some(counts),
+            ..Point::default()
         }
     }
 }

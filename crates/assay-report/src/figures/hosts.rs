@@ -3,10 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
-use super::words::{Names, joined, marked, point, short};
+use super::parts::{merged_point, trials_per_point};
+use super::words::{Names, marked};
 use crate::evidence::{Evidence, RanTrial};
-use crate::figure::{Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Figure, Guide, Look, Mark, Point, Series, id_of, joined, short,
+};
 use assay_base::quantity::units::show;
 use assay_study::findings::hosts::Hosts;
 use assay_study::results::fleet::words;
@@ -26,9 +30,6 @@ pub static HOSTS: Drawing = Drawing {
 
 /// Hosts that are drawn alone; of more, the slowest of them are.
 const MOST_ALONE: usize = 7;
-/// Points of a host; more trials are taken together.
-const MOST_POINTS: usize = 80;
-const MERGED_POINTS: usize = 40;
 
 struct Share<'a> {
     trial: &'a RanTrial,
@@ -53,14 +54,13 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
     let (alone, rest) = split(&by_rank);
     let own = |rank: &u32| (name(hosts, *rank), points(&names, &by_rank[rank]));
-    let mut series = Series::each(alone.iter().map(own), Marks::Points);
+    let mut series = Series::each(alone.iter().map(own), Mark::Points);
     if !rest.is_empty() {
         let name = format!("the other {} hosts", rest.len());
-        let marks = Marks::Points(together(&by_rank, &rest));
-        series.push(Series { name, colour: Colour::Series(7), shape: 7, marks });
+        series.push(Series::new(7, name, Mark::Points, together(&by_rank, &rest)));
     }
-    let along = Axis::new("position in the run order", Scale::Linear, Unit::Number);
-    let value = Axis::new("rate relative to the mean of all hosts", Scale::Linear, Unit::Ratio);
+    let along = Axis::new("position in the run order", AxisScale::Linear, Unit::Number);
+    let value = Axis::new("rate relative to the mean of all hosts", AxisScale::Linear, Unit::Ratio);
     vec![Figure {
         id: id_of(&["hosts"]),
         title: "rate of each host relative to the mean of all hosts, per trial".to_owned(),
@@ -107,15 +107,10 @@ fn name(hosts: &Hosts, rank: u32) -> String {
     short(&words(rank, own.map_or("", |row| row.name.as_str())))
 }
 
-/// How many trials share a point.
-fn merged(trials: usize) -> usize {
-    if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
-}
-
 fn points(names: &Names, own: &[&Share<'_>]) -> Vec<Point> {
-    match merged(own.len()) {
+    match trials_per_point(own.len()) {
         1 => own.iter().map(|share| drawn(names, share)).collect(),
-        many => own.chunks(many).map(binned).collect(),
+        many => own.chunks(many).map(merged).collect(),
     }
 }
 
@@ -124,7 +119,7 @@ fn drawn(names: &Names, share: &Share<'_>) -> Point {
     let arm = names.arm(&trial.arm);
     let told = joined(&[&arm, &format!("{}/s", show::per_second(*per_s))]);
     let words = format!("{} ({told})", trial.order);
-    let point = point(f64::from(trial.order), &Unit::Ratio, &words, *pace, None);
+    let point = Point::new(f64::from(trial.order), Unit::Ratio, &words, *pace, None);
     let point = Point { remark: Some(told), ..point };
     if trial.status == Status::Disturbed {
         return marked(point, Look::Crossed, "disturbed");
@@ -133,17 +128,10 @@ fn drawn(names: &Names, share: &Share<'_>) -> Point {
 }
 
 /// Shares of trials that ran one after the other, or of one trial, as one point.
-fn binned(own: &[&Share<'_>]) -> Point {
-    let count = own.len().max(1) as f64;
-    let order = own.iter().map(|share| f64::from(share.trial.order)).sum::<f64>() / count;
-    let mean = own.iter().map(|share| share.pace).sum::<f64>() / count;
-    let ends = own.iter().fold([f64::INFINITY, 0.0_f64], |[low, high], share| {
-        [low.min(share.pace), high.max(share.pace)]
-    });
-    let at = |share: Option<&&Share<'_>>| share.map_or(0, |share| share.trial.order);
-    let (first, last) = (at(own.first()), at(own.last()));
-    let words = if first == last { first.to_string() } else { format!("{first} to {last}") };
-    point(order, &Unit::Ratio, &words, mean, Some(ends))
+fn merged(own: &[&Share<'_>]) -> Point {
+    let mean = own.iter().map(|share| share.pace).sum::<f64>() / own.len() as f64;
+    let paces: Vec<(u32, f64)> = own.iter().map(|share| (share.trial.order, share.pace)).collect();
+    merged_point(&paces, mean)
 }
 
 /// The hosts that are not drawn alone: a point a trial, or for more of them.
@@ -153,11 +141,11 @@ fn together(by_rank: &BTreeMap<u32, Vec<&Share<'_>>>, rest: &[u32]) -> Vec<Point
         by_trial.entry(share.trial.order).or_default().push(share);
     }
     let trials: Vec<Vec<&Share<'_>>> = by_trial.into_values().collect();
-    trials.chunks(merged(trials.len())).map(|some| binned(&some.concat())).collect()
+    trials.chunks(trials_per_point(trials.len())).map(|some| merged(&some.concat())).collect()
 }
 
 fn notes(trials: usize, rest: usize) -> Vec<String> {
-    let together = merged(trials);
+    let together = trials_per_point(trials);
     let merged = (together > 1).then(|| {
         format!("{trials} trials: a point averages up to {together}; its line is the range.")
     });

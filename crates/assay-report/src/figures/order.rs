@@ -1,13 +1,16 @@
 //! Every trial in the order in which it ran, against the mean of its arm.
 
-use super::words::{Names, Subject, joined, marked, metric_title, point, primary, short, subjects};
+use super::parts::{merged_point, trials_per_point};
+use super::words::{Names, Subject, marked, metric_title, primary, subjects};
 use super::{Drawing, at_most, clipped};
 use crate::document::numbers;
 use crate::evidence::Evidence;
-use crate::figure::{
-    Axis, Colour, Figure, Guide, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of,
-};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, Series, Span, SpanKind, id_of,
+    joined, short,
+};
 use assay_study::findings::{Cell, CellTrial};
 use assay_study::results::record::Status;
 
@@ -22,10 +25,6 @@ pub static ORDER: Drawing = Drawing {
     draw,
 };
 
-/// Points of one figure; more are taken together.
-const MOST_POINTS: usize = 80;
-/// Points that more trials are drawn as.
-const MERGED_POINTS: usize = 40;
 /// Replicates that the background tells apart; of more it tells none.
 const MOST_SPANS: usize = 40;
 const MOST_FIGURES: usize = 4;
@@ -70,14 +69,17 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
     };
     let mean = if several { "workload" } else { "configuration" };
     let plain = ran.iter().filter(|one| kind(one.trial) == Sort::Plain).count();
-    let together = together(plain);
+    let together = trials_per_point(plain);
     let mut notes = Vec::new();
     if together > 1 {
         notes.push(format!("{plain} trials: a point averages up to {together}; line: range."));
     }
-    let along = Axis::new("position in the run order", Scale::Linear, Unit::Number);
-    let value =
-        Axis::new(format!("{what} relative to the mean of its {mean}"), Scale::Log10, Unit::Ratio);
+    let along = Axis::new("position in the run order", AxisScale::Linear, Unit::Number);
+    let value = Axis::new(
+        format!("{what} relative to the mean of its {mean}"),
+        AxisScale::Log10,
+        Unit::Ratio,
+    );
     let value = value.within([1.0 / FARTHEST, FARTHEST]);
     let series = series(&ran);
     notes.extend(clipped(&series, &value));
@@ -137,9 +139,9 @@ fn series(ran: &[Ran<'_>]) -> Vec<Series> {
     ];
     let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
         let own: Vec<&Ran<'_>> = ran.iter().filter(|one| kind(one.trial) == sort).collect();
-        let together = together(own.len());
+        let together = trials_per_point(own.len());
         let points: Vec<Point> = if together > 1 {
-            own.chunks(together).map(binned).collect()
+            own.chunks(together).map(merged).collect()
         } else {
             own.iter().map(|one| drawn(one, name, look)).collect()
         };
@@ -147,15 +149,16 @@ fn series(ran: &[Ran<'_>]) -> Vec<Series> {
             name: name.to_owned(),
             colour: Colour::Series(colour),
             shape,
-            marks: Marks::Points(points),
+            mark: Mark::Points,
+            points,
         }
     });
-    made.filter(|series| !series.marks.is_empty()).collect()
+    made.filter(|series| !series.points.is_empty()).collect()
 }
 
 fn drawn(one: &Ran<'_>, name: &str, look: Look) -> Point {
     let words = format!("{} ({})", one.order, one.told);
-    let point = point(f64::from(one.order), &Unit::Ratio, &words, one.relative, None);
+    let point = Point::new(f64::from(one.order), Unit::Ratio, &words, one.relative, None);
     let remark = one.told.clone();
     if kind(one.trial) == Sort::Plain {
         return Point { remark: Some(remark), ..point };
@@ -170,16 +173,10 @@ fn drawn(one: &Ran<'_>, name: &str, look: Look) -> Point {
 }
 
 /// Trials that ran one after the other as one point.
-fn binned(own: &[&Ran<'_>]) -> Point {
-    let count = own.len() as f64;
-    let order = own.iter().map(|one| f64::from(one.order)).sum::<f64>() / count;
-    let mean = (own.iter().map(|one| one.relative.ln()).sum::<f64>() / count).exp();
-    let ends = own.iter().fold([f64::INFINITY, 0.0_f64], |[low, high], one| {
-        [low.min(one.relative), high.max(one.relative)]
-    });
-    let (first, last) =
-        (own.first().map_or(0, |one| one.order), own.last().map_or(0, |one| one.order));
-    point(order, &Unit::Ratio, &format!("{first} to {last}"), mean, Some(ends))
+fn merged(own: &[&Ran<'_>]) -> Point {
+    let mean = own.iter().map(|one| one.relative.ln()).sum::<f64>() / own.len() as f64;
+    let trials: Vec<(u32, f64)> = own.iter().map(|one| (one.order, one.relative)).collect();
+    merged_point(&trials, mean.exp())
 }
 
 /// A stretch for every other replicate, with its number on each.
@@ -208,9 +205,4 @@ fn replicates(ran: &[Ran<'_>]) -> Vec<Span> {
         }
     }
     spans
-}
-
-/// How many trials share a point.
-fn together(trials: usize) -> usize {
-    if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
 }

@@ -2,7 +2,10 @@
 //! stretches of time.
 
 use super::clipped;
-use crate::figure::{Axis, Colour, Figure, Marks, Scale, Series, Slot, Span, SpanKind, Unit};
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Colour, Figure, Mark, Point, Series, Slot, Span, SpanKind, with_marks,
+};
 
 /// From this ratio of largest to smallest on, values go by factors.
 const WIDE: f64 = 30.0;
@@ -28,40 +31,30 @@ impl Rows {
     }
 
     pub fn axis(self) -> Axis {
-        Axis::new("", Scale::Category(self.0), Unit::Number)
+        Axis::new("", AxisScale::Category(self.0), Unit::Number)
     }
 }
 
 /// How the legend has marks of one sort: what sets them apart, their name, colour and shape.
 pub(super) type Sort<K> = (K, &'static str, Colour, usize);
 
-/// A series for each sort that has marks, in the order of the legend.
-pub(super) fn by_sort<K: PartialEq, T>(
+/// A series for each sort that has points, in the order of the legend.
+pub(super) fn by_sort<K: PartialEq>(
     sorts: impl IntoIterator<Item = Sort<K>>,
-    all: impl IntoIterator<Item = (K, T)>,
-    marks: impl Fn(Vec<T>) -> Marks,
+    all: impl IntoIterator<Item = (K, Point)>,
+    mark: Mark,
 ) -> Vec<Series> {
-    let mut sorted: Vec<(Sort<K>, Vec<T>)> =
-        sorts.into_iter().map(|sort| (sort, Vec::new())).collect();
-    for (key, mark) in all {
-        if let Some((_, own)) = sorted.iter_mut().find(|((known, ..), _)| *known == key) {
-            own.push(mark);
+    let mut sorted: Vec<(K, Series)> = Vec::new();
+    for (key, name, colour, shape) in sorts {
+        let series = Series { name: name.to_owned(), colour, shape, mark, points: Vec::new() };
+        sorted.push((key, series));
+    }
+    for (key, point) in all {
+        if let Some((_, series)) = sorted.iter_mut().find(|(known, _)| *known == key) {
+            series.points.push(point);
         }
     }
-    sorted.retain(|(_, own)| !own.is_empty());
-    let series = |((_, name, colour, shape), own): (Sort<K>, Vec<T>)| Series {
-        name: name.to_owned(),
-        colour,
-        shape,
-        marks: marks(own),
-    };
-    sorted.into_iter().map(series).collect()
-}
-
-/// The series that have marks; nothing where none has.
-pub(super) fn with_marks(mut series: Vec<Series>) -> Option<Vec<Series>> {
-    series.retain(|one| !one.marks.is_empty());
-    (!series.is_empty()).then_some(series)
+    with_marks(sorted.into_iter().map(|(_, series)| series).collect()).unwrap_or_default()
 }
 
 /// Rows of bars from zero on, up to so many times the longest: intervals of few trials may be endless,
@@ -73,10 +66,10 @@ pub(super) fn of_bars(
     series: Vec<Series>,
 ) -> Option<Figure> {
     let series = with_marks(series)?;
-    let values = || series.iter().flat_map(|one| one.marks.points()).map(|bar| bar.value);
+    let values = || series.iter().flat_map(|one| &one.points).map(|bar| bar.value);
     let ends = [values().fold(0.0, f64::min), values().fold(0.0, f64::max)];
     let value =
-        Axis::new(title, Scale::Linear, unit).from_zero().within(ends.map(|end| times * end));
+        Axis::new(title, AxisScale::Linear, unit).from_zero().within(ends.map(|end| times * end));
     let notes = clipped(&series, &value).into_iter().collect();
     Some(Figure { notes, ..Figure::lying(rows, value, series) })
 }
@@ -84,14 +77,36 @@ pub(super) fn of_bars(
 /// The axis of values with their least and most: from zero on, or by factors where they differ by more
 /// than can be seen so.
 pub(super) fn as_wide(title: &str, unit: Unit, series: &[Series]) -> (Axis, [f64; 2]) {
-    let values = || series.iter().flat_map(|one| one.marks.points()).map(|point| point.value);
+    let values = || series.iter().flat_map(|one| &one.points).map(|point| point.value);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let axis = if least > 0.0 && most / least > WIDE {
-        Axis::new(title, Scale::Log10, unit)
+        Axis::new(title, AxisScale::Log10, unit)
     } else {
-        Axis::new(title, Scale::Linear, unit).from_zero()
+        Axis::new(title, AxisScale::Linear, unit).from_zero()
     };
     (axis, [least, most])
+}
+
+/// Points of a series from which trials share points, and the points that they share.
+const MOST_POINTS: usize = 80;
+const MERGED_POINTS: usize = 40;
+
+/// How many trials share a point.
+pub(super) fn trials_per_point(trials: usize) -> usize {
+    if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
+}
+
+/// Ratios of trials, with their orders, as one point with their range.
+pub(super) fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
+    let at = trials.iter().map(|(order, _)| f64::from(*order)).sum::<f64>() / trials.len() as f64;
+    let mut ends = [f64::INFINITY, 0.0_f64];
+    for (_, ratio) in trials {
+        ends = [ends[0].min(*ratio), ends[1].max(*ratio)];
+    }
+    let order = |trial: Option<&(u32, f64)>| trial.map_or(0, |(order, _)| *order);
+    let (first, last) = (order(trials.first()), order(trials.last()));
+    let name = if first == last { first.to_string() } else { format!("{first} to {last}") };
+    Point::new(at, Unit::Ratio, &name, mean, Some(ends))
 }
 
 /// A stretch of seconds and, of so many at its beginning, the ramp. `name` is what it is of.
@@ -142,44 +157,40 @@ mod tests {
         let sorts = [2, 1, 0].map(|of| (of, ["a", "b", "c"][of], Colour::Series(of), of));
         // What the legend does not know is not drawn.
         let marks = [(0, 5), (2, 6), (0, 7), (9, 8)];
-        let points = |own: Vec<i32>| Marks::Line(own.into_iter().map(at).collect());
-        let series = by_sort(sorts, marks, points);
+        let marks = marks.map(|(sort, place)| (sort, at(place)));
+        let series = by_sort(sorts, marks, Mark::Line);
         let told: Vec<(&str, usize, Vec<f64>)> = series.iter().map(told).collect();
         assert_eq!(told, [("c", 2, vec![6.0]), ("a", 0, vec![5.0, 7.0])]);
-        assert!(by_sort([(1, "b", Colour::Same, 0)], [(0, 5)], points).is_empty());
+        assert!(by_sort([(1, "b", Colour::Same, 0)], [(0, at(5))], Mark::Line).is_empty());
     }
 
-    fn at(place: i32) -> crate::figure::Point {
-        super::super::words::point(f64::from(place), &Unit::Number, "", 1.0, None)
+    fn at(place: i32) -> Point {
+        Point::new(f64::from(place), Unit::Number, "", 1.0, None)
     }
 
     fn told(series: &Series) -> (&str, usize, Vec<f64>) {
-        let places = series.marks.points().iter().map(|point| point.at).collect();
+        let places = series.points.iter().map(|point| point.at).collect();
         (series.name.as_str(), series.shape, places)
     }
 
     #[test]
-    fn nothing_is_drawn_of_series_without_marks() {
-        let series = || Series::each([("none", vec![]), ("one", vec![at(1)])], Marks::Bars);
-        let kept = with_marks(series()).unwrap();
-        // Its colour is still that of its place.
-        assert_eq!((kept.len(), kept[0].colour), (1, Colour::Series(1)));
-        assert_eq!(with_marks(series().drain(..1).collect()), None);
+    fn bars_have_room_beyond_the_longest() {
+        let series = Series::each([("none", vec![]), ("one", vec![at(1)])], Mark::Bars);
         let axis = || Rows::default().axis();
         assert_eq!(of_bars(axis(), (String::new(), Unit::Number), 1.6, Vec::new()), None);
-        let figure = of_bars(axis(), (String::new(), Unit::Number), 1.6, series()).unwrap();
+        let figure = of_bars(axis(), (String::new(), Unit::Number), 1.6, series).unwrap();
         assert_eq!((figure.value.limits, figure.notes.len()), (Some([0.0, 1.6]), 0));
     }
 
     #[test]
     fn values_far_apart_go_by_factors() {
         let drawn = |most: f64| {
-            let values = [1.0, most].map(|value| crate::figure::Point { value, ..at(0) });
-            as_wide("", Unit::Number, &Series::each([("", values.to_vec())], Marks::Points))
+            let values = [1.0, most].map(|value| Point { value, ..at(0) });
+            as_wide("", Unit::Number, &Series::each([("", values.to_vec())], Mark::Points))
         };
         let ((near, ends), (far, _)) = (drawn(30.0), drawn(31.0));
-        assert_eq!((&near.scale, near.from_zero, ends), (&Scale::Linear, true, [1.0, 30.0]));
-        assert_eq!((&far.scale, far.from_zero), (&Scale::Log10, false));
+        assert_eq!((&near.scale, near.from_zero, ends), (&AxisScale::Linear, true, [1.0, 30.0]));
+        assert_eq!((&far.scale, far.from_zero), (&AxisScale::Log10, false));
     }
 
     #[test]

@@ -1,11 +1,12 @@
 //! Latency over its quantiles, up to what the counts support.
 
 use super::parts::distinct;
-use super::words::{Names, notable, point, primary, short, subjects};
+use super::words::{Names, notable, primary, subjects};
 use super::{Drawing, at_most, left_out};
 use crate::evidence::{Evidence, Latencies};
-use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
 use assay_kinds::work::io;
 
 pub static PERCENTILES: Drawing = Drawing {
@@ -141,15 +142,15 @@ pub(crate) fn curves(named: impl IntoIterator<Item = (String, Vec<[f64; 2]>)>) -
     let lines = named.into_iter().filter(|(_, quantiles)| quantiles.len() > 1);
     let lines = lines.map(|(name, quantiles)| {
         let told = |[q, ns]: [f64; 2]| {
-            let words = format!("{name}, {}", Unit::Share.text(q));
-            point(q, &Unit::Nanoseconds, &words, ns, None)
+            let words = format!("{name}, {}", Unit::Quantile.text(q));
+            Point::new(q, Unit::Nanoseconds, &words, ns, None)
         };
         let points: Vec<Point> = quantiles.into_iter().map(told).collect();
         (name, points)
     });
-    let series = Series::each(lines, Marks::Line);
+    let series = Series::each(lines, Mark::Line);
     let along = "share of operations with at most this latency";
-    let along = Axis::new(along, Scale::Percentile, Unit::Share);
-    let value = Axis::new("latency", Scale::Log10, Unit::Nanoseconds);
+    let along = Axis::new(along, AxisScale::Percentile, Unit::Quantile);
+    let value = Axis::new("latency", AxisScale::Log10, Unit::Nanoseconds);
     (!series.is_empty()).then(|| Figure::upright(along, value, series))
 }

@@ -1,11 +1,14 @@
 //! How a class of requests was served in each trial, and below it how much of it there was.
 
-use super::parts::with_marks;
-use super::words::{Names, Subject, marked, metric_title, point, primary, short, subjects};
+use super::words::{Names, Subject, marked, metric_title, primary, subjects};
 use super::{Drawing, at_most};
+use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Look, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Figure, Look, Mark, Point, Series, id_of, short, with_marks,
+};
 use assay_base::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Cell;
 use assay_study::results::record::Status;
@@ -37,30 +40,35 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let both = subjects(findings).into_iter().filter_map(|subject| {
         let (class, _) = class(subject.metric).filter(|(_, what)| *what == Statistic::Mean)?;
         let rate = Subject { metric: of_requests(class, Statistic::Rate)?.name, ..subject };
-        let latency = panel(&names, subject, &primary(findings, subject), &Scale::Log10)?;
-        let load = panel(&names, rate, &primary(findings, rate), &Scale::Linear)?;
+        let latency = panel(&names, subject, &primary(findings, subject), &AxisScale::Log10)?;
+        let load = panel(&names, rate, &primary(findings, rate), &AxisScale::Linear)?;
         Some([latency, load])
     });
     at_most(both.flatten().collect(), MOST_FIGURES, "figure")
 }
 
 /// One metric of a workload, trial by trial.
-fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) -> Option<Figure> {
+fn panel(
+    names: &Names,
+    subject: Subject<'_>,
+    cells: &[&Cell],
+    scale: &AxisScale,
+) -> Option<Figure> {
     let trials: usize = cells.iter().map(|cell| cell.trials.len()).sum();
     if cells.len() < 2 || !(4..=MOST_TRIALS).contains(&trials) {
         return None;
     }
-    let unit = Unit::metric(subject.metric);
+    let unit = unit_of(subject.metric);
     let lines = cells.iter().map(|cell| {
         let name = names.arm(&cell.configuration);
-        let points = points(&unit, &name, cell);
+        let points = points(unit, &name, cell);
         (name, points)
     });
-    let series = with_marks(Series::each(lines, Marks::Line))?;
+    let series = with_marks(Series::each(lines, Mark::Line))?;
     let what = metric_title(subject.metric);
-    let along = Axis::new("position in the run order", Scale::Linear, Unit::Number);
+    let along = Axis::new("position in the run order", AxisScale::Linear, Unit::Number);
     let mut value = Axis::new(what.clone(), scale.clone(), unit);
-    value.from_zero = *scale == Scale::Linear;
+    value.from_zero = *scale == AxisScale::Linear;
     Some(Figure {
         id: id_of(&["production", subject.name, subject.metric]),
         title: format!("{}: {what} of each trial, in run order", short(subject.name)),
@@ -72,11 +80,12 @@ fn panel(names: &Names, subject: Subject<'_>, cells: &[&Cell], scale: &Scale) ->
     })
 }
 
-fn points(unit: &Unit, name: &str, cell: &Cell) -> Vec<Point> {
+fn points(unit: Unit, name: &str, cell: &Cell) -> Vec<Point> {
     let told = cell.trials.iter().filter_map(|trial| {
         let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
         let order = trial.order?;
-        let point = point(f64::from(order), unit, &format!("{name}, trial {order}"), value, None);
+        let point =
+            Point::new(f64::from(order), unit, &format!("{name}, trial {order}"), value, None);
         Some(match trial.status {
             Status::Warmup => marked(point, Look::Hollow, "warm-up, not counted"),
             Status::Disturbed => marked(point, Look::Crossed, "disturbed"),

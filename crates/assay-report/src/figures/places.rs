@@ -1,12 +1,14 @@
 //! Places side by side: per cent of the baseline place, and each workload in its own unit.
 
 use super::parts::{Rows, by_sort, distinct, of_bars};
-use super::words::{marked, metric_title, point, short, trusted};
+use super::words::{marked, metric_title, trusted};
 use super::{Drawing, at_most};
+use crate::document::numbers::unit_of;
 use crate::document::places::{value, work_name};
 use crate::evidence::Evidence;
-use crate::figure::{Colour, Figure, Guide, Look, Marks, Point, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{Colour, Figure, Guide, Look, Mark, Point, id_of, short};
 use assay_base::quantity::units::show;
 use assay_study::findings::places::{Beside, Places, Row};
 use assay_study::results::plan::Arm;
@@ -78,7 +80,7 @@ impl Bars {
         }
         let alone = self.points.iter().all(|(at, _)| *at == 0);
         let sort = |at: usize| (at, if alone { "" } else { SERIES[at] }, Colour::Series(at), 0);
-        let series = by_sort([0, 1, 2].map(sort), self.points, Marks::Bars);
+        let series = by_sort([0, 1, 2].map(sort), self.points, Mark::Bars);
         let bars = of_bars(self.rows.axis(), (title, unit), BEYOND, series)?;
         Some(Figure {
             id: id_of(&["platforms", id]),
@@ -118,7 +120,7 @@ fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
 
 fn of_row(at: f64, row: &Row, value: f64) -> Point {
     let interval = row.percent_interval();
-    let told = point(at, &Unit::Percent, &row.platform, value, interval);
+    let told = Point::new(at, Unit::Percent, &row.platform, value, interval);
     let [percent, low, high] = if row.comparison.is_some() {
         show::percents(value, interval)
     } else {
@@ -140,7 +142,7 @@ fn published(bars: &mut Bars, table: &Beside) {
     bars.rows.heading(&short(&heading));
     for row in &table.rows {
         bars.add(2, &row.platform, |at| {
-            let plain = point(at, &Unit::Percent, &row.platform, row.printed.percent, None);
+            let plain = Point::new(at, Unit::Percent, &row.platform, row.printed.percent, None);
             let text =
                 format!("{}, {}: {}, {}", table.source, row.platform, row.value, row.percent);
             let doubt =
@@ -156,12 +158,12 @@ fn published(bars: &mut Bars, table: &Beside) {
 
 fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     let (workload, arm, metric) = *work;
-    let unit = Unit::metric(metric);
+    let unit = unit_of(metric);
     let mut bars = Bars::default();
     for row in rows(places, work) {
         let Some(mean) = row.value else { continue };
         bars.add(usize::from(row.emulated), &row.platform, |at| {
-            let told = point(at, &unit, &row.platform, mean, row.ci95);
+            let told = Point::new(at, unit, &row.platform, mean, row.ci95);
             let label = value(row);
             let text = match row.ci95 {
                 Some(_) => told.text,

@@ -1,11 +1,13 @@
 //! A race: each setting where it left, and how far behind the leader it was then.
 
-use super::words::{Names, metric_title, point};
+use super::parts::by_sort;
+use super::words::{Names, metric_title};
 use super::{Drawing, left_out};
 use crate::document::stayed;
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Colour, Figure, Guide, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{Axis, AxisScale, Colour, Figure, Guide, Mark, Point, id_of};
 use assay_base::quantity::Better;
 use assay_study::findings::race::{RaceAnswer, Runner};
 
@@ -43,8 +45,8 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         Better::Higher | Better::Unknown => "higher wins",
         Better::Lower => "lower wins",
     };
-    let along = Axis::new("replicate of elimination", Scale::Linear, Unit::Number);
-    let value = Axis::new(format!("{what} vs. the leader; {way}"), Scale::Log10, Unit::Ratio);
+    let along = Axis::new("replicate of elimination", AxisScale::Linear, Unit::Number);
+    let value = Axis::new(format!("{what} vs. the leader; {way}"), AxisScale::Log10, Unit::Ratio);
     vec![Figure {
         id: id_of(&["race", &race.workload]),
         title: format!("{}: when each configuration left the race, by {what}", race.workload),
@@ -54,7 +56,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         notes: left_out(dropped, "configuration").into_iter().chain(screened(race)).collect(),
         workload: Some(race.workload.clone()),
         metric: Some(race.metric.clone()),
-        ..Figure::upright(along, value, series(&drawn))
+        ..Figure::upright(along, value, by_sort(SORTS, drawn, Mark::Points))
     }]
 }
 
@@ -86,15 +88,6 @@ const SORTS: [(Sort, &str, Colour, usize); 4] = [
     (Sort::Baseline, "baseline (never eliminated)", Colour::Series(1), 3),
 ];
 
-fn series(drawn: &[(Sort, Point)]) -> Vec<Series> {
-    let each = SORTS.map(|(sort, name, colour, shape)| {
-        let own = drawn.iter().filter(|(other, _)| *other == sort);
-        let points = own.map(|(_, point)| point.clone()).collect();
-        Series { name: name.to_owned(), colour, shape, marks: Marks::Points(points) }
-    });
-    each.into_iter().filter(|one| !one.marks.is_empty()).collect()
-}
-
 fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Sort, Point)> {
     let is_winner = race.winner.as_ref() == Some(&runner.configuration);
     let behind = runner.eliminated.as_ref().and_then(|left| left.ratio_to_leader.as_ref());
@@ -110,7 +103,8 @@ fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Sort,
         (.., Some(_)) => Sort::Left,
         (.., None) => Sort::LeftIn,
     };
-    let told = point(f64::from(at), &Unit::Ratio, &names.arm(&runner.configuration), value, ends);
+    let told =
+        Point::new(f64::from(at), Unit::Ratio, &names.arm(&runner.configuration), value, ends);
     let text = format!("{}; {}", told.text, stayed(race, runner));
     Some((sort, Point { text, ..told }))
 }

@@ -1,11 +1,12 @@
 //! Every run of commands as a dot, with the mean of each command and its interval.
 
 use super::parts::by_sort;
-use super::words::{Names, of_cell, point, primary, short, subjects};
+use super::words::{Names, of_cell, primary, subjects};
 use super::{Drawing, at_most};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Colour, Figure, Look, Marks, Point, Scale, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{Axis, AxisScale, Colour, Figure, Look, Mark, Point, short};
 use assay_study::findings::{Cell, Findings};
 
 pub static RUNS: Drawing = Drawing {
@@ -65,25 +66,22 @@ fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -
         dots.chain(mean.map(|mean| (true, mean)))
     });
     let sorts = [(false, "run", Colour::Series(0), 0), (true, "mean", Colour::Series(1), 1)];
-    let series = by_sort(sorts, marks, Marks::Points);
+    let series = by_sort(sorts, marks, Mark::Points);
     let all = format!("Showing 1 of every {step} runs, {count} in total.");
     let along = Axis::names("", cells.iter().map(|cell| label(cell)));
-    Some(Figure {
-        id: id_of(&["runs", workload]),
-        title: format!("{}: time of each run", short(workload)),
-        description:
-            "Each dot is a run, with the earliest at the top of its row; the marker is the mean of the trials with \
-             its 95% CI."
-                .to_owned(),
+    let value = Axis::new("time of a run", AxisScale::Linear, Unit::Seconds);
+    let figure = Figure {
         notes: (step > 1).then_some(all).into_iter().collect(),
-        workload: Some(workload.to_owned()),
         metric: Some(TIME.to_owned()),
-        ..Figure::lying(along, Axis::new("time of a run", Scale::Linear, unit()), series)
-    })
-}
-
-fn unit() -> Unit {
-    Unit::metric(TIME)
+        ..Figure::lying(along, value, series)
+    };
+    Some(figure.of_workload(
+        "runs",
+        workload,
+        "time of each run",
+        "Each dot is a run, with the earliest at the top of its row; the marker is the mean of the trials with its \
+         95% CI.",
+    ))
 }
 
 /// The time of the runs of a row, whatever verdicts are about; the row as it is where that is unknown.
@@ -108,7 +106,10 @@ fn dots(at: usize, name: &str, runs: &[f64], step: usize) -> Vec<Point> {
     let dot = |(index, seconds): (usize, &f64)| {
         let offset = HALF_BAND * (2.0 * index as f64 / last - 1.0);
         let told = format!("{name}, run {}", index + 1);
-        Point { look: Look::Hollow, ..point(at as f64 + offset, &unit(), &told, *seconds, None) }
+        Point {
+            look: Look::Hollow,
+            ..Point::new(at as f64 + offset, Unit::Seconds, &told, *seconds, None)
+        }
     };
     runs.iter().enumerate().step_by(step).map(dot).collect()
 }

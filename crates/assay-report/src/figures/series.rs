@@ -1,12 +1,15 @@
 //! What happened in each second of the trials.
 
 use super::parts::{distinct, with_ramp};
-use super::words::{Names, joined, marked, notable, point, short, subjects};
+use super::words::{Names, marked, notable, subjects};
 use super::{Drawing, at_most, left_out};
-use crate::document::numbers::heading;
+use crate::document::numbers::{heading, unit_of};
 use crate::evidence::{Evidence, RanTrial};
-use crate::figure::{Axis, Figure, Look, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Figure, Look, Mark, Point, Series, Span, SpanKind, id_of, joined, short,
+};
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -119,8 +122,7 @@ impl<'a> Run<'a> {
     }
 
     fn figures(&self, names: &Names) -> Vec<Figure> {
-        let rate_unit = Unit::metric(self.metric);
-        let latency_unit = Unit::metric("latency_max_ns");
+        let rate_unit = unit_of(self.metric);
         let (mut rates, mut slowest, mut spans) = (Vec::new(), Vec::new(), Vec::new());
         let mut begin = 0.0;
         for trial in &self.trials {
@@ -132,10 +134,10 @@ impl<'a> Run<'a> {
             for (index, second) in points.iter().enumerate() {
                 let at = begin + (index * self.wide) as f64;
                 let rate = second.amount as f64 / f64::from(second.seconds.max(1));
-                rates.push(self.point(trial, at, &rate_unit, rate, index));
+                rates.push(self.point(trial, at, rate_unit, rate, index));
                 if second.slowest_ns > 0 {
                     let slowest_ns = second.slowest_ns as f64;
-                    let told = self.point(trial, at, &latency_unit, slowest_ns, index);
+                    let told = self.point(trial, at, Unit::Nanoseconds, slowest_ns, index);
                     let first = slowest.last().is_none_or(|last: &Point| last.at < begin);
                     slowest.push(Point { joined: !first, ..told });
                 }
@@ -147,21 +149,21 @@ impl<'a> Run<'a> {
             "iops" => "operations in each second",
             _ => "bandwidth in each second",
         };
-        let value = Axis::new(heading(self.metric), Scale::Linear, rate_unit).from_zero();
-        let rates = Series::new(0, "", Marks::Steps(rates));
+        let value = Axis::new(heading(self.metric), AxisScale::Linear, rate_unit).from_zero();
+        let rates = Series::new(0, "", Mark::Steps, rates);
         let rate = self.figure(names, ["rate", title], value, rates, &spans);
         let rate = rate.map(|rate| Figure { metric: Some(self.metric.to_owned()), ..rate });
         let title = "the slowest operation in each second";
-        let value = Axis::new("longest latency", Scale::Log10, latency_unit);
-        let slowest = Series::new(1, "", Marks::Points(slowest));
+        let value = Axis::new("longest latency", AxisScale::Log10, Unit::Nanoseconds);
+        let slowest = Series::new(1, "", Mark::Points, slowest);
         let latency = self.figure(names, ["latency", title], value, slowest, &spans);
         rate.into_iter().chain(latency).collect()
     }
 
-    fn point(&self, trial: &RanTrial, at: f64, unit: &Unit, value: f64, index: usize) -> Point {
+    fn point(&self, trial: &RanTrial, at: f64, unit: Unit, value: f64, index: usize) -> Point {
         let second = index * self.wide;
         let name = format!("trial {}, second {second}", trial.order);
-        let told = point(at, unit, &name, value, None);
+        let told = Point::new(at, unit, &name, value, None);
         let ramp = (second as f64) < left_out_s(trial);
         let told = match (trial.status, ramp) {
             (Status::Disturbed, _) => marked(told, Look::Solid, "disturbed"),
@@ -179,11 +181,11 @@ impl<'a> Run<'a> {
         series: Series,
         spans: &[Span],
     ) -> Option<Figure> {
-        if series.marks.len() < 2 {
+        if series.points.len() < 2 {
             return None;
         }
         let arm = names.arm(self.arm);
-        let along = Axis::new("seconds of the trials", Scale::Time, Unit::Seconds);
+        let along = Axis::new("seconds of the trials", AxisScale::Time, Unit::Seconds);
         let wide = (self.wide > 1).then(|| format!("One point covers {} seconds.", self.wide));
         Some(Figure {
             id: id_of(&["series", what, self.workload, &arm]),

@@ -1,11 +1,14 @@
 //! The rate over the area, from its first byte to its last, and how soon single accesses ended.
 
-use super::parts::{as_wide, with_marks};
-use super::words::{Names, joined, point, short, trusted};
+use super::parts::as_wide;
+use super::words::{Names, trusted};
 use super::{Drawing, left_out};
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Guide, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Figure, Guide, Mark, Point, Series, id_of, joined, short, with_marks,
+};
 use assay_study::findings::published::Published;
 use assay_study::findings::{Accesses, Extremes, Findings, Surface};
 use assay_study::results::plan::Arm;
@@ -23,7 +26,6 @@ pub static SURFACE: Drawing = Drawing {
 };
 
 const RATE: &str = "bandwidth_bytes_per_s";
-const LATENCY: &str = "latency_mean_ns";
 const MOST_LINES: usize = 8;
 /// Dots of one figure.
 const MOST_DOTS: usize = 1000;
@@ -47,15 +49,15 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
     let several = own.iter().any(|one| one.workload != first.workload);
     let called = |one: &Surface| called(names, several, &one.workload, &one.configuration);
     let lines = own.iter().take(MOST_LINES).map(|one| (called(one), points(one, &called(one))));
-    let series = with_marks(Series::each(lines, Marks::Line))?;
+    let series = with_marks(Series::each(lines, Mark::Line))?;
     let whole = own.iter().take(MOST_LINES);
-    let whole = whole.filter_map(|one| Some(extremes(&called(one), one.whole?, RATE)));
+    let whole = whole.filter_map(|one| Some(extremes(&called(one), one.whole?, Unit::BytesPerS)));
     let cut = own.iter().filter_map(|one| Some(format!("Incomplete: {}.", one.note.as_ref()?)));
     let more = left_out(own.len().saturating_sub(MOST_LINES), "line");
     let each = if own.iter().any(|one| !one.positions.is_empty()) { "position" } else { "tenth" };
     let title = if several { "read and write" } else { &first.workload };
-    let along = Axis::new("position in the area", Scale::Linear, Unit::Percent);
-    let value = Axis::new("rate", Scale::Linear, Unit::metric(RATE)).from_zero();
+    let along = Axis::new("position in the area", AxisScale::Linear, Unit::Percent);
+    let value = Axis::new("rate", AxisScale::Linear, Unit::BytesPerS).from_zero();
     Some(Figure {
         id: id_of(&["surface", &first.workload]),
         title: format!("{}: rate over the area, from its first byte to its last", short(title)),
@@ -72,8 +74,7 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
 }
 
 /// `surface: minimum 300 MiB/s, mean 512 MiB/s, maximum 560 MiB/s.`
-fn extremes(name: &str, of: Extremes, metric: &str) -> String {
-    let unit = Unit::metric(metric);
+fn extremes(name: &str, of: Extremes, unit: Unit) -> String {
     let [lowest, mean, highest] = [of.lowest, of.mean, of.highest].map(|value| unit.text(value));
     let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
     format!("{name}minimum {lowest}, mean {mean}, maximum {highest}.")
@@ -94,12 +95,12 @@ fn averages(findings: &Findings) -> Vec<Guide> {
 
 /// Each place where they are known, else each tenth.
 fn points(surface: &Surface, name: &str) -> Vec<Point> {
-    let unit = Unit::metric(RATE);
+    let unit = Unit::BytesPerS;
     if !surface.positions.is_empty() {
         let spots = surface.positions.iter().map(|spot| {
             let place = joined(&[name, &format!("{:.0}%", spot.percent)]);
             let ends = Some([spot.min, spot.max]);
-            let told = point(spot.percent, &unit, &place, spot.bandwidth_bytes_per_s, ends);
+            let told = Point::new(spot.percent, unit, &place, spot.bandwidth_bytes_per_s, ends);
             trusted(told, surface.trust)
         });
         return spots.collect();
@@ -113,7 +114,7 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
         let place = format!("{} to {}%", band.from_percent, band.to_percent);
         let ends = band.min.zip(band.max).map(|(low, high)| [low, high]);
         let at = f64::from(band.from_percent + band.to_percent) / 2.0;
-        let told = point(at, &unit, &joined(&[name, &place]), value, ends);
+        let told = Point::new(at, unit, &joined(&[name, &place]), value, ends);
         let told = trusted(told, surface.trust);
         points.push(Point { joined: before == Some(band.from_percent), ..told });
         before = Some(band.to_percent);
@@ -126,7 +127,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
     let own: &[Accesses] = &findings.accesses;
     let first = own.first()?;
     let several = own.iter().any(|one| one.workload != first.workload);
-    let unit = Unit::metric(LATENCY);
+    let unit = Unit::Nanoseconds;
     let mut room = MOST_DOTS;
     let (mut series, mut notes) = (Vec::new(), Vec::new());
     for (index, one) in own.iter().enumerate() {
@@ -137,14 +138,14 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
         let name = called(names, several, &one.workload, &one.configuration);
         let dot = |(percent, ns): &(f64, u64)| {
             let place = format!("{percent:.1}%");
-            trusted(point(*percent, &unit, &place, *ns as f64, None), one.trust)
+            trusted(Point::new(*percent, unit, &place, *ns as f64, None), one.trust)
         };
         let points = one.dots.iter().map(dot).collect();
-        notes.push(extremes(&name, one.whole, LATENCY));
-        series.push(Series::new(index, name, Marks::Points(points)));
+        notes.push(extremes(&name, one.whole, unit));
+        series.push(Series::new(index, name, Mark::Points, points));
     }
     let series = with_marks(series)?;
-    let along = Axis::new("position in the area", Scale::Linear, Unit::Percent);
+    let along = Axis::new("position in the area", AxisScale::Linear, Unit::Percent);
     let mean = first.whole.mean;
     let guide = Guide::line(mean, format!("mean {}", unit.text(mean)));
     let (value, _) = as_wide("access time", unit, &series);

@@ -1,13 +1,15 @@
 //! A metric over a factor whose levels are numbers.
 
 use super::parts::{as_wide, distinct};
-use super::words::{
-    Names, Subject, cell, joined, mean_of, metric_title, of_cell, primary, short, subjects,
-};
+use super::words::{Names, Subject, mean_of, metric_title, of_cell, primary, subjects};
 use super::{Drawing, at_most, bars, clipped, left_out};
+use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
-use crate::figure::{Axis, Figure, Look, MOST_BANDS, Marks, Point, Scale, Series, Unit, id_of};
 use assay_base::catalogue::About;
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Figure, Look, MOST_BANDS, Mark, Point, Series, id_of, joined, short,
+};
 use assay_base::quantity::{Bytes, level_number};
 use assay_study::findings::{Cell, Findings, Trend};
 use assay_study::results::plan::Arm;
@@ -113,13 +115,13 @@ impl Levels {
         }
         let all = |fits: fn(f64) -> bool| self.numbers.iter().all(|level| fits(*level));
         let scale = if all(|level| level > 0.0 && level.log2().fract() == 0.0) {
-            Scale::Log2
+            AxisScale::Log2
         } else if all(|level| level > 0.0) {
-            Scale::Log10
+            AxisScale::Log10
         } else {
-            Scale::Linear
+            AxisScale::Linear
         };
-        Axis::new(title, scale, self.unit.clone())
+        Axis::new(title, scale, self.unit)
     }
 }
 
@@ -156,14 +158,14 @@ impl Sweep<'_> {
         if named.is_empty() {
             return None;
         }
-        let series = Series::each(named, Marks::Line);
+        let series = Series::each(named, Mark::Line);
         let intervals = if series.len() > MOST_BANDS {
             "bars (lines are slightly offset from each other)"
         } else {
             "bands"
         };
         let what = if several { "latency".to_owned() } else { metric_title(metric) };
-        let (value, [least, most]) = as_wide(&what, Unit::metric(metric), &series);
+        let (value, [least, most]) = as_wide(&what, unit_of(metric), &series);
         // Intervals of few trials may be endless; lines are to be seen all the same.
         let limits = if value.from_zero { [0.0, most * 1.5] } else { [least / 10.0, most * 10.0] };
         let value = value.within(limits);
@@ -195,7 +197,7 @@ impl Sweep<'_> {
                 && cell.configuration.contains_key(self.factor)
         });
         let points = own.filter_map(|one| {
-            let cell = cell(self.findings, self.subject.name, &one.configuration, metric)?;
+            let cell = self.findings.cell(self.subject.name, &one.configuration, metric)?;
             let level = level_number(one.configuration.get(self.factor)?)?;
             let (place, name) = (self.levels.place(level)?, self.names.arm(&one.configuration));
             let point = of_cell(self.findings, place, &name, cell)?;

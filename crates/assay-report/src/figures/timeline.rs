@@ -2,15 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::parts::{with_marks, with_ramp};
-use super::words::{Names, Subject, joined, notable, point, primary, short, subjects};
+use super::parts::with_ramp;
+use super::words::{Names, Subject, notable, primary, subjects};
 use super::{Draws, at_most};
+use crate::document::numbers::unit_of;
 use crate::evidence::{Evidence, RanTrial};
-use crate::figure::{Axis, Figure, Marks, Point, Scale, Series, Span, SpanKind, Unit, id_of};
 use assay_base::catalogue::About;
-use assay_base::exhibit::{DrawnAmount, TimelineFigure};
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Figure, Mark, Point, Series, Span, SpanKind, joined, with_marks,
+};
 use assay_kinds::work;
-use assay_kinds::work::tell::OwnFigure;
+use assay_kinds::work::tell::{OwnFigure, PhaseFigure};
 use assay_study::findings::Findings;
 use assay_study::results::series::SeriesRow;
 
@@ -31,7 +34,7 @@ impl Draws for OwnFigure {
             subjects(findings).into_iter().filter(|subject| is_of(self, findings, subject.name));
         let all = own.flat_map(|subject| {
             let trials = trials(evidence, subject);
-            let drawn = self.timeline.figures.iter();
+            let drawn = self.figures.iter();
             drawn.map(|lines| figure(self, lines, &names, subject, &trials)).collect::<Vec<_>>()
         });
         at_most(all.flatten().collect(), MOST_FIGURES, "figure")
@@ -80,22 +83,22 @@ fn seconds<'t>(trial: &'t RanTrial, phase: &str) -> Vec<Option<&'t SeriesRow>> {
 }
 
 /// What of a second is drawn; none where there is nothing of it.
-fn value(amount: DrawnAmount, row: &SeriesRow) -> Option<f64> {
-    let value = match amount {
-        DrawnAmount::MeanLatency => row.latency_sum_ns as f64 / row.operations as f64,
-        DrawnAmount::Bits => 8.0 * row.bytes as f64,
+fn value(unit: Unit, row: &SeriesRow) -> Option<f64> {
+    let value = match unit {
+        Unit::BitsPerS => 8.0 * row.bytes as f64,
+        _ => row.latency_sum_ns as f64 / row.operations as f64,
     };
     Some(value).filter(|value| value.is_finite() && *value > 0.0)
 }
 
 fn figure(
     of: &OwnFigure,
-    drawn: &TimelineFigure,
+    drawn: &PhaseFigure,
     names: &Names,
     subject: Subject<'_>,
     trials: &[&RanTrial],
 ) -> Option<Figure> {
-    let unit = Unit::metric(drawn.metric);
+    let unit = unit_of(drawn.metric);
     let (mut spans, mut lines) = (Vec::new(), vec![Vec::<Point>::new(); trials.len()]);
     let mut begin = 0.0;
     for phase in drawn.phases {
@@ -106,10 +109,10 @@ fn figure(
         }
         for ((line, part), trial) in lines.iter_mut().zip(&parts).zip(trials) {
             for (at, row) in part.iter().enumerate() {
-                let Some(value) = row.and_then(|row| value(drawn.amount, row)) else { continue };
+                let Some(value) = row.and_then(|row| value(unit, row)) else { continue };
                 let arm = names.arm(&trial.arm);
                 let name = joined(&[&arm, phase.name, &format!("second {at}")]);
-                let told = point(begin + at as f64, &unit, &name, value, None);
+                let told = Point::new(begin + at as f64, unit, &name, value, None);
                 line.push(Point { joined: at > 0 && !line.is_empty(), ..told });
             }
         }
@@ -121,18 +124,13 @@ fn figure(
         begin = end + BETWEEN;
     }
     let names = trials.iter().map(|trial| names.arm(&trial.arm));
-    let series = with_marks(Series::each(names.zip(lines), Marks::Line))?;
-    let values = match drawn.amount {
-        DrawnAmount::MeanLatency => Axis::new(drawn.values, Scale::Log10, unit),
-        DrawnAmount::Bits => Axis::new(drawn.values, Scale::Linear, unit).from_zero(),
+    let series = with_marks(Series::each(names.zip(lines), Mark::Line))?;
+    let values = match unit {
+        Unit::BitsPerS => Axis::new(drawn.values, AxisScale::Linear, unit).from_zero(),
+        _ => Axis::new(drawn.values, AxisScale::Log10, unit),
     };
-    let along = Axis::new(of.timeline.along, Scale::Time, Unit::Seconds);
-    Some(Figure {
-        id: id_of(&[of.about.name, drawn.name, subject.name]),
-        title: format!("{}: {}", short(subject.name), drawn.title),
-        description: of.timeline.reading.to_owned(),
-        spans,
-        workload: Some(subject.name.to_owned()),
-        ..Figure::upright(along, values, series)
-    })
+    let along = Axis::new(of.along, AxisScale::Time, Unit::Seconds);
+    let kind = format!("{}-{}", of.about.name, drawn.name);
+    let figure = Figure { spans, ..Figure::upright(along, values, series) };
+    Some(figure.of_workload(&kind, subject.name, drawn.title, of.description))
 }

@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::document::{comparison_of, numbers, result, trust_word};
-use crate::figure::{Look, Point, Unit};
-use crate::layout::clean;
+use crate::document::numbers::{self, unit_of};
+use crate::document::{comparison_of, result, trust_word};
+use assay_base::exhibit::figure::{Look, Point, short};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, Scale};
 use assay_study::findings::{Cell, Comparison, Findings, Trust};
 use assay_study::results::plan::{Arm, level_words};
-
-/// Letters of a name; what is longer loses its middle.
-const LONGEST: usize = 60;
 
 /// Names of arms by what differs among them.
 pub(super) struct Names {
@@ -55,49 +52,6 @@ impl Names {
     }
 }
 
-/// A name from elsewhere, cleaned and not too long.
-pub(super) fn short(name: &str) -> String {
-    let letters: Vec<char> = name.chars().take(4 * LONGEST).collect();
-    let name: String = if letters.len() <= LONGEST {
-        letters.into_iter().collect()
-    } else {
-        let end: Vec<char> = name.chars().rev().take(LONGEST / 2).collect();
-        let begin = letters.into_iter().take(LONGEST / 2);
-        begin.chain(['\u{2026}']).chain(end.into_iter().rev()).collect()
-    };
-    clean(&name)
-}
-
-/// Words that there are, with commas.
-pub(super) fn joined(words: &[&str]) -> String {
-    let told: Vec<&str> = words.iter().copied().filter(|word| !word.is_empty()).collect();
-    told.join(", ")
-}
-
-/// A point with what it says: `ext4, threads 32: 219 MiB/s (208 to 230)`.
-pub(super) fn point(
-    at: f64,
-    unit: &Unit,
-    name: &str,
-    value: f64,
-    interval: Option<[f64; 2]>,
-) -> Point {
-    let interval = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
-    let [told, ends] = unit.with_interval(value, interval);
-    let ends = if interval.is_some() { format!(" ({ends})") } else { String::new() };
-    let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
-    Point {
-        at,
-        value,
-        interval,
-        look: Look::Solid,
-        text: format!("{name}{told}{ends}"),
-        label: None,
-        remark: None,
-        joined: true,
-    }
-}
-
 /// The same marked, with the reason.
 pub(super) fn marked(point: Point, look: Look, why: &str) -> Point {
     let text = format!("{}; {why}", point.text);
@@ -116,7 +70,7 @@ pub(super) fn trusted(point: Point, trust: Option<Trust>) -> Point {
 /// The mean of a cell with its interval and trust, as the tables show it: of the pairs where it is
 /// compared; none where nothing was measured.
 pub(super) fn of_cell(findings: &Findings, at: f64, name: &str, cell: &Cell) -> Option<Point> {
-    let unit = Unit::Metric(cell.metric.clone());
+    let unit = unit_of(&cell.metric);
     let compared = comparison_of(findings, cell);
     let value = result(cell, compared).filter(|value| value.is_finite())?;
     let other = |found: &&Comparison| {
@@ -125,7 +79,7 @@ pub(super) fn of_cell(findings: &Findings, at: f64, name: &str, cell: &Cell) -> 
     let pairs = compared.filter(other);
     // The interval is that of all trials, which is another mean.
     let interval = cell.ci95.filter(|_| pairs.is_none());
-    let told = trusted(point(at, &unit, name, value, interval), cell.trust);
+    let told = trusted(Point::new(at, unit, name, value, interval), cell.trust);
     let why = match pairs {
         Some(pairs) => Some(format!("from the {} compared trials", pairs.n)),
         None => cell.ci95.is_none().then(|| no_interval(cell)),
@@ -145,21 +99,6 @@ fn no_interval(cell: &Cell) -> String {
         0..3 => format!("no CI: {} of at least 3 trials", cell.n),
         _ => "no CI: a trial has no value above zero".to_owned(),
     }
-}
-
-/// The cell of a metric; never the second copy of the baseline.
-pub(super) fn cell<'a>(
-    findings: &'a Findings,
-    workload: &str,
-    arm: &Arm,
-    metric: &str,
-) -> Option<&'a Cell> {
-    findings.measurements.iter().find(|cell| {
-        !cell.control
-            && cell.workload == workload
-            && cell.metric == metric
-            && cell.configuration == *arm
-    })
 }
 
 /// What sums up the trials of a metric: of what is compared by differences, which may be 0, the mean.

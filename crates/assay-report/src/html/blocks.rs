@@ -2,8 +2,8 @@
 
 use maud::{Markup, html};
 
-use crate::document::{Block, Cell, Remark, Role, Row, Section, Table, Tone};
-use crate::table::{Column, Holds};
+use crate::document::{Block, Cell, Column, Remark, Role, Row, Section, Table, Tone};
+use assay_base::exhibit;
 
 /// Remarks up to which all are open.
 const MOST_REMARKS: usize = 12;
@@ -99,8 +99,7 @@ fn open_table(table: &Table, name: &str) -> Markup {
 }
 
 fn heading(column: &Column) -> Markup {
-    let title = if column.title.is_empty() { &column.name } else { &column.title };
-    html! { th scope="col" class=[column.right.then_some("n")] { (title) } }
+    html! { th scope="col" class=[column.is_right().then_some("n")] { (column.title) } }
 }
 
 fn row(columns: &[Column], row: &Row) -> Markup {
@@ -116,11 +115,11 @@ fn row(columns: &[Column], row: &Row) -> Markup {
             @for (index, (column, cell)) in columns.iter().zip(&row.cells).enumerate() {
                 @if index == 0 {
                     th scope="row" class=[class(column, cell)] {
-                        (cell.text)
+                        (cell.text(column.unit))
                         @if let Some(notes) = note(index) { br; small { (notes.join("; ")) } }
                     }
                 } @else {
-                    td class=[class(column, cell)] { (cell.text) }
+                    td class=[class(column, cell)] { (cell.text(column.unit)) }
                 }
             }
         }
@@ -129,11 +128,14 @@ fn row(columns: &[Column], row: &Row) -> Markup {
 
 fn class(column: &Column, cell: &Cell) -> Option<&'static str> {
     match cell.tone {
+        Tone::Good if column.is_right() => Some("good n"),
+        Tone::Doubtful if column.is_right() => Some("doubtful n"),
+        Tone::Bad if column.is_right() => Some("bad n"),
         Tone::Good => Some("good"),
         Tone::Doubtful => Some("doubtful"),
         Tone::Bad => Some("bad"),
-        Tone::Plain if column.right => Some("n"),
-        Tone::Plain if column.holds == Holds::Words => Some("w"),
+        Tone::Plain if column.is_right() => Some("n"),
+        Tone::Plain if column.role == exhibit::Role::Text => Some("w"),
         Tone::Plain => None,
     }
 }

@@ -13,8 +13,8 @@ use maud::{Markup, html};
 
 use super::shell;
 use crate::collection::HOW;
-use crate::figure::id_of;
 use assay_base::digest::{hexadecimal, sha256};
+use assay_base::exhibit::figure::id_of;
 use assay_base::quantity::units::show;
 use assay_claims::collection::flat::{Flat, PUBLISHED};
 use assay_claims::collection::{Group, Row, groups, key};

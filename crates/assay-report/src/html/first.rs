@@ -5,21 +5,25 @@ use maud::{Markup, html};
 
 use super::blocks;
 use super::parts::figure;
-use crate::document::{self, Large, Section, Standing, Stands};
-use crate::figure::Figure;
-use assay_study::findings::said::Said;
-use assay_study::findings::{Findings, Trust};
+use crate::document::{self, Large, Section, Standing, Stands, trust_word};
+use assay_base::exhibit::figure::Figure;
+use assay_base::quantity::units::show;
+use assay_study::findings::answers::CardRow;
+use assay_study::findings::{Findings, SentenceRole, Trust};
 
-/// The first screen of a result, with the figures that lead and the sections that belong to them.
+/// The first screen of a result: the matrix of many configurations, the figures that lead and their sections.
 pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]) -> Markup {
     let large = document::large(findings);
     let answer = document::answer(findings).text;
     // What is the answer itself is not said twice.
-    let warned =
-        findings.sentences().filter(|(said, text)| **said == Said::NotAlone && **text != answer);
+    let warned = findings
+        .summary
+        .iter()
+        .filter(|sentence| sentence.role == SentenceRole::Disturbance && sentence.text != answer);
     let is_answered = large.len() > 1;
     let tables = html! { @for one in sections { (blocks::leading(one)) } };
-    let rest = findings.summary.iter().filter(|text| !is_answered || **text != answer);
+    let all = findings.summary.iter();
+    let rest = all.filter(|sentence| !is_answered || sentence.text != answer);
     html! {
         header.first {
             p.kind {
@@ -28,19 +32,28 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
                 " \u{b7} " (day(findings))
             }
             h1 { (document::subject(findings)) }
-            p.measured { (document::measured_on(findings)) }
+            p.measured { (document::identity(findings)) }
+            @let conditions = document::conditions(findings);
+            @if !conditions.is_empty() {
+                details.conditions.paper { summary { "Conditions" } p.measured { (conditions.join("; ")) } }
+            }
             @for note in &findings.study.notes { p.note { (note) } }
             @if large.is_empty() {
-                @for (_, sentence) in warned { p.warn { (sentence) } }
-                p.answer { (answer) }
+                @for sentence in warned { p.warn { (sentence.text) } }
+                @match document::largest_change(findings) {
+                    Some(change) => { p.answer { (blocks::sentence(&change)) } p.because { (answer) } }
+                    None => p.answer { (answer) },
+                }
                 (trust(&document::standing(findings)))
             } @else {
                 @if is_answered { p.answer { (answer) } }
                 (trust(&document::standing(findings)))
                 div.targets { @for one in &large { (numbers(one)) } }
+                @for card in &findings.cards { (price(card)) }
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
-                ul.said { @for sentence in rest { li { (sentence) } } }
+                ul.said { @for sentence in rest { li { (sentence.text) } } }
             }
+            @if let Some(matrix) = document::matrix(findings) { (blocks::leading(&matrix)) }
             @if findings.windows.is_some() { (tables) }
             @for one in lead { (figure(one)) }
             @if findings.windows.is_none() { (tables) }
@@ -68,6 +81,17 @@ fn numbers(large: &Large) -> Markup {
     }
 }
 
+fn price(card: &CardRow) -> Markup {
+    html! {
+        @if let (Some(price), Some(per_gb)) = (&card.price, card.price_per_gb) {
+            p {
+                (card.device) ": " (price.text) ", "
+                (show::three_digits(per_gb)) " " (price.currency) " per GB"
+            }
+        }
+    }
+}
+
 fn is_simulated(findings: &Findings) -> bool {
     let targets = &findings.environment.targets;
     !targets.is_empty() && targets.iter().all(|target| target.drive == "simulated")
@@ -82,19 +106,25 @@ fn trust(standing: &Standing<'_>) -> Markup {
     html! {
         p.trust {
             @if standing.is_single { "n = 1 each: no interval. " } @else { "Trust: " }
-            @for (stands, count) in &standing.rows {
-                span class={ "chip " (tone(*stands)) } { (count) " " (stands.words()) } " "
+            @for (at, (stands, count)) in standing.rows.iter().enumerate() {
+                @if at > 0 { ", " }
+                span class=(tone(*stands)) { (count) " " (stands.words()) }
             }
+            @if !standing.rows.is_empty() { ". " }
             @if standing.rows.iter().any(|(stands, _)| stands.lent) {
                 "Virtual device: the host's cache is invisible to this guest. "
             }
             @if standing.rows.is_empty() && !standing.is_single { "not judged, because the numbers were imported. " }
-            @if !standing.rules.is_empty() {
-                "Triggered rules: "
-                @for rule in &standing.rules { code { (rule) } " " }
-            }
             @if standing.absent == 1 { "1 row could not be measured; the reason is below." }
             @else if standing.absent > 0 { (standing.absent) " rows could not be measured; the reasons are below." }
+        }
+        @for effect in [Trust::Invalid, Trust::Suspect] {
+            @if standing.rules.iter().any(|(own, _)| *own == effect) {
+                p.trust {
+                    "Rules that make numbers " (trust_word(effect)) ": "
+                    @for (own, rule) in &standing.rules { @if *own == effect { code { (rule) } " " } }
+                }
+            }
         }
     }
 }

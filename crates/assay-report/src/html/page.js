@@ -21,6 +21,11 @@
     title.parentNode.dataset.t = title.textContent;
     title.remove();
   });
+  // The narrow figure has the same marks.
+  all(".chart").forEach((chart) => {
+    const wide = all(".wide .mark", chart);
+    all(".narrow .mark", chart).forEach((mark, at) => { mark.dataset.t = wide[at].dataset.t; });
+  });
   document.addEventListener("pointerover", (event) => {
     const mark = event.target.closest?.(".mark[data-t]");
     if (mark) show(mark); else hide();

@@ -3,13 +3,14 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::{Place, blocks, data, first, whole_document};
-use crate::document::{self, Block, Document, QUESTIONS, Section};
+use crate::document::published::PUBLISHED;
+use crate::document::{self, Block, Document, QUESTIONS, Role, Section};
 use crate::evidence::{Commands, Evidence};
-use crate::figure::Figure;
 use crate::figures::Drawn;
 use crate::{figures, svg};
-use assay_study::findings::Findings;
-use assay_study::findings::said::Said;
+use assay_base::exhibit::figure::Figure;
+use assay_study::findings::answers::Answer;
+use assay_study::findings::{Findings, SentenceRole};
 use assay_study::results::plan::{Arm, pilot_key};
 
 /// A result on a page.
@@ -45,14 +46,14 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     let others: Vec<Drawn> = others.collect();
     let findings = &evidence.findings;
     let document = whole_document(findings);
-    let (leading, _) = document.leading(findings);
+    let (leading, others_of) = leading(findings, &document, &lead);
     let is_check = !document::large(findings).is_empty();
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
-    // What few read is closed; of a check that is all but its numbers.
+    // What few read is closed.
     let closed = |id: &str| id == "done" || id == "data" || id == "text";
-    let is_table = is_check || findings.windows.is_some();
+    let has_matrix = document::matrix(findings).is_some();
     let fold = |id: &'static str| {
-        if closed(id) || (is_table && id == "figures") { Fold::Closed } else { Fold::Open }
+        if closed(id) || (has_matrix && id == "numbers") { Fold::Closed } else { Fold::Open }
     };
     let found = if !is_check {
         "Findings"
@@ -65,7 +66,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     if !others.is_empty() {
         page.add("figures", "Figures", fold("figures"), &drawn(&others));
     }
-    let numbers = numbers(findings, &document);
+    let numbers = numbers(findings, others_of);
     if !numbers.0.is_empty() {
         page.add("numbers", "Numbers", fold("numbers"), &numbers);
     }
@@ -83,6 +84,26 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     let day = findings.study.started.replace('T', " ").chars().take(19).collect::<String>();
     let whole = (id, format!("{subject}, {day}"));
     Part { whole, anchors: page.anchors, body }
+}
+
+/// Returns the sections of the first screen and all others. The first screen has the tables of platforms, of
+/// published numbers if their figure leads, and of workloads with a figure of their own.
+fn leading<'a>(
+    findings: &Findings,
+    document: &'a Document,
+    lead: &[Figure],
+) -> (Vec<&'a Section>, Vec<&'a Section>) {
+    let (mut first, rest) = document.leading(findings);
+    let has_published = lead.iter().any(|figure| figure.id.contains("-published-"));
+    let own = document::with_figure(findings);
+    let is_first = |section: &&Section| match section.role {
+        Role::Main => findings.platforms.is_some(),
+        _ if own.contains(section) => true,
+        _ => has_published && section.caption.as_deref() == Some(PUBLISHED),
+    };
+    let (own, others) = rest.into_iter().partition(is_first);
+    first.extend::<Vec<_>>(own);
+    (first, others)
 }
 
 /// Sections as they are added.
@@ -118,39 +139,19 @@ impl Sections {
     }
 }
 
-/// Figures up to which all are open.
-const FEW_FIGURES: usize = 6;
-
-/// Figures that are open where there are more.
-const OPEN_FIGURES: usize = 4;
-
-/// All figures but those that lead: the first are open, those after them folded by their kind.
+/// All figures but those that lead, folded by their kind.
 fn drawn(kinds: &[Drawn]) -> Markup {
-    let all: usize = kinds.iter().map(|own| own.figures.len()).sum();
-    let mut room = if all <= FEW_FIGURES { all } else { OPEN_FIGURES };
-    let mut parts = Vec::new();
-    for own in kinds {
-        let (open, folded) = own.figures.split_at(room.min(own.figures.len()));
-        room -= open.len();
-        parts.push((own.about.summary, open, folded));
-    }
     html! {
-        @for (what, open, folded) in parts {
-            @for one in open { (figure(one)) }
-            @if !folded.is_empty() {
-                details.paper {
-                    summary { (counted(folded.len(), !open.is_empty())) ": " (what) }
-                    @for one in folded { (figure(one)) }
+        @for own in kinds {
+            details.paper {
+                summary {
+                    (own.figures.len()) @if own.figures.len() == 1 { " figure: " } @else { " figures: " }
+                    (own.about.summary)
                 }
+                @for one in &own.figures { (figure(one)) }
             }
         }
     }
-}
-
-/// `1 figure`, `3 more figures`.
-fn counted(count: usize, more: bool) -> String {
-    let more = if more { " more" } else { "" };
-    format!("{count}{more} figure{}", if count == 1 { "" } else { "s" })
 }
 
 /// Notes of a figure up to which all are open.
@@ -171,7 +172,7 @@ pub(super) fn figure(figure: &Figure) -> Markup {
             } @else { (notes(&figure.notes)) }
             details.paper {
                 summary { "Show this figure as a table" }
-                (blocks::table(&figure.table(), &figure.title))
+                (blocks::table(&crate::figures::table::table(figure), &figure.title))
             }
         }
     }
@@ -205,15 +206,17 @@ fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
     let warnings = those(&brief, is_warning);
     let lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
     let answered = is_check && !findings.answers.is_empty();
-    let found = document.sections.iter().filter(|section| is_found(section)).map(|section| {
-        // The heading above has said what the list of a check is.
-        let caption = section.caption.clone().filter(|caption| !answered || caption != QUESTIONS);
-        Section { caption, ..section.clone() }
-    });
+    let is_advice = |section: &&Section| section.caption.as_deref() == Some("advice");
+    let advice = document.sections.iter().filter(is_advice);
     let told = untold(findings);
     html! {
         @if !is_check && !told.is_empty() { ul { @for sentence in told { li { (sentence) } } } }
-        @for section in found { (blocks::section(&section)) }
+        @if !findings.answers.is_empty() {
+            // The heading of the section already names the table of a check.
+            @if !answered { h3 { "Questions" } }
+            (questions(findings))
+        }
+        @for section in advice { (blocks::section(section)) }
         @for advice in lines { pre { (advice.lines.join("\n")) } }
         @if !is_check || answered { h3 { "Warnings" } }
         @if warnings.is_empty() { p { "None." } }
@@ -221,23 +224,74 @@ fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
     }
 }
 
+/// The questions of the study: what becomes of each, what was measured and what was published.
+fn questions(findings: &Findings) -> Markup {
+    // Of a gate, which is asked first, there is no bound.
+    let bounds: Vec<_> = findings.requirements.iter().flat_map(|own| &own.bounds).collect();
+    let first = findings.answers.len().saturating_sub(bounds.len());
+    let mark = |at: usize, answer: &Answer| match &findings.gate {
+        Some(gate) if at == 0 => gate.outcome.word(),
+        _ if at >= first => bounds[at - first].outcome.words(),
+        // A question for a rate has no outcome.
+        _ if answer.max_rate.is_some() => "",
+        _ => answer.verdict.word(),
+    };
+    html! {
+        div.scroll role="region" tabindex="0" aria-label="Table: questions" {
+            table.questions {
+                caption.unseen { "questions" }
+                thead { tr { @for title in ["question", "answer", "measured", "published"] { th scope="col" { (title) } } } }
+                tbody { @for (at, answer) in findings.answers.iter().enumerate() {
+                    @let mark = mark(at, answer);
+                    tr {
+                        th scope="row" { (answer.ask) }
+                        td class=(tone(mark)) { (mark) }
+                        td.w { (answer.answer) (reasons(&answer.reasons)) }
+                        td.w { (answer.published.as_deref().unwrap_or("-")) }
+                    }
+                } }
+            }
+        }
+    }
+}
+
+/// The class of what becomes of a question, with which the style sheet sets a sign before it.
+fn tone(mark: &str) -> &'static str {
+    match mark {
+        "supported" | "pass" | "passed" => "good",
+        "contradicted" | "fail" | "failed" => "bad",
+        _ => "",
+    }
+}
+
+fn reasons(reasons: &[String]) -> Markup {
+    html! {
+        @match reasons {
+            [] => {},
+            [one] => { br; small { (one) } },
+            several => details.paper {
+                summary { (several.len()) " reasons" }
+                ul { @for reason in several { li { (reason) } } }
+            },
+        }
+    }
+}
+
 /// The sentences that the first screen of a study did not tell: neither its answer nor what takes it away.
 fn untold(findings: &Findings) -> Vec<&String> {
     let answer = document::answer(findings).text;
-    let first =
-        |said: Option<&Said>, text: &String| said == Some(&Said::NotAlone) || *text == answer;
-    let all = findings.summary.iter().enumerate();
-    let told = all.filter(|(at, text)| !first(findings.summary_facts.get(*at), text));
-    told.map(|(_, text)| text).collect()
+    let others = findings.summary.iter().filter(|sentence| sentence.text != answer);
+    let rest = others.filter(|sentence| sentence.role != SentenceRole::Disturbance);
+    rest.map(|sentence| &sentence.text).collect()
 }
 
 /// Everything of the document that does not stand elsewhere on the page.
-fn numbers(findings: &Findings, document: &Document) -> Markup {
+fn numbers(findings: &Findings, sections: Vec<&Section>) -> Markup {
+    let summary = findings.summary_texts();
     let told = |block: &&Block| match block {
-        Block::List(texts) => *texts != findings.summary,
+        Block::List(texts) => *texts != summary,
         block => !is_bench(block) && !matches!(block, Block::Remarks(_)),
     };
-    let (_, sections) = document.leading(findings);
     let sections = sections.into_iter().filter(|section| !is_found(section));
     let sections = sections.map(|section| Section {
         blocks: section.blocks.iter().filter(told).cloned().collect(),

@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::evidence::{Commands, Evidence};
-use crate::figures::tests::{large, leads};
+use crate::figures::tests::leads;
 use crate::tests::fixture;
 use assay_study::findings::answers::{Answer, Claim};
-use assay_study::findings::said::Said;
+use assay_study::findings::{Sentence, SentenceRole};
 
 /// What somebody may put into a title, an arm, a note.
 const HOSTILE: &str =
@@ -15,7 +15,7 @@ fn hostile() -> Evidence {
     let mut findings = fixture("study-grid");
     findings.study.title = HOSTILE.to_owned();
     findings.study.notes = vec![HOSTILE.to_owned()];
-    findings.summary.push(HOSTILE.to_owned());
+    findings.summary.push(Sentence::finding("", HOSTILE));
     for cell in &mut findings.measurements {
         cell.workload = HOSTILE.to_owned();
         cell.configuration.insert(HOSTILE.to_owned(), HOSTILE.to_owned());
@@ -72,7 +72,12 @@ fn the_policy_lets_the_own_script_and_style_in() {
 fn the_first_screen_answers_with_an_interval() {
     let page = page(&Evidence::bare(fixture("study-grid")), Place::Alone);
     let first = page.split("</header>").next().unwrap();
-    let answer = first.split("class=\"answer\">").nth(1).unwrap().split("</p>").next().unwrap();
+    let of = |class: &str| {
+        let begin = format!("class=\"{class}\">");
+        first.split(begin.as_str()).nth(1).unwrap().split("</p>").next().unwrap()
+    };
+    let [change, answer] = [of("answer"), of("because")];
+    assert!(change.contains(" IOPS (") && change.contains(" \u{2192} "), "{change}");
     assert!(answer.contains("95% CI"), "{answer}");
     assert!(first.contains("Trust:") && first.contains("<svg"), "no trust or no figure");
 }
@@ -240,7 +245,7 @@ fn answers_stand_below_a_heading_of_their_own() {
     assert!(silent.contains(">Warnings</h2>") && !silent.contains("Answers"));
     evidence.findings.answers = vec![answer()];
     let page = page(&evidence, Place::Alone);
-    in_order(&page, &[">Answers</h2>", "CONTRADICTED", ">Warnings</h3>"]);
+    in_order(&page, &[">Answers</h2>", "contradicted", ">Warnings</h3>"]);
     assert!(!page.contains(">Warnings</h2>") && !page.contains("Questions"));
 }
 
@@ -249,9 +254,8 @@ fn what_the_first_screen_says_is_not_said_again() {
     let mut findings = fixture("study-grid");
     let told = "Disturbed: other programs used the drive.";
     let other = "Another sentence of the summary.";
-    let (facts, summary) = (&mut findings.summary_facts, &mut findings.summary);
-    summary.splice(0..0, [told.to_owned(), other.to_owned()]);
-    facts.splice(0..0, [Said::NotAlone, Said::Counts]);
+    let told_first = Sentence::new(SentenceRole::Disturbance, "", told);
+    findings.summary.splice(0..0, [told_first, Sentence::finding("", other)]);
     let page = page(&Evidence::bare(findings.clone()), Place::Alone);
     // Whoever pastes the text has no first screen.
     let page = page.split("data-copy").next().unwrap();
@@ -272,10 +276,8 @@ fn that_others_were_at_work_is_said_once_where_nothing_else_was_found() {
         findings.comparisons.clear();
         findings.effects.clear();
         findings.advice.clear();
-        let summary = std::iter::once(told).chain(rest.iter().copied());
-        findings.summary = summary.map(str::to_owned).collect();
-        findings.summary_facts = vec![Said::NotAlone, Said::Counts];
-        findings.summary_facts.truncate(findings.summary.len());
+        findings.summary = vec![Sentence::new(SentenceRole::Disturbance, "", told)];
+        findings.summary.extend(rest.iter().map(|text| Sentence::finding("", *text)));
         let answer = document::answer(&findings).text;
         assert_eq!(answer, *rest.first().unwrap_or(&told));
         let page = page(&Evidence::bare(findings), Place::Alone);
@@ -292,22 +294,17 @@ fn folded(page: &str) -> Vec<&str> {
 }
 
 #[test]
-#[ignore = "nightly: 1 s"]
-fn of_many_figures_the_first_are_open_and_the_others_folded_by_their_kind() {
-    let page = page(&large(), Place::Alone);
-    let figures = page.split(">Figures</h2>").nth(1).unwrap().split("<h2").next().unwrap();
-    let (open, rest) = figures.split_once(" figures: ").unwrap();
-    assert_eq!(open.matches("<figure>").count(), 4);
-    assert!(rest.matches("<figure>").count() > 4, "all are on the page");
-    let kinds: Vec<&str> =
-        folded(figures).iter().map(|fold| fold.split("</summary>").next().unwrap()).collect();
-    assert!(kinds.iter().any(|kind| kind.contains("figures: ")), "{kinds:?}");
-}
-
-#[test]
-fn few_figures_are_all_open() {
-    let page = page(&Evidence::bare(fixture("study-two-arms")), Place::Alone);
-    assert!(!folded(&page).iter().any(|fold| fold.contains("<figure>")));
+fn figures_are_folded_by_their_kind() {
+    let evidence = Evidence::bare(fixture("study-two-arms"));
+    let page = page(&evidence, Place::Alone);
+    let (first, rest) = page.split_once("</header>").unwrap();
+    assert_eq!(first.matches("<figure>").count(), 1);
+    let figures = rest.split(">Figures</h2>").nth(1).unwrap().split("<h2").next().unwrap();
+    let folds = folded(figures);
+    let (_, others) = crate::figures::ordered(&evidence);
+    assert!(!others.is_empty());
+    assert_eq!(folds.len(), others.len());
+    assert!(folds.iter().all(|fold| fold.contains("<figure>")));
 }
 
 #[test]
@@ -329,11 +326,9 @@ fn sections_that_few_read_are_folded_and_the_others_open() {
 #[test]
 fn a_table_longer_than_a_screen_is_folded_and_paper_shows_it_unless_it_is_endless() {
     let table = |rows: usize| {
-        let cells = || vec![document::Cell { text: "1".to_owned(), tone: document::Tone::Plain }];
-        let row = |_| document::Row { name: "one".to_owned(), cells: cells(), notes: Vec::new() };
-        let columns = vec![crate::table::Column::right("n")];
-        let rows = (0..rows).map(row).collect();
-        blocks::table(&document::Table { columns, rows }, "numbers").into_string()
+        let mut table = document::Table::default();
+        table.add(document::Column::right("n"), &vec![(); rows], |()| "1");
+        blocks::table(&table, "numbers").into_string()
     };
     assert!(!table(36).contains("<details"));
     assert!(table(37).starts_with("<details class=\"paper\"><summary>Table: 37 rows"));

@@ -1,18 +1,20 @@
 //! Where everything of a figure stands: legend, plot, room for the words at its axes.
 
-use super::pen::{shortened, width_of};
+use super::pen::{shortened, width_of, wrapped};
 use super::scale::{Ruler, Tick};
-use crate::figure::{Axis, Figure, Layout, Look, Marks, Scale, SpanKind};
+use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Layout, Look, Mark, Slot, SpanKind};
 
-/// Width of every figure; pages scale it.
-pub(super) const WIDTH: f64 = 760.0;
+/// Figures up to this width have no room for long names next to a plot.
+const NARROW: f64 = 500.0;
+/// The most room for names next to the plot of a narrow figure; longer names are above their marks.
+const NARROW_NAMES: f64 = 100.0;
 /// Height of the plot of an upright figure.
 const PLOT: f64 = 280.0;
 /// Height of a line of words.
 pub(super) const LINE: f64 = 18.0;
 /// Room at the edges.
 const EDGE: f64 = 8.0;
-/// The most room for names beside a plot.
+/// The most room for names next to a plot.
 pub(super) const NAMES: f64 = 250.0;
 /// The most room for a name below a plot that is written aslant.
 pub(super) const ASLANT: f64 = 150.0;
@@ -43,10 +45,11 @@ pub(super) enum KeyOf {
 #[derive(Clone)]
 pub(super) struct Frame<'a> {
     pub figure: &'a Figure,
+    pub width: f64,
+    /// Height of a name above its mark; 0 if names are next to the plot.
+    pub above: f64,
     pub along: Ruler<'a>,
     pub value: Ruler<'a>,
-    /// Values of the first series of a mirrored figure.
-    pub mirror: Option<Ruler<'a>>,
     /// Left, top, right and bottom of the plot.
     pub plot: [f64; 4],
     pub height: f64,
@@ -59,16 +62,18 @@ pub(super) struct Frame<'a> {
 
 impl<'a> Frame<'a> {
     /// Lays a figure out below `top`.
-    pub fn new(figure: &'a Figure, top: f64) -> Self {
-        let (keys, bottom) = keys(figure, top);
-        let titled = if figure.layout == Layout::Upright { &figure.value } else { &figure.along };
-        let bottom = if titled.title.is_empty() { bottom } else { bottom + LINE };
-        let heading = bottom - 4.0;
-        let plot_top = bottom + if figure.spans.is_empty() { 6.0 } else { 14.0 };
+    pub fn new(figure: &'a Figure, top: f64, width: f64) -> Self {
+        let (keys, bottom) = keys(figure, top, width);
         let upright = figure.layout == Layout::Upright;
-        let height = plot_height(figure);
         let (side, below) =
             if upright { (&figure.value, &figure.along) } else { (&figure.along, &figure.value) };
+        let over = if side.title.is_empty() { 0 } else { title(side, width).len() };
+        let bottom = bottom + LINE * over as f64;
+        let heading = bottom - 4.0;
+        let plot_top = bottom + if figure.spans.is_empty() { 6.0 } else { 14.0 };
+        let above = above(figure, width);
+        let height = plot_height(figure, above);
+        let under = LINE * title(below, width).len() as f64;
         let (side_extent, below_extent) = if upright {
             (figure.extent_of_values(), figure.extent_along())
         } else {
@@ -76,32 +81,28 @@ impl<'a> Frame<'a> {
         };
         // Names go down, values go up.
         let ends = [plot_top, plot_top + height];
-        let down = matches!(side.scale, Scale::Category(_)) || !upright;
+        let down = matches!(side.scale, AxisScale::Category(_)) || !upright;
         let side = Ruler::new(side, side_extent, if down { ends } else { [ends[1], ends[0]] });
-        let left = EDGE + side_room(&side);
-        let right = WIDTH - EDGE - right_room(figure);
+        let left = EDGE + if above > 0.0 { 4.0 } else { side_room(&side, width) };
+        let right = (width - EDGE - right_room(figure)).max(left + width / 3.0);
         let below = Ruler::new(below, below_extent, [left, right]);
         let aslant = is_aslant(&below);
         let words = if aslant { room_aslant(&below) } else { LINE };
         let plot = [left, plot_top, right, plot_top + height];
         let (along, value) = if upright { (below, side) } else { (side, below) };
-        let mut frame = Self {
+        let along = along.over(along.px.map(|px| px + above / 2.0));
+        Self {
             figure,
+            width,
+            above,
             along,
             value,
-            mirror: None,
             plot,
             heading,
             keys,
             aslant,
-            height: plot[3] + words + LINE + EDGE,
-        };
-        if figure.layout == Layout::Mirrored {
-            let middle = f64::midpoint(left, right);
-            frame.mirror = Some(frame.value.over([middle, left]));
-            frame.value = frame.value.over([middle, right]);
+            height: plot[3] + words + under + EDGE,
         }
-        frame
     }
 
     /// The same with everything so many pixels further along.
@@ -112,8 +113,18 @@ impl<'a> Frame<'a> {
 
     /// Where a place along and a value meet.
     pub fn place(&self, along: f64, value: f64) -> [f64; 2] {
-        let (along, value) = (self.along.at(along), self.value.at(value));
-        self.point(along, value)
+        let middle = along.round();
+        let along = if self.above > 0.0 {
+            self.along.at(middle) + (along - middle) * (self.along.slot() - self.above)
+        } else {
+            self.along.at(along)
+        };
+        self.point(along, self.value.at(value))
+    }
+
+    /// The title of an axis, in lines.
+    pub fn title(&self, ruler: &Ruler<'_>) -> Vec<String> {
+        title(ruler.axis, self.width)
     }
 
     /// The pixels of a place along and of a value as x and y.
@@ -155,47 +166,63 @@ fn apart(ticks: Vec<Tick>, room: impl Fn(&Tick) -> f64) -> Vec<Tick> {
     ticks.into_iter().step_by(stride).collect()
 }
 
+/// The title of an axis in lines, of which there is one at least.
+fn title(axis: &Axis, width: f64) -> Vec<String> {
+    let lines = wrapped(&axis.title, width - 16.0);
+    if lines.is_empty() { vec![String::new()] } else { lines }
+}
+
+/// Height of a name above its mark, for lying figures with long names; otherwise 0.
+fn above(figure: &Figure, width: f64) -> f64 {
+    let AxisScale::Category(slots) = &figure.along.scale else { return 0.0 };
+    let most = if width <= NARROW { NARROW_NAMES } else { NAMES };
+    let is_long = |slot: &Slot| !slot.heading && width_of(&slot.name) > most;
+    let is_above = figure.layout == Layout::Lying && slots.iter().any(is_long);
+    if is_above { LINE - 2.0 } else { 0.0 }
+}
+
 /// Rows of a lying figure have a height each; tables have square cells.
-fn plot_height(figure: &Figure) -> f64 {
+fn plot_height(figure: &Figure, above: f64) -> f64 {
     let slots = |axis: &Axis| match &axis.scale {
-        Scale::Category(slots) => slots.len().max(1) as f64,
+        AxisScale::Category(slots) => slots.len().max(1) as f64,
         _ => 1.0,
     };
-    let all = figure.series.iter().filter(|series| matches!(series.marks, Marks::Bars(_))).count();
+    let all = figure.series.iter().filter(|series| series.mark == Mark::Bars).count();
     let bars = if all > 0 { figure.bars_beside(0)[0] } else { 0 };
     match figure.layout {
-        Layout::Upright if matches!(figure.value.scale, Scale::Category(_)) => {
+        Layout::Upright if matches!(figure.value.scale, AxisScale::Category(_)) => {
             slots(&figure.value) * 30.0
         }
         Layout::Upright => PLOT,
-        Layout::Mirrored => slots(&figure.along) * 16.0,
-        Layout::Lying if bars > 0 => slots(&figure.along) * (13.0 * bars as f64 + 10.0),
+        Layout::Lying if bars > 0 => slots(&figure.along) * (13.0 * bars as f64 + 10.0 + above),
         Layout::Lying => {
-            slots(&figure.along) * if slots(&figure.along) > 40.0 { 17.0 } else { 22.0 }
+            slots(&figure.along) * (above + if slots(&figure.along) > 40.0 { 17.0 } else { 22.0 })
         }
     }
 }
 
 /// Room for the words on the left of the plot; bold ones take more.
-fn side_room(side: &Ruler<'_>) -> f64 {
-    let width = |tick: Tick| {
+fn side_room(side: &Ruler<'_>, width: f64) -> f64 {
+    let of = |tick: Tick| {
         let bold = if side.is_heading(&tick) { BOLD } else { 1.0 };
         bold * width_of(&tick.text)
     };
-    let widths = Frame::ticks_aside(side).into_iter().map(width);
-    widths.fold(24.0, f64::max).min(NAMES) + 10.0
+    let widths = Frame::ticks_aside(side).into_iter().map(of);
+    let most = if width <= NARROW { width / 2.5 } else { NAMES };
+    widths.fold(24.0, f64::max).min(most) + 10.0
 }
 
 /// Room for what is printed at the ends of bars, or for half of the last tick's words.
 fn right_room(figure: &Figure) -> f64 {
-    let labels = figure.series.iter().flat_map(|series| series.marks.points());
-    let widths = labels.filter_map(|point| point.label.as_deref()).map(width_of);
+    let bars = figure.series.iter().filter(|series| series.mark == Mark::Bars);
+    let points = bars.flat_map(|series| &series.points);
+    let widths = points.filter_map(|point| point.label.as_deref()).map(width_of);
     widths.fold(28.0, |most, width| most.max(width + 10.0))
 }
 
 /// Whether the names below do not fit side by side.
 fn is_aslant(below: &Ruler<'_>) -> bool {
-    let Scale::Category(slots) = &below.axis.scale else { return false };
+    let AxisScale::Category(slots) = &below.axis.scale else { return false };
     slots.iter().any(|slot| width_of(&slot.name) + 8.0 > below.slot())
 }
 
@@ -205,18 +232,23 @@ fn room_aslant(below: &Ruler<'_>) -> f64 {
     longest.min(ASLANT) * 0.58 + 16.0
 }
 
+/// Room for a name of the legend.
+pub(super) fn name_room(width: f64) -> f64 {
+    width - 2.0 * EDGE - SWATCH - 12.0
+}
+
 /// The legend in rows from `top` on, and where it ends.
-fn keys(figure: &Figure, top: f64) -> (Vec<Key>, f64) {
+fn keys(figure: &Figure, top: f64, width: f64) -> (Vec<Key>, f64) {
     let mut keys: Vec<Key> = Vec::new();
     let (mut x, mut y) = (EDGE, top + 2.0);
     for (of, name) in explained(figure) {
-        let shown = shortened(&name, NAMES);
-        let width = SWATCH + width_of(&shown) + 12.0;
-        if x + width > WIDTH - EDGE && x > EDGE {
+        let shown = shortened(&name, name_room(width));
+        let wide = SWATCH + width_of(&shown) + 12.0;
+        if x + wide > width - EDGE && x > EDGE {
             (x, y) = (EDGE, y + 20.0);
         }
-        keys.push(Key { of, name, x, y, width });
-        x += width;
+        keys.push(Key { of, name, x, y, width: wide });
+        x += wide;
     }
     let bottom = if keys.is_empty() { top } else { y + 20.0 };
     (keys, bottom)
@@ -238,9 +270,9 @@ fn explained(figure: &Figure) -> Vec<(KeyOf, String)> {
     // Names of series say what lies behind their looks; doubts about single numbers have a key.
     for (look, words) in [(Look::Hollow, &["suspect", "no CI"][..]), (Look::Crossed, &["invalid"])]
     {
-        let points = || figure.series.iter().flat_map(|series| series.marks.points());
         let looking = |word: &&&str| {
-            points()
+            figure
+                .points()
                 .filter(|point| point.look == look)
                 .any(|point| point.remark.as_ref().is_some_and(|text| text.contains(**word)))
         };

@@ -1,8 +1,8 @@
 //! The marks themselves: each carries what it says.
 
 use super::frame::Frame;
-use super::pen::{Pen, px, segment};
-use crate::figure::{Colour, Layout, Look, MOST_BANDS, Marks, Point, SERIES_COLOURS, Series, Tile};
+use super::pen::{Pen, px, segment, width_of};
+use assay_base::exhibit::figure::{Colour, Look, MOST_BANDS, Mark, Point, SERIES_COLOURS, Series};
 
 /// Points from which on they are drawn small.
 const MANY: usize = 60;
@@ -75,20 +75,21 @@ fn through(places: impl Iterator<Item = [f64; 2]>) -> String {
 
 pub(super) fn series(pen: &mut Pen, frame: &Frame<'_>, index: usize, own: &Series) {
     let class = class(own.colour);
-    let colour = pen.theme.colour(&class);
-    let stroke = match own.marks {
-        Marks::Tiles(_) => " shape-rendering=\"crispEdges\"".to_owned(),
-        Marks::Bars(_) => format!(" stroke=\"{colour}\"{}", filled(own.shape)),
-        _ => format!(" stroke=\"{colour}\" stroke-width=\"1.5\""),
+    let [fill, stroke] = ["fill", "stroke"].map(|attribute| pen.colour(attribute, &class));
+    let stroke = match own.mark {
+        Mark::Tiles | Mark::Cells => " shape-rendering=\"crispEdges\"".to_owned(),
+        Mark::Bars => stroke + filled(own.shape),
+        _ => stroke + " stroke-width=\"1.5\"",
     };
     let named = format!("class=\"series {class}\" data-series=\"{index}\"");
-    pen.add(&format!("<g {named} fill=\"{colour}\"{stroke}>\n"));
-    match &own.marks {
-        Marks::Points(all) => points(pen, frame, own, all, true),
-        Marks::Line(all) => lines(pen, frame, index, all),
-        Marks::Steps(all) => steps(pen, frame, own, all),
-        Marks::Bars(all) => bars(pen, frame, index, all),
-        Marks::Tiles(all) => tiles(pen, frame, all),
+    pen.add(&format!("<g {named}{fill}{stroke}>\n"));
+    let all = &own.points;
+    match own.mark {
+        Mark::Points => points(pen, frame, own, all, true),
+        Mark::Line => lines(pen, frame, index, all),
+        Mark::Steps => steps(pen, frame, own, all),
+        Mark::Bars => bars(pen, frame, index, all),
+        Mark::Tiles | Mark::Cells => tiles(pen, frame, own),
     }
     pen.add("</g>\n");
 }
@@ -98,8 +99,7 @@ fn mark(pen: &Pen, look: Look) -> String {
     match look {
         Look::Solid | Look::Ringed => "class=\"mark\"".to_owned(),
         Look::Hollow | Look::Crossed | Look::Hatched => {
-            let paper = pen.theme.colour("paper");
-            format!("class=\"mark hollow\" fill=\"{paper}\" fill-opacity=\"1\"")
+            format!("class=\"mark hollow\"{} fill-opacity=\"1\"", pen.colour("fill", "paper"))
         }
     }
 }
@@ -151,8 +151,7 @@ fn whisker(frame: &Frame<'_>, along: f64, point: &Point, r: f64) -> String {
 fn lines(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
     let own = &frame.figure.series[index];
     let banded = |series: &&Series| {
-        matches!(series.marks, Marks::Line(_))
-            && series.marks.points().iter().any(|point| point.interval.is_some())
+        series.mark == Mark::Line && series.points.iter().any(|point| point.interval.is_some())
     };
     let count = frame.figure.series.iter().filter(banded).count();
     if count <= MOST_BANDS {
@@ -219,10 +218,9 @@ fn steps(pen: &mut Pen, frame: &Frame<'_>, own: &Series, all: &[Point]) {
 }
 
 fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
-    let mirrored = frame.figure.layout == Layout::Mirrored;
-    let [count, place] = if mirrored { [1, 0] } else { frame.figure.bars_beside(index) };
-    let value = frame.mirror.as_ref().filter(|_| index == 0).unwrap_or(&frame.value);
-    let room = frame.along.slot() - if mirrored { 2.0 } else { 8.0 };
+    let [count, place] = frame.figure.bars_beside(index);
+    let value = &frame.value;
+    let room = frame.along.slot() - frame.above - 8.0;
     let thick = (room / count as f64).max(1.0);
     let mut whiskers = String::new();
     for point in all {
@@ -242,22 +240,20 @@ fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
         if let Some(label) = &point.label {
             let end = point.interval.map_or(point.value, |ends| ends[1].max(point.value));
             let [x, y] = frame.point(centre, value.at(end));
-            let [ink, paper] = ["ink", "paper"].map(|name| pen.theme.colour(name));
+            let ink = pen.colour("fill", "ink") + " fill-opacity=\"1\"";
             // In front of a guide words stand on paper.
             let ink = if frame.figure.guides.is_empty() {
-                format!("fill=\"{ink}\" fill-opacity=\"1\" stroke=\"none\"")
+                ink + " stroke=\"none\""
             } else {
-                format!(
-                    "class=\"halo\" fill=\"{ink}\" fill-opacity=\"1\" stroke=\"{paper}\" \
-                     stroke-width=\"4\" paint-order=\"stroke\""
-                )
+                let paper = pen.colour("stroke", "paper");
+                format!("class=\"halo\"{ink}{paper} stroke-width=\"4\" paint-order=\"stroke\"")
             };
-            pen.text([x + 6.0, y + 4.0], "start", &ink, label, f64::INFINITY);
+            pen.text([x + 6.0, y + 4.0], "start", ink.trim_start(), label, f64::INFINITY);
         }
     }
     if !whiskers.is_empty() {
-        let ink = pen.theme.colour("ink");
-        let attributes = format!("class=\"guide line\" fill=\"none\" stroke=\"{ink}\"");
+        let ink = pen.colour("stroke", "ink");
+        let attributes = format!("class=\"guide line\" fill=\"none\"{ink}");
         pen.path(&format!("{attributes} pointer-events=\"none\""), &whiskers, "");
     }
 }
@@ -279,19 +275,21 @@ pub(super) fn hatching([left, top, right, bottom]: [f64; 4]) -> String {
     (0..count).filter_map(line).collect()
 }
 
-fn tiles(pen: &mut Pen, frame: &Frame<'_>, all: &[Tile]) {
-    for tile in all {
-        let [x1, y1] = frame.place(tile.at[0], tile.value[0]);
-        let [x2, y2] = frame.place(tile.at[1], tile.value[1]);
+fn tiles(pen: &mut Pen, frame: &Frame<'_>, own: &Series) {
+    // Tables have lines between their cells, planes have none.
+    let gap = if own.mark == Mark::Cells { 1.0 } else { 0.0 };
+    for tile in &own.points {
+        let [at, value] = tile.ends();
+        let [x1, y1] = frame.place(at[0], value[0]);
+        let [x2, y2] = frame.place(at[1], value[1]);
         let (left, top) = (x1.min(x2), y1.min(y2));
-        // Tables have lines between their cells, planes have none.
-        let gap = if tile.printed { 1.0 } else { 0.0 };
         let (wide, tall) = ((x2 - x1).abs() - gap, (y2 - y1).abs() - gap);
         pen.rect(&mark(pen, Look::Solid), [left, top, wide, tall], &tile.text);
-        if tile.printed {
+        let printed = tile.label.as_ref().filter(|_| own.mark == Mark::Cells);
+        if let Some(label) = printed.filter(|label| width_of(label) <= wide - 2.0) {
             let middle = [left + wide / 2.0, top + tall / 2.0 + 4.0];
-            let ink = format!("fill=\"{}\" pointer-events=\"none\"", pen.theme.colour("ink"));
-            pen.text(middle, "middle", &ink, &tile.label, wide - 2.0);
+            let ink = pen.colour("fill", "ink") + " pointer-events=\"none\"";
+            pen.text(middle, "middle", ink.trim_start(), label, f64::INFINITY);
         }
     }
 }

@@ -6,13 +6,22 @@ use crate::xml::escaped;
 /// What is drawn so far, and in which colours.
 pub(super) struct Pen {
     pub out: String,
-    pub theme: Theme,
+    /// The theme of a file; none on a page, whose style sheet has the colours.
+    pub theme: Option<Theme>,
+    /// Whether marks have titles.
+    pub titles: bool,
 }
 
 impl Pen {
-    /// `class="x"` with the colour of that name as an attribute, for readers without style sheets.
+    /// `class="x"`, in a file with the colour of that name, because viewers may ignore style sheets.
     pub fn paint(&self, class: &str, attribute: &str) -> String {
-        format!("class=\"{class}\" {attribute}=\"{}\"", self.theme.colour(class))
+        format!("class=\"{class}\"{}", self.colour(attribute, class))
+    }
+
+    /// ` fill="#1b1f24"` in a file, nothing on a page.
+    pub fn colour(&self, attribute: &str, name: &str) -> String {
+        let colour = self.theme.map(|theme| theme.colour(name));
+        colour.map_or_else(String::new, |colour| format!(" {attribute}=\"{colour}\""))
     }
 
     pub fn add(&mut self, text: &str) {
@@ -23,10 +32,12 @@ impl Pen {
     pub fn rect(&mut self, attributes: &str, [x, y, wide, tall]: [f64; 4], says: &str) {
         let place = format!("x=\"{}\" y=\"{}\"", px(x), px(y));
         let size = format!("width=\"{}\" height=\"{}\"", px(wide.max(0.1)), px(tall.max(0.1)));
+        let says = if self.titles { says } else { "" };
         self.add(&format!("<rect {attributes} {place} {size}{}", closed("rect", says)));
     }
 
     pub fn path(&mut self, attributes: &str, path: &str, says: &str) {
+        let says = if self.titles { says } else { "" };
         self.add(&format!("<path {attributes} d=\"{path}\"{}", closed("path", says)));
     }
 
@@ -81,6 +92,21 @@ fn letter(letter: char) -> f64 {
 /// Pixels that a text takes, rather too many than too few.
 pub(super) fn width_of(text: &str) -> f64 {
     text.chars().map(letter).sum()
+}
+
+/// A text in lines of so many pixels, broken at its blanks.
+pub(super) fn wrapped(text: &str, room: f64) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width_of(line) + width_of(" ") + width_of(word) <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 /// The text in so many pixels: where it is too long its middle is left out.

@@ -1,7 +1,6 @@
 //! From values to pixels, and where ticks stand.
 
-use crate::figure::{Axis, Scale};
-
+use assay_base::exhibit::figure::{Axis, AxisScale};
 /// An axis laid over pixels.
 #[derive(Clone, Debug)]
 pub(super) struct Ruler<'a> {
@@ -59,21 +58,21 @@ impl<'a> Ruler<'a> {
 
     /// Whether a tick is a heading over names.
     pub fn is_heading(&self, tick: &Tick) -> bool {
-        let Scale::Category(slots) = &self.axis.scale else { return false };
+        let AxisScale::Category(slots) = &self.axis.scale else { return false };
         slots.get(tick.index).is_some_and(|slot| slot.heading)
     }
 
     /// About `wanted` ticks at round values, in ascending order.
     pub fn ticks(&self, wanted: f64) -> Vec<Tick> {
         let values = match &self.axis.scale {
-            Scale::Category(slots) => (0..slots.len()).map(|index| index as f64).collect(),
-            Scale::Percentile => percentiles(self.domain[1]),
-            Scale::Linear | Scale::Time => self.linear(self.domain, wanted),
-            Scale::Log2 => self.powers(2.0, wanted),
-            Scale::Log10 => self.logarithmic(wanted),
+            AxisScale::Category(slots) => (0..slots.len()).map(|index| index as f64).collect(),
+            AxisScale::Percentile => percentiles(self.domain[1]),
+            AxisScale::Linear | AxisScale::Time => self.linear(self.domain, wanted),
+            AxisScale::Log2 => self.powers(2.0, wanted),
+            AxisScale::Log10 => self.logarithmic(wanted),
         };
         let text = |value: f64| match self.axis.scale {
-            Scale::Category(_) => self.axis.text(value),
+            AxisScale::Category(_) => self.axis.text(value),
             _ => self.axis.unit.tick(value),
         };
         let tick = |(index, value)| Tick { px: self.at(value), text: text(value), index };
@@ -116,7 +115,7 @@ impl<'a> Ruler<'a> {
     /// Powers of a base, as many as are wanted.
     fn powers(&self, base: f64, wanted: f64) -> Vec<f64> {
         let to = |place: f64| match self.axis.scale {
-            Scale::Log2 => place / base.log2(),
+            AxisScale::Log2 => place / base.log2(),
             _ => place / base.log10(),
         };
         let (first, last) =
@@ -127,18 +126,18 @@ impl<'a> Ruler<'a> {
 }
 
 /// A value on its scale; steps are equal there.
-fn position(scale: &Scale, value: f64) -> f64 {
+fn position(scale: &AxisScale, value: f64) -> f64 {
     match scale {
-        Scale::Linear | Scale::Time | Scale::Category(_) => value,
-        Scale::Log10 => value.max(f64::MIN_POSITIVE).log10(),
-        Scale::Log2 => value.max(f64::MIN_POSITIVE).log2(),
-        Scale::Percentile => -(1.0 - value).max(1e-15).log10(),
+        AxisScale::Linear | AxisScale::Time | AxisScale::Category(_) => value,
+        AxisScale::Log10 => value.max(f64::MIN_POSITIVE).log10(),
+        AxisScale::Log2 => value.max(f64::MIN_POSITIVE).log2(),
+        AxisScale::Percentile => -(1.0 - value).max(1e-15).log10(),
     }
 }
 
 /// What an axis shows, for values from `low` to `high`.
 fn domain(axis: &Axis, [low, high]: [f64; 2]) -> [f64; 2] {
-    if let Scale::Category(slots) = &axis.scale {
+    if let AxisScale::Category(slots) = &axis.scale {
         return [-0.5, slots.len().max(1) as f64 - 0.5];
     }
     let (low, high) = if axis.from_zero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
@@ -146,14 +145,14 @@ fn domain(axis: &Axis, [low, high]: [f64; 2]) -> [f64; 2] {
     let span = high - low;
     // SurroundingsFacts a single value there is room as well.
     let least = match axis.scale {
-        Scale::Log10 => 0.04,
-        Scale::Log2 | Scale::Time | Scale::Percentile => 1.0,
+        AxisScale::Log10 => 0.04,
+        AxisScale::Log2 | AxisScale::Time | AxisScale::Percentile => 1.0,
         _ => 1e-3 * low.abs().max(high.abs()).max(1e-12),
     };
     let room = if span < least { least } else { 0.05 * span };
     match axis.scale {
-        Scale::Percentile => [0.0, high],
-        Scale::Time if span >= least => [low, high],
+        AxisScale::Percentile => [0.0, high],
+        AxisScale::Time if span >= least => [low, high],
         _ if axis.from_zero && low >= 0.0 => [0.0, high + room],
         _ => [low - room, high + room],
     }

@@ -1,13 +1,15 @@
 //! Scales, words and contrasts of the renderer.
 
-use super::frame::{Frame, WIDTH};
-use super::pen::{px, shortened, width_of};
+use super::Medium;
+use super::frame::Frame;
+use super::pen::{px, shortened, width_of, wrapped};
 use super::scale::Ruler;
 use super::theme::{RULES, Theme, variables};
-use crate::figure::{Axis, Figure, Marks, Point, Scale, Unit};
 use crate::figures::{all, tests::evidences};
+use assay_base::exhibit::Unit;
+use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point};
 
-fn ticks(scale: Scale, unit: Unit, extent: [f64; 2], wanted: f64) -> Vec<String> {
+fn ticks(scale: AxisScale, unit: Unit, extent: [f64; 2], wanted: f64) -> Vec<String> {
     let axis = Axis::new("", scale, unit);
     let told = Ruler::new(&axis, Some(extent), [0.0, 700.0]).ticks(wanted);
     assert!(told.windows(2).all(|pair| pair[0].px < pair[1].px), "{told:?}");
@@ -16,15 +18,15 @@ fn ticks(scale: Scale, unit: Unit, extent: [f64; 2], wanted: f64) -> Vec<String>
 
 #[test]
 fn powers_of_two_are_ticks() {
-    let told = ticks(Scale::Log2, Unit::Number, [1.0, 128.0], 10.0);
+    let told = ticks(AxisScale::Log2, Unit::Number, [1.0, 128.0], 10.0);
     assert_eq!(told, ["1", "2", "4", "8", "16", "32", "64", "128"]);
-    let sizes = ticks(Scale::Log2, Unit::Bytes, [4096.0, 1_048_576.0], 5.0);
+    let sizes = ticks(AxisScale::Log2, Unit::Bytes, [4096.0, 1_048_576.0], 5.0);
     assert_eq!(sizes, ["4 KiB", "16 KiB", "64 KiB", "256 KiB", "1 MiB"]);
 }
 
 #[test]
 fn each_nine_has_the_same_room() {
-    let axis = Axis::new("", Scale::Percentile, Unit::Share);
+    let axis = Axis::new("", AxisScale::Percentile, Unit::Quantile);
     let ruler = Ruler::new(&axis, Some([0.0, 0.9999]), [0.0, 400.0]);
     let told = ruler.ticks(9.0);
     let texts: Vec<&str> = told.iter().map(|tick| tick.text.as_str()).collect();
@@ -35,26 +37,32 @@ fn each_nine_has_the_same_room() {
 
 #[test]
 fn ticks_are_round_in_their_unit() {
-    let rate = Unit::Metric("bandwidth_bytes_per_s".to_owned());
-    let told = ticks(Scale::Linear, rate.clone(), [0.0, 900.0 * 1_048_576.0], 5.0);
+    let rate = Unit::BytesPerS;
+    let told = ticks(AxisScale::Linear, rate, [0.0, 900.0 * 1_048_576.0], 5.0);
     assert_eq!(told, ["0 B/s", "200 MiB/s", "400 MiB/s", "600 MiB/s", "800 MiB/s"]);
-    let told = ticks(Scale::Log10, rate, [1e4, 1e9], 6.0);
+    let told = ticks(AxisScale::Log10, rate, [1e4, 1e9], 6.0);
     assert_eq!(told, ["16 KiB/s", "256 KiB/s", "4 MiB/s", "64 MiB/s", "1 GiB/s"]);
-    let told = ticks(Scale::Log10, Unit::Nanoseconds, [8e4, 2e9], 8.0);
+    let told = ticks(AxisScale::Log10, Unit::Nanoseconds, [8e4, 2e9], 8.0);
     assert_eq!(told, ["100 us", "1 ms", "10 ms", "100 ms", "1 s"]);
-    let told = ticks(Scale::Log10, Unit::Ratio, [0.93, 1.11], 5.0);
+    let told = ticks(AxisScale::Log10, Unit::Ratio, [0.93, 1.11], 5.0);
     assert_eq!(told, ["0.95", "1", "1.05", "1.1"]);
-    let told = ticks(Scale::Log10, Unit::Ratio, [0.3, 2.0], 5.0);
+    let told = ticks(AxisScale::Log10, Unit::Ratio, [0.3, 2.0], 5.0);
     assert_eq!(told, ["0.3", "0.4", "0.5", "0.7", "1", "1.5", "2"]);
     assert_eq!(
-        ticks(Scale::Time, Unit::Seconds, [0.0, 12.0], 6.0),
+        ticks(AxisScale::Time, Unit::Seconds, [0.0, 12.0], 6.0),
         ["0 s", "2 s", "4 s", "6 s", "8 s", "10 s", "12 s"]
     );
 }
 
 #[test]
 fn one_value_and_none_have_an_axis_too() {
-    for scale in [Scale::Linear, Scale::Log10, Scale::Log2, Scale::Time, Scale::Percentile] {
+    for scale in [
+        AxisScale::Linear,
+        AxisScale::Log10,
+        AxisScale::Log2,
+        AxisScale::Time,
+        AxisScale::Percentile,
+    ] {
         for extent in [None, Some([0.5, 0.5]), Some([0.0, 0.0])] {
             let axis = Axis::new("", scale.clone(), Unit::Number);
             let ruler = Ruler::new(&axis, extent, [10.0, 20.0]);
@@ -78,6 +86,8 @@ fn long_words_lose_their_middle() {
     assert!(short.starts_with("filesys") && short.ends_with("=128"), "{short}");
     assert!(width_of(&short) <= 120.0);
     assert!(shortened(&"x".repeat(10_000_000), 50.0).chars().count() < 10);
+    assert_eq!(wrapped("share of all operations", 90.0), ["share of all", "operations"]);
+    assert!(wrapped("", 90.0).is_empty());
 }
 
 /// Relative luminance (WCAG 2).
@@ -133,14 +143,18 @@ fn every_colour_has_a_rule_and_every_rule_a_colour() {
 
 #[test]
 fn every_value_is_shown_and_no_words_touch() {
-    for (name, figure) in evidences()
+    let figures = evidences()
         .iter()
-        .flat_map(|(name, evidence)| all(evidence).into_iter().map(move |one| (name, one)))
+        .flat_map(|(name, evidence)| all(evidence).into_iter().map(move |one| (name, one)));
+    let media = [Medium::File(Theme::Light), Medium::Page, Medium::Phone];
+    for ((name, figure), medium) in
+        figures.flat_map(|one| media.map(|medium| (one.clone(), medium)))
     {
-        let frame = Frame::new(&figure, 0.0);
+        let width = medium.width();
+        let frame = Frame::new(&figure, 0.0, width);
         let [left, top, right, bottom] = frame.plot;
-        assert!(left < right && top < bottom && right <= WIDTH && bottom < frame.height);
-        for point in figure.series.iter().flat_map(|series| series.marks.points()) {
+        assert!(left < right && top < bottom && right <= width && bottom < frame.height);
+        for point in figure.series.iter().flat_map(|series| &series.points) {
             let [x, y] = frame.place(point.at, point.value);
             assert!(
                 (left..=right).contains(&x) && (top..=bottom).contains(&y),
@@ -160,7 +174,7 @@ fn every_value_is_shown_and_no_words_touch() {
             let beside = pair[0].y == pair[1].y && pair[0].x + pair[0].width <= pair[1].x;
             assert!(beside || pair[0].y + 20.0 <= pair[1].y, "{name} {}", figure.id);
         }
-        let keys = frame.keys.iter().all(|key| key.y + 20.0 <= top && key.x + key.width <= WIDTH);
+        let keys = frame.keys.iter().all(|key| key.y + 20.0 <= top && key.x + key.width <= width);
         assert!(keys, "{name} {}", figure.id);
     }
 }
@@ -168,13 +182,13 @@ fn every_value_is_shown_and_no_words_touch() {
 /// An area between two points says where what lies between them is: none goes past a point without an interval.
 #[test]
 fn no_area_goes_past_a_point_without_an_interval() {
-    let line = |figure: &Figure| matches!(&figure.series[..], [own] if matches!(own.marks, Marks::Line(_)));
+    let line = |figure: &Figure| matches!(&figure.series[..], [own] if own.mark == Mark::Line);
     let figures = evidences();
     let mut figures = figures.iter().flat_map(|(_, evidence)| all(evidence));
     let figure = figures.find(line).expect("a figure of one line");
     let areas = |without: &[usize]| {
         let mut figure = figure.clone();
-        let Marks::Line(points) = &mut figure.series[0].marks else { panic!("a line") };
+        let points = &mut figure.series[0].points;
         let first = points[0].clone();
         let made = (0..5_usize).map(|place| Point {
             at: first.at.max(1.0) * f64::from(1 << place),
@@ -183,7 +197,7 @@ fn no_area_goes_past_a_point_without_an_interval() {
             ..first.clone()
         });
         *points = made.collect();
-        crate::svg::inline(&figure).matches("fill-opacity=\"0.22\"").count()
+        crate::svg::file(&figure, Theme::Light).matches("fill-opacity=\"0.22\"").count()
     };
     assert_eq!(areas(&[]), 1);
     assert_eq!(areas(&[2]), 2);

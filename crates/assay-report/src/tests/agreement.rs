@@ -30,11 +30,12 @@ fn shown(found: &Findings) -> Vec<Shown> {
         let [Some(depth), Some(result), Some(ratio), Some(n)] = places else { continue };
         for row in &table.rows {
             let said = |note: &String| Some(note.split_once("baseline mean is ")?.1.to_owned());
+            let texts = table.texts(row);
             rows.push(Shown {
-                depth: row.cells[depth].text.clone(),
-                result: row.cells[result].text.clone(),
-                ratio: row.cells[ratio].text.clone(),
-                n: row.cells[n].text.clone(),
+                depth: texts[depth].clone(),
+                result: texts[result].clone(),
+                ratio: texts[ratio].clone(),
+                n: texts[n].clone(),
                 baseline: row.notes.iter().find_map(said).unwrap_or_default(),
             });
         }

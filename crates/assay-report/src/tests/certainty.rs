@@ -385,10 +385,11 @@ fn tables(found: &Findings) {
         let Some(interval) = column("95% CI") else { continue };
         let Some(value) = column("ratio").or_else(|| column("difference")) else { continue };
         for row in &table.rows {
-            let ends = row.cells[interval].text.split_once(" to ");
+            let texts = table.texts(row);
+            let ends = texts[interval].split_once(" to ");
             let ends = ends.and_then(|(low, high)| Some([number(low)?, number(high)?]));
-            let (Some(value), Some(_)) = (number(&row.cells[value].text), ends) else { continue };
-            within(&row.name, value, ends);
+            let (Some(value), Some(_)) = (number(&texts[value]), ends) else { continue };
+            within(&table.name_of(row), value, ends);
             seen += 1;
         }
     }
@@ -432,8 +433,8 @@ fn in_tables(name: &str, found: &Findings) -> usize {
         for at in intervals {
             // A row that only names what follows has no cells.
             for row in table.rows.iter().filter(|row| row.cells.len() > at) {
-                let [value, ends] = [at - 1, at].map(|at| row.cells[at].text.as_str());
-                let told = format!("{value} (95% CI {ends})");
+                let texts = table.texts(row);
+                let told = format!("{} (95% CI {})", texts[at - 1], texts[at]);
                 seen += certain::all_of(&told).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }

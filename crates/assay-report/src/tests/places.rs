@@ -3,9 +3,9 @@
 
 use super::super::document::{self, Detail};
 use super::super::evidence::Evidence;
-use super::super::figure::{Figure, Look};
 use super::super::{figures, text};
 use super::fixture;
+use assay_base::exhibit::figure::{Figure, Look};
 use assay_base::quantity::Better;
 use assay_study::findings::places::{Places, Printed, Row, Unit};
 use assay_study::findings::{Findings, Trust};
@@ -245,15 +245,15 @@ fn an_interval_that_goes_on_beyond_a_figure_is_told() {
 #[test]
 fn bars_are_named_labelled_and_looked_at_by_what_they_are() {
     let own = figure(|_| (), PERCENT).unwrap();
-    let points = own.series[0].marks.points();
+    let points = &own.series[0].points;
     let told: Vec<(&str, Option<&str>)> =
         points.iter().map(|point| (point.text.as_str(), point.label.as_deref())).collect();
     assert_eq!(told[0], ("bare metal: 100%", Some("100%")));
     assert_eq!(told[1], ("KVM: 68% (54 to 86)", Some("68%")));
-    let emulated = &own.series[1].marks.points()[0];
+    let emulated = &own.series[1].points[0];
     assert!(emulated.text.ends_with("; emulated") && emulated.look == Look::Hatched);
     assert_eq!(emulated.remark.as_deref(), Some("emulated"));
-    let published = own.series[2].marks.points();
+    let published = &own.series[2].points;
     assert_eq!(published[1].label.as_deref(), Some("79.16%"));
     let last = published.last().unwrap();
     assert_eq!(last.label.as_deref(), Some("19.06% (or 11.74%)"));
@@ -261,8 +261,7 @@ fn bars_are_named_labelled_and_looked_at_by_what_they_are() {
     assert_eq!((own.guides[0].from, own.guides[0].to), (100.0, 100.0));
     // A number without an interval has the digits of the table.
     let alone = figure(alone, COMPILE).unwrap();
-    let texts: Vec<&str> =
-        alone.series[0].marks.points().iter().map(|point| point.text.as_str()).collect();
+    let texts: Vec<&str> = alone.series[0].points.iter().map(|point| point.text.as_str()).collect();
     assert_eq!(texts, ["bare metal: 1042.523 s", "KVM: 1691.849 s"]);
     assert_eq!(alone.series[0].name, "", "one series needs no name");
     assert_eq!(alone.workload.as_deref(), Some("compile"));
@@ -308,10 +307,10 @@ fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
 
 #[test]
 fn workloads_have_headings_where_there_are_several_and_a_workload_of_one_place_none() {
-    use super::super::figure::Scale;
+    use assay_base::exhibit::figure::AxisScale;
     let slots = |change: fn(&mut Places)| -> Vec<(String, bool)> {
         let own = figure(change, PERCENT).unwrap();
-        let Scale::Category(slots) = own.along.scale else { panic!("{:?}", own.along) };
+        let AxisScale::Category(slots) = own.along.scale else { panic!("{:?}", own.along) };
         slots.into_iter().map(|slot| (slot.name, slot.heading)).collect()
     };
     let headings = |change: fn(&mut Places)| -> Vec<String> {

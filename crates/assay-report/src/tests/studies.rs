@@ -7,10 +7,9 @@ use assay_base::quantity::{Better, Scale};
 use assay_lab::expected::{Expected, filled};
 use assay_study::findings::facts::{FilesystemFacts, Ordered, Unknown};
 use assay_study::findings::measurements::{Measurements, Series};
-use assay_study::findings::said::Said;
 use assay_study::findings::{
-    AbsentCell, Because, CellTrial, Check, EnvironmentFacts, Findings, StudyFacts, TargetFacts,
-    Trust, WorkloadFacts,
+    AbsentCell, Because, CellTrial, Check, EnvironmentFacts, Findings, Sentence, SentenceRole,
+    StudyFacts, TargetFacts, Trust, WorkloadFacts,
 };
 use assay_study::results::design::{Design, Factor, Order};
 use assay_study::results::plan::Arm;
@@ -233,12 +232,12 @@ impl Bench {
         let all = self.arms().len() * self.workloads.len();
         let rows = if all == 2 { "Both rows".to_owned() } else { format!("All {all} rows") };
         let text = format!("{rows} are trusted: no trust rule was triggered.");
-        if found.measurements.iter().all(|cell| cell.trust == Some(Trust::Trusted)) {
-            found.summary.push(text);
+        let text = if found.measurements.iter().all(|cell| cell.trust == Some(Trust::Trusted)) {
+            text
         } else {
-            found.summary.push(format!("Of {all} rows: {} trusted, 1 suspect.", all - 1));
-        }
-        found.summary_facts.push(Said::Trust);
+            format!("Of {all} rows: {} trusted, 1 suspect.", all - 1)
+        };
+        found.summary.push(Sentence::new(SentenceRole::Trust, "trust", text));
     }
 
     fn facts(&self) -> StudyFacts {
@@ -663,14 +662,14 @@ fn open(workloads: &[&'static str]) -> Findings {
 #[test]
 fn several_comparisons_that_tell_nothing_are_one_sentence() {
     let needs = |found: &Findings| {
-        let own = found.summary.iter().filter(|text| text.contains("replicates would detect"));
-        own.cloned().collect::<Vec<String>>()
+        let own = found.summary.iter().filter(|own| own.text.contains("replicates would detect"));
+        own.map(|own| own.text.clone()).collect::<Vec<String>>()
     };
     let several = open(&["write-a", "write-b", "write-c"]);
     let [told] = needs(&several).try_into().unwrap();
     let begin = "3 of 3 comparisons are inconclusive (write-a; write-b; write-c): about ";
     assert!(told.starts_with(begin), "{told}");
-    let counts = several.summary.iter().filter(|text| text.contains("3 inconclusive"));
+    let counts = several.summary.iter().filter(|own| own.text.contains("3 inconclusive"));
     assert_eq!(counts.count(), 0, "{:?}", several.summary);
     // Their table has the intervals, and remarks do not say it again.
     let page = super::rendered(&several, 80, false);

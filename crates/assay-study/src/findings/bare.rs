@@ -2,7 +2,7 @@
 
 use assay_base::quantity::Better;
 
-use super::{CellTrial, Comparison, Kind};
+use super::{AbsentCell, CellTrial, Comparison, Kind};
 use crate::results::plan::{Arm, arm_words};
 use crate::results::record::Status;
 
@@ -10,6 +10,18 @@ impl CellTrial {
     /// One with nothing that speaks against it.
     pub fn bare(replicate: u32, order: Option<u32>, value: Option<f64>, status: Status) -> Self {
         Self { replicate, order, value, status, reason: None, repeats: None, outlier: false }
+    }
+}
+
+impl AbsentCell {
+    pub fn new(workload: &str, arm: &Arm, metric: Option<&str>, reason: String) -> Self {
+        Self {
+            workload: workload.to_owned(),
+            configuration: arm.clone(),
+            metric: metric.map(str::to_owned),
+            reason,
+            obstacle: None,
+        }
     }
 }
 
@@ -25,32 +37,11 @@ impl Comparison {
             id: format!("{workload}:{metric}:{}", arm_words(&arm)),
             kind,
             workload: workload.to_owned(),
-            class_of: None,
             metric: metric.to_owned(),
             better,
-            primary: false,
             baseline,
             configuration: arm,
-            n: 0,
-            means: None,
-            compared_means: None,
-            ratio: None,
-            ci95: None,
-            ci95_simultaneous: None,
-            ci_equivalence: None,
-            difference: None,
-            sd_log: None,
-            p_holm: None,
-            p_sign_flip: None,
-            verdict: None,
-            withheld: false,
-            within_margin: false,
-            margin: None,
-            replicates_needed: None,
-            min_detectable_ratios: None,
-            text: String::new(),
-            notes: Vec::new(),
-            note_facts: Vec::new(),
+            ..Self::default()
         }
     }
 }

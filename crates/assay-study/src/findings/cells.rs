@@ -28,6 +28,16 @@ impl Comparison {
 }
 
 impl Findings {
+    /// The number of a metric, not that of the A/A control.
+    pub fn cell(&self, workload: &str, arm: &Arm, metric: &str) -> Option<&Cell> {
+        self.measurements.iter().find(|cell| {
+            !cell.control
+                && cell.workload == workload
+                && cell.metric == metric
+                && cell.configuration == *arm
+        })
+    }
+
     /// Gives means of comparisons that are not the numbers of their rows a name of their own.
     pub fn name_means(&mut self) {
         let Self { measurements: cells, comparisons, .. } = self;

@@ -4,11 +4,10 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::io::{Class, Mix, Pattern};
 use serde::{Deserialize, Serialize};
 
-use super::{EnvironmentFacts, FORMAT, Findings, OfKinds, StudyFacts, TargetFacts, WorkloadFacts};
+use super::{EnvironmentFacts, FORMAT, Findings, StudyFacts, TargetFacts, WorkloadFacts};
 use crate::results::design::Order;
 use crate::results::plan::Arm;
 use crate::results::plan::is_false;
-use crate::results::surroundings::facts::SurroundingsFacts;
 
 /// What a workload reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,41 +53,7 @@ impl IoFacts {
 impl Findings {
     /// Of a study in which nothing was found yet.
     pub fn of(study: StudyFacts, environment: EnvironmentFacts) -> Self {
-        Self {
-            format: FORMAT.to_owned(),
-            study,
-            environment,
-            workloads: Vec::new(),
-            factors: Vec::new(),
-            measurements: Vec::new(),
-            absent: Vec::new(),
-            summary: Vec::new(),
-            summary_facts: Vec::new(),
-            comparisons: Vec::new(),
-            effects: Vec::new(),
-            interactions: Vec::new(),
-            trends: Vec::new(),
-            ranks: Vec::new(),
-            noise_floor: None,
-            advice: Vec::new(),
-            checks: Vec::new(),
-            members: Vec::new(),
-            probes: Vec::new(),
-            system_activity: SurroundingsFacts::default(),
-            surfaces: Vec::new(),
-            accesses: Vec::new(),
-            of_kinds: OfKinds::default(),
-            gate: None,
-            requirements: None,
-            race: None,
-            answers: Vec::new(),
-            card: None,
-            cards: Vec::new(),
-            published: Vec::new(),
-            platforms: None,
-            windows: None,
-            hosts: None,
-        }
+        Self { format: FORMAT.to_owned(), study, environment, ..Self::default() }
     }
 
     /// How a workload was run under an arm.

@@ -47,7 +47,7 @@ impl Measurements {
 }
 
 /// One metric of one workload under one arm, trial by trial.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     pub workload: String,
     /// Arm: every factor with its level.
@@ -78,16 +78,9 @@ impl Series {
         Self {
             workload: workload.to_owned(),
             arm,
-            control: false,
-            class_of: None,
             metric: metric.to_owned(),
             better,
-            scale: Scale::Ratio,
-            primary: false,
-            trials: Vec::new(),
-            trust: None,
-            because: Vec::new(),
-            evidence: Vec::new(),
+            ..Self::default()
         }
     }
 

@@ -15,7 +15,7 @@ mod of_kinds;
 pub mod places;
 pub mod published;
 pub mod race;
-pub mod said;
+mod sentence;
 mod surfaces;
 mod trust;
 pub mod windows;
@@ -26,7 +26,6 @@ use serde::{Deserialize, Serialize};
 
 use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
 use self::notes::Note;
-use self::said::Said;
 use crate::results::design::tells;
 use crate::results::plan::{Arm, arm_in_words, is_false};
 use crate::results::record::{Repeats, Status};
@@ -35,12 +34,13 @@ pub use cells::is_wide;
 pub use measurements::Measurements;
 pub use needed::Needed;
 pub use of_kinds::OfKinds;
+pub use sentence::{MetricRef, Sentence, SentenceRole, as_sentence, capitalized};
 pub use surfaces::{Accesses, Band, Extremes, Spot, Surface};
 pub use trust::{Because, LENT, Trust};
 
 pub const FORMAT: &str = "assay-findings/1";
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StudyFacts {
     /// Id of the bundle.
@@ -109,7 +109,7 @@ pub struct TargetFacts {
     pub encryption: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EnvironmentFacts {
     /// Version of the tool.
@@ -278,11 +278,12 @@ pub enum Verdict {
 }
 
 /// What two arms are compared by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Pairs from the replicates of one study.
+    #[default]
     Paired,
     /// Groups of one study that share no replicates: what was recorded and not tried.
     Unpaired,
@@ -293,7 +294,7 @@ pub enum Kind {
 }
 
 /// A comparison of two arms.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
     /// Stable within the findings: `workload:metric:arm`.
@@ -690,7 +691,7 @@ pub struct ProbeCost {
 }
 
 /// Everything that a study found.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Findings {
     /// Format and version.
@@ -727,11 +728,8 @@ pub struct Findings {
     /// Advice with its evidence.
     #[serde(default)]
     pub advice: Vec<Advice>,
-    /// What the numbers mean to an owner, one to five sentences.
-    pub summary: Vec<String>,
-    /// What each of these sentences is about.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub summary_facts: Vec<Said>,
+    /// What the numbers mean to an owner, the most important sentence first.
+    pub summary: Vec<Sentence>,
     /// What the study as a whole should be read with.
     pub checks: Vec<Check>,
     /// Each device below the targets, where more than one lies on the other.
@@ -768,9 +766,6 @@ pub struct Findings {
     /// What the numbers say of each claim that the study asked about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub answers: Vec<answers::Answer>,
-    /// Its row of the flash table, where it has one target: what was there before there could be several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub card: Option<answers::CardRow>,
     /// Its rows of the flash table, one a target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<answers::CardRow>,

@@ -14,6 +14,16 @@ pub struct Needed {
     margin: f64,
 }
 
+impl Comparison {
+    /// Whether its numbers decide nothing; where the order leaves no verdict, more of them would not either.
+    pub fn is_open(&self) -> bool {
+        self.primary
+            && self.verdict == Some(Verdict::Inconclusive)
+            && !self.withheld
+            && !self.note_facts.iter().any(|note| matches!(note, Note::NoOrder { .. }))
+    }
+}
+
 impl Needed {
     /// Of all of these; none where there are none.
     pub fn of(counts: impl IntoIterator<Item = u32>, margin: f64) -> Option<Self> {
@@ -28,14 +38,8 @@ impl Needed {
     /// Of the comparisons that verdicts are about and whose numbers decide nothing: where the order leaves
     /// no verdict, more of them would not either.
     pub fn of_comparisons<'a>(all: impl IntoIterator<Item = &'a Comparison>) -> Option<Self> {
-        let is_open = |found: &&Comparison| {
-            found.primary
-                && found.verdict == Some(Verdict::Inconclusive)
-                && !found.withheld
-                && !found.note_facts.iter().any(|note| matches!(note, Note::NoOrder { .. }))
-        };
         let mut margin = 0.0;
-        let open = all.into_iter().filter(is_open).filter_map(|found| {
+        let open = all.into_iter().filter(|found| found.is_open()).filter_map(|found| {
             let count = found.replicates_needed?;
             margin = found.margin.unwrap_or(margin);
             Some(count)

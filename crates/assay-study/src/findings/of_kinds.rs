@@ -42,11 +42,6 @@ impl Findings {
         self.of_kinds.by_kind().filter_map(shown)
     }
 
-    /// Whether what a kind says first answers what the study asks.
-    pub fn leads(&self, key: &str) -> bool {
-        self.exhibits().any(|(own, exhibit)| own == key && exhibit.leads)
-    }
-
     /// Who recorded the trials, in a sentence, where they were not made but recorded by others.
     pub fn recorded(&self) -> Option<String> {
         self.exhibits().find_map(|(_, exhibit)| exhibit.recorded)
@@ -131,7 +126,6 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::findings::said::Said;
 
     /// What each kind tells, as findings have it: by the name of the kind, with the key that it stands below.
     fn told_by_kind() -> BTreeMap<String, String> {
@@ -153,9 +147,8 @@ mod tests {
         told.all().map(Facts::key).collect()
     }
 
-    fn document(told: &str, said: &[&str]) -> Value {
+    fn document(told: &str) -> Value {
         let own: Value = serde_json::from_str(told).unwrap();
-        let said: Vec<Value> = said.iter().map(|kind| json!({ "kind": kind })).collect();
         let mut document = json!({
             "format": "assay-findings/1",
             "study": {
@@ -167,8 +160,7 @@ mod tests {
                 "virtualization": "none", "targets": [],
             },
             "workloads": [], "measurements": [], "absent": [], "comparisons": [], "checks": [],
-            "summary": vec!["It holds."; said.len()],
-            "summary_facts": said,
+            "summary": [],
             "what_a_later_version_says": {"more": [1]},
         });
         let all = document.as_object_mut().unwrap();
@@ -190,23 +182,22 @@ mod tests {
     fn each_kind_shows_once_all_that_it_tells() {
         let mut recorded = 0;
         for (kind, text) in told_by_kind() {
-            let found: Findings = serde_json::from_value(document(&text, &[])).unwrap();
+            let found: Findings = serde_json::from_value(document(&text)).unwrap();
             let shown: Vec<(&str, Exhibit)> = found.exhibits().collect();
             let [(key, exhibit)] = &shown[..] else { panic!("{kind}: {shown:?}") };
             let all: Vec<&Facts> = found.of_kinds.all().collect();
             assert!(all.iter().all(|facts| facts.key() == *key), "{kind}");
-            let rows = exhibit.table.rows.iter().map(|row| &row.of);
+            let rows = exhibit.tables.iter().flat_map(|table| &table.rows);
+            let rows = rows.filter_map(|row| row.subject.as_ref());
             let known: Vec<&Subject> =
                 rows.chain(exhibit.sentences.iter().map(|one| &one.about)).collect();
             let is_shown = |facts: &&Facts| known.contains(&&facts.subject());
             assert!(all.iter().all(is_shown), "{kind}: {known:?}");
-            assert_eq!(found.leads(key), exhibit.leads, "{kind}");
-            assert!(!found.leads("io"));
             assert_eq!(found.recorded(), exhibit.recorded, "{kind}");
             recorded += usize::from(exhibit.recorded.is_some());
         }
         assert!(recorded > 0, "no kind of which others record the trials tells anything");
-        let nothing: Findings = serde_json::from_value(document("{}", &[])).unwrap();
+        let nothing: Findings = serde_json::from_value(document("{}")).unwrap();
         assert_eq!((nothing.exhibits().count(), nothing.recorded()), (0, None));
     }
 
@@ -227,7 +218,7 @@ mod tests {
                 "trust": "trusted", "reasons": [],
             })
         };
-        let mut text = document("{}", &[]);
+        let mut text = document("{}");
         text["measurements"] = json!([cell("6.1", true, 9.0), cell("6.1", false, 8.0)]);
         let found: Findings = serde_json::from_value(text).unwrap();
         let arm = [("kernel".to_owned(), "6.1".to_owned())].into();
@@ -244,16 +235,13 @@ mod tests {
     fn findings_hold_it_between_their_own_fields() {
         let keys: Vec<&str> = keys().into_iter().collect();
         let text = told_by_all();
-        let found: Findings = serde_json::from_value(document(&text, &keys)).unwrap();
+        let found: Findings = serde_json::from_value(document(&text)).unwrap();
         let all: OfKinds = serde_json::from_str(&text).unwrap();
         assert_eq!(found.of_kinds, all);
-        let said = keys.iter().map(|key| Said::OfKind { kind: (*key).to_owned() });
-        assert_eq!(found.summary_facts, said.collect::<Vec<_>>());
         let written = serde_json::to_string(&found).unwrap();
         assert!(written.contains(&text[1..text.len() - 1]), "{written}");
-        assert!(written.contains(&format!(r#""summary_facts":[{{"kind":"{}"}}"#, keys[0])));
         assert_eq!(serde_json::from_str::<Findings>(&written).unwrap(), found);
-        let nothing: Findings = serde_json::from_value(document("{}", &[])).unwrap();
+        let nothing: Findings = serde_json::from_value(document("{}")).unwrap();
         assert!(nothing.of_kinds.is_empty());
         let written = serde_json::to_string(&nothing).unwrap();
         let has_key = |key: &&&str| written.contains(&format!(r#""{key}":"#));
@@ -273,17 +261,9 @@ mod tests {
 
     #[test]
     fn what_is_no_fact_of_a_kind_is_refused() {
-        let said = |kind: &str| serde_json::from_value::<Said>(json!({ "kind": kind }));
         for key in keys() {
             let wrong = format!(r#"{{"{key}":[{{"workload":"w"}}]}}"#);
             assert!(serde_json::from_str::<OfKinds>(&wrong).is_err(), "{wrong}");
-            assert!(said(key).is_ok());
         }
-        for kind in told_by_kind().into_keys() {
-            assert_eq!(said(&kind).is_ok(), keys().contains(&*kind), "its key, and not its name");
-        }
-        assert!(said("trust").is_ok() && said("io").is_err());
-        assert!(said("rank").is_err(), "it names a workload and a metric");
-        assert!(said("of-kind").is_err() && said("nothing of the kind").is_err());
     }
 }

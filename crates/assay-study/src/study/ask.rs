@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use super::printed::Claimed;
 
-use assay_base::quantity::metric::is_in_seconds;
+use assay_base::exhibit::Unit;
 use assay_base::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
@@ -160,7 +160,11 @@ impl Amount {
     /// It in the unit of a metric: times of metrics in seconds are read as times, too.
     pub fn of(&self, metric: &str) -> f64 {
         let is_time = self.text.parse::<Time>().is_ok();
-        if is_in_seconds(metric) && is_time { self.value / 1e9 } else { self.value }
+        if Unit::of_metric(metric) == Unit::Seconds && is_time {
+            self.value / 1e9
+        } else {
+            self.value
+        }
     }
 }
 

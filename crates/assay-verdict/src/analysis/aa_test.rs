@@ -5,6 +5,8 @@ use assay_study::findings::{Cell, CellTrial, Check, Findings, Verdict};
 use assay_study::results::design::ALPHA;
 use serde::Serialize;
 
+use super::distinct;
+
 pub const AA_TEST_FORMAT: &str = "assay-aa-test/1";
 /// Power of the smallest detectable difference.
 const POWER: f64 = 0.8;
@@ -42,12 +44,8 @@ pub struct AaWorkload {
 
 /// Compares all copies of each workload of a result with each other.
 pub fn aa_test(findings: &Findings) -> AaTest {
-    let mut names: Vec<&str> = Vec::new();
-    for cell in findings.measurements.iter().filter(|cell| cell.primary) {
-        if !names.contains(&cell.workload.as_str()) {
-            names.push(&cell.workload);
-        }
-    }
+    let cells = findings.measurements.iter().filter(|cell| cell.primary);
+    let names = distinct(cells.map(|cell| cell.workload.as_str()));
     let compared = findings.comparisons.iter().filter(|found| found.primary);
     let differs =
         |verdict: Option<Verdict>| matches!(verdict, Some(Verdict::Better | Verdict::Worse));

@@ -26,7 +26,7 @@ struct Alike {
 }
 
 /// A row of writes, one after the other, on a drive that announces a cache.
-struct Writes {
+pub(super) struct Writes {
     at: usize,
     alike: Alike,
     is_synced: bool,
@@ -34,32 +34,20 @@ struct Writes {
     drive: String,
 }
 
-/// What is known of the rows so far.
-#[derive(Default)]
-pub(super) struct Gathered {
-    rows: Vec<Writes>,
-}
-
-impl Gathered {
-    /// Looks at the next row, the `at`th.
-    pub fn look(&mut self, at: usize, row: &Row<'_>) {
-        self.rows.extend(writes(at, row));
-    }
-
-    /// Tells synced rows that took no longer than without a sync, and their series.
-    pub fn tell(&self, rows: &mut [Row<'_>], series: &mut [Series]) {
-        for synced in self.rows.iter().filter(|own| own.is_synced) {
-            let beside = self.rows.iter().find(|own| !own.is_synced && own.alike == synced.alike);
-            let told =
-                beside.and_then(|bare| truth::costless(&synced.drive, &synced.times, &bare.times));
-            if let Some(remark) = told {
-                put(&mut rows[synced.at], series, remark);
-            }
+/// Tells synced rows that took no longer than without a sync, and their series.
+pub(super) fn tell(all: &[Writes], rows: &mut [Row<'_>], series: &mut [Series]) {
+    for synced in all.iter().filter(|own| own.is_synced) {
+        let bare = all.iter().find(|own| !own.is_synced && own.alike == synced.alike);
+        let remark =
+            bare.and_then(|bare| truth::costless(&synced.drive, &synced.times, &bare.times));
+        if let Some(remark) = remark {
+            put(&mut rows[synced.at], series, remark);
         }
     }
 }
 
-fn writes(at: usize, row: &Row<'_>) -> Option<Writes> {
+/// The writes of the `at`th row.
+pub(super) fn writes(at: usize, row: &Row<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(truth::with_a_cache)?;
     let io = truth::one_by_one(row.workload)?;
     let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
@@ -83,11 +71,7 @@ fn writes(at: usize, row: &Row<'_>) -> Option<Writes> {
 
 /// The remark beside the others of a row and its series. It is a note: no trust is changed.
 fn put(row: &mut Row<'_>, series: &mut [Series], remark: Remark) {
-    let is_own = |one: &&mut Series| {
-        let workload = one.class_of.as_ref().unwrap_or(&one.workload);
-        (workload, &one.arm, one.control) == (&row.workload.name, &row.arm, row.workload.control)
-    };
-    for one in series.iter_mut().filter(is_own) {
+    for one in row.own_series(series) {
         if remark.is_about(truth::ACKNOWLEDGED, metrics::nature(&one.metric)) {
             one.because.push(remark.because(truth::ACKNOWLEDGED));
         }
@@ -134,7 +118,7 @@ mod tests {
     }
 
     fn sentences(found: &Findings) -> usize {
-        let own = found.summary.iter().filter(|own| own.contains("cache acknowledges syncs"));
+        let own = found.summary.iter().filter(|own| own.text.contains("cache acknowledges syncs"));
         own.count()
     }
 
@@ -154,17 +138,17 @@ mod tests {
         // Whatever is told of time has it, and amounts have not.
         let of = |metric: &str| of_because(&cell(&found, "sync-write", metric).reasons).is_some();
         assert!(of("latency_p50_ns") && !of("write_amplification"));
-        assert_eq!(sentences(&found), 1, "{:?}", found.summary);
+        assert_eq!(sentences(&found), 1, "{:?}", found.summary_texts());
         let as_sentence = format!("A{}.", &text[1..]);
-        assert!(found.summary.contains(&as_sentence), "{:?}", found.summary);
-        assert!(found.summary.iter().any(|own| own.starts_with("All 3 rows are trusted")));
+        assert!(found.summary_texts().contains(&as_sentence), "{:?}", found.summary_texts());
+        assert!(found.summary_texts().iter().any(|own| own.starts_with("All 3 rows are trusted")));
     }
 
     #[test]
     fn silent_where_a_flush_takes_its_time_and_where_no_cache_is_announced() {
         let quiet = |found: &Findings| {
             assert_eq!(told(found, "sync-write"), None);
-            assert_eq!(sentences(found), 0, "{:?}", found.summary);
+            assert_eq!(sentences(found), 0, "{:?}", found.summary_texts());
         };
         quiet(&bench([50_000, 50_200, 50_400], [1_000, 1_010, 1_020]).findings());
         quiet(&bench([90, 91, 92], [89, 90, 91]).findings());
@@ -188,13 +172,13 @@ mod tests {
         };
         let found = on(costless(), lend);
         assert!(told(&found, "sync-write").unwrap().contains("the host of sda"));
-        assert_eq!(sentences(&found), 1, "{:?}", found.summary);
+        assert_eq!(sentences(&found), 1, "{:?}", found.summary_texts());
         let two = Bench::new(&["/mnt/a", "/mnt/b"])
             .row(0, "sync-write", 4096, &[49_800, 50_100, 50_200])
             .row(1, "sync-write", 4096, &[1_000, 1_010, 1_020]);
         let found = on(two, lend);
         let first = "sync-write on /mnt/a: a cache acknowledges syncs: ";
-        let own = found.summary.iter().filter(|own| own.starts_with(first));
-        assert_eq!((own.count(), sentences(&found)), (1, 1), "{:?}", found.summary);
+        let own = found.summary.iter().filter(|own| own.text.starts_with(first));
+        assert_eq!((own.count(), sentences(&found)), (1, 1), "{:?}", found.summary_texts());
     }
 }

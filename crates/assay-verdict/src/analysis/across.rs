@@ -11,10 +11,9 @@ use assay_kinds::work::production::metrics::ARRIVALS;
 use assay_stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch};
 use assay_study::findings::facts::{Ordered, Unknown};
 use assay_study::findings::notes::{Note, Side};
-use assay_study::findings::said::{Said, Sentence};
 use assay_study::findings::{
-    Cell, CellTrial, Check, Comparison, EnvironmentFacts, Findings, Kind, StudyFacts, TargetFacts,
-    Trust, Verdict,
+    Cell, CellTrial, Check, Comparison, EnvironmentFacts, Findings, Kind, Sentence, SentenceRole,
+    StudyFacts, TargetFacts, Trust, Verdict,
 };
 use assay_study::plan::arms::settable;
 use assay_study::results::design::ALPHA;
@@ -26,6 +25,7 @@ use super::classes;
 use super::days::{Days, POWER};
 use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verdict_word, words};
 use super::windows;
+use crate::analysis::distinct;
 
 /// Letters of a time up to its minute; those of the second are three more.
 const MINUTE: usize = 16;
@@ -71,17 +71,15 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
     let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
     let last = later.last().unwrap_or(first);
     let told: Vec<&Comparison> = comparisons.iter().filter(|found| found.primary).collect();
-    let one = |found: &&Comparison| {
-        Sentence::new(Said::Comparison { id: found.id.clone() }, &*found.text)
-    };
-    let sentences = match words::agreement(&told) {
-        Some(text) => vec![Sentence::new(Said::Alike, text)],
-        None => told.iter().map(one).collect(),
+    let summary = match words::agreement(&told) {
+        Some(text) => vec![Sentence::new(SentenceRole::Conclusion, "agreement", text)],
+        None => told.iter().map(|one| Sentence::of_comparison(one, &*one.text)).collect(),
     };
     let mut found = Findings {
         measurements: cells,
         comparisons,
         checks,
+        summary,
         ..Findings::of(
             StudyFacts {
                 id: format!("{}..{}", first.study.id, ids.join("+")),
@@ -98,7 +96,6 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         )
     };
     found.name_means();
-    found.say(sentences);
     found
 }
 
@@ -203,15 +200,10 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     let (before, after) = (facts(first), facts(other));
     let after: BTreeMap<&str, &Fact> =
         after.iter().rev().map(|fact| (fact.key.as_str(), fact)).collect();
-    let mut told: Vec<String> = Vec::new();
-    for was in &before {
-        let changed = after.get(was.key.as_str()).filter(|is| !was.is_like(is));
-        let Some(is) = changed else { continue };
-        let text = format!("{} changed from {} to {}", was.name, was.value, is.value);
-        if !told.contains(&text) {
-            told.push(text);
-        }
-    }
+    let mut told = distinct(before.iter().filter_map(|was| {
+        let is = after.get(was.key.as_str()).filter(|is| !was.is_like(is))?;
+        Some(format!("{} changed from {} to {}", was.name, was.value, is.value))
+    }));
     let unknown = [first, other].iter().any(|one| one.environment.unknown == Unknown::ALL);
     if unknown {
         told.push("some results do not contain a record of their environment".to_owned());

@@ -12,16 +12,16 @@ use crate::truth::{HostCache, IdleFlush, Remark, TruthRule as _};
 
 const RATE: &str = "bandwidth_bytes_per_s";
 
-/// What is known of the rows so far.
+/// Rates of the rows on such drives.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct Rates {
     /// Target -> bytes per second of its fastest row that only reads.
     reading: BTreeMap<usize, f64>,
     /// Rows that write: the target, and the flush after it that did nothing, where there was one, with bytes per second.
     writing: BTreeMap<usize, (usize, Option<(IdleFlush, f64)>)>,
 }
 
-impl Gathered {
+impl Rates {
     /// Looks at the next row, the `at`th, and its series.
     pub fn look(&mut self, at: usize, row: &Row<'_>, series: &[Series]) {
         let Some(site) = row.site.filter(|_| row.is_borrowed() && row.trust.is_some()) else {
@@ -64,11 +64,7 @@ fn put(row: &mut Row<'_>, series: &mut [Series], remark: &Remark) {
     }
     own.clone_from(remark);
     row.trust = row.trust.max(Some(remark.trust));
-    let is_own = |one: &&mut Series| {
-        let workload = one.class_of.as_ref().unwrap_or(&one.workload);
-        (workload, &one.arm, one.control) == (&row.workload.name, &row.arm, row.workload.control)
-    };
-    for one in series.iter_mut().filter(is_own) {
+    for one in row.own_series(series) {
         if !remark.is_about(rule, metrics::nature(&one.metric)) {
             continue;
         }
@@ -160,18 +156,22 @@ mod tests {
         let loud = found(100, 100);
         assert_eq!(trust(&loud), [trusted, suspect, suspect]);
         assert!(
-            loud.summary
+            loud.summary_texts()
                 .iter()
                 .any(|text| text == "Of 3 rows: 1 trusted for this virtual device, 2 suspect."),
             "{:?}",
-            loud.summary
+            loud.summary_texts()
         );
-        assert!(!loud.summary.iter().any(|text| text.contains("database")), "{:?}", loud.summary);
+        assert!(
+            !loud.summary_texts().iter().any(|text| text.contains("database")),
+            "{:?}",
+            loud.summary_texts()
+        );
         // How much this machine's device moved is what it is, whoever keeps it.
         assert_eq!(cell(&loud, "sequential-write", "write_amplification").trust, trusted);
         assert_eq!(trust(&found(190, 100)), [trusted; 3], "reading is as fast");
         assert_eq!(trust(&found(100, 50_000)), [trusted; 3], "the flush did something");
-        let quiet = found(190, 100).summary.join(" ");
+        let quiet = found(190, 100).summary_texts().join(" ");
         assert!(quiet.contains("trusted for this virtual device"), "{quiet}");
     }
 
@@ -184,7 +184,7 @@ mod tests {
             drive.bus = Presence::Present("virtio".to_owned());
             drive.link = Presence::absent("a virtual disk has no link");
         }
-        let told = bench.findings().summary.join(" ");
+        let told = bench.findings().summary_texts().join(" ");
         assert!(
             told.contains("Of 2 rows: 1 trusted, 1 trusted for this virtual device."),
             "{told}"

@@ -4,8 +4,7 @@
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::{self, Pattern, Poll, WriteSync};
 use assay_study::findings::answers::{Beside, CardNumber, CardRow, Standing};
-use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{Cell, Findings, TargetFacts, Trust};
+use assay_study::findings::{Cell, Findings, Sentence, TargetFacts, Trust, capitalized};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::study::Card;
@@ -24,6 +23,9 @@ const RATE: &str = "bandwidth_bytes_per_s";
 
 /// Bytes of the operations that figures of random access are of.
 const SMALL_BYTES: u32 = 4 << 10;
+
+/// Topic of the sentences on the classes of SD cards.
+pub(super) const CLASS_TOPIC: &str = "card-class";
 
 /// What [`noun`] calls an SD card.
 const SD_CARD: &str = "card";
@@ -134,10 +136,10 @@ pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) 
         let numbers = numbers(plan, found, index);
         let told: Vec<String> = claims::classes(&numbers).into_iter().map(|one| one.text).collect();
         let which = if several { target.name.as_str() } else { "this card" };
-        let said = Said::CardClass { target: target.name.clone() };
         // Without a number of writing there is nothing to hold a class against.
         numbers.get("write_mb_s")?;
-        Some(Sentence::new(said, format!("By these numbers, {which} {}.", told.join("; "))))
+        let text = format!("By these numbers, {which} {}.", told.join("; "));
+        Some(Sentence::finding(CLASS_TOPIC, text))
     };
     cards.filter_map(sentence).collect()
 }
@@ -241,7 +243,7 @@ fn other_cards(beside: &[Beside], random_write: Option<&CardNumber>) -> Vec<Stri
 
 fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> String {
     let line = format!("the {} IOPS of a {LINE}", show::per_second(one.iops));
-    let Some(number) = number else { return format!("{}: not measured.", upper(what)) };
+    let Some(number) = number else { return format!("{}: not measured.", capitalized(what)) };
     let iops = show::per_second(number.value);
     let interval = match number.ci95 {
         Some([low, high]) => {
@@ -251,27 +253,21 @@ fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> St
         None => format!(" (too few trials for a CI{})", number.doubt()),
     };
     match one.place {
-        Standing::Above => format!("{}s: {iops} IOPS{interval}, above {line}.", upper(what)),
-        Standing::Below => format!("{}s: {iops} IOPS{interval}, below {line}.", upper(what)),
+        Standing::Above => format!("{}s: {iops} IOPS{interval}, above {line}.", capitalized(what)),
+        Standing::Below => format!("{}s: {iops} IOPS{interval}, below {line}.", capitalized(what)),
         Standing::Open if number.trust == Some(Trust::Invalid) => {
             format!(
                 "{}s: the number is invalid, so it cannot be compared with {line}.",
-                upper(what)
+                capitalized(what)
             )
         }
         Standing::Open => {
             format!(
                 "{}s: {iops} IOPS{interval}; the comparison with {line} is inconclusive.",
-                upper(what)
+                capitalized(what)
             )
         }
     }
-}
-
-fn upper(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}", letters.as_str())
 }
 
 #[cfg(test)]

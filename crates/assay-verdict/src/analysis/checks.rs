@@ -59,11 +59,11 @@ pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<C
     let mut found = Vec::new();
     let recorded = plan.design.order == Order::Recorded;
     found.extend((!watched && !recorded).then(|| order(plan)));
-    found.extend(counts.time.text().map(|text| check("time", text)));
+    found.extend(counts.time.text().map(|text| Check::new("time", text)));
     let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
     match ended {
-        Some(why) if !why.is_empty() => found.push(check("stopping", why.to_owned())),
-        _ if watched && run < planned => found.push(check("incomplete", CUT.to_owned())),
+        Some(why) if !why.is_empty() => found.push(Check::new("stopping", why.to_owned())),
+        _ if watched && run < planned => found.push(Check::new("incomplete", CUT.to_owned())),
         _ if run - repeats < planned => {
             let run = run - repeats;
             let verb = if run == 1 { "was" } else { "were" };
@@ -73,7 +73,7 @@ pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<C
                 (false, _) => "",
             };
             let text = format!("{run} of {planned} planned trials {verb} run{rest}");
-            found.push(check("incomplete", text));
+            found.push(Check::new("incomplete", text));
         }
         _ => {}
     }
@@ -95,7 +95,7 @@ fn run_again(repeats: usize, is_race: bool) -> Option<Check> {
             format!("Assay repeated {repeats} disturbed trials at the end{their}")
         }
     };
-    Some(check("repeats", text))
+    Some(Check::new("repeats", text))
 }
 
 fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
@@ -113,7 +113,10 @@ fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
         (1, Some(why)) => format!(": {why}"),
         (_, Some(why)) => format!("; first: {why}"),
     };
-    Some(check("disturbed", format!("{} of {} trials {verbs}{why}", counts.disturbed, counts.run)))
+    Some(Check::new(
+        "disturbed",
+        format!("{} of {} trials {verbs}{why}", counts.disturbed, counts.run),
+    ))
 }
 
 fn failed(counts: &Counts, recorded: bool) -> Option<Check> {
@@ -124,7 +127,7 @@ fn failed(counts: &Counts, recorded: bool) -> Option<Check> {
         (1, false) => " trials failed and is excluded",
         (_, false) => " trials failed and are excluded",
     };
-    Some(check("failed", format!("{} of {}{rest}", counts.failed, counts.run)))
+    Some(Check::new("failed", format!("{} of {}{rest}", counts.failed, counts.run)))
 }
 
 /// What is not made anew for each trial: luck that no number of replicates averages out (R1b).
@@ -139,7 +142,7 @@ fn level(plan: &Plan) -> Option<Check> {
         Fresh::Study if on_made => "one filesystem for all trials: its layout is not averaged out",
         _ => "one area per target for all trials: its position is not averaged out",
     };
-    Some(check("level", text.to_owned()))
+    Some(Check::new("level", text.to_owned()))
 }
 
 /// The rule by which the study could end early; nothing where it could not.
@@ -166,7 +169,7 @@ fn stopping(plan: &Plan) -> Option<Check> {
             plan.replicates.saturating_sub(*screen)
         ),
     };
-    Some(check("stopping", text))
+    Some(Check::new("stopping", text))
 }
 
 /// What comes before a race.
@@ -180,15 +183,11 @@ fn screened(passes: u32) -> String {
     }
 }
 
-fn check(name: &str, text: String) -> Check {
-    Check::new(name, text)
-}
-
 /// How the trials were put in order; the seed says which of the orders it was.
 fn order(plan: &Plan) -> Check {
     let lead_ins = plan.trials.iter().filter(|trial| trial.is_lead_in()).count() > 1;
     let replicates = plan.replicates.saturating_sub(plan.design.stopping.passes());
     let order = Ordered { replicates, order: plan.design.order, warmups: lead_ins };
     let text = format!("{}, seed {}", order.words(), plan.seed);
-    Check { order: Some(order), ..check("order", text) }
+    Check { order: Some(order), ..Check::new("order", text) }
 }

@@ -13,8 +13,9 @@ use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Late
 use assay_machine::probes::is_not_recorded;
 use assay_stats::observations_needed;
 use assay_study::findings::measurements::Series;
-use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{AbsentCell, CellTrial, Comparison, Findings, Trust, Verdict};
+use assay_study::findings::{
+    AbsentCell, CellTrial, Comparison, Findings, MetricRef, Sentence, Trust, Verdict,
+};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload, arm_in_words, arm_words};
 use assay_study::results::record::{Status, TrialRecord};
@@ -157,7 +158,7 @@ fn of_part(row: &Row<'_>, part: String, devices: &[String]) -> Classes {
         let (own, of) = (name(&part, class.key), Some(part.clone()));
         let found = match one(row, &spans, class, metric) {
             Ok(series) => Ok(Series { workload: own, class_of: of, ..series }),
-            Err(reason) => Err(missing(row, own, metric.name, reason)),
+            Err(reason) => Err(AbsentCell::new(&own, &row.arm, Some(metric.name), reason)),
         };
         told.push((class.key, found));
     }
@@ -167,12 +168,11 @@ fn of_part(row: &Row<'_>, part: String, devices: &[String]) -> Classes {
 
 /// Why nothing is told of any class of a row; none where there is something.
 fn absent_cell(row: &Row<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
-    let all = |reason| missing(row, row.workload.name.clone(), ALL, reason);
     if let Some(reason) = unseen(spans) {
-        return Some(all(reason));
+        return Some(row.absent(Some(ALL), reason));
     }
-    (is_looked_at(row) && idle(spans))
-        .then(|| AbsentCell { metric: None, ..all("the devices completed no requests".to_owned()) })
+    let is_idle = is_looked_at(row) && idle(spans);
+    is_idle.then(|| row.absent(None, "the devices completed no requests".to_owned()))
 }
 
 /// Whether the work is not the tool's own: the classes are all that there is.
@@ -199,16 +199,6 @@ pub(super) fn series(rows: Vec<Classes>) -> (Vec<Series>, Vec<AbsentCell>) {
         }
     }
     (found, absent)
-}
-
-fn missing(row: &Row<'_>, workload: String, metric: &str, reason: String) -> AbsentCell {
-    AbsentCell {
-        workload,
-        configuration: row.arm.clone(),
-        metric: Some(metric.to_owned()),
-        reason,
-        obstacle: None,
-    }
 }
 
 /// The classes of each trial of a row; nothing where the study did not ask for them.
@@ -407,8 +397,9 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
         })
         .collect();
     let rest: Vec<&str> = rest.iter().map(|one| class_words(one)).collect();
-    let rest = listed(&rest).map(|classes| format!("{classes}: no significant difference"));
-    let said = Said::Classes { workload: of.to_owned(), interval: !parts.is_empty() };
+    let rest =
+        (!rest.is_empty()).then(|| format!("{}: no significant difference", words::listed(&rest)));
+    let interval = !parts.is_empty();
     let parts: Vec<String> = parts.into_iter().chain(loaded).chain(rest).collect();
     let text = format!(
         "{of}, {} against {}: {}.",
@@ -416,7 +407,8 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
         levels(&first.baseline),
         parts.join("; ")
     );
-    Some(Sentence { said, text })
+    let about = vec![MetricRef::new(of, "")];
+    Some(Sentence { about, interval, ..Sentence::finding("classes", text) })
 }
 
 /// How the load differed, where that took the verdict.
@@ -424,21 +416,11 @@ fn other_load(one: &Comparison) -> Option<String> {
     one.note_facts.iter().find_map(words::load)
 }
 
-/// `reads, writes and flushes`; none of nothing.
-fn listed(words: &[&str]) -> Option<String> {
-    let (last, others) = words.split_last()?;
-    let others = others.join(", ");
-    Some(if others.is_empty() { (*last).to_owned() } else { format!("{others} and {last}") })
-}
-
 fn part(found: &Findings, one: &Comparison) -> Option<String> {
     let class = class_words(one);
     let (ratio, [low, high]) = (one.ratio?, one.ci95_simultaneous?);
-    let own = found.measurements.iter().filter(|cell| {
-        (&cell.workload, &cell.metric) == (&one.workload, &one.metric)
-            && (cell.configuration == one.configuration || cell.configuration == one.baseline)
-    });
-    let doubt = own.filter_map(|cell| cell.trust).max().map_or("", Trust::doubt);
+    let trust = |arm| found.cell(&one.workload, arm, &one.metric).and_then(|cell| cell.trust);
+    let doubt = trust(&one.configuration).max(trust(&one.baseline)).map_or("", Trust::doubt);
     let interval = format!(
         "{}, ratio {}, 95% CI {}-{}{doubt}",
         change(&show::ratio(ratio), &one.metric),
@@ -530,11 +512,11 @@ mod tests {
         let rate =
             findings.measurements.iter().find(|cell| cell.metric == "block_write_iops").unwrap();
         assert_eq!(rate.max, Some(250.0));
-        assert!(findings.summary.contains(
+        assert!(findings.summary_texts().contains(
             &"mixed-read, /b against /a: reads regressed (100% higher mean request latency, ratio 2, 95% CI 2-2); \
               writes are equivalent (no change in mean request latency, ratio 1, 95% CI 1-1)."
                 .to_owned()
-        ), "{:#?}", findings.summary);
+        ), "{:#?}", findings.summary_texts());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use assay_base::quantity::units::show;
 use assay_machine::factors::layers::CONVERSION;
-use assay_study::findings::said::{Said, Sentence};
+use assay_study::findings::Sentence;
 use assay_system::system::site::Site;
 
 use super::rows::Row;
@@ -48,7 +48,7 @@ pub(super) fn sentence(all: &[Conversion]) -> Option<Sentence> {
         show::duration(middle as f64),
         show::rate(bytes as f64 / (middle as f64 / 1e9)),
     );
-    Some(Sentence::new(Said::Converted, text))
+    Some(Sentence::finding("encryption", text))
 }
 
 /// Bytes of the device that was encrypted.

@@ -4,46 +4,40 @@ use assay_study::findings::measurements::Series;
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::TrialRecord;
 
+use super::distinct;
 use super::rows::Row;
 use crate::truth::{self, Remark, Worked};
 
 /// The factor whose levels are commands.
 const COMMAND: &str = "command";
 
-/// What is known of the rows so far.
-#[derive(Default)]
-pub(super) struct Gathered {
-    /// The place of a row, what it is compared with, and what its runs did.
-    rows: Vec<(usize, (String, Arm), Worked)>,
+/// What the runs of a row did.
+pub(super) struct WorkOfRow {
+    at: usize,
+    /// What it is compared with.
+    group: (String, Arm),
+    worked: Worked,
 }
 
-impl Gathered {
-    /// Looks at the next row, the `at`th.
-    pub fn look(&mut self, at: usize, row: &Row<'_>) {
-        let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
-        let name = match arm_in_words(row.arm.iter()) {
-            words if words.is_empty() => row.workload.name.clone(),
-            words => words,
-        };
-        if let Some(worked) = Worked::of(&name, &counting).filter(|_| row.trust.is_some()) {
-            self.rows.push((at, (row.workload.name.clone(), compared(&row.arm)), worked));
-        }
-    }
+/// The work of the `at`th row.
+pub(super) fn work(at: usize, row: &Row<'_>) -> Option<WorkOfRow> {
+    let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
+    let name = match arm_in_words(row.arm.iter()) {
+        words if words.is_empty() => row.workload.name.clone(),
+        words => words,
+    };
+    let worked = Worked::of(&name, &counting).filter(|_| row.trust.is_some())?;
+    Some(WorkOfRow { at, group: (row.workload.name.clone(), compared(&row.arm)), worked })
+}
 
-    /// Tells all rows that were compared, and their series.
-    pub fn tell(&self, rows: &mut [Row<'_>], series: &mut [Series]) {
-        let mut told: Vec<&(String, Arm)> = Vec::new();
-        for (_, group, _) in &self.rows {
-            if told.contains(&group) {
-                continue;
-            }
-            told.push(group);
-            let own = || self.rows.iter().filter(|(_, of, _)| of == group);
-            let sides: Vec<&Worked> = own().map(|(.., worked)| worked).collect();
-            for remark in truth::between(&sides) {
-                for (at, ..) in own() {
-                    put(&mut rows[*at], series, &remark);
-                }
+/// Tells all rows that were compared, and their series.
+pub(super) fn tell(all: &[WorkOfRow], rows: &mut [Row<'_>], series: &mut [Series]) {
+    for group in distinct(all.iter().map(|one| &one.group)) {
+        let own = || all.iter().filter(|one| one.group == *group);
+        let sides: Vec<&Worked> = own().map(|one| &one.worked).collect();
+        for remark in truth::between(&sides) {
+            for one in own() {
+                put(&mut rows[one.at], series, &remark);
             }
         }
     }
@@ -64,11 +58,7 @@ fn put(row: &mut Row<'_>, series: &mut [Series], remark: &Remark) {
     let rule = truth::DIFFERENT_WORK;
     row.remarks.push((rule, remark.clone()));
     row.trust = row.trust.max(Some(remark.trust));
-    let is_own = |one: &&mut Series| {
-        let workload = one.class_of.as_ref().unwrap_or(&one.workload);
-        (workload, &one.arm, one.control) == (&row.workload.name, &row.arm, row.workload.control)
-    };
-    for one in series.iter_mut().filter(is_own) {
+    for one in row.own_series(series) {
         one.trust = one.trust.max(Some(remark.trust));
         one.because.push(remark.because(rule));
     }

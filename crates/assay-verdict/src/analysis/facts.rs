@@ -10,6 +10,7 @@ use assay_system::system::machine::Machine;
 use assay_system::system::place::PlaceKind;
 use assay_system::system::site::{Backing, Drive, Mount, Site, TargetKind};
 
+use super::distinct;
 use super::rows::Row;
 
 /// Mount options that change what is measured: whole words, or beginnings that end in `=`.
@@ -229,13 +230,7 @@ fn options(mount: &Mount) -> Vec<&str> {
             option == *telling || (telling.ends_with('=') && option.starts_with(telling))
         })
     };
-    let mut told: Vec<&str> = Vec::new();
-    for option in mount.options.iter().map(String::as_str).filter(|option| tells(option)) {
-        if !told.contains(&option) {
-            told.push(option);
-        }
-    }
-    told
+    distinct(mount.options.iter().map(String::as_str).filter(|option| tells(option)))
 }
 
 /// What a planned workload reads and writes; none where that is not its kind of work, or where only

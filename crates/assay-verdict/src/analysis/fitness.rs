@@ -6,14 +6,15 @@ use std::collections::BTreeSet;
 use assay_stats::FEWEST_FOR_INTERVAL;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::fitness::{Fit, FitBound, Fitness};
-use assay_study::findings::said::Said;
-use assay_study::findings::{AbsentCell, Cell, CellTrial, Findings, Trust};
+use assay_study::findings::{
+    AbsentCell, Cell, CellTrial, Findings, MetricRef, Sentence, SentenceRole, Trust, as_sentence,
+};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, Design};
 use assay_study::results::record::Status;
 
 use super::acknowledged::of_because;
-use super::gated::sentence;
+use crate::analysis::distinct;
 
 /// Says in the findings whether the place is good enough, before everything else. Their answers are those to
 /// the questions of the design, one by one.
@@ -23,9 +24,24 @@ pub(super) fn tell(found: &mut Findings, design: &Design) {
     let asked = design.questions.iter().enumerate();
     let bounds = asked.map(|(at, ask)| bound(seen, ask, seen.answers.get(at))).collect();
     let told = Fitness::of(purpose.clone(), bounds);
-    found.summary.insert(0, sentence(&told.text));
-    found.summary_facts.insert(0, Said::Fitness);
+    let about = told.bounds.iter().flat_map(|bound| metrics(found, bound)).collect();
+    let answer = Sentence::new(SentenceRole::Answer, "fitness", as_sentence(&told.text));
+    found.summary.insert(0, Sentence { about, ..answer });
     found.requirements = Some(told);
+}
+
+/// Metrics of a bound: by default the primary metric of each workload.
+fn metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
+    let mut all = Vec::new();
+    for workload in &bound.workloads {
+        let primary = || {
+            let mut cells = found.measurements.iter();
+            cells.find(|cell| cell.primary && cell.workload == *workload).map(|cell| &cell.metric)
+        };
+        let metric = bound.metric.as_ref().or_else(primary);
+        all.extend(metric.map(|metric| MetricRef::new(workload, metric)));
+    }
+    all
 }
 
 fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
@@ -73,14 +89,8 @@ fn untold(found: &Findings, ask: &Ask) -> Vec<String> {
         let is_own = cell.metric.is_some() && cell.metric == ask.metric;
         is_own && ask.workloads.contains(&cell.workload) && matches(&cell.configuration, &ask.at)
     };
-    let mut told: Vec<String> = Vec::new();
-    for cell in found.absent.iter().filter(is_asked) {
-        let why = format!("{}: {}.", cell.workload, cell.reason);
-        if !told.contains(&why) {
-            told.push(why);
-        }
-    }
-    told
+    let absent = found.absent.iter().filter(is_asked);
+    distinct(absent.map(|cell| format!("{}: {}.", cell.workload, cell.reason)))
 }
 
 fn asked_for(ask: &Ask) -> Option<String> {
@@ -110,13 +120,7 @@ fn asked<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Cell
 
 /// What syncs rest on whose numbers are asked for: it decides nothing, and stands beside the answer.
 fn acknowledged(found: &Findings, ask: &Ask) -> Vec<String> {
-    let mut told: Vec<String> = Vec::new();
-    for text in asked(found, ask).filter_map(|cell| of_because(&cell.reasons)).map(sentence) {
-        if !told.contains(&text) {
-            told.push(text);
-        }
-    }
-    told
+    distinct(asked(found, ask).filter_map(|cell| of_because(&cell.reasons)).map(as_sentence))
 }
 
 /// Suspect numbers pass only if they were slowed at most: so were the disturbed trials.

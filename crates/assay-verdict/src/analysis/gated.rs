@@ -14,8 +14,9 @@ use assay_stats::{FEWEST_FOR_INTERVAL, MIXTURE_G, confidence_sequence_half_width
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::gate::{Amount, Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated};
 use assay_study::findings::notes::Note;
-use assay_study::findings::said::Said;
-use assay_study::findings::{AbsentCell, Cell, CellTrial, Comparison, Findings, Trust};
+use assay_study::findings::{
+    AbsentCell, Cell, CellTrial, Comparison, Findings, Sentence, SentenceRole, Trust, as_sentence,
+};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Design, Gate, Stopping};
 use assay_study::results::plan::Arm;
@@ -38,8 +39,10 @@ pub(super) fn tell(
 ) {
     let Some(asked) = &design.gate else { return };
     let answer = answer((design, asked), found, planned, unfinished);
-    found.summary.insert(0, sentence(&answer.text));
-    found.summary_facts.insert(0, Said::Gate);
+    let ids = answer.rows.iter().filter_map(|row| row.comparison.as_ref());
+    let about = ids.filter_map(|id| found.metric_of(id)).collect();
+    let first = Sentence::new(SentenceRole::Answer, "gate", as_sentence(&answer.text));
+    found.summary.insert(0, Sentence { about, ..first });
     found.answers.insert(0, question(&answer));
     found.gate = Some(answer);
 }
@@ -250,13 +253,7 @@ impl Judge<'_> {
             (&one.configuration, self.found.arm_words(&one.configuration)),
         ];
         sides.into_iter().filter_map(move |(arm, whose)| {
-            let own = |cell: &&Cell| {
-                cell.workload == one.workload
-                    && cell.metric == one.metric
-                    && cell.configuration == *arm
-                    && !cell.control
-            };
-            Some((self.found.measurements.iter().find(own)?, whose))
+            Some((self.found.cell(&one.workload, arm, &one.metric)?, whose))
         })
     }
 
@@ -399,13 +396,6 @@ fn split(is_passed_by: impl Fn(f64) -> bool, one: &Comparison) -> Option<String>
     ))
 }
 
-/// A text as a sentence of its own.
-pub(super) fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
-    format!("{first}{}.", letters.as_str())
-}
-
 /// The gate as a question. That it passed shows the claim only where each row is surely within it.
 fn question(answer: &GateAnswer) -> Answer {
     let has_none = |row: &Gated| row.loss.is_none() && row.amount.is_none();
@@ -424,7 +414,7 @@ fn question(answer: &GateAnswer) -> Answer {
         ),
         published: None,
         answer: answer.possible().map_or_else(
-            || sentence(&answer.head()),
+            || as_sentence(&answer.head()),
             |open| format!("no loss above {allowed} was proven; {open}."),
         ),
         verdict,

@@ -3,7 +3,7 @@
 
 use assay_base::quantity::units::show;
 use assay_kinds::work::production::Detail;
-use assay_study::findings::said::{Said, Sentence};
+use assay_study::findings::{Sentence, SentenceRole};
 use assay_study::results::plan::arm_in_words;
 use assay_study::results::record::{Trial, TrialRecord};
 
@@ -14,9 +14,9 @@ pub(super) fn sentence(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
         Some((record, measured.elapsed_ns, Detail::of(measured)?.harm.as_ref()?))
     });
     let (record, after_ns, breach): (&TrialRecord, u64, _) = first?;
-    let said = Said::TakenBack { workload: workload.to_owned() };
     Some(Sentence::new(
-        said,
+        SentenceRole::Warning,
+        "rollback",
         format!(
             "{workload}: Assay rolled back {} after {} (trial {}) because it harmed the production workload for three \
              seconds ({}). Assay did not retry it, so it has no ratio.",

@@ -89,8 +89,9 @@ pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
 pub(super) const BROKEN: &str =
     "the replicate lost a host: Assay does not compare trials with different numbers of hosts";
 
+/// How fast each host was.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct HostRates {
     /// By rank, its rate over the mean of the hosts of a trial.
     paces: BTreeMap<u32, Vec<f64>>,
     /// Between the first and the last start of a trial.
@@ -98,7 +99,7 @@ pub(super) struct Gathered {
     ranges: Vec<HostRange>,
 }
 
-impl Gathered {
+impl HostRates {
     /// Looks at the trials of a row.
     pub fn add(&mut self, row: &Row<'_>) {
         let mut sums: BTreeMap<u32, (f64, u32)> = BTreeMap::new();

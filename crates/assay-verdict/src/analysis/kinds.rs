@@ -1,14 +1,13 @@
 //! What kinds of work tell of their own: handed on row by row, with what speaks against the numbers behind
 //! it, and put into sentences. Which kinds these are is nothing to this room.
 
-use assay_base::exhibit::{Exhibit, Subject};
+use assay_base::exhibit::Subject;
 use assay_base::presence::Presence;
 use assay_kinds::work::tell::{Failed, NearLimit, Resting, Seen, Spoken};
 use assay_kinds::work::{Facts, Measured};
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
-use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{Because, Cell, Findings, Trust};
+use assay_study::findings::{Because, Cell, Findings, Sentence, SentenceRole, Trust};
 use assay_study::results::record::{Status, TrialRecord};
 
 use super::rows::Row;
@@ -122,17 +121,19 @@ fn doubt_words(because: &Because) -> String {
 
 /// The sentences of a summary, a kind after the other.
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
-    let named = |about: &Subject, text: &str| match about.arm.get("target") {
-        Some(target) => format!("{target}: {text}"),
-        None => text.to_owned(),
-    };
-    let of_kind = |(kind, exhibit): (&str, Exhibit)| {
-        let said = Said::OfKind { kind: kind.to_owned() };
-        let told = exhibit.sentences.into_iter();
-        told.map(move |one| Sentence::new(said.clone(), named(&one.about, &one.text)))
-            .collect::<Vec<_>>()
-    };
-    found.exhibits().flat_map(of_kind).collect()
+    let mut sentences = Vec::new();
+    for (topic, exhibit) in found.exhibits() {
+        let leads = exhibit.leads && found.race.is_none();
+        let role = if leads { SentenceRole::Answer } else { SentenceRole::Finding };
+        for one in exhibit.sentences {
+            let text = match one.about.arm.get("target") {
+                Some(target) => format!("{target}: {}", one.text),
+                None => one.text,
+            };
+            sentences.push(Sentence::new(role, topic, text));
+        }
+    }
+    sentences
 }
 
 #[cfg(test)]
@@ -185,7 +186,7 @@ mod tests {
             assert_eq!(number(&found.measurements, &own, &primary.metric), primary.value());
             assert_eq!(number(&found.measurements, &own, "capacity_usable_bytes"), None);
             let said = sentences(&found).remove(0);
-            assert_eq!(said.said, Said::OfKind { kind: "sustained".to_owned() });
+            assert_eq!(said.topic, "sustained");
             said.text
         };
         assert_eq!(told(Trust::Trusted), "It writes 4 MB/s.");
@@ -305,9 +306,9 @@ mod tests {
         let told: Vec<&Facts> = found.of_kinds.all().collect();
         let [told] = told[..] else { panic!("{told:?}") };
         // All three are told to the kind, which says one sentence of them, and nobody else says one.
-        assert_eq!(found.summary_facts, [Said::OfKind { kind: told.key().to_owned() }]);
-        assert_eq!(found.summary.len(), 1, "{:?}", found.summary);
-        assert!(found.summary[0].starts_with("own: ") && found.summary[0].contains('3'));
+        let [sentence] = &found.summary[..] else { panic!("{:?}", found.summary) };
+        assert_eq!(sentence.topic, told.key());
+        assert!(sentence.text.starts_with("own: ") && sentence.text.contains('3'));
         assert_eq!(format!("{told:?}").matches("it was cut off").count(), 3);
     }
 

@@ -3,10 +3,9 @@
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
 use assay_kinds::work::memory::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
-use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Cell, Findings, Sentence, Trust};
 
-use super::rows::Row;
+use super::rows::{Row, workload_names};
 
 /// A compressor that saves less than this saves nothing worth telling.
 const SMALL: f64 = 0.1;
@@ -28,12 +27,7 @@ struct Held {
 
 /// A sentence for each workload that has pages under a limit.
 pub(super) fn sentences(found: &Findings, rows: &[Row<'_>]) -> Vec<Sentence> {
-    let mut names: Vec<&str> = rows.iter().map(|row| row.workload.name.as_str()).collect();
-    names.sort_unstable();
-    names.dedup();
-    let first = |name: &&str| rows.iter().position(|row| row.workload.name == **name);
-    names.sort_by_key(first);
-    names.into_iter().filter_map(|name| sentence(name, found, rows)).collect()
+    workload_names(rows).into_iter().filter_map(|name| sentence(name, found, rows)).collect()
 }
 
 fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Sentence> {
@@ -70,7 +64,7 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
     let told: Vec<String> = killed.chain(lived).collect();
     let worst = all.iter().map(|one| one.trust).max().unwrap_or(Trust::Trusted);
     let text = format!("{workload}: {}{}.", told.join("; "), worst.doubt());
-    Some(Sentence::new(Said::Memory { workload: workload.to_owned() }, text))
+    Some(Sentence::finding("memory", text))
 }
 
 impl Held {
@@ -90,13 +84,8 @@ impl Held {
 fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {
     let planned = memory::Planned::of(&row.workload.work)?;
     let cell = |metric: &Metric| {
-        let own = |cell: &&Cell| {
-            cell.workload == row.workload.name
-                && cell.metric == metric.name
-                && cell.configuration == row.workload.arm
-                && !cell.control
-        };
-        found.measurements.iter().find(own).filter(|cell| cell.trust != Some(Trust::Invalid))
+        let own = found.cell(&row.workload.name, &row.workload.arm, metric.name);
+        own.filter(|cell| cell.trust != Some(Trust::Invalid))
     };
     let mean = |metric| cell(metric).and_then(Cell::value);
     let kills = cell(&KILLED).map(Cell::values).unwrap_or_default();

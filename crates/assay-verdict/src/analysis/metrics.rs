@@ -2,7 +2,7 @@
 
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::{FDATASYNC, RESPONSE, RESPONSE_P99, SHARED};
-use assay_base::quantity::played::{self, Point};
+use assay_base::quantity::played::{self, LatencyPoint};
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{is_of_energy, is_told};
 use assay_kinds::work::{self, Judged, io};
@@ -46,7 +46,7 @@ fn is_fdatasync(metric: &str) -> bool {
 }
 
 /// Which of the times of a class of a load that was played again a metric is; none of every other metric.
-fn of_class(metric: &str) -> Option<Point> {
+fn of_class(metric: &str) -> Option<LatencyPoint> {
     played::of(metric).and_then(|(_, told)| told.point())
 }
 
@@ -295,7 +295,7 @@ fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
     match metric {
         "latency_mean_ns" | "response_mean_ns" | "fdatasync_mean_ns" => Ok(latencies.mean_ns()),
         "latency_max_ns" | "response_max_ns" | "fdatasync_max_ns" => Ok(latencies.max_ns() as f64),
-        _ if of_class(metric) == Some(Point::Mean) => Ok(latencies.mean_ns()),
+        _ if of_class(metric) == Some(LatencyPoint::Mean) => Ok(latencies.mean_ns()),
         _ => {
             let q = quantile(metric).ok_or_else(|| format!("unknown metric `{metric}`"))?;
             let value = latencies.percentile_ns(q);

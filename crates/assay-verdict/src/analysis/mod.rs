@@ -20,7 +20,6 @@ mod fitness;
 mod foresight;
 pub mod gate;
 mod gated;
-mod gathering;
 mod harm;
 mod hosts;
 mod kinds;
@@ -46,31 +45,31 @@ mod time;
 mod verdicts;
 mod watched;
 mod windows;
+mod workloads;
 
 pub use aa_test::{AaTest, AaWorkload, aa_test};
 pub use across::{RESULT, compare, names};
 pub use foresight::{Foresight, foresee, foreseen};
-pub use gathering::Gathering;
 pub use race::log as race_log;
 pub use sessions::compare_sides;
 pub use stopping::{Enough, enough};
 pub use verdicts::{COMPARED, note_words};
+pub use workloads::Analysis;
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use assay_kinds::work::metrics::is_told;
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_study::findings::measurements::Measurements;
-use assay_study::findings::said::Sentence;
-use assay_study::findings::{EnvironmentFacts, FORMAT, Findings, OfKinds, StudyFacts};
+use assay_study::findings::{EnvironmentFacts, Findings, Sentence, StudyFacts};
 use assay_study::results::design::{Design, Factor, Order, Stopping};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::{Trial, TrialRecord};
-use assay_study::results::surroundings::facts::SurroundingsFacts;
 
 use crate::truth;
-use verdicts::{Stage, Verdicts};
+use verdicts::Stage;
 
 /// Everything that the trials of a study say, in the order of its plan.
 pub fn findings(
@@ -83,11 +82,11 @@ pub fn findings(
     for trial in trials {
         own.get_mut(trial.record.workload).into_iter().for_each(|own| own.push(trial));
     }
-    let mut gathering = Gathering::new(plan, environment);
+    let mut analysis = Analysis::new(study, plan, environment);
     for trials in &own {
-        gathering.take(trials);
+        analysis.add(trials);
     }
-    gathering.findings(study)
+    analysis.findings()
 }
 
 /// What one trial says of the metric that its workload is compared by: the metric, and its value or
@@ -142,17 +141,32 @@ pub fn classes(plan: &Plan, environment: &Environment, trial: &TrialRecord) -> V
 
 /// Everything that measurements say, whatever they were measured by: cells, comparisons with
 /// their verdicts, effects, trends, ranks and checks. The one way from numbers to verdicts.
-pub fn judge(study: StudyFacts, environment: EnvironmentFacts, measured: Measurements) -> Findings {
-    let Design { gate, fit, .. } = &measured.design;
-    let design = (gate.is_some() || fit.is_some()).then(|| measured.design.clone());
-    let unfinished = measured.unfinished;
+pub fn judge(
+    study: StudyFacts,
+    environment: EnvironmentFacts,
+    mut measured: Measurements,
+) -> Findings {
     let stage = stage(&study);
-    let (mut found, sentences) = judged((study, stage), environment, measured);
-    found.say(sentences);
-    if let Some(design) = design {
-        fitness::tell(&mut found, &design);
-        let rows = gated::measured(&found);
-        gated::tell(&mut found, &design, &rows, unfinished);
+    let mut found = Findings::of(study, environment);
+    found.summary = judged(&mut found, stage, &mut measured);
+    let rows = gated::measured(&found);
+    decide(&mut found, &measured, &rows);
+    found
+}
+
+/// Answers whether the place is good enough and how the gate ended, if the study asks.
+fn decide(found: &mut Findings, measured: &Measurements, planned: &BTreeSet<gated::Planned>) {
+    fitness::tell(found, &measured.design);
+    gated::tell(found, &measured.design, planned, measured.unfinished);
+}
+
+/// Values in their order, each once.
+fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
     }
     found
 }
@@ -166,59 +180,21 @@ fn stage(study: &StudyFacts) -> Stage {
     }
 }
 
-/// The same, with the sentences on verdicts beside the findings.
-fn judged(
-    (study, stage): (StudyFacts, Stage),
-    environment: EnvironmentFacts,
-    mut measured: Measurements,
-) -> (Findings, Vec<Sentence>) {
+/// Adds the numbers and what comparing them says, and returns the sentences on it.
+fn judged(found: &mut Findings, stage: Stage, measured: &mut Measurements) -> Vec<Sentence> {
     measured.compare_zeros_by_difference(is_told);
     measured.series.iter_mut().for_each(truth::weigh);
     verdicts::mark(&mut measured.series);
-    let is_race = matches!(measured.design.stopping, Stopping::Race { .. });
-    let told = if is_race {
-        Verdicts::of_a_race(stage)
-    } else {
-        verdicts::verdicts(&measured, stage, environment.is_emulated())
-    };
-    let sentences = if is_race { Vec::new() } else { sentences::of_verdicts(&told) };
-    let mut found = Findings {
-        format: FORMAT.to_owned(),
-        study,
-        environment,
-        workloads: Vec::new(),
-        measurements: cells::cells(&measured.design, measured.series),
-        absent: Vec::new(),
-        summary: Vec::new(),
-        summary_facts: Vec::new(),
-        comparisons: told.comparisons,
-        effects: told.effects,
-        interactions: told.interactions,
-        trends: told.trends,
-        ranks: told.ranks,
-        noise_floor: told.noise_floor,
-        advice: told.advice,
-        checks: told.checks,
-        surfaces: Vec::new(),
-        accesses: Vec::new(),
-        of_kinds: OfKinds::default(),
-        gate: None,
-        requirements: None,
-        race: None,
-        answers: told.answers,
-        card: None,
-        cards: Vec::new(),
-        published: Vec::new(),
-        platforms: None,
-        windows: None,
-        hosts: None,
-        factors: measured.design.factors,
-        members: Vec::new(),
-        probes: Vec::new(),
-        system_activity: SurroundingsFacts::default(),
-    };
+    let mut sentences = Vec::new();
+    // Numbers of arms that a race selected flatter the winner and wrong the others (R15).
+    if !matches!(measured.design.stopping, Stopping::Race { .. }) {
+        let factors = verdicts::compare(found, measured, stage);
+        sentences = sentences::of_verdicts(found, &factors, stage);
+    }
+    found.measurements = cells::cells(&measured.design, std::mem::take(&mut measured.series));
+    found.factors.clone_from(&measured.design.factors);
     found.name_means();
-    (found, sentences)
+    sentences
 }
 
 /// The design of a plan; plans of versions before factors compare their targets, without verdicts.

@@ -1,7 +1,7 @@
 //! Classes of a load that is played again: its reads, writes, flushes, trims and zeroings are told,
 //! compared and judged each for itself, from the times and counts that each play keeps of them.
 
-use assay_base::quantity::played::{self, CLASSES, Class, Point, Told};
+use assay_base::quantity::played::{self, CLASSES, Class, LatencyPoint, Told};
 use assay_study::findings::AbsentCell;
 use assay_study::findings::measurements::Series;
 use assay_study::results::design::Design;
@@ -16,12 +16,8 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
     let classes = CLASSES.iter().filter(|class| row.trust.is_some() && is_told(class, row));
     for class in classes {
         let primary = primary(design, row, class);
-        let missing = |metric: &str, reason: String| AbsentCell {
-            workload: name(row, class),
-            configuration: row.arm.clone(),
-            metric: Some(metric.to_owned()),
-            reason,
-            obstacle: None,
+        let missing = |metric: &str, reason: String| {
+            AbsentCell::new(&name(row, class), &row.arm, Some(metric), reason)
         };
         if let Some(reason) = row.workload.work.lacks(class) {
             let metric = primary.or_else(|| class.metric(usual(row)).map(|own| own.name));
@@ -77,9 +73,9 @@ fn means_something(metric: &str, row: &Row<'_>) -> bool {
 /// What classes are compared by where the study names none: each has a mean, however few operations.
 fn usual(row: &Row<'_>) -> Told {
     if row.workload.work.is_by_clock() {
-        Told::Response(Point::Mean)
+        Told::Response(LatencyPoint::Mean)
     } else {
-        Told::Service(Point::Mean)
+        Told::Service(LatencyPoint::Mean)
     }
 }
 
@@ -231,8 +227,8 @@ mod tests {
                 && one.contains("higher mean response of writes, ratio ")
                 && one.contains("replayed reads are equivalent (no change in mean response of")
         };
-        let told = findings.summary.iter().filter(is_told).count();
-        assert_eq!(told, 1, "{:#?}", findings.summary);
+        let told = findings.summary_texts().iter().filter(is_told).count();
+        assert_eq!(told, 1, "{:#?}", findings.summary_texts());
     }
 
     #[test]

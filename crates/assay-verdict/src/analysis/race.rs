@@ -7,8 +7,7 @@ use assay_base::quantity::metric::class;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{self, change, is_of_speed};
 use assay_study::findings::race::{Behind, Departure, RaceAnswer, RaceEnd, Runner};
-use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{Findings, Trust};
+use assay_study::findings::{Findings, MetricRef, Sentence, SentenceRole, Trust};
 use assay_study::plan::race::{self, Left, Over, Race, Run, Why};
 use assay_study::results::design::Stopping;
 use assay_study::results::environment::Environment;
@@ -16,7 +15,7 @@ use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::{Status, Trial};
 
 use super::trial_value;
-use super::verdicts::words::load;
+use super::verdicts::words::{counted, load};
 
 /// The logarithm of what a trial counts by in a race, the higher the better; none where it has no such value.
 pub fn log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
@@ -45,13 +44,14 @@ fn direction(metric: &str, trial: &Trial) -> Better {
     told.find(|own| own.name == metric).map_or_else(|| metrics::better(metric), |own| own.better)
 }
 
+/// The trials of a race.
 #[derive(Default)]
-pub(super) struct Gathered {
+pub(super) struct RaceRuns {
     runs: Vec<Run>,
     metric: Option<(String, Better)>,
 }
 
-impl Gathered {
+impl RaceRuns {
     /// Takes a trial; nothing of a study that is no race.
     pub fn add(&mut self, plan: &Plan, environment: &Environment, trial: &Trial) {
         if !race::is_one(plan) {
@@ -182,9 +182,12 @@ impl Teller<'_> {
 
 /// The sentence that leads, and that of the screen before it.
 pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
-    let screen = answer.screen.iter().map(|own| Sentence::new(Said::Screen, own.text.clone()));
-    let own = Sentence::new(Said::Race, answer.text.clone());
-    [own].into_iter().chain(screen).collect()
+    let mut sentences = vec![Sentence {
+        about: vec![MetricRef::new(&answer.workload, &answer.metric)],
+        ..Sentence::new(SentenceRole::Answer, "race", answer.text.clone())
+    }];
+    sentences.extend(answer.screen.iter().map(|own| Sentence::finding("screen", own.text.clone())));
+    sentences
 }
 
 /// What a race promised of its winner, beside what fresh trials give of the same metric, which is the one that the
@@ -206,7 +209,7 @@ pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Senten
         change_of(&show::ratio(promised), &fresh.metric),
         change_of(&ratio, &fresh.metric)
     );
-    Some(Sentence::new(Said::Promised, text))
+    Some(Sentence { interval: true, ..Sentence::finding("confirmation", text) })
 }
 
 /// Returns a change of a metric with the class of its requests.
@@ -220,7 +223,7 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
     let before = if answer.screen.is_some() { "a screen, " } else { "" };
     let counted = format!(
         "after {before}{} and {} trials",
-        plural(answer.replicates as usize, "replicate"),
+        counted(answer.replicates as usize, "replicate"),
         answer.trials
     );
     if !is_told {
@@ -295,8 +298,4 @@ fn promise(answer: &RaceAnswer, found: &Findings) -> String {
         "It has {} compared with the baseline{baseline}. This gain is biased upward; run assay advise confirm{id}.",
         change_of(&show::ratio(promised), &answer.metric)
     )
-}
-
-fn plural(count: usize, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
 }

@@ -3,10 +3,11 @@
 
 use assay_base::quantity::units::show;
 use assay_kinds::work::stacks;
-use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Findings, Sentence, SentenceRole, Trust};
 
-use super::rows::Row;
+use super::rows::{Row, workload_names};
+
+const TOPIC: &str = "reserved";
 
 /// One size: bytes of a stack, and of all threads what they reserve and use.
 struct Size {
@@ -20,9 +21,7 @@ struct Size {
 
 /// A sentence for each workload that starts threads with stacks.
 pub(super) fn sentences(found: &Findings, rows: &[Row<'_>]) -> Vec<Sentence> {
-    let mut names: Vec<&str> = rows.iter().map(|row| row.workload.name.as_str()).collect();
-    names.dedup();
-    names.into_iter().filter_map(|name| sentence(name, found, rows)).collect()
+    workload_names(rows).into_iter().filter_map(|name| sentence(name, found, rows)).collect()
 }
 
 fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Sentence> {
@@ -49,18 +48,14 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
         "" => format!("{workload}: {of_first}{others}{}.", first.lesson()),
         doubt => format!("{workload}: {of_first}{others}{doubt}."),
     };
-    Some(Sentence::new(Said::Reserved { workload: workload.to_owned() }, text))
+    Some(Sentence::new(SentenceRole::Answer, TOPIC, text))
 }
 
 /// What was measured of one size; none where it was not, or is not what it says it is.
 fn size(found: &Findings, row: &Row<'_>) -> Option<Size> {
     let planned = stacks::Planned::of(&row.workload.work)?;
     let mean = |metric: &str| {
-        let own = |cell: &&Cell| {
-            (cell.workload.as_str(), cell.metric.as_str()) == (row.workload.name.as_str(), metric)
-                && cell.configuration == row.arm
-        };
-        let cell = found.measurements.iter().find(own)?;
+        let cell = found.cell(&row.workload.name, &row.arm, metric)?;
         let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
         Some((cell.value()?, trust))
     };
@@ -125,9 +120,8 @@ mod tests {
         }
         bench.plan.design.margin = Some(0.05);
         let found = bench.findings();
-        let sentences = found.sentences();
-        let own = sentences.filter(|(said, _)| matches!(said, Said::Reserved { .. }));
-        own.map(|(_, text)| text.clone()).collect()
+        let own = found.summary.iter().filter(|sentence| sentence.topic == TOPIC);
+        own.map(|sentence| sentence.text.clone()).collect()
     }
 
     #[test]

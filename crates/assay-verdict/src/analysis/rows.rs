@@ -8,7 +8,8 @@ use assay_base::quantity::metric::{FDATASYNCS, Nature, Side};
 use assay_kinds::work::metrics::{is_told, nature, side};
 use assay_kinds::work::{OwnMetric, io};
 use assay_machine::probes::energy::Energy;
-use assay_study::findings::{Because, CellTrial, LENT, Trust};
+use assay_study::findings::measurements::Series;
+use assay_study::findings::{AbsentCell, Because, CellTrial, LENT, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
 use assay_study::results::record::{Trial, TrialRecord};
@@ -17,7 +18,7 @@ use assay_system::system::machine::Machine;
 use assay_system::system::site::Site;
 
 use super::series::cell_trial;
-use super::{cells, hosts};
+use super::{cells, distinct, hosts};
 use crate::truth::{self, Case, Remark, Unquiet};
 
 /// A workload under one arm.
@@ -90,6 +91,19 @@ impl Measured<'_> {
 }
 
 impl<'a> Row<'a> {
+    /// Its series among those of all rows, those of its classes included.
+    pub fn own_series<'s>(&self, series: &'s mut [Series]) -> impl Iterator<Item = &'s mut Series> {
+        let own = (self.workload.name.as_str(), &self.arm, self.workload.control);
+        series.iter_mut().filter(move |one| {
+            let workload = one.class_of.as_ref().unwrap_or(&one.workload);
+            (workload.as_str(), &one.arm, one.control) == own
+        })
+    }
+
+    pub fn absent(&self, metric: Option<&str>, reason: String) -> AbsentCell {
+        AbsentCell::new(&self.workload.name, &self.arm, metric, reason)
+    }
+
     pub fn counting(&self) -> impl Iterator<Item = &Measured<'a>> {
         self.trials.iter().filter(|trial| trial.counts())
     }
@@ -195,15 +209,9 @@ pub(super) fn bare<'a>(
 pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a Trial) -> Row<'a> {
     let workload = &plan.workloads[trial.record.workload];
     Row {
-        workload,
         arm: trial.record.arm.clone(),
-        site: environment.sites.get(workload.target),
-        idle: &environment.surroundings.idle,
         trials: vec![Measured::of(trial)],
-        remarks: Vec::new(),
-        unquiet: Unquiet::default(),
-        trust: None,
-        broken: hosts::broken(environment.fleet.as_ref(), plan),
+        ..bare(workload, plan, environment)
     }
 }
 
@@ -231,6 +239,11 @@ fn judged(
     let emulator = machine.emulator();
     let case = Case { site, survey, workload, trials: &counting, emulator };
     Some((truth::remarks(&case), truth::unquiet(&case)))
+}
+
+/// Names of the workloads in the order of the plan.
+pub(super) fn workload_names<'r>(rows: &'r [Row<'_>]) -> Vec<&'r str> {
+    distinct(rows.iter().map(|row| row.workload.name.as_str()))
 }
 
 /// The arm of a target: its name where there are several, nothing where there is one.

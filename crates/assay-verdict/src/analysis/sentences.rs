@@ -12,17 +12,18 @@ mod usual;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{change, nature};
-use assay_study::findings::notes::Note;
-use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{Cell, Comparison, Findings, Needed, Rank, Trust, Verdict};
+use assay_study::findings::{
+    Cell, Comparison, Findings, MetricRef, Needed, Sentence, SentenceRole, Trust, Verdict,
+};
+use assay_study::results::design::Stopping;
 use assay_study::results::environment::Environment;
-use assay_study::results::plan::{Arm, arm_in_words, without_target};
+use assay_study::results::plan::{Plan, arm_in_words, without_target};
 use assay_system::system::site::{Backing, TargetKind};
 
 use super::rows::Row;
 use super::verdicts::words::listed;
-use super::verdicts::{Stage, Verdicts, words};
-use super::{acknowledged, facts};
+use super::verdicts::{Stage, words};
+use super::{acknowledged, card, facts};
 use crate::truth::WRONG_DATA;
 
 use usual::{Usual, usual};
@@ -37,7 +38,13 @@ const MOST_INVALID: usize = 2;
 const FIRST_COMPARED: usize = 2;
 
 /// Of a drive that is none there is nothing to tell its owner.
-const SIMULATED: &str = "Simulated: the numbers describe the simulated drive, not a real drive.";
+fn simulated() -> Sentence {
+    let text = "Simulated: the numbers describe the simulated drive, not a real drive.";
+    Sentence::new(SentenceRole::Warning, "simulated", text)
+}
+
+/// Topics of what a study was run for: they precede what limits the numbers.
+const LEADS: [&str; 2] = ["factor", "max-rate"];
 
 /// What comes before all numbers of a machine that a program makes up.
 fn emulated(story: &Story<'_>) -> Option<Sentence> {
@@ -45,81 +52,70 @@ fn emulated(story: &Story<'_>) -> Option<Sentence> {
     let text = format!(
         "Emulated: {name}, not a CPU, executed the instructions. Times and rates describe the emulator, not hardware."
     );
-    Some(Sentence::new(Said::Emulated, text))
+    Some(Sentence::new(SentenceRole::Caveat, "emulated", text))
 }
 
 pub(super) struct Story<'a> {
+    pub plan: &'a Plan,
+    pub environment: &'a Environment,
     pub rows: &'a [Row<'a>],
-    /// Rows that the plan left out.
-    pub absent: usize,
     pub found: &'a Findings,
     pub told: Vec<Sentence>,
-    /// Whether verdicts were asked for.
-    pub judged: bool,
-    /// Whether it may be run with more replicates: not where its looks are declared.
-    pub more_help: bool,
-    pub environment: &'a Environment,
 }
 
 /// The sentences, the most important first, the trust of the whole last.
 pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
-    let simulated = story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
-    let of_kinds = super::kinds::sentences(story.found);
-    if !of_kinds.is_empty() {
-        let last = if simulated {
-            Sentence::new(Said::Simulated, SIMULATED)
-        } else {
-            Sentence::new(Said::Trust, trust(story))
-        };
-        // What others recorded did not run as the machine is now, and no rule of trust has evidence of it.
-        let recorded = story.rows.iter().all(|row| row.workload.work.is_recorded());
-        let emulated = emulated(story).filter(|_| !recorded);
-        let invalid = invalid(story).into_iter().take(MOST_INVALID);
-        let invalid = invalid.map(|(_, text)| Sentence::new(Said::Invalid, text));
-        let last = Some(last).filter(|_| !recorded);
-        let told = emulated.into_iter().chain(of_kinds).chain(story.told.iter().cloned());
-        return told.chain(invalid).chain(last).collect();
-    }
-    // What a study was run for leads, with its trust in it.
-    let is_lead = |one: &&Sentence| matches!(one.said, Said::Factor { .. } | Said::MostLoad);
-    if simulated && !story.judged {
-        let lead = story.told.iter().filter(is_lead).cloned();
-        return lead.chain([Sentence::new(Said::Simulated, SIMULATED)]).collect();
-    }
+    let is_simulated =
+        story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
     let invalid = invalid(story);
     // Where every row is invalid for one reason, that says how far the whole can be trusted.
-    let said = story.absent == 0
+    let all_invalid = story.plan.absent.is_empty()
         && story.rows.len() > 1
         && invalid.iter().any(|(rows, _)| *rows == story.rows.len());
-    let invalid = invalid.into_iter().take(MOST_INVALID);
-    let mut told: Vec<Sentence> =
-        invalid.map(|(_, text)| Sentence::new(Said::Invalid, text)).collect();
-    // Where more than is told by its number would be needed, a quiet machine is all there is to ask for.
-    let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
-    let unquiet = unquiet::sentence(story.rows, needed.filter(|_| story.more_help));
-    let unquiet = unquiet.map(|text| Sentence::new(Said::NotAlone, text));
-    told.splice(0..0, unquiet.iter().cloned());
-    told.splice(0..0, story.told.iter().filter(is_lead).cloned());
-    let emulated = emulated(story);
-    told.splice(0..0, emulated.iter().cloned());
-    let wrong_data = wrong_data(story);
-    told.splice(0..0, wrong_data.iter().cloned());
-    if story.judged {
-        told.extend(story.told.iter().filter(|one| !is_lead(one)).cloned());
-        if simulated {
-            told.push(Sentence::new(Said::Simulated, SIMULATED));
-            return told;
+    let invalid = invalid.into_iter().take(MOST_INVALID).map(|(_, sentence)| sentence);
+    let of_kinds = super::kinds::sentences(story.found);
+    if !of_kinds.is_empty() {
+        // What others recorded did not run as the machine is now, and no rule of trust has evidence of it.
+        let recorded = story.rows.iter().all(|row| row.workload.work.is_recorded());
+        let mut told: Vec<Sentence> = emulated(story).filter(|_| !recorded).into_iter().collect();
+        told.extend(of_kinds);
+        told.extend(story.told.iter().cloned());
+        told.extend(invalid);
+        if !recorded {
+            told.push(if is_simulated { simulated() } else { trust(story) });
         }
+        return told;
+    }
+    let judged = story.plan.design.margin.is_some();
+    // What a study was run for leads, with its trust in it.
+    let is_lead = |one: &Sentence| LEADS.contains(&one.topic.as_str());
+    let (leads, others): (Vec<Sentence>, Vec<Sentence>) =
+        story.told.iter().cloned().partition(is_lead);
+    if is_simulated && !judged {
+        return leads.into_iter().chain([simulated()]).collect();
+    }
+    // Where more than is told by its number would be needed, a quiet machine is all there is to ask for. Of a
+    // study with declared looks no number can be asked for.
+    let can_grow = judged && story.plan.design.stopping == Stopping::Fixed;
+    let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
+    let limits = [wrong_data(story), emulated(story)].into_iter().flatten();
+    let mut told: Vec<Sentence> = limits.collect();
+    let unquiet = unquiet::sentence(story.rows, needed.filter(|_| can_grow));
+    let most = MOST - 1 + told.len() + usize::from(unquiet.is_some());
+    told.extend(leads);
+    told.extend(unquiet);
+    told.extend(invalid);
+    if judged {
+        told.extend(others);
     } else {
         told.extend(of_a_check(story));
-    }
-    if !story.judged {
         // Those of verdicts are few already, and say where there is more.
-        let first = [&unquiet, &emulated, &wrong_data].into_iter().flatten().count();
-        told.truncate(MOST - 1 + first);
+        told.truncate(most);
     }
-    if !said {
-        told.push(Sentence::new(Said::Trust, trust(story)));
+    if is_simulated {
+        told.push(simulated());
+    } else if !all_invalid {
+        told.push(trust(story));
     }
     told
 }
@@ -130,7 +126,7 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
     if story.found.study.kind != "check" || story.environment.machine.emulator().is_some() {
         return Vec::new();
     }
-    let is_class = |one: &&Sentence| matches!(one.said, Said::CardClass { .. });
+    let is_class = |one: &&Sentence| one.topic == card::CLASS_TOPIC;
     let mut told: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
     if story.environment.sites.len() > 1 {
         // Which target is faster comes first, and of several each may have its own to say of syncs.
@@ -142,8 +138,8 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
         return told;
     }
     let noun = facts::noun(story.environment.sites.first());
-    let owner = owner::sentences(story.rows, &story.found.measurements, noun).into_iter();
-    told.extend(owner.map(|text| Sentence::new(Said::Owner, text)));
+    let owner = owner::sentences(story.rows, story.found, noun).into_iter();
+    told.extend(owner.map(|text| Sentence::finding("owner", text)));
     told
 }
 
@@ -155,81 +151,95 @@ const NOT_CONFIRMED: &str =
 const MORE: &str = "See the tables below for more workloads.";
 
 /// What comparing arms says: each factor of a grid first, the bench, then who ranks first in each workload.
-pub(super) fn of_verdicts(told: &Verdicts) -> Vec<Sentence> {
-    let bench = told.noise_floor.iter().filter(|floor| floor.different);
-    let bench = bench.map(|floor| {
-        let (workload, metric) = (floor.workload.clone(), floor.metric.clone());
-        Sentence::new(Said::Bench { workload, metric }, &*floor.text)
-    });
-    let mut sentences: Vec<Sentence> = bench.collect();
-    let of_comparison = |found: &Comparison| {
-        let said = Said::Comparison { id: found.id.clone() };
-        Sentence::new(said, format!("{}: {}", found.workload, found.text))
-    };
-    if told.ranks.is_empty() {
-        let undecided = undecided(&told.comparisons);
-        let is_told = |found: &&Comparison| undecided.iter().all(|one| one.id != found.id);
-        let primary =
-            told.comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
-        sentences.extend(primary.clone().filter(is_told).map(of_comparison));
-        let ids = undecided.iter().map(|found| found.id.clone()).collect();
-        let text = words::undecided(&undecided, primary.count());
-        sentences.extend(text.map(|text| Sentence::new(Said::Undecided { ids }, text)));
-    } else {
-        let best = |workload: &str| {
-            let of_rank = |found: &&Comparison| found.workload == workload;
-            let advised = told.advice.iter().flat_map(|advice| &advice.evidence);
-            let mut named =
-                advised.filter_map(|id| told.comparisons.iter().find(|found| found.id == *id));
-            named.find(of_rank).map(of_comparison)
-        };
-        let of_rank = |rank: &Rank| {
-            let (workload, metric) = (rank.workload.clone(), rank.metric.clone());
-            Sentence::new(Said::Rank { workload, metric }, &*rank.text)
-        };
-        let ranks = told.ranks.iter();
-        let each =
-            ranks.flat_map(|rank| std::iter::once(of_rank(rank)).chain(best(&rank.workload)));
-        sentences.extend(each);
-        // Where the load differed between some arms, there are no places: what is sure is told alone.
-        let ranked = |found: &&Comparison| told.ranks.iter().any(|r| r.workload == found.workload);
-        let sure = |found: &&Comparison| {
-            found.primary && matches!(found.verdict, Some(Verdict::Better | Verdict::Worse))
-        };
-        let rest = told.comparisons.iter().filter(sure).filter(|found| !ranked(found));
-        sentences.extend(rest.map(of_comparison));
+pub(super) fn of_verdicts(
+    found: &Findings,
+    factors: &[(String, String)],
+    stage: Stage,
+) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    if let Some(floor) = found.noise_floor.as_ref().filter(|floor| floor.different) {
+        sentences.push(Sentence {
+            about: vec![MetricRef::new(&floor.workload, &floor.metric)],
+            interval: true,
+            ..Sentence::new(SentenceRole::Warning, "noise-floor", &*floor.text)
+        });
     }
-    if told.stage == Stage::Confirming && told.advice.is_empty() {
-        sentences.push(Sentence::new(Said::NotConfirmed, NOT_CONFIRMED));
+    if found.ranks.is_empty() {
+        sentences.extend(of_comparisons(&found.comparisons));
+    } else {
+        sentences.extend(of_ranks(found));
+    }
+    if stage == Stage::Confirming && found.advice.is_empty() {
+        sentences.push(Sentence::new(SentenceRole::Warning, "not-confirmed", NOT_CONFIRMED));
     }
     if sentences.len() > MOST {
         sentences.truncate(MOST - 1);
-        sentences.push(Sentence::new(Said::More, MORE));
+        sentences.push(Sentence::finding("more", MORE));
     }
     // That none of them tells anything has been said.
-    let judged = told.comparisons.iter().filter(|found| found.verdict.is_some()).count();
-    let none = told.ranks.is_empty() && undecided(&told.comparisons).len() == judged;
-    let counts = counted(&told.comparisons).filter(|_| !none);
-    sentences.extend(counts.map(|text| Sentence::new(Said::Counts, text)));
-    let factor = |(factor, text): &(String, String)| {
-        Sentence::new(Said::Factor { factor: factor.clone() }, text.as_str())
-    };
-    let load = told.answers.iter().filter(|answer| answer.max_rate.is_some());
-    let load = load.map(|answer| Sentence::new(Said::MostLoad, answer.answer.as_str()));
-    load.chain(told.factors.iter().map(factor)).chain(sentences).collect()
+    let judged = found.comparisons.iter().filter(|found| found.verdict.is_some()).count();
+    let none = found.ranks.is_empty() && undecided(&found.comparisons).len() == judged;
+    let counts = counted(&found.comparisons).filter(|_| !none);
+    sentences.extend(counts.map(|text| Sentence::finding("counts", text)));
+    let load = found.answers.iter().filter(|answer| answer.max_rate.is_some());
+    let load = load.map(|own| Sentence::new(SentenceRole::Answer, "max-rate", own.answer.as_str()));
+    let factors = factors.iter().map(|(factor, text)| of_factor(found, factor, text));
+    load.chain(factors).chain(sentences).collect()
+}
+
+fn of_factor(found: &Findings, factor: &str, text: &str) -> Sentence {
+    let effects = found.effects.iter().filter(|effect| effect.factor == factor);
+    Sentence {
+        about: effects.map(|own| MetricRef::new(&own.workload, &own.metric)).collect(),
+        ..Sentence::new(SentenceRole::Conclusion, "factor", text)
+    }
+}
+
+fn of_comparison(found: &Comparison) -> Sentence {
+    Sentence::of_comparison(found, format!("{}: {}", found.workload, found.text))
+}
+
+/// Each comparison that was judged; those that need more replicates together.
+fn of_comparisons(comparisons: &[Comparison]) -> Vec<Sentence> {
+    let undecided = undecided(comparisons);
+    let is_told = |found: &&Comparison| undecided.iter().all(|one| one.id != found.id);
+    let primary = comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
+    let mut sentences: Vec<Sentence> = primary.clone().filter(is_told).map(of_comparison).collect();
+    if let Some(text) = words::undecided(&undecided, primary.count()) {
+        let comparisons = undecided.iter().map(|found| found.id.clone()).collect();
+        sentences.push(Sentence { comparisons, ..Sentence::finding("inconclusive", text) });
+    }
+    sentences
+}
+
+/// Who ranks first in each workload, with the comparison that advice rests on.
+fn of_ranks(found: &Findings) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    let evidence: Vec<&String> = found.advice.iter().flat_map(|advice| &advice.evidence).collect();
+    for rank in &found.ranks {
+        sentences.push(Sentence {
+            about: vec![MetricRef::new(&rank.workload, &rank.metric)],
+            ..Sentence::finding("rank", &*rank.text)
+        });
+        let mut advised = evidence.iter().filter_map(|id| found.comparison(id));
+        let best = advised.find(|found| found.workload == rank.workload);
+        sentences.extend(best.map(of_comparison));
+    }
+    // Where the load differed between some arms, there are no places: what is sure is told alone.
+    for one in found.comparisons.iter().filter(|one| one.primary) {
+        let is_sure = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
+        if is_sure && found.ranks.iter().all(|rank| rank.workload != one.workload) {
+            sentences.push(of_comparison(one));
+        }
+    }
+    sentences
 }
 
 /// Comparisons of which each would say that more replicates are needed: from two on one sentence says it
 /// for all, and the table has their numbers.
 fn undecided(comparisons: &[Comparison]) -> Vec<&Comparison> {
-    let is_open = |found: &&Comparison| {
-        found.primary
-            && found.verdict == Some(Verdict::Inconclusive)
-            && found.replicates_needed.is_some()
-            && !found.withheld
-            && !found.note_facts.iter().any(|note| matches!(note, Note::NoOrder { .. }))
-    };
-    let found: Vec<&Comparison> = comparisons.iter().filter(is_open).collect();
+    let open = comparisons.iter().filter(|found| found.is_open());
+    let found: Vec<&Comparison> = open.filter(|one| one.replicates_needed.is_some()).collect();
     if found.len() > 1 { found } else { Vec::new() }
 }
 
@@ -254,8 +264,7 @@ fn counted(comparisons: &[Comparison]) -> Option<String> {
 /// What comes before all numbers: that data were lost or changed.
 fn wrong_data(story: &Story<'_>) -> Option<Sentence> {
     let rows: Vec<&Row<'_>> = story.rows.iter().filter(|row| has_wrong_data(row)).collect();
-    let text = || invalid_sentence(WRONG_DATA, &rows, story.rows.len());
-    (!rows.is_empty()).then(|| Sentence::new(Said::Invalid, text()))
+    (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, story.rows.len()))
 }
 
 fn has_wrong_data(row: &Row<'_>) -> bool {
@@ -264,7 +273,7 @@ fn has_wrong_data(row: &Row<'_>) -> bool {
 }
 
 /// One sentence a rule that made rows invalid, with how many: what those rows measure instead.
-fn invalid(story: &Story<'_>) -> Vec<(usize, String)> {
+fn invalid(story: &Story<'_>) -> Vec<(usize, Sentence)> {
     let mut by_rule: Vec<(&str, Vec<&Row<'_>>)> = Vec::new();
     for row in story.rows.iter().filter(|row| !has_wrong_data(row)) {
         let speaking = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid);
@@ -279,11 +288,11 @@ fn invalid(story: &Story<'_>) -> Vec<(usize, String)> {
     told.map(|(rule, rows)| (rows.len(), invalid_sentence(rule, rows, all))).collect()
 }
 
-fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
+fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> Sentence {
     let (who, many) = if rows.len() == all && all > 1 {
         (every(all), true)
     } else {
-        (listed(&rows.iter().map(|row| row_name(row)).collect::<Vec<_>>()), rows.len() > 1)
+        (listed(rows.iter().map(|row| row_name(row))), rows.len() > 1)
     };
     let memory =
         rows.iter().all(|row| row.site.is_some_and(|site| site.backing == Backing::Memory));
@@ -304,7 +313,8 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> String {
         (_, true) => "they do not measure what they claim",
         (_, false) => "it does not measure what it claims",
     };
-    format!("{who} {} invalid: {what}.", if many { "are" } else { "is" })
+    let text = format!("{who} {} invalid: {what}.", if many { "are" } else { "is" });
+    Sentence::new(SentenceRole::Warning, "invalid", text)
 }
 
 /// `random-write-q1`, with its target where there are several.
@@ -333,18 +343,16 @@ fn compared(story: &Story<'_>) -> Vec<Sentence> {
         let own = story.found.comparisons.iter().filter(move |found| is(found, *wanted));
         own.map(move |found| (found, *wanted))
     });
-    found
-        .filter_map(|(found, usual)| {
-            let said = Said::Comparison { id: found.id.clone() };
-            Some(Sentence::new(said, comparison(story, found, usual)?))
-        })
-        .collect()
+    let sentence = |(found, usual): (&Comparison, Usual)| {
+        Some(Sentence::of_comparison(found, comparison(story, found, usual)?))
+    };
+    found.filter_map(sentence).collect()
 }
 
 /// What the syncs of a row rest on, with its target.
 fn acknowledged_on(row: &Row<'_>) -> Option<Sentence> {
     let text = acknowledged::of_row(row)?;
-    Some(Sentence::new(Said::Owner, format!("{}: {text}.", row_name(row))))
+    Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
 }
 
 /// What a comparison is of, by the name of its workload: of synced writes also who waits for them, where a
@@ -358,14 +366,8 @@ fn subject(story: &Story<'_>, found: &Comparison, usual: Usual) -> String {
 }
 
 fn comparison(story: &Story<'_>, found: &Comparison, usual: Usual) -> Option<String> {
-    let trust_of = |arm: &Arm| {
-        let own = |cell: &&Cell| {
-            (&cell.workload, &cell.metric, &cell.configuration)
-                == (&found.workload, &found.metric, arm)
-        };
-        story.found.measurements.iter().find(own).and_then(|cell| cell.trust)
-    };
-    let worst = trust_of(&found.configuration)?.max(trust_of(&found.baseline)?);
+    let trust = |arm| story.found.cell(&found.workload, arm, &found.metric)?.trust;
+    let worst = trust(&found.configuration)?.max(trust(&found.baseline)?);
     let about = about(worst)?;
     let ends = found.ci95?;
     let ([low, high], doubt) = (ends.map(show::times), worst.doubt());
@@ -412,14 +414,18 @@ fn are_of_one_trial(found: &Findings) -> bool {
 }
 
 /// How far the whole can be trusted.
-fn trust(story: &Story<'_>) -> String {
-    let all = story.rows.len() + story.absent;
+fn trust(story: &Story<'_>) -> Sentence {
+    Sentence::new(SentenceRole::Trust, "trust", trust_words(story))
+}
+
+fn trust_words(story: &Story<'_>) -> String {
+    let all = story.rows.len() + story.plan.absent.len();
     let stands: Vec<Option<(Trust, bool)>> =
         story.rows.iter().map(|row| stands(story.found, row)).collect();
     let of = |trust: Trust| stands.iter().flatten().filter(|(own, _)| *own == trust).count();
     let trusted = of(Trust::Trusted);
     let given = stands.iter().flatten().filter(|(_, is_lent)| *is_lent).count();
-    let absent = story.absent + stands.iter().filter(|own| own.is_none()).count();
+    let absent = story.plan.absent.len() + stands.iter().filter(|own| own.is_none()).count();
     if all == absent {
         return "Nothing was measured.".to_owned();
     }

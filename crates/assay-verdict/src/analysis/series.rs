@@ -44,13 +44,7 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
     for what in told.chain(known.map(What::known)) {
         match one(design, row, &what) {
             Ok(one) => series.push(one),
-            Err(reason) => absent.push(AbsentCell {
-                workload: row.workload.name.clone(),
-                configuration: row.arm.clone(),
-                metric: Some(what.metric.to_owned()),
-                reason,
-                obstacle: None,
-            }),
+            Err(reason) => absent.push(row.absent(Some(what.metric), reason)),
         }
     }
     (series, absent)
@@ -77,13 +71,7 @@ fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
         None if row.trials.is_empty() => "no trial ran".to_owned(),
         None => "only the warm-up ran".to_owned(),
     };
-    Some(AbsentCell {
-        workload: row.workload.name.clone(),
-        configuration: row.arm.clone(),
-        metric: None,
-        reason,
-        obstacle: None,
-    })
+    Some(row.absent(None, reason))
 }
 
 fn one(design: &Design, row: &Row<'_>, what: &What<'_>) -> Result<Series, String> {

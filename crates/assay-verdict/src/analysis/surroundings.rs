@@ -15,55 +15,40 @@ use assay_machine::probes::{Evidence, is_not_recorded};
 use assay_study::findings::Check;
 use assay_study::results::environment::Environment;
 use assay_study::results::surroundings::facts::{
-    DriveHealth, Hottest, ObservedField, SurroundingsFacts, WorkloadSurroundings,
+    DriveHealth, Hottest, SurroundingsFacts, WorkloadSurroundings,
 };
 
 /// Counters whose growth is no wear but what every drive counts.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
-/// What is told of it, row by row.
-#[derive(Debug, Default)]
-pub(super) struct Gathered {
-    workloads: Vec<WorkloadSurroundings>,
-    observed: Vec<ObservedField>,
-    energy_of: Option<String>,
-}
-
-impl Gathered {
-    pub fn add(&mut self, row: &Row<'_>) {
-        let told = Some(row).filter(|row| !row.workload.control && row.trust.is_some());
-        self.workloads.extend(told.and_then(of_row));
-        self.observed.extend(told.map(observed::fields).into_iter().flatten());
-        if self.energy_of.is_none() {
-            let mut energies =
-                row.counting().filter_map(|trial| trial.record.evidence.energy.value());
-            self.energy_of =
-                energies.next().map(|energy| format!("{}: {}", energy.source, energy.what));
-        }
+/// Adds what went on during the trials of a row.
+pub(super) fn add(found: &mut SurroundingsFacts, row: &Row<'_>) {
+    if !row.workload.control && row.trust.is_some() {
+        found.workloads.extend(of_row(row));
+        found.observed.extend(observed::fields(row));
+    }
+    if found.energy_of.is_none() {
+        let mut energies = row.counting().filter_map(|trial| trial.record.evidence.energy.value());
+        let first = energies.next();
+        found.energy_of = first.map(|energy| format!("{}: {}", energy.source, energy.what));
     }
 }
 
-pub(super) fn facts(environment: &Environment, gathered: Gathered) -> SurroundingsFacts {
-    let found = &environment.surroundings;
-    SurroundingsFacts {
-        workloads: gathered.workloads,
-        observed: gathered.observed,
-        drives: found
-            .health_before
-            .iter()
-            .filter_map(|(name, before)| drive(name, before, found.health_after.get(name)?))
-            .collect(),
-        energy_of: gathered.energy_of,
-        idle_w: found.idle.value().map(Energy::watts),
+/// Adds what was seen before and after all trials.
+pub(super) fn finish(found: &mut SurroundingsFacts, environment: &Environment) {
+    let seen = &environment.surroundings;
+    for (name, before) in &seen.health_before {
+        let after = seen.health_after.get(name);
+        found.drives.extend(after.and_then(|after| drive(name, before, after)));
     }
+    found.idle_w = seen.idle.value().map(Energy::watts);
 }
 
 /// What should be read with the study as a whole.
 pub(super) fn checks(surroundings: &SurroundingsFacts, started: &str) -> Vec<Check> {
-    let check = Check::new;
     let mut found = Vec::new();
     for drive in &surroundings.drives {
-        found.extend(wear(drive, started).map(|text| check("wear", text)));
+        found.extend(wear(drive, started).map(|text| Check::new("wear", text)));
         if !drive.grown.is_empty() {
             let grown: Vec<String> = drive
                 .grown
@@ -71,7 +56,7 @@ pub(super) fn checks(surroundings: &SurroundingsFacts, started: &str) -> Vec<Che
                 .map(|(name, count)| format!("{} {}", name.replace('_', " "), show::count(*count)))
                 .collect();
             let text = format!("{} counters increased: {}", drive.drive, grown.join(", "));
-            found.push(check("drive-health", text));
+            found.push(Check::new("drive-health", text));
         }
     }
     found

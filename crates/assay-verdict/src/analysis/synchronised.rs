@@ -2,10 +2,10 @@
 
 use assay_base::quantity::units::show;
 use assay_machine::factors::layers;
-use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Cell, Findings, Sentence, Trust};
 use assay_study::results::plan::{Arm, arm_in_words};
 
+use super::distinct;
 use super::metrics::{SYNC_RATE, SYNC_WHOLE};
 
 /// The factor that chooses an array.
@@ -15,12 +15,7 @@ const ARRAY: &str = "raid";
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     let rates =
         || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
-    let mut arms: Vec<&Arm> = Vec::new();
-    for cell in rates() {
-        if !arms.contains(&&cell.configuration) {
-            arms.push(&cell.configuration);
-        }
-    }
+    let arms = distinct(rates().map(|cell| &cell.configuration));
     let of_arm = |arm: &Arm| {
         let own = rates().filter(|cell| cell.configuration == *arm);
         let told: Vec<String> = own.filter_map(|cell| of_workload(cell, found)).collect();
@@ -32,7 +27,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
             levels => format!("{levels}: each member"),
         };
         let text = format!("{which} resyncs at {}.", told.join(", "));
-        (!told.is_empty()).then(|| Sentence::new(Said::Synchronised, text))
+        (!told.is_empty()).then(|| Sentence::finding("resync", text))
     };
     arms.into_iter().filter_map(of_arm).collect()
 }
@@ -43,12 +38,8 @@ fn is_sound(cell: &Cell) -> bool {
 
 /// `9.8 MB/s while "write" runs (the whole in 2.1 min)`.
 fn of_workload(cell: &Cell, found: &Findings) -> Option<String> {
-    let is_beside = |other: &&Cell| {
-        (&other.workload, &other.configuration) == (&cell.workload, &cell.configuration)
-            && other.metric == SYNC_WHOLE
-    };
     let rate = show::mb_per_s(cell.value()?);
-    let whole = found.measurements.iter().find(is_beside).and_then(Cell::value);
+    let whole = found.cell(&cell.workload, &cell.configuration, SYNC_WHOLE).and_then(Cell::value);
     let whole = whole.map(|s| format!(" (total {})", show::duration(s * 1e9)));
     let (whole, doubt) = (whole.unwrap_or_default(), cell.trust.map_or("", Trust::doubt));
     Some(format!("{rate} MB/s while {:?} runs{whole}{doubt}", cell.workload))
@@ -62,8 +53,6 @@ mod tests {
     use assay_machine::probes::array_sync::Progress;
 
     use super::super::tests::Bench;
-    use super::*;
-
     #[test]
     fn rates_and_times_stand_beside_what_went_on() {
         let mut bench = Bench::new(&["."]);
@@ -82,8 +71,8 @@ mod tests {
         }
         bench.plan.design.margin = Some(0.05);
         let found = bench.findings();
-        let own = found.sentences().filter(|(said, _)| **said == Said::Synchronised);
-        let told: Vec<&String> = own.map(|(_, text)| text).collect();
+        let own = found.summary.iter().filter(|sentence| sentence.topic == "resync");
+        let told: Vec<&String> = own.map(|sentence| &sentence.text).collect();
         assert_eq!(told.len(), 1, "{told:?}");
         let rest = "Each member resyncs at 10 MB/s while \"idle\" runs (total 20 s), 2 MB/s while \"write\" runs \
             (total 100 s).";

@@ -314,7 +314,7 @@ fn rows_without_a_number_say_why() {
     assert_eq!(reason(&found, "random-write-q1", None), "not measured: the file is only read");
     let iops = cell(&found, "sync-write", "iops");
     assert_eq!((iops.n, iops.geometric_mean, iops.trust), (0, None, None));
-    assert_eq!(found.summary, ["Nothing was measured."]);
+    assert_eq!(found.summary_texts(), ["Nothing was measured."]);
 }
 
 /// What figures draw of single trials is of those that the row sums up.
@@ -456,7 +456,7 @@ fn targets_are_compared_with_the_first_one() {
     assert!((reads.ratio.unwrap() - 2.0).abs() < 1e-9);
     assert_eq!(cell(&found, "sequential-read", "iops").configuration["target"], "/mnt/a");
     assert_eq!(
-        found.summary,
+        found.summary_texts(),
         [
             "random-write-q1: 4% more IOPS on /mnt/b compared with /mnt/a (ratio 1.04, 95% CI 1.01-1.07).",
             "sequential-read: 100% more bandwidth on /mnt/b compared with /mnt/a (ratio 2, 95% CI 2-2).",
@@ -474,7 +474,7 @@ fn synced_writes_of_two_disks_are_told_as_what_a_database_waits_for() {
             .row(0, "sync-write", 4096, &[100, 102, 99, 101, 100, 98])
             .row(1, "sync-write", 4096, &[200, 205, 199, 201, 200, 197])
     };
-    let told = bench().findings().summary;
+    let told = bench().findings().summary_texts();
     let wanted = "sync-write (as in database commits): 100% more";
     assert!(told[0].starts_with(wanted) && told[0].contains(" (ratio "), "{told:?}");
     let mut borrowed = bench();
@@ -482,7 +482,7 @@ fn synced_writes_of_two_disks_are_told_as_what_a_database_waits_for() {
         drive.bus = Presence::Present("virtio".to_owned());
         drive.link = Presence::absent("no link");
     }
-    let told = borrowed.findings().summary;
+    let told = borrowed.findings().summary_texts();
     assert!(!told.iter().any(|text| text.contains("database")), "{told:?}");
 }
 
@@ -497,8 +497,8 @@ fn a_pair_needs_both_and_an_invalid_side_is_named() {
     let writes: &Comparison = &found.comparisons[0];
     assert_eq!((writes.n, writes.ci95), (2, None));
     assert!(writes.notes.contains(&"the number of /mnt/b is invalid".to_owned()));
-    assert!(!found.summary.iter().any(|sentence| sentence.contains("random-write-q1: ")));
-    assert!(found.summary[0].starts_with("random-write-q1 on /mnt/b is invalid"));
+    assert!(!found.summary_texts().iter().any(|sentence| sentence.contains("random-write-q1: ")));
+    assert!(found.summary_texts()[0].starts_with("random-write-q1 on /mnt/b is invalid"));
 }
 
 #[test]

@@ -11,9 +11,8 @@ use assay_base::failure::{Failure, Outcome};
 use assay_report::document::{Stands, no_advice};
 use assay_runner::runner::apply::{self, Proposal};
 use assay_study::findings::Findings;
-use assay_study::findings::said::Said;
 use assay_study::findings::{
-    Advice, AdviceKind, AdviceStatus, Cell, Comparison, Effect, Trust, Verdict,
+    Advice, AdviceKind, AdviceStatus, Cell, Comparison, Effect, SentenceRole, Trust, Verdict,
 };
 use assay_study::results::bundle::{self, Kept, Stored};
 use assay_study::results::plan::arm_words;
@@ -114,8 +113,8 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 
 /// What a grid says of each of its factors.
 fn of_factors(findings: &Findings) -> impl Iterator<Item = &String> {
-    let told = findings.sentences().filter(|(said, _)| matches!(said, Said::Factor { .. }));
-    told.map(|(_, text)| text)
+    let told = findings.summary.iter().filter(|one| one.role == SentenceRole::Conclusion);
+    told.map(|sentence| &sentence.text)
 }
 
 /// An advice with what it rests on.

@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::inventory::Inventory;
 use super::output;
 use assay_base::presence::Presence;
-use assay_report::table::{self, Column};
+use assay_report::document::Column;
+use assay_report::table;
 use assay_runner::runner::abilities::{self, Ability};
 use assay_system::system::System;
 
@@ -41,7 +42,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) {
     let rows: Vec<Vec<String>> = abilities.iter().map(row).collect();
     let columns = table::columns(&["ability", "here", "what and how"]);
     output::text(&table::table(&columns, &rows, output::columns(system)));
-    let columns = [Column::left("hardware here"), Column::left("details").words()];
+    let columns = [Column::left("hardware here"), Column::sentences("details")];
     let hardware = table::table(&columns, &inventory.rows(), output::columns(system));
     output::text(&format!("\n{hardware}"));
     let next = next(&abilities).map(|words| words.map(str::to_owned).to_vec());

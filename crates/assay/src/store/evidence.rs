@@ -13,7 +13,7 @@ use assay_study::results::trials::Trials;
 use assay_study::results::{cut, imported, series};
 use assay_system::system::site::Site;
 use assay_system::system::{System, quoted};
-use assay_verdict::analysis::Gathering;
+use assay_verdict::analysis::Analysis;
 
 /// Files of a bundle that say what was done, in the order of reading.
 const FILES: [&str; 2] = ["study.toml", "environment.json"];
@@ -72,13 +72,13 @@ pub(super) fn each_workload(
 ) -> Outcome<Findings> {
     let workloads = stored.plan.workloads.len();
     let trials = Trials::open(system, directory, &stored.plan)?;
-    let mut gathering = Gathering::new(&stored.plan, &stored.environment);
+    let mut analysis = Analysis::new(facts_of(stored), &stored.plan, &stored.environment);
     for workload in 0..workloads {
         let own = trials.of(workload)?;
-        gathering.take(&own.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
+        analysis.add(&own.iter().map(|(_, trial)| trial).collect::<Vec<_>>());
         look(&own)?;
     }
-    Ok(gathering.findings(facts_of(stored)))
+    Ok(analysis.findings())
 }
 
 /// What figures are drawn from, beside the findings.

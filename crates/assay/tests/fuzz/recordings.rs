@@ -148,8 +148,7 @@ fn show(recorded: &Recorded) {
     let shown = text::render(&document::make(&findings), 80, false);
     assert!(shown.contains("recorded requests"), "{shown}");
     for figure in figures::all(&Evidence::bare(findings)) {
-        let points = figure.series.iter().flat_map(|series| series.marks.points());
-        assert!(points.into_iter().all(|point| point.value.is_finite()), "{}", figure.id);
+        assert!(figure.points().all(|point| point.value.is_finite()), "{}", figure.id);
         assert!(svg::inline(&figure).ends_with("</svg>\n"), "{}", figure.id);
     }
 }

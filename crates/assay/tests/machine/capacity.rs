@@ -104,7 +104,7 @@ fn all_are_found(lie: Lie, verdict: &str) {
         let found = facts["usable_bytes"].as_u64().unwrap();
         assert!(found.abs_diff(held) <= 4096, "{found} of {held}: {facts}");
         assert_eq!(facts["announced_bytes"], claimed);
-        let first = document["summary"][0].as_str().unwrap();
+        let first = document["summary"][0]["text"].as_str().unwrap();
         assert!(first.starts_with("The device does not have the claimed capacity."), "{first}");
     });
 }

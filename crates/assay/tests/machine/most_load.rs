@@ -59,7 +59,7 @@ mod in_full {
         assert!(fails.is_none_or(|rate| rate >= allowed * (1.0 - NEAR)), "fails below: {load}");
         let [Some(holds), Some(fails)] = sides else { panic!("one side is missing: {load}") };
         assert!(holds < fails && fails / holds < 1.6, "{load}");
-        let first = document["summary"][0].as_str().unwrap();
+        let first = document["summary"][0]["text"].as_str().unwrap();
         assert!(first.starts_with("p99 < 50 ms: passes at"), "{first}");
     }
 

@@ -174,7 +174,7 @@ fn busy_processors_are_told_first() {
     let _hogs = Neighbour::computing(8);
     let document = reads(&volume, "400 ms");
     assert!(says(&document, "it", "cpu-starved", "suspect"), "{}", told(&document));
-    let first = document["summary"][0].as_str().unwrap();
+    let first = document["summary"][0]["text"].as_str().unwrap();
     assert!(first.contains("other programs used the CPUs"), "{first}");
 }
 

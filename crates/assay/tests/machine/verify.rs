@@ -257,7 +257,7 @@ fn a_card_that_loses_writes_fails_the_run_and_is_told_first() {
     assert_eq!(ended.code, 1, "{}{}", ended.stdout, ended.stderr);
     assert!(ended.stderr.contains("data corruption:"), "{}", ended.stderr);
     let document = ended.json().unwrap();
-    let first = document["summary"][0].as_str().unwrap();
+    let first = document["summary"][0]["text"].as_str().unwrap();
     assert!(first.contains("lost or changed"), "{first}");
     let shown = assay.run(&["show"], LIMIT).unwrap();
     assert_eq!(shown.code, 0, "{}", shown.stderr);

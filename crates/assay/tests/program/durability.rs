@@ -50,7 +50,7 @@ fn an_honest_drive_loses_no_promise_and_the_bound_is_that_of_all_cuts() {
         assert_eq!(own["read_again"][1], 0, "what is judged is what was written: {own}");
         let most = own["lost_share_bound95"].as_f64().unwrap();
         assert!((most - 0.048_703).abs() < 1e-6, "{own}");
-        let first = found["summary"][0].as_str().unwrap();
+        let first = found["summary"][0]["text"].as_str().unwrap();
         assert!(first.contains("0 of 60 crash points") && first.contains("4.88%"), "{first}");
         // Nobody may take the number for one of his drive.
         assert!(first.starts_with("Replayed on an assumed drive"), "{first}");
@@ -96,8 +96,12 @@ fn what_promised_something_is_told_before_what_promised_nothing() {
     let ended = home.run(&["run", &file, SHARED, "--json", WAIT]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let found: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let told: Vec<&str> =
-        found["summary"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let told: Vec<&str> = found["summary"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|own| own["text"].as_str())
+        .collect();
     let at = |words: &str| told.iter().position(|text| text.contains(words));
     let (kept, nothing) = (at("0 of 60 crash points"), at("No write was acknowledged"));
     assert!(kept.is_some() && nothing.is_some() && kept < nothing, "{told:?}");

@@ -79,7 +79,7 @@ fn a_gate_passes_fails_or_says_that_it_is_blind() {
 fn the_answer_is_said_first_and_again() {
     let home = home("gates-said");
     let (found, _) = ended(&home, 1, &WORSE);
-    let first = found["summary"][0].as_str().unwrap();
+    let first = found["summary"][0]["text"].as_str().unwrap();
     assert!(first.starts_with("The gate of 20% failed: "), "{first}");
     let answer = &found["answers"][0];
     assert_eq!(answer["ask"], "Is every configuration at most 20% worse than the baseline?");

@@ -91,7 +91,11 @@ fn the_bracket_is_about_what_a_queue_can_take() {
     let mut trials = told.measurements.iter().flat_map(|cell| &cell.trials);
     assert!(trials.all(|one| one.replicate > 0), "a trial that searched stands in a cell");
     assert_eq!(told.factors[0].levels, rates);
-    assert!(told.summary[0].contains("p99 < 4 ms: passes at"), "{:?}", told.summary);
+    assert!(
+        told.summary_texts()[0].contains("p99 < 4 ms: passes at"),
+        "{:?}",
+        told.summary_texts()
+    );
     assert!(told.comparisons.iter().all(|one| one.verdict.is_none()), "rates are no choice");
     let searched = finished.trials.iter().filter(|trial| trial.record.replicate == 0).count();
     assert_eq!(searched, 1 + SEARCHES as usize);
@@ -148,7 +152,10 @@ fn wherever_it_was_interrupted_the_course_is_the_same() {
 fn a_study_that_is_not_done_says_nothing_of_its_limit() {
     let begun = interrupted_after(&machine(), "p99 < 4 ms", 20);
     let told = findings(&begun);
-    assert!(told.answers.is_empty() && !told.summary.iter().any(|text| text.contains("passes at")));
+    assert!(
+        told.answers.is_empty()
+            && !told.summary_texts().iter().any(|text| text.contains("passes at"))
+    );
 }
 
 #[test]
@@ -168,5 +175,9 @@ fn a_limit_that_no_rate_holds_is_said_so() {
     let load = found(&told);
     assert_eq!(load.max_passing_rate, None);
     assert!(load.rates.iter().all(|rate| rate.outcome == Standing::Exceeds), "{load:?}");
-    assert!(told.summary[0].contains("no tested rate passes"), "{:?}", told.summary);
+    assert!(
+        told.summary_texts()[0].contains("no tested rate passes"),
+        "{:?}",
+        told.summary_texts()
+    );
 }

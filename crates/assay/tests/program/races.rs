@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay_lab::needs::is_sampled;
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::race::{RaceAnswer, RaceEnd};
-use assay_study::findings::said::Said;
 use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
@@ -104,8 +103,8 @@ fn a_race_ends_with_a_winner_and_without_a_verdict() {
 #[test]
 fn texts_tell_who_won_and_never_that_anything_is_better() {
     let found = findings(&raced(STUDY));
-    let said = found.sentences().find(|(said, _)| **said == Said::Race).expect("a sentence");
-    assert!(said.1.contains(" won the race among 5 configurations after "), "{}", said.1);
+    let said = found.summary.iter().find(|own| own.topic == "race").expect("a sentence");
+    assert!(said.text.contains(" won the race among 5 configurations after "), "{}", said.text);
     let document = assay_report::document::make(&found);
     let texts =
         [assay_report::text::render(&document, 80, false), assay_report::markdown::comment(&found)];

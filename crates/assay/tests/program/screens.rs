@@ -10,7 +10,6 @@ use assay_report::html::{self, Place};
 use assay_report::{document, markdown, text};
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::race::{RaceAnswer, RaceEnd};
-use assay_study::findings::said::Said;
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
@@ -70,9 +69,9 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
         assert!(!is_lost || left.is_some_and(|own| own.dropped.is_some() && own.after == 0));
         assert!(!is_lost || runner.n == 0);
     }
-    let said = found.sentences().find(|(said, _)| **said == Said::Screen).expect("a sentence");
+    let said = found.summary.iter().find(|own| own.topic == "screen").expect("a sentence");
     let looked = "he screen ignores interactions";
-    assert!(said.1.contains(looked) && said.1.contains("A screen of 48 trials"));
+    assert!(said.text.contains(looked) && said.text.contains("A screen of 48 trials"));
     let document = document::make(&found);
     let page = html::page(&Evidence::bare(found.clone()), Place::Alone);
     for told in [text::render(&document, 80, false), markdown::comment(&found), page] {

@@ -333,14 +333,14 @@ fn two_checks_are_compared() {
     let (fast, slow) = (run(DRIVE), run(SLOWER));
     let found = home.json(&["compare", &fast, &slow, "--json"]);
     // Days alone do not explain it, and one result a side suggests nothing all the same.
-    let said: Vec<&str> =
-        found["summary"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    let all = found["summary"].as_array().unwrap().iter();
+    let said: Vec<&str> = all.filter_map(|own| own["text"].as_str()).collect();
     let is_open = |text: &&&str| text.contains("One result per side suggests no direction");
     assert_eq!(said.iter().filter(is_open).count(), 7, "{said:#?}");
     assert!(said.iter().all(|text| !text.contains("suggests that")), "{said:#?}");
     let again = run(DRIVE);
     let same = home.json(&["compare", &fast, &again, "--json"]);
-    let said = same["summary"][0].as_str().unwrap();
+    let said = same["summary"][0]["text"].as_str().unwrap();
     assert!(said.starts_with("None of 7 rows differs significantly: "), "{said}");
     assert_eq!(primary(&found).len(), 7);
     assert!(primary(&found).iter().all(|one| one["kind"] == "between-results"));

@@ -3,7 +3,7 @@
 use super::UnitError;
 
 /// One unit with its size in the smallest one.
-pub(super) struct Unit {
+pub(super) struct UnitName {
     pub name: &'static str,
     /// Smallest units in it.
     pub factor: u64,
@@ -15,7 +15,7 @@ pub(super) struct Unit {
 
 pub(super) struct Measure {
     /// Units, in the order in which they are preferred.
-    pub units: &'static [Unit],
+    pub units: &'static [UnitName],
     /// For messages: "unit of time".
     noun: &'static str,
     /// For messages: the units to choose from.
@@ -31,8 +31,8 @@ const fn unit(
     factor: u64,
     any_case: &'static [&'static str],
     exact_case: &'static [&'static str],
-) -> Unit {
-    Unit { name, factor, any_case, exact_case }
+) -> UnitName {
+    UnitName { name, factor, any_case, exact_case }
 }
 
 /// Units of bytes: powers of 1024 first, so that they win where both are exact.
@@ -161,7 +161,7 @@ fn split<'a>(text: &'a str, offer: [&str; 3]) -> Result<(Number<'a>, &'a str), U
     Ok((Number { text: number }, name.trim()))
 }
 
-fn find<'m>(name: &str, measure: &'m Measure) -> Option<&'m Unit> {
+fn find<'m>(name: &str, measure: &'m Measure) -> Option<&'m UnitName> {
     measure.units.iter().find(|unit| {
         unit.exact_case.contains(&name)
             || unit.any_case.iter().any(|spelling| spelling.to_lowercase() == name.to_lowercase())
@@ -200,7 +200,7 @@ fn ambiguous(name: &str, measure: &Measure) -> Option<&'static str> {
 /// The unit one of whose spellings is nearest to what was written.
 fn nearest(name: &str, measure: &Measure) -> &'static str {
     let name = name.to_lowercase();
-    let distance_to = |unit: &Unit| {
+    let distance_to = |unit: &UnitName| {
         let spellings = unit.any_case.iter().chain(unit.exact_case).chain([&unit.name]);
         spellings.map(|spelling| distance(&name, &spelling.to_lowercase())).min()
     };

@@ -4,9 +4,8 @@
 use std::collections::BTreeMap;
 
 use assay_base::catalogue::About;
-use assay_base::exhibit::{
-    Body, Cell, Chart, Column, Exhibit, Levels, Marks, Part, Sentence, Stack, Subject, Unit, Value,
-};
+use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Stack, short, stacked_bars};
+use assay_base::exhibit::{Column, Exhibit, Levels, List, Sentence, Subject, Table, Unit, Value};
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -133,6 +132,7 @@ impl OfRow for Facts {
 }
 
 const FIGURE: FactsFigure = FactsFigure {
+    key: Facts::KEY,
     about: About {
         name: "boots",
         summary: "phases of each boot, in time order",
@@ -153,19 +153,17 @@ impl Shows for Facts {
 
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
         let groups: Vec<Group<'_>> = all.iter().map(|facts| Group::of(facts, rows)).collect();
-        let mut parts = vec![phases(&groups)];
+        let mut tables = vec![phases(&groups)];
         let slow = groups.iter().filter(|group| !group.facts.units.is_empty());
-        let mut slow: Vec<Part> = slow.map(units).collect();
-        if let Some(last) = slow.last_mut() {
-            last.remarks.push(MEANT.to_owned());
+        tables.extend(slow.map(units));
+        if let Some(last) = tables[1..].last_mut() {
+            last.notes.push(MEANT.to_owned());
         }
-        parts.extend(slow);
-        parts.extend(unfinished(&groups));
-        parts.extend(notes(&groups));
         let of_workloads = groups.chunk_by(|one, next| one.facts.workload == next.facts.workload);
         Exhibit {
-            parts,
-            charts: of_workloads.map(chart).collect(),
+            tables,
+            lists: [unfinished(&groups), notes(&groups)].into_iter().flatten().collect(),
+            figures: of_workloads.filter_map(figure).collect(),
             sentences: groups.iter().take(MOST_SENTENCES).map(Group::sentence).collect(),
             recorded: Some(RECORDED.to_owned()),
             ..Exhibit::default()
@@ -194,7 +192,7 @@ impl<'a> Group<'a> {
         match told {
             Some((mean, Some(ends))) => Value::Estimate(mean, ends),
             Some((mean, None)) => Value::Number(mean),
-            None => Value::Nothing,
+            None => Value::Missing,
         }
     }
 
@@ -234,36 +232,26 @@ fn seconds(value: f64) -> String {
 }
 
 /// A row a group, a column a phase that any of them tells.
-fn phases(groups: &[Group<'_>]) -> Part {
-    let is_told =
-        |metric: &&Metric| groups.iter().any(|group| group.mean(metric) != Value::Nothing);
-    let told: Vec<&Metric> = PHASES.iter().chain([&WHOLE, &UNTIL]).filter(is_told).collect();
-    let mut columns = vec![Column::new("boots", Unit::Words), Column::new("n", Unit::Count)];
-    let has = |wanted: &Metric| told.iter().any(|metric| metric.name == wanted.name);
-    columns.extend(told.iter().map(|metric| {
+fn phases(groups: &[Group<'_>]) -> Table {
+    let has = |metric: &Metric| groups.iter().any(|group| group.mean(metric) != Value::Missing);
+    let mut table = Table::new("phases");
+    table.add(Column::left("boots"), groups, |group| &group.name);
+    table.add(Column::new("n", Unit::Count), groups, |group| group.facts.n as u64);
+    for metric in PHASES.iter().chain([&WHOLE, &UNTIL]).filter(|metric| has(metric)) {
         let is_whole = metric.name == WHOLE.name;
-        Column::new(if is_whole { "total from kernel start" } else { metric.noun }, Unit::Seconds)
-    }));
-    let row = |group: &Group<'_>| {
-        let first = [Value::Words(group.name.clone()), count(group.facts.n)];
-        let means = told.iter().map(|metric| group.mean(metric));
-        first.into_iter().chain(means).map(Cell::from).collect::<Vec<Cell>>()
-    };
-    let mut remarks = vec![
+        let title = if is_whole { "total from kernel start" } else { metric.noun };
+        table.add(Column::new(title, Unit::Seconds), groups, |group| group.mean(metric));
+    }
+    table.notes.push(
         "Geometric means of the finished boots, with 95% CIs for at least 3 boots. Because the means are geometric, \
          the phases do not add up to the total."
             .to_owned(),
-    ];
+    );
     if has(&USERSPACE) && !has(&WHOLE) {
         let container = "A container has no separate kernel, so Assay times only userspace.";
-        remarks.push(container.to_owned());
+        table.notes.push(container.to_owned());
     }
-    let rows = groups.iter().map(row).collect();
-    Part { title: "phases".to_owned(), body: Body::Table { columns, rows }, remarks }
-}
-
-fn count(of: usize) -> Value {
-    Value::Number(of as f64)
+    table
 }
 
 /// What systemd's own manual says of such times.
@@ -271,24 +259,17 @@ const MEANT: &str = "Time between the starting and started messages of a unit, i
                      disk. Units start in parallel. A service counts as started when systemd has spawned it or it \
                      reports ready. Units that started before the journal appear shorter.";
 
-fn units(group: &Group<'_>) -> Part {
-    let columns = vec![
-        Column::new("unit", Unit::Words),
-        Column::new("mean", Unit::Seconds),
-        Column::new("longest", Unit::Seconds),
-        Column::new("n", Unit::Count),
-    ];
-    let row = |unit: &SlowUnit| {
-        let [mean, longest] = [unit.mean_s, unit.longest_s].map(Value::Number);
-        let cells = [Value::Words(unit.name.clone()), mean, longest, count(unit.n)];
-        cells.map(Cell::from).to_vec()
-    };
-    let rows = group.facts.units.iter().map(row).collect();
-    let title = format!("{}: slowest units", group.name);
-    Part { title, body: Body::Table { columns, rows }, remarks: Vec::new() }
+fn units(group: &Group<'_>) -> Table {
+    let units = &group.facts.units;
+    let mut table = Table::new(format!("{}: slowest units", group.name));
+    table.add(Column::left("unit"), units, |unit| &unit.name);
+    table.add(Column::new("mean", Unit::Seconds), units, |unit| unit.mean_s);
+    table.add(Column::new("longest", Unit::Seconds), units, |unit| unit.longest_s);
+    table.add(Column::new("n", Unit::Count), units, |unit| unit.n as u64);
+    table
 }
 
-fn unfinished(groups: &[Group<'_>]) -> Option<Part> {
+fn unfinished(groups: &[Group<'_>]) -> Option<List> {
     let each = groups.iter().flat_map(|group| {
         let own = group.facts.unfinished.iter();
         own.map(|boot| format!("{} ({}): {}.", boot.started, group.name, boot.reason))
@@ -296,59 +277,63 @@ fn unfinished(groups: &[Group<'_>]) -> Option<Part> {
     list("unfinished boots, excluded from the means", each.collect())
 }
 
-fn notes(groups: &[Group<'_>]) -> Option<Part> {
+fn notes(groups: &[Group<'_>]) -> Option<List> {
     let each = groups
         .iter()
         .flat_map(|group| group.facts.notes.iter().map(|note| format!("{}: {note}.", group.name)));
     list("notes on individual boots", each.collect())
 }
 
-/// A list with a heading, where something stands in it.
-fn list(title: &str, told: Vec<String>) -> Option<Part> {
-    let part = |told| Part { title: title.to_owned(), body: Body::List(told), remarks: Vec::new() };
-    (!told.is_empty()).then(|| part(told))
+fn list(title: &str, items: Vec<String>) -> Option<List> {
+    (!items.is_empty()).then(|| List { title: title.to_owned(), items })
 }
 
 /// The boots of a workload in the order of time, each with its phases one after the other.
-fn chart(groups: &[Group<'_>]) -> Chart {
-    let mut stacks: Vec<Stack> = groups.iter().flat_map(Group::stacks).collect();
-    stacks.sort_by_key(|stack| stack.number);
-    let older = stacks.len().saturating_sub(MOST_DRAWN);
-    stacks.drain(..older);
-    let left_out = (older > 0).then(|| format!("{older} older boots are omitted."));
-    let workload = groups.first().map(|group| group.facts.workload.clone());
-    Chart {
-        figure: FIGURE.about.name.to_owned(),
-        workload: workload.unwrap_or_default(),
-        title: "phases of each boot, in time order".to_owned(),
-        description: "Each row is a boot, with the oldest on top and its phases in time order."
-            .to_owned(),
-        axis: "time since the first recorded phase".to_owned(),
-        metric: WHOLE.name.to_owned(),
-        marks: Marks::Stacks {
-            one: "boot".to_owned(),
-            what: "time".to_owned(),
-            parts: PHASES.iter().map(|phase| phase.noun.to_owned()).collect(),
-            stacks,
-        },
-        notes: left_out.into_iter().collect(),
+fn figure(groups: &[Group<'_>]) -> Option<Figure> {
+    let workload = &groups.first()?.facts.workload;
+    let mut boots: Vec<(u32, Stack)> = Vec::new();
+    for group in groups {
+        boots.extend(group.stacks(groups.len() > 1));
     }
+    boots.sort_by_key(|(order, _)| *order);
+    let older = boots.len().saturating_sub(MOST_DRAWN);
+    let stacks: Vec<Stack> = boots.into_iter().skip(older).map(|(_, stack)| stack).collect();
+    let value = Axis::new("time since the first recorded phase", AxisScale::Linear, Unit::Seconds);
+    let phases: Vec<&str> = PHASES.iter().map(|phase| phase.noun).collect();
+    let figure = stacked_bars("time", &phases, value.from_zero(), &stacks)?;
+    let mut figure = figure.of_workload(
+        FIGURE.about.name,
+        workload,
+        "phases of each boot, in time order",
+        "Each row is a boot, with the oldest on top and its phases in time order.",
+    );
+    if older > 0 {
+        figure.notes.push(format!("{older} older boots are omitted."));
+    }
+    Some(figure)
 }
 
 impl Group<'_> {
-    /// Each of its boots that has a place in time; one without any number did not finish.
-    fn stacks(&self) -> Vec<Stack> {
+    /// Each of its boots that has a place in time, with that place; one without any number did not finish.
+    fn stacks(&self, among_others: bool) -> Vec<(u32, Stack)> {
         let mut finished: BTreeMap<u32, bool> = BTreeMap::new();
         for (order, value) in self.numbers.iter().flat_map(|number| &number.trials) {
             *finished.entry(*order).or_default() |= value.is_some();
         }
-        let stack = |(order, finished): (u32, bool)| Stack {
-            arm: self.facts.configuration.clone(),
-            number: order.saturating_add(1),
-            remark: (!finished).then(|| "did not finish".to_owned()),
-            parts: PHASES.iter().map(|phase| self.took(phase, order)).collect(),
-        };
-        finished.into_iter().map(stack).collect()
+        let mut stacks = Vec::new();
+        for (order, finished) in finished {
+            let number = order.saturating_add(1);
+            let mut name = format!("boot {number}");
+            if among_others {
+                name = format!("{number}: {}", short(&self.name));
+            }
+            if !finished {
+                name += ", did not finish";
+            }
+            let segments = PHASES.iter().map(|phase| self.took(phase, order)).collect();
+            stacks.push((order, Stack { name, segments }));
+        }
+        stacks
     }
 
     fn took(&self, phase: &Metric, order: u32) -> Option<f64> {
@@ -442,13 +427,12 @@ mod tests {
     fn a_group_of_which_no_boot_finished_says_so() {
         let none = told(CUT_OFF, |boot| measured(boot.clone()).is_err());
         assert_eq!((none.n, none.unfinished.len(), none.units.len()), (0, 1, 0));
-        let Exhibit { sentences, parts, charts, .. } = Facts::exhibit(&[&none], &Bare);
+        let Exhibit { sentences, tables, lists, figures, .. } = Facts::exhibit(&[&none], &Bare);
         assert_eq!(sentences[0].text, "boot: no boot finished; 1 more did not finish.");
         assert_eq!(sentences[0].about, none.subject());
-        let titles: Vec<&str> = parts.iter().map(|part| part.title.as_str()).collect();
-        assert_eq!(titles, ["phases", "unfinished boots, excluded from the means"]);
-        let Marks::Stacks { stacks, .. } = &charts[0].marks else { panic!("bars") };
-        assert!(stacks.is_empty(), "of its boots no place in time is known");
+        assert_eq!((tables.len(), tables[0].title.as_str()), (1, "phases"));
+        assert_eq!(lists[0].title, "unfinished boots, excluded from the means");
+        assert!(figures.is_empty(), "of its boots no place in time is known");
     }
 
     #[test]
@@ -477,13 +461,11 @@ mod tests {
     }
 
     fn phases_of(groups: &[&Facts], rows: &Known) -> (Vec<String>, Vec<String>, usize) {
-        let Exhibit { parts, .. } = Facts::exhibit(groups, rows);
-        let Body::Table { columns, rows } = &parts[0].body else { panic!("{:?}", parts[0]) };
-        let titles = columns.iter().map(|column| column.title.clone()).collect();
-        let cells = rows.iter().flat_map(|row| row.iter().zip(columns));
-        let text = |(cell, column): (&Cell, &Column)| cell.value.text(column.unit);
-        let cells = cells.map(|one| text(one).unwrap_or("-".to_owned())).collect();
-        (titles, cells, parts[0].remarks.len())
+        let Exhibit { tables, .. } = Facts::exhibit(groups, rows);
+        let table = &tables[0];
+        let titles = table.columns.iter().map(|column| column.title.clone()).collect();
+        let texts = table.rows.iter().flat_map(|row| table.texts(row)).collect();
+        (titles, texts, table.notes.len())
     }
 
     #[test]
@@ -516,31 +498,28 @@ mod tests {
         let rows = Known(vec![("old", of([0, 3])), ("new", of([2, 1]))]);
         let (old, new) = (group("old", 1), group("new", 1));
         let drawn = |groups: &[&Facts], rows: &Known| {
-            let Exhibit { mut charts, .. } = Facts::exhibit(groups, rows);
-            assert_eq!(charts.len(), 1);
-            charts.remove(0)
+            let [figure] = &Facts::exhibit(groups, rows).figures[..] else { panic!("one") };
+            figure.clone()
         };
-        let chart = drawn(&[&old, &new], &rows);
-        assert!(chart.notes.is_empty() && chart.figure == "boots" && chart.workload == "boot");
-        let Marks::Stacks { stacks, parts, .. } = chart.marks else { panic!("bars") };
-        let told: Vec<(u32, &str, bool, Option<f64>)> = stacks
-            .iter()
-            .map(|own| (own.number, &*own.arm["kernel"], own.remark.is_some(), own.parts[2]))
-            .collect();
+        let names = |figure: &Figure| -> Vec<String> {
+            let AxisScale::Category(slots) = &figure.along.scale else { panic!("{figure:?}") };
+            slots.iter().map(|slot| slot.name.clone()).collect()
+        };
+        let figure = drawn(&[&old, &new], &rows);
+        assert_eq!((figure.id.as_str(), figure.notes.len()), ("boots-boot", 0));
         assert_eq!(
-            told,
-            [
-                (1, "old", false, Some(3.0)),
-                (2, "new", true, None),
-                (3, "new", false, Some(3.0)),
-                (4, "old", true, None)
-            ]
+            names(&figure),
+            ["1: old", "2: new, did not finish", "3: new", "4: old, did not finish"]
         );
-        assert_eq!((parts.len(), stacks[0].parts[4]), (PHASES.len(), None));
+        let [series] = &figure.series[..] else { panic!("{:?}", figure.series) };
+        let texts: Vec<&str> = series.points.iter().map(|point| point.text.as_str()).collect();
+        assert_eq!(
+            (series.name.as_str(), &*texts),
+            ("kernel", &["1: old, kernel: 3 s", "3: new, kernel: 3 s"][..])
+        );
         let many: Vec<(u32, Option<f64>)> = (0..45).map(|order| (order, Some(1.0))).collect();
-        let chart = drawn(&[&old], &Known(vec![("old", vec![number(kernel, 1.0, &many)])]));
-        let Marks::Stacks { stacks, .. } = chart.marks else { panic!("bars") };
-        assert_eq!((stacks.len(), stacks[0].number), (MOST_DRAWN, 6));
-        assert_eq!(chart.notes, ["5 older boots are omitted."]);
+        let figure = drawn(&[&old], &Known(vec![("old", vec![number(kernel, 1.0, &many)])]));
+        assert_eq!((names(&figure).len(), &*names(&figure)[0]), (MOST_DRAWN, "boot 6"));
+        assert_eq!(figure.notes, ["5 older boots are omitted."]);
     }
 }

@@ -1,9 +1,7 @@
 //! What a bucket tells beside its metrics: its numbers with their intervals, in a table and in a sentence, and of
 //! two sizes what it counts.
 
-use assay_base::exhibit::{
-    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value,
-};
+use assay_base::exhibit::{Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value};
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -141,16 +139,18 @@ impl Shows for Facts {
         ];
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         let counted = counted(all).map(|text| Sentence { about: all[0].subject(), text });
+        let table = Table {
+            title: "bucket".to_owned(),
+            columns,
+            rows: all.iter().map(|own| own.row()).collect(),
+            notes: vec![LEGEND.to_owned()],
+        };
         Exhibit {
-            remarks: vec![LEGEND.to_owned()],
+            tables: vec![table],
             beside: Some("series".to_owned()),
             sentences: all.iter().map(sentence).chain(counted).collect(),
             leads: true,
-            ..Exhibit::of_table(Table {
-                title: "bucket".to_owned(),
-                columns,
-                rows: all.iter().map(|own| own.row()).collect(),
-            })
+            ..Exhibit::default()
         }
     }
 }
@@ -172,28 +172,28 @@ impl OfRow for Facts {
 impl Facts {
     fn row(&self) -> Row {
         let own = |one: Estimate| Value::Estimate(one.value, one.ci95);
-        let maybe = |one: Option<Estimate>| one.map_or(Value::Nothing, own);
-        let rest = match &self.timeline {
+        let size = Value::from(self.size_bytes);
+        let cells = match &self.timeline {
             Course::Held { per_s, seconds: held } => [
+                size,
                 own(*per_s),
-                Value::Words(format!("at least {}", seconds(*held))),
-                Value::Nothing,
-                Value::Nothing,
-                Value::Nothing,
-                Value::Nothing,
+                format!("at least {}", seconds(*held)).into(),
+                Value::Missing,
+                Value::Missing,
+                Value::Missing,
+                Value::Missing,
             ],
             Course::Fell(bucket) => [
+                size,
                 own(bucket.burst_per_s),
                 own(bucket.burst_s),
                 own(bucket.baseline_per_s),
                 own(bucket.credits),
-                maybe(bucket.refill_per_s),
-                maybe(bucket.refill_s),
+                bucket.refill_per_s.map(own).into(),
+                bucket.refill_s.map(own).into(),
             ],
         };
-        let size = [Value::Number(self.size_bytes as f64)];
-        let cells = size.into_iter().chain(rest).map(Cell::from).collect();
-        Row { of: self.subject(), cells }
+        Row::of(self.subject(), cells)
     }
 
     /// What was in the bucket, and how large its operations were.

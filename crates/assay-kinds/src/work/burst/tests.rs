@@ -140,8 +140,9 @@ fn the_numbers_of_a_row_are_those_of_its_sentence() {
         own.value("burst_duration_s", &even).unwrap().unwrap_err().contains("not drop within 25 s")
     );
     let exhibit = Facts::exhibit(&[&told], &Bare);
-    let row = &exhibit.table.rows[0];
-    assert_eq!(row.cells.len(), exhibit.table.columns.len());
+    let table = &exhibit.tables[0];
+    let row = &table.rows[0];
+    assert_eq!(row.cells.len(), table.columns.len());
     assert_eq!(row.cells[2].value, Value::Estimate(bucket.burst_s.value, bucket.burst_s.ci95));
     assert_eq!(told.subject().workload, "burst");
 }

@@ -300,7 +300,7 @@ impl Tells for Planned {
 impl Shows for Facts {
     const KEY: &'static str = "durability";
     const FIGURE: Option<&'static FactsFigure> =
-        Some(&FactsFigure { about: tell::FIGURE, leads: true });
+        Some(&FactsFigure { key: Self::KEY, about: tell::FIGURE, leads: true });
 
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
         let own: Vec<&tell::Facts> = all.iter().map(|own| &own.0).collect();

@@ -2,11 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_base::calc::requests::{OfClass, OfDevice, Recorded, sum};
+use assay_base::calc::requests::{OfClass, Recorded, sum};
 use assay_base::catalogue::About;
-use assay_base::exhibit::{
-    Body, Cell, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value, requests,
-};
+use assay_base::exhibit::{Column, Exhibit, Levels, Sentence, Subject, Table, Unit, requests};
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
@@ -123,6 +121,7 @@ const LEGEND: [&str; 4] = [
 ];
 
 const FIGURE: FactsFigure = FactsFigure {
+    key: Facts::KEY,
     about: About {
         name: "trace",
         summary: "recorded requests by class: rates, working set, sizes, distances, sequential share, reuse, bursts",
@@ -138,44 +137,29 @@ impl Shows for Facts {
     const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
 
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
-        let columns = vec![
-            Column::new("requests", Unit::Count),
-            Column::new("not recorded", Unit::Count),
-            Column::new("time", Unit::Nanoseconds),
-            Column::new("recording", Unit::Bytes),
-        ];
-        let row = |own: &&Self| {
-            let Recorded { requests, dropped: unrecorded, span_ns, file_bytes, .. } = own.recorded;
-            let cells = [
-                Some(requests),
-                Some(unrecorded),
-                (span_ns > 0).then_some(span_ns),
-                Some(file_bytes),
-            ];
-            let cell =
-                |number: Option<u64>| Cell::from(Value::number(number.map(|number| number as f64)));
-            let cells = cells.map(cell).to_vec();
-            Row { of: own.subject(), cells }
-        };
+        let count = |title| Column::new(title, Unit::Count);
+        let mut table = Table::new("recorded requests");
+        table.add(count("requests"), all, |own| own.recorded.requests);
+        table.add(count("not recorded"), all, |own| own.recorded.dropped);
+        table.add(Column::new("time", Unit::Nanoseconds), all, |own| {
+            Some(own.recorded.span_ns).filter(|span| *span > 0)
+        });
+        table.add(Column::new("recording", Unit::Bytes), all, |own| own.recorded.file_bytes);
+        for (row, own) in table.rows.iter_mut().zip(all) {
+            row.subject = Some(own.subject());
+        }
+        table.notes = LEGEND.map(str::to_owned).to_vec();
+        let mut tables = vec![table];
+        tables.extend(all.iter().flat_map(|own| [own.classes(), own.sizes(), own.distances()]));
+        let figures = all.iter().flat_map(|own| {
+            requests::of_recording(FIGURE.about.name, &own.workload, &own.recorded)
+        });
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         Exhibit {
-            remarks: LEGEND.map(str::to_owned).to_vec(),
-            parts: all
-                .iter()
-                .flat_map(|own| [own.classes(), own.sizes(), own.distances()])
-                .collect(),
-            charts: all
-                .iter()
-                .flat_map(|own| {
-                    requests::of_recording(FIGURE.about.name, &own.workload, &own.recorded)
-                })
-                .collect(),
+            tables,
+            figures: figures.collect(),
             sentences: all.iter().map(sentence).collect(),
-            ..Exhibit::of_table(Table {
-                title: "recorded requests".to_owned(),
-                columns,
-                rows: all.iter().map(row).collect(),
-            })
+            ..Exhibit::default()
         }
     }
 }
@@ -194,101 +178,78 @@ impl OfRow for Facts {
 }
 
 impl Facts {
-    fn lines(&self) -> impl Iterator<Item = (String, &OfDevice, &OfClass)> {
+    fn lines(&self) -> impl Iterator<Item = (String, &OfClass)> {
         self.recorded.devices.iter().flat_map(|(name, device)| {
-            device.classes.iter().map(move |(class, of)| (format!("{name} {class}"), device, of))
+            device.classes.iter().map(move |(class, of)| (format!("{name} {class}"), of))
         })
     }
 
-    fn classes(&self) -> Part {
-        let columns = vec![
-            Column::new("class", Unit::Words),
-            Column::new("requests", Unit::Count),
-            Column::new("per second", Unit::Grade),
-            Column::new("bytes", Unit::Bytes),
-            Column::new("mean size", Unit::Bytes),
-            Column::new("sequential", Unit::Share),
-            Column::new("working set", Unit::Bytes),
-            Column::new("reused", Unit::Share),
-            Column::new("in flight", Unit::Grade),
-            Column::new("bursts", Unit::Grade),
-            Column::new("sync", Unit::Share),
-            Column::new("ahead", Unit::Share),
-            Column::new("failed", Unit::Count),
-        ];
-        let seconds = self.recorded.span_ns as f64 / 1e9;
-        let row = |(name, _, of): (String, &OfDevice, &OfClass)| {
-            let all = of.requests.max(1) as f64;
-            let has_bytes = of.bytes > 0;
-            let where_bytes = |number: f64| Value::number(has_bytes.then_some(number));
-            let cells = [
-                Value::Words(name),
-                Value::Number(of.requests as f64),
-                if seconds > 0.0 {
-                    Value::Words(show::per_second(of.requests as f64 / seconds))
-                } else {
-                    Value::Nothing
-                },
-                where_bytes(of.bytes as f64),
-                where_bytes(of.bytes as f64 / all),
-                where_bytes(of.in_order as f64 / all),
-                where_bytes(of.touched_bytes as f64),
-                where_bytes(of.reused_bytes as f64 / of.bytes.max(1) as f64),
-                // Nothing where nobody said when they ended.
-                Value::number((of.queued_ns > 0).then(|| of.mean_in_flight(self.recorded.span_ns))),
-                Value::number(of.dispersion),
-                Value::Number(of.sync as f64 / all),
-                Value::Number(of.read_ahead as f64 / all),
-                Value::Number(of.failed as f64),
-            ];
-            cells.map(Cell::from).to_vec()
-        };
-        let rows = self.lines().map(row).collect();
-        part("by class", Body::Table { columns, rows })
+    fn classes(&self) -> Table {
+        let lines: Vec<(String, &OfClass)> = self.lines().collect();
+        let span_ns = self.recorded.span_ns;
+        let seconds = span_ns as f64 / 1e9;
+        // Requests without bytes, such as flushes, have no place either.
+        let where_bytes = |of: &OfClass, number: f64| (of.bytes > 0).then_some(number);
+        let share = |of: &OfClass, part: u64| part as f64 / of.requests.max(1) as f64;
+        let bytes = |title| Column::new(title, Unit::Bytes);
+        let shares = |title| Column::new(title, Unit::Share);
+        let count = |title| Column::new(title, Unit::Count);
+        let mut table = Table::new("by class");
+        table.add(Column::left("class"), &lines, |(name, _)| name);
+        table.add(count("requests"), &lines, |(_, of)| of.requests);
+        table.add(Column::right("per second"), &lines, |(_, of)| {
+            (seconds > 0.0).then(|| show::per_second(of.requests as f64 / seconds))
+        });
+        table.add(bytes("bytes"), &lines, |(_, of)| where_bytes(of, of.bytes as f64));
+        table.add(bytes("mean size"), &lines, |(_, of)| where_bytes(of, share(of, of.bytes)));
+        table.add(shares("sequential"), &lines, |(_, of)| where_bytes(of, share(of, of.in_order)));
+        table.add(bytes("working set"), &lines, |(_, of)| where_bytes(of, of.touched_bytes as f64));
+        table.add(shares("reused"), &lines, |(_, of)| {
+            where_bytes(of, of.reused_bytes as f64 / of.bytes.max(1) as f64)
+        });
+        // Nothing where nobody said when they ended.
+        table.add(Column::right("in flight"), &lines, |(_, of)| {
+            (of.queued_ns > 0).then(|| of.mean_in_flight(span_ns))
+        });
+        table.add(Column::right("bursts"), &lines, |(_, of)| of.dispersion);
+        table.add(shares("sync"), &lines, |(_, of)| share(of, of.sync));
+        table.add(shares("ahead"), &lines, |(_, of)| share(of, of.read_ahead));
+        table.add(count("failed"), &lines, |(_, of)| of.failed);
+        table
     }
 
-    fn sizes(&self) -> Part {
-        part("sizes", self.shares("from", |of| &of.sizes))
+    fn sizes(&self) -> Table {
+        self.shares("sizes", |of| &of.sizes)
     }
 
-    fn distances(&self) -> Part {
-        let mut part = part("distances", self.shares("from", |of| &of.distances));
-        part.remarks = vec![
+    fn distances(&self) -> Table {
+        let mut table = self.shares("distances", |of| &of.distances);
+        table.notes.push(
             "Distance from the end of the previous completed request of the class to the start of the request, in \
              either direction; 0 B: sequential."
                 .to_owned(),
-        ];
-        part
+        );
+        table
     }
 
     /// A column a class, a row a power of two: the share of its requests.
-    fn shares(&self, heading: &str, of: impl Fn(&OfClass) -> &BTreeMap<u64, u64>) -> Body {
-        let lines: Vec<(String, &OfClass)> = self
-            .lines()
-            .map(|(name, _, class)| (name, class))
-            .filter(|(_, class)| class.bytes > 0)
-            .take(MOST_LINES)
-            .collect();
-        let mut columns = vec![Column::new(heading, Unit::Bytes)];
-        columns.extend(lines.iter().map(|(name, _)| Column::new(name, Unit::Share)));
-        let all: BTreeSet<u64> =
+    fn shares(&self, title: &str, of: impl Fn(&OfClass) -> &BTreeMap<u64, u64>) -> Table {
+        let lines: Vec<(String, &OfClass)> =
+            self.lines().filter(|(_, class)| class.bytes > 0).take(MOST_LINES).collect();
+        let powers: BTreeSet<u64> =
             lines.iter().flat_map(|(_, class)| of(class).keys().copied()).collect();
-        let row = |power: u64| {
-            let share = |class: &OfClass| {
-                let known = of(class);
-                let all = sum(known).max(1);
-                let many = known.get(&power).copied();
-                Cell::from(Value::number(many.map(|many| many as f64 / all as f64)))
-            };
-            let first = Cell::from(Value::Number(power as f64));
-            [first].into_iter().chain(lines.iter().map(|own| share(own.1))).collect()
-        };
-        Body::Table { columns, rows: all.into_iter().map(row).collect() }
+        let powers: Vec<u64> = powers.into_iter().collect();
+        let mut table = Table::new(title);
+        table.add(Column::new("from", Unit::Bytes), &powers, |power| *power);
+        for (name, class) in &lines {
+            let known = of(class);
+            let all = sum(known).max(1) as f64;
+            table.add(Column::new(name, Unit::Share), &powers, |power| {
+                known.get(power).map(|many| *many as f64 / all)
+            });
+        }
+        table
     }
-}
-
-fn part(title: &str, body: Body) -> Part {
-    Part { title: title.to_owned(), body, remarks: Vec::new() }
 }
 
 #[cfg(test)]
@@ -353,20 +314,15 @@ mod tests {
     fn every_class_has_its_line_and_every_size_its_share() {
         let own = facts(0);
         let shown = Facts::exhibit(&[&own], &Bare);
-        assert_eq!(shown.parts.len(), 3);
-        let rows = |at: usize| match &shown.parts[at].body {
-            Body::Table { columns, rows } => {
-                assert!(rows.iter().all(|row| row.len() == columns.len()));
-                rows.clone()
-            }
-            Body::List(_) => panic!("it is a table"),
-        };
-        let names: Vec<Option<String>> =
-            rows(0).iter().map(|row| row[0].value.text(Unit::Words)).collect();
-        assert_eq!(names, ["sda flush", "sda read", "sda write"].map(|name| Some(name.to_owned())));
-        assert_eq!(shown.charts.len(), 6);
-        assert!(shown.charts.iter().all(|chart| chart.figure == FIGURE.about.name));
+        let [_, classes, sizes, distances] = &shown.tables[..] else { panic!("{shown:?}") };
+        for table in [classes, sizes, distances] {
+            assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));
+        }
+        let names: Vec<String> = classes.rows.iter().map(|row| classes.name_of(row)).collect();
+        assert_eq!(names, ["sda flush", "sda read", "sda write"]);
+        assert_eq!(shown.figures.len(), 6);
+        assert!(shown.figures.iter().all(|figure| figure.id.starts_with(FIGURE.about.name)));
         // A flush has no size, and no column of sizes.
-        assert_eq!((rows(1).len(), rows(1)[0].len()), (1, 3));
+        assert_eq!((sizes.rows.len(), sizes.columns.len()), (1, 3));
     }
 }

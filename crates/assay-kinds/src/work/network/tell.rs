@@ -2,10 +2,7 @@
 //! how that is graded, which shaping comes off best, and its phases over time.
 
 use assay_base::catalogue::About;
-use assay_base::exhibit::{
-    BestRow, Cell, Column, DrawnAmount, Exhibit, Row, Table, Timeline, TimelineFigure,
-    TimelinePhase, Unit, Value,
-};
+use assay_base::exhibit::{BestRow, Column, Exhibit, Table, Unit};
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
 use assay_system::system::network::Load;
@@ -13,7 +10,9 @@ use assay_system::system::network::Load;
 use super::grade::{Grade, SCALE};
 use super::metrics::{ADDED, UP_RATE, of};
 use super::ramp_ns;
-use crate::work::tell::{NumberedRow, OwnFigure, ShownNumbers, StudyNumbers};
+use crate::work::tell::{
+    NumberedRow, OwnFigure, PhaseFigure, ShownNumbers, StudyNumbers, TrialPhase,
+};
 
 /// What load may add to be hardly felt: the bound of grade A.
 const SHORT_NS: f64 = 30e6;
@@ -31,46 +30,46 @@ static OVER_THE_PHASES: OwnFigure = OwnFigure {
                that the streams moved in each second.",
     },
     known_by: ADDED.name,
-    timeline: Timeline {
-        along: "time over all phases, seconds",
-        reading: "One line per configuration, from its first complete trial, with a point per second. Shading marks \
+    along: "time over all phases, seconds",
+    description: "One line per configuration, from its first complete trial, with a point per second. Shading marks \
                   the phases; the ramp at the start of each phase is excluded.",
-        figures: &[
-            TimelineFigure {
-                name: "latency",
-                title: "round-trip times over time",
-                values: "mean round-trip time",
-                metric: "latency_mean_ns",
-                amount: DrawnAmount::MeanLatency,
-                phases: &[phase(Load::Idle), phase(Load::Up), phase(Load::Down), phase(Load::Both)],
-            },
-            TimelineFigure {
-                name: "rate",
-                title: "data moved by the streams over time",
-                values: "data moved",
-                metric: UP_RATE.name,
-                amount: DrawnAmount::Bits,
-                phases: &[phase(Load::Up), phase(Load::Down), phase(Load::Both)],
-            },
-        ],
-    },
+    figures: &[
+        PhaseFigure {
+            name: "latency",
+            title: "round-trip times over time",
+            values: "mean round-trip time",
+            metric: "latency_mean_ns",
+            phases: &[phase(Load::Idle), phase(Load::Up), phase(Load::Down), phase(Load::Both)],
+        },
+        PhaseFigure {
+            name: "rate",
+            title: "data moved by the streams over time",
+            values: "data moved",
+            metric: UP_RATE.name,
+            phases: &[phase(Load::Up), phase(Load::Down), phase(Load::Both)],
+        },
+    ],
 };
 
-const fn phase(load: Load) -> TimelinePhase {
-    TimelinePhase { name: load.name(), ramp_s: ramp_ns(load) / 1_000_000_000 }
+const fn phase(load: Load) -> TrialPhase {
+    TrialPhase { name: load.name(), ramp_s: ramp_ns(load) / 1_000_000_000 }
 }
 
 fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
-    let shown = columns(numbers);
-    let mut columns =
-        vec![Column::new("grade", Unit::Grade), Column::new("added", Unit::Nanoseconds)];
-    columns.extend(shown.iter().map(|(title, _, unit)| Column::new(title, *unit)));
-    let rows = numbers.rows.iter().map(|row| Row { of: row.of.clone(), cells: cells(row, &shown) });
-    Exhibit {
-        remarks: vec![legend()],
-        best: best(numbers),
-        ..Exhibit::of_table(Table { title: "link".to_owned(), columns, rows: rows.collect() })
+    let rows = &numbers.rows;
+    let mut table = Table::new("link");
+    table.add(Column::right("grade"), rows, |row| {
+        number(row, &ADDED).map(|added| Grade::of(added).to_string())
+    });
+    table.add(Column::new("added", Unit::Nanoseconds), rows, |row| number(row, &ADDED));
+    for (title, metric, unit) in columns(numbers) {
+        table.add(Column::new(title, unit), rows, |row| number(row, &metric));
     }
+    for (row, own) in table.rows.iter_mut().zip(rows) {
+        row.subject = Some(own.of.clone());
+    }
+    table.notes.push(legend());
+    Exhibit { tables: vec![table], best: best(numbers), ..Exhibit::default() }
 }
 
 /// Headings behind what the load adds, their metrics and units: of the phases that the study had.
@@ -90,14 +89,6 @@ fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
     ];
     let up = up.map(|(title, metric, unit)| (title.to_owned(), metric, unit));
     trips.chain(up.into_iter().filter(|_| loads.contains(&Load::Up))).collect()
-}
-
-fn cells(row: &NumberedRow<'_>, shown: &[(String, Metric, Unit)]) -> Vec<Cell> {
-    let added = number(row, &ADDED);
-    let grade = |added: f64| Value::Words(Grade::of(added).to_string());
-    let mut values = vec![added.map_or(Value::Nothing, grade), Value::number(added)];
-    values.extend(shown.iter().map(|(_, metric, _)| Value::number(number(row, metric))));
-    values.into_iter().map(Cell::from).collect()
 }
 
 fn number(row: &NumberedRow<'_>, metric: &Metric) -> Option<f64> {
@@ -155,13 +146,9 @@ mod tests {
     }
 
     fn read(exhibit: &Exhibit) -> (Vec<&str>, Vec<Vec<String>>) {
-        let Table { columns, rows, .. } = &exhibit.table;
-        let text = |(cell, column): (&Cell, &Column)| {
-            cell.value.text(column.unit).unwrap_or_else(|| "-".to_owned())
-        };
-        let words = |row: &Row| row.cells.iter().zip(columns).map(text).collect();
-        let headings = columns.iter().map(|column| column.title.as_str()).collect();
-        (headings, rows.iter().map(words).collect())
+        let table = &exhibit.tables[0];
+        let headings = table.columns.iter().map(|column| column.title.as_str()).collect();
+        (headings, table.rows.iter().map(|row| table.texts(row)).collect())
     }
 
     #[test]
@@ -189,8 +176,9 @@ mod tests {
             ["F", "580 ms", "120 us", "200 us", "580 ms", "-", "900 ms", "4.77 Mbit/s", "5%"]
         );
         assert_eq!(rows[1], ["-"; 9]);
-        assert_eq!((told.table.title.as_str(), told.best), ("link", None));
-        assert!(told.remarks[0].ends_with("D 400, else F."), "{:?}", told.remarks);
+        let table = &told.tables[0];
+        assert_eq!((table.title.as_str(), told.best), ("link", None));
+        assert!(table.notes[0].ends_with("D 400, else F."), "{:?}", table.notes);
     }
 
     #[test]
@@ -224,10 +212,9 @@ mod tests {
 
     #[test]
     fn a_figure_goes_through_the_phases_and_counts_no_ramp() {
-        let [latency, rate] = OVER_THE_PHASES.timeline.figures else { panic!("two") };
-        let names = |lines: &TimelineFigure| {
-            lines.phases.iter().map(|phase| phase.name).collect::<Vec<_>>()
-        };
+        let [latency, rate] = OVER_THE_PHASES.figures else { panic!("two") };
+        let names =
+            |lines: &PhaseFigure| lines.phases.iter().map(|phase| phase.name).collect::<Vec<_>>();
         assert_eq!(names(latency), ["idle", "up", "down", "both"]);
         assert_eq!(names(rate), ["up", "down", "both"]);
         let ramps: Vec<u64> = latency.phases.iter().map(|phase| phase.ramp_s).collect();

@@ -2,8 +2,7 @@
 
 use assay_base::catalogue::About;
 use assay_base::exhibit::{
-    Body, Cell, Chart, Column, Exhibit, Levels, Part, Row, Sentence, Subject, Table, Unit, Value,
-    requests,
+    Column, Exhibit, Figure, Levels, Row, Sentence, Subject, Table, Unit, Value, requests,
 };
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -92,6 +91,7 @@ const LEGEND: &str = "For each row, recorded and replayed requests of the trial 
                       replay-mismatch reports deviations separately.";
 
 const FIGURE: FactsFigure = FactsFigure {
+    key: Facts::KEY,
     about: About {
         name: "replay",
         summary: "a recorded trace and its replay, by request class",
@@ -109,30 +109,33 @@ impl Shows for Facts {
 
     fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
         let columns = vec![
-            Column::new("requests", Unit::Words),
+            Column::left("requests"),
             Column::new("recorded", Unit::Count),
             Column::new("replayed", Unit::Count),
             Column::new("recorded bytes", Unit::Bytes),
             Column::new("replayed bytes", Unit::Bytes),
         ];
+        let table = Table {
+            title: "recorded and replayed".to_owned(),
+            columns,
+            rows: all.iter().flat_map(|own| own.rows()).collect(),
+            notes: vec![LEGEND.to_owned()],
+        };
+        let mut tables = vec![table, timing(all, rows)];
+        tables.extend(pacing(all, rows));
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         Exhibit {
-            remarks: vec![LEGEND.to_owned()],
-            parts: [Some(timing(all, rows)), pacing(all, rows)].into_iter().flatten().collect(),
-            charts: charts(all, rows),
+            tables,
+            figures: figures(all, rows),
             // What is the same work needs no sentence: the tables say so.
             sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
-            ..Exhibit::of_table(Table {
-                title: "recorded and replayed".to_owned(),
-                columns,
-                rows: all.iter().flat_map(|own| own.rows()).collect(),
-            })
+            ..Exhibit::default()
         }
     }
 }
 
 /// The least faithful row of each workload, as pictures.
-fn charts(all: &[&Facts], rows: &dyn Rows) -> Vec<Chart> {
+fn figures(all: &[&Facts], rows: &dyn Rows) -> Vec<Figure> {
     let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
     let worst = of_workloads.filter_map(|own| {
         let worst = own.iter().max_by(|one, other| one.fidelity.by_faults(&other.fidelity))?;
@@ -147,75 +150,44 @@ fn charts(all: &[&Facts], rows: &dyn Rows) -> Vec<Chart> {
 }
 
 /// Times of the recording and of the play.
-fn timing(all: &[&Facts], rows: &dyn Rows) -> Part {
-    let columns = vec![
-        Column::new("replay", Unit::Words),
-        Column::new("recorded", Unit::Nanoseconds),
-        Column::new("replayed", Unit::Nanoseconds),
-        Column::new("KS distance", Unit::Share),
-        Column::new("late", Unit::Share),
-        Column::new("in flight, recorded", Unit::Grade),
-        Column::new("in flight, replayed", Unit::Grade),
-    ];
-    let row = |own: &&Facts| {
-        let of = &own.fidelity;
-        let cells = [
-            Value::Words(rows.name(&own.subject())),
-            Value::Number(of.recorded_ns as f64),
-            Value::Number(of.replayed_ns as f64),
-            Value::number(of.ks_distance),
-            Value::number(of.late_share),
-            Value::number(of.in_flight_recorded()),
-            Value::Number(of.in_flight[1]),
-        ];
-        cells.into_iter().map(Cell::from).collect()
-    };
-    Part {
-        title: "replay timing".to_owned(),
-        body: Body::Table { columns, rows: all.iter().map(row).collect() },
-        remarks: vec![
-            "KS distance: between recorded and replayed start times. Late: requests that started more than 1 ms late \
-             or never started. The mean number in flight depends on the target and is not a deviation."
-                .to_owned(),
-        ],
-    }
+fn timing(all: &[&Facts], rows: &dyn Rows) -> Table {
+    let ns = |title| Column::new(title, Unit::Nanoseconds);
+    let mut table = Table::new("replay timing");
+    table.add(Column::left("replay"), all, |own| rows.name(&own.subject()));
+    table.add(ns("recorded"), all, |own| own.fidelity.recorded_ns);
+    table.add(ns("replayed"), all, |own| own.fidelity.replayed_ns);
+    table.add(Column::new("KS distance", Unit::Share), all, |own| own.fidelity.ks_distance);
+    table.add(Column::new("late", Unit::Share), all, |own| own.fidelity.late_share);
+    table.add(Column::right("in flight, recorded"), all, |own| own.fidelity.in_flight_recorded());
+    table.add(Column::right("in flight, replayed"), all, |own| own.fidelity.in_flight[1]);
+    table.notes.push(
+        "KS distance: between recorded and replayed start times. Late: requests that started more than 1 ms late \
+         or never started. The mean number in flight depends on the target and is not a deviation."
+            .to_owned(),
+    );
+    table
 }
 
 /// What waited for what in paced plays, where there are any.
-fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Part> {
-    let columns = vec![
-        Column::new("replay", Unit::Words),
-        Column::new("after a completion", Unit::Count),
-        Column::new("gap, recorded", Unit::Nanoseconds),
-        Column::new("gap, replayed", Unit::Nanoseconds),
-        Column::new("added", Unit::Share),
-        Column::new("overtaken", Unit::Count),
-    ];
-    let row = |own: &&Facts| {
-        let of = own.fidelity.dependent?;
-        let [recorded, played] = of.gap_ns.map(Value::Number);
-        let cells = [
-            Value::Words(rows.name(&own.subject())),
-            Value::Number(of.after_end as f64),
-            recorded,
-            played,
-            Value::Number(of.added_share),
-            Value::Number(of.overtaken as f64),
-        ];
-        Some(cells.into_iter().map(Cell::from).collect::<Vec<Cell>>())
-    };
-    let rows: Vec<Vec<Cell>> = all.iter().filter_map(row).collect();
-    (!rows.is_empty()).then(|| Part {
-        title: "waits in replays with timing = \"dependent\"".to_owned(),
-        body: Body::Table { columns, rows },
-        remarks: vec![
-            "Dependencies are inferred: a request waits for the latest completion of its type (reads, or writes and \
-             other changes) at most 100 ms earlier; other requests start at their recorded distance from the previous \
-             start. Added: wait added by late starts. Overtaken: requests that started after a request that comes \
-             later in the recording, because the speed of the target differs."
-                .to_owned(),
-        ],
-    })
+fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Table> {
+    let paced = |own: &&Facts| Some((rows.name(&own.subject()), own.fidelity.dependent?));
+    let paced: Vec<(String, Paced)> = all.iter().filter_map(paced).collect();
+    let ns = |title| Column::new(title, Unit::Nanoseconds);
+    let mut table = Table::new("waits in replays with timing = \"dependent\"");
+    table.add(Column::left("replay"), &paced, |(name, _)| name);
+    table.add(Column::new("after a completion", Unit::Count), &paced, |(_, of)| of.after_end);
+    table.add(ns("gap, recorded"), &paced, |(_, of)| of.gap_ns[0]);
+    table.add(ns("gap, replayed"), &paced, |(_, of)| of.gap_ns[1]);
+    table.add(Column::new("added", Unit::Share), &paced, |(_, of)| of.added_share);
+    table.add(Column::new("overtaken", Unit::Count), &paced, |(_, of)| of.overtaken);
+    table.notes.push(
+        "Dependencies are inferred: a request waits for the latest completion of its type (reads, or writes and \
+         other changes) at most 100 ms earlier; other requests start at their recorded distance from the previous \
+         start. Added: wait added by late starts. Overtaken: requests that started after a request that comes \
+         later in the recording, because the speed of the target differs."
+            .to_owned(),
+    );
+    (!paced.is_empty()).then_some(table)
 }
 
 impl OfRow for Facts {
@@ -239,15 +211,14 @@ impl Facts {
     /// A row a kind of request.
     fn rows(&self) -> Vec<Row> {
         let row = |(name, own): (&String, &Beside)| {
-            let number = |amount: u64| Value::Number(amount as f64);
             let cells = [
-                Value::Words(name.clone()),
-                number(own.recorded.operations),
-                number(own.replayed.operations),
-                number(own.recorded.bytes),
-                number(own.replayed.bytes),
+                Value::from(name),
+                own.recorded.operations.into(),
+                own.replayed.operations.into(),
+                own.recorded.bytes.into(),
+                own.replayed.bytes.into(),
             ];
-            Row { of: self.subject(), cells: cells.into_iter().map(Cell::from).collect() }
+            Row::of(self.subject(), cells)
         };
         self.fidelity.requests.iter().map(row).collect()
     }

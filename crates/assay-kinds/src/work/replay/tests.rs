@@ -224,12 +224,12 @@ fn a_paced_play_that_starts_late_is_other_work() {
         let seen = Seen::bare(&subject, &trials);
         let facts = planned.facts(&seen).unwrap();
         let own = Facts::of(&facts).unwrap().clone();
-        (own.text.clone(), Facts::exhibit(&[&own], &Bare).parts.len())
+        (own.text.clone(), Facts::exhibit(&[&own], &Bare).tables.len())
     };
-    let (text, parts) = exhibit(&measured);
-    assert!(text.contains(" of them after the end of a predecessor, ") && parts == 2, "{text}");
-    let (text, parts) = exhibit(&played(&asked(Clock::Open), DEVICE_BYTES, FAST).1);
-    assert!(!text.contains("after the end") && parts == 1, "{text}");
+    let (text, tables) = exhibit(&measured);
+    assert!(text.contains(" of them after the end of a predecessor, ") && tables == 3, "{text}");
+    let (text, tables) = exhibit(&played(&asked(Clock::Open), DEVICE_BYTES, FAST).1);
+    assert!(!text.contains("after the end") && tables == 2, "{text}");
 }
 
 #[test]
@@ -405,9 +405,9 @@ fn a_row_tells_its_least_faithful_trial() {
         assert!(told.text.contains(words), "{words}: {}", told.text);
     }
     let exhibit = Facts::exhibit(&[&told], &Bare);
-    assert_eq!(exhibit.table.rows.len(), 6);
-    let columns = exhibit.table.columns.len();
-    assert!(exhibit.table.rows.iter().all(|row| row.cells.len() == columns));
+    let table = &exhibit.tables[0];
+    assert_eq!(table.rows.len(), 6);
+    assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));
     assert_eq!(facts(&[None]), None);
 }
 
@@ -424,11 +424,11 @@ fn what_an_older_version_told_is_read_and_has_no_pictures() {
     let read = |told: &serde_json::Value| -> Vec<Facts> {
         serde_json::from_value(told["replay"].clone()).unwrap()
     };
-    let charts = |own: &Facts| Facts::exhibit(&[own], &Bare).charts.len();
-    assert_eq!(charts(&read(&told)[0]), 7);
+    let figures = |own: &Facts| Facts::exhibit(&[own], &Bare).figures.len();
+    assert_eq!(figures(&read(&told)[0]), 7);
     told["replay"][0]["fidelity"].as_object_mut().unwrap().remove("drawn");
     let old = read(&told);
-    assert_eq!(charts(&old[0]), 0);
+    assert_eq!(figures(&old[0]), 0);
     assert_eq!(serde_json::to_value(&old).unwrap(), told["replay"]);
 }
 

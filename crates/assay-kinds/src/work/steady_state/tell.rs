@@ -1,10 +1,14 @@
 //! What rounds tell beside their metrics: the window in which they were steady, a table of mixes by sizes, how
 //! they converged, and in what they part from the specification.
 
+use std::iter;
+
 use assay_base::catalogue::About;
+use assay_base::exhibit::figure::{
+    Axis, AxisScale, Figure, Guide, NamedValues, Span, SpanKind, lines_over_steps,
+};
 use assay_base::exhibit::{
-    Body, Cell as TableCell, Chart, Column, Exhibit, Guide, Levels, Line, Marks, Part, Row,
-    Sentence, Stretch, Subject, Table, Unit, Value,
+    Column, Exhibit, Levels, List, Row, Sentence, Subject, Table, Unit, Value,
 };
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
@@ -84,12 +88,11 @@ impl Tells for Planned {
     }
 }
 
-/// A value of a cell with its unit.
-fn value(measure: Measure, value: f64) -> String {
+fn unit(measure: Measure) -> Unit {
     match measure {
-        Measure::Iops => format!("{} IOPS", show::per_second(value)),
-        Measure::Bandwidth => show::rate(value),
-        Measure::Latency => show::duration(value),
+        Measure::Iops => Unit::Iops,
+        Measure::Bandwidth => Unit::BytesPerS,
+        Measure::Latency => Unit::Nanoseconds,
     }
 }
 
@@ -110,7 +113,7 @@ fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
         let mean = told.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
         return format!(
             "{tracked}: {} over {rounds} rounds, too few to determine a steady state.",
-            value(measure, mean)
+            unit(measure).alone(mean)
         );
     };
     let Window { first, last, mean, range_share, slope_share: rise_share, steady } = *window;
@@ -125,7 +128,7 @@ fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
     format!(
         "{state} in rounds {first} to {last}: {tracked} at {} (range {:.1}%, change {:.1}%), after {} of \
          writes{fresh}.",
-        value(measure, mean),
+        unit(measure).alone(mean),
         100.0 * range_share,
         100.0 * rise_share,
         show::bytes(written)
@@ -146,6 +149,7 @@ const LEGEND: &str = "Steady: in five consecutive rounds, the range is at most 2
                       no rounds are steady; write saturation always uses the last five. A single run has no CIs.";
 
 const FIGURE: FactsFigure = FactsFigure {
+    key: Facts::KEY,
     about: About {
         name: "convergence",
         summary: "convergence of the rounds: the tracking cell of the steady-state test, round by round",
@@ -162,25 +166,30 @@ impl Shows for Facts {
     fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
         let columns = vec![
             Column::new("rounds", Unit::Count),
-            Column::new("window", Unit::Words),
-            Column::new("tracking cell", Unit::Words),
-            Column::new("mean", Unit::Words),
+            Column::left("window"),
+            Column::left("tracking cell"),
+            Column::left("mean"),
             Column::new("range", Unit::Share),
             Column::new("change", Unit::Share),
-            Column::verdicts("state"),
+            Column::verdict("state"),
         ];
+        let table = Table {
+            title: "steady state".to_owned(),
+            columns,
+            rows: all.iter().map(|own| own.row()).collect(),
+            notes: vec![LEGEND.to_owned()],
+        };
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         Exhibit {
-            remarks: vec![LEGEND.to_owned()],
-            parts: all.iter().flat_map(|own| own.parts()).collect(),
-            charts: all.chunk_by(|one, next| one.workload == next.workload).map(chart).collect(),
+            tables: iter::once(table).chain(all.iter().flat_map(|own| own.tables())).collect(),
+            lists: all.iter().filter_map(|own| own.deviations()).collect(),
+            figures: all
+                .chunk_by(|one, next| one.workload == next.workload)
+                .filter_map(figure)
+                .collect(),
             sentences: all.iter().map(sentence).collect(),
             leads: true,
-            ..Exhibit::of_table(Table {
-                title: "steady state".to_owned(),
-                columns,
-                rows: all.iter().map(|own| own.row()).collect(),
-            })
+            ..Exhibit::default()
         }
     }
 }
@@ -216,45 +225,41 @@ impl Facts {
 
     fn row(&self) -> Row {
         let window = self.measurement_window.as_ref();
-        let share = |own: fn(&Window) -> f64| Value::number(window.map(own));
-        let that_count = window.map(|own| format!("{} to {}", own.first, own.last));
-        let mean = window.map(|own| value(self.measure(), own.mean));
+        let mean = window.map(|own| unit(self.measure()).alone(own.mean));
         let state = match window {
             Some(own) if own.steady => "steady",
             Some(_) => "not steady",
             None => "too few rounds",
         };
-        let or_nothing = |words: Option<String>| words.map_or(Value::Nothing, Value::Words);
         let cells = [
-            Value::Number(self.rounds.len() as f64),
-            or_nothing(that_count),
-            Value::Words(self.tracking_cell.words()),
-            or_nothing(mean),
-            share(|own| own.range_share),
-            share(|own| own.slope_share),
-            Value::Words(state.to_owned()),
+            Value::from(self.rounds.len() as u64),
+            window.map(|own| format!("{} to {}", own.first, own.last)).into(),
+            self.tracking_cell.words().into(),
+            mean.into(),
+            window.map(|own| own.range_share).into(),
+            window.map(|own| own.slope_share).into(),
+            state.into(),
         ];
-        Row { of: self.subject(), cells: cells.map(TableCell::from).to_vec() }
+        Row::of(self.subject(), cells)
     }
 
-    fn parts(&self) -> Vec<Part> {
-        let mut parts = vec![self.table_of_cells(self.called("sizes by read/write mix"), false)];
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.table_of_cells("sizes by read/write mix", false)];
         if self.measure() == Measure::Latency {
-            parts.push(self.table_of_cells(self.called("slowest operation"), true));
+            tables.push(self.table_of_cells("slowest operation", true));
         }
-        parts.push(self.table_of_rounds());
-        if !self.deviations.is_empty() {
-            parts.push(Part {
-                title: self.called(&format!("deviations from PTS {}", self.test.title())),
-                body: Body::List(self.deviations.clone()),
-                remarks: Vec::new(),
-            });
-        }
-        parts
+        tables.push(self.table_of_rounds());
+        tables
+    }
+
+    fn deviations(&self) -> Option<List> {
+        let title = self.called(&format!("deviations from PTS {}", self.test.title()));
+        let items = self.deviations.clone();
+        (!items.is_empty()).then_some(List { title, items })
     }
 
     /// A row a size, a column a mix.
-    fn table_of_cells(&self, title: String, slowest: bool) -> Part {
+    fn table_of_cells(&self, title: &str, slowest: bool) -> Table {
         let (mut mixes, mut sizes): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
         for own in &self.cells {
             if !mixes.contains(&own.cell.read_percent) {
@@ -264,47 +269,36 @@ impl Facts {
                 sizes.push(own.cell.size_bytes);
             }
         }
-        let unit = match self.measure() {
-            Measure::Iops => Unit::Count,
-            Measure::Bandwidth => Unit::BytesPerS,
-            Measure::Latency => Unit::Nanoseconds,
-        };
-        let heading = |read_percent: &u8| {
-            let mix = Cell { read_percent: *read_percent, size_bytes: 0 }.mix();
-            Column::new(&mix, unit)
-        };
-        let first = [Column::new("size", Unit::Words)];
-        let row = |size_bytes: &u64| {
-            let of = |read_percent: &u8| {
-                let cell = Cell { read_percent: *read_percent, size_bytes: *size_bytes };
-                let own = self.cells.iter().find(|own| own.cell == cell);
-                Value::number(own.map(|own| if slowest { own.slowest_ns as f64 } else { own.mean }))
-            };
-            let name = Value::Words(Bytes(*size_bytes).to_string());
-            [name].into_iter().chain(mixes.iter().map(of)).map(TableCell::from).collect::<Vec<_>>()
-        };
-        let remark = match (self.measure(), slowest) {
-            (_, true) => "Slowest operation in the measurement window.",
-            (Measure::Iops, _) => {
+        let note = match self.measure() {
+            Measure::Iops => {
                 "Mean IOPS in the measurement window; mixes are reads/writes, in percent."
             }
-            (Measure::Bandwidth, _) => "Mean in the measurement window; mixes are reads/writes.",
-            (Measure::Latency, _) => {
+            Measure::Bandwidth => "Mean in the measurement window; mixes are reads/writes.",
+            Measure::Latency => {
                 "Mean service time in the measurement window; mixes are reads/writes."
             }
         };
-        Part {
-            title,
-            body: Body::Table {
-                columns: first.into_iter().chain(mixes.iter().map(heading)).collect(),
-                rows: sizes.iter().map(row).collect(),
-            },
-            remarks: vec![remark.to_owned()],
+        let unit = match unit(self.measure()) {
+            Unit::Iops => Unit::Count,
+            unit => unit,
+        };
+        let mut table = Table::new(self.called(title));
+        table.add(Column::left("size"), &sizes, |size_bytes| Bytes(*size_bytes).to_string());
+        for read_percent in mixes {
+            let mix = Cell { read_percent, size_bytes: 0 }.mix();
+            table.add(Column::new(mix, unit), &sizes, |size_bytes| {
+                let cell = Cell { read_percent, size_bytes: *size_bytes };
+                let own = self.cells.iter().find(|own| own.cell == cell);
+                own.map(|own| if slowest { own.slowest_ns as f64 } else { own.mean })
+            });
         }
+        let slowest = slowest.then_some("Slowest operation in the measurement window.");
+        table.notes.push(slowest.unwrap_or(note).to_owned());
+        table
     }
 
     /// A row a round: the first ones, and those that count where there are many.
-    fn table_of_rounds(&self) -> Part {
+    fn table_of_rounds(&self) -> Table {
         const MOST: usize = 30;
         let all = self.rounds.len();
         let counts = |round: usize| {
@@ -314,70 +308,59 @@ impl Facts {
         };
         let step = all.div_ceil(MOST).max(1);
         let shown = (0..all).filter(|round| round.is_multiple_of(step) || counts(*round));
-        let row = |round: usize| {
-            let written = self.written_bytes.get(round).map(|bytes| *bytes as f64);
-            let cells = [
-                Value::Words(format!("{}", round + 1)),
-                Value::Words(value(self.measure(), self.rounds[round])),
-                Value::number(self.ended_s.get(round).copied()),
-                Value::number(written),
-                if counts(round) { Value::Words("counts".to_owned()) } else { Value::Nothing },
-            ];
-            cells.map(TableCell::from).to_vec()
-        };
-        let columns = vec![
-            Column::new("round", Unit::Words),
-            Column::new("tracking cell", Unit::Words),
-            Column::new("ended after", Unit::Seconds),
-            Column::new("written", Unit::Bytes),
-            Column::new("window", Unit::Words),
-        ];
-        let remarks =
-            (step > 1).then(|| format!("Every {step}th round, and the measurement window."));
-        Part {
-            title: self.called("rounds"),
-            body: Body::Table { columns, rows: shown.map(row).collect() },
-            remarks: remarks.into_iter().collect(),
+        let shown: Vec<usize> = shown.collect();
+        let mut table = Table::new(self.called("rounds"));
+        table.add(Column::left("round"), &shown, |round| (round + 1).to_string());
+        table.add(Column::left("tracking cell"), &shown, |round| {
+            unit(self.measure()).alone(self.rounds[*round])
+        });
+        table.add(Column::new("ended after", Unit::Seconds), &shown, |round| {
+            self.ended_s.get(*round).copied()
+        });
+        table.add(Column::new("written", Unit::Bytes), &shown, |round| {
+            self.written_bytes.get(*round).copied()
+        });
+        table.add(Column::left("window"), &shown, |round| counts(*round).then_some("counts"));
+        if step > 1 {
+            table.notes.push(format!("Every {step}th round, and the measurement window."));
         }
+        table
     }
 }
 
 /// How rounds of one workload converged: a line for each of its arms.
-fn chart(all: &[&Facts]) -> Chart {
+fn figure(all: &[&Facts]) -> Option<Figure> {
     let (first, alone) = (all[0], all.len() == 1);
     let metric = match first.measure() {
         Measure::Iops => IOPS,
         Measure::Bandwidth => BANDWIDTH,
         Measure::Latency => LATENCY,
     };
-    let window = first.measurement_window.as_ref().filter(|_| alone);
-    let stretch = window.map(|own| Stretch {
-        first: own.first,
-        last: own.last,
-        text: if own.steady { "steady" } else { "the last five rounds, not steady" }.to_owned(),
-    });
-    let guides = window.into_iter().flat_map(|own| {
-        [("10% above the mean", 1.1), ("10% below the mean", 0.9)]
-            .map(|(name, by)| Guide { name: name.to_owned(), value: by * own.mean })
-    });
     let line = |own: &&Facts| {
         let arm: Vec<&str> = own.configuration.values().map(String::as_str).collect();
         let name = if alone { own.tracking_cell.words() } else { arm.join(", ") };
-        Line { name, values: own.rounds.clone() }
+        NamedValues { name, values: own.rounds.clone() }
     };
-    Chart {
-        figure: FIGURE.about.name.to_owned(),
-        workload: first.workload.clone(),
-        title: format!("{}, round by round", first.tracking_cell.words()),
-        description: "Each point is a round; shading marks the measurement window.".to_owned(),
-        axis: metric.noun.to_owned(),
-        metric: metric.name.to_owned(),
-        marks: Marks::Lines {
-            one: "round".to_owned(),
-            lines: all.iter().map(line).collect(),
-            stretch,
-            guides: guides.collect(),
-        },
-        notes: Vec::new(),
+    let lines: Vec<NamedValues> = all.iter().map(line).collect();
+    let value = Axis::new(metric.noun, AxisScale::Linear, Unit::of_metric(metric.name)).from_zero();
+    let mut figure = lines_over_steps("round", value, &lines)?.of_workload(
+        FIGURE.about.name,
+        &first.workload,
+        &format!("{}, round by round", first.tracking_cell.words()),
+        "Each point is a round; shading marks the measurement window.",
+    );
+    if let Some(window) = first.measurement_window.as_ref().filter(|_| alone) {
+        let text = if window.steady { "steady" } else { "the last five rounds, not steady" };
+        figure.spans.push(Span {
+            from: window.first as f64,
+            to: window.last as f64,
+            kind: SpanKind::Alternate,
+            text: text.to_owned(),
+            label: text.to_owned(),
+        });
+        for (name, by) in [("10% above the mean", 1.1), ("10% below the mean", 0.9)] {
+            figure.guides.push(Guide::line(by * window.mean, name.to_owned()));
+        }
     }
+    Some(figure)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 
-use assay_base::exhibit::{Body, Levels, Marks, Subject};
+use assay_base::exhibit::{Levels, Subject};
 use assay_base::presence::Presence;
 use assay_load::{Bystanders, Law, LawShape};
 use assay_system::system::Fake;
@@ -182,22 +182,18 @@ fn mixes_by_sizes_and_the_rounds_stand_in_tables_and_the_window_in_the_figure() 
     let own = planned(Test::Iops);
     let told = facts(&own, &[&measured_of(detail(&own, &FALLING))]).unwrap();
     let exhibit = Facts::exhibit(&[&told], &Bare);
-    assert_eq!((exhibit.table.rows.len(), exhibit.leads), (1, true));
-    let [cells, rounds] = &exhibit.parts[..] else { panic!("{:?}", exhibit.parts) };
-    let Body::Table { columns, rows } = &cells.body else { panic!("{cells:?}") };
-    assert_eq!((columns.len(), rows.len()), (8, 8), "seven mixes of eight sizes");
-    let Body::Table { rows, .. } = &rounds.body else { panic!("{rounds:?}") };
-    assert_eq!(rows.len(), 8);
-    let Marks::Lines { lines, stretch, guides, .. } = &exhibit.charts[0].marks else {
-        panic!("{:?}", exhibit.charts)
-    };
-    let stretch = stretch.as_ref().unwrap();
-    assert_eq!((stretch.first, stretch.last, stretch.text.as_str()), (3, 7, "steady"));
-    assert_eq!((lines.len(), lines[0].values.len(), guides.len()), (1, 8, 2));
+    let [state, cells, rounds] = &exhibit.tables[..] else { panic!("{:?}", exhibit.tables) };
+    assert_eq!((state.rows.len(), exhibit.leads), (1, true));
+    assert_eq!((cells.columns.len(), cells.rows.len()), (8, 8), "seven mixes of eight sizes");
+    assert_eq!(rounds.rows.len(), 8);
+    let [figure] = &exhibit.figures[..] else { panic!("{:?}", exhibit.figures) };
+    let [span] = &figure.spans[..] else { panic!("{:?}", figure.spans) };
+    assert_eq!((span.from, span.to, span.label.as_str()), (3.0, 7.0, "steady"));
+    assert_eq!((figure.series.len(), figure.marks(), figure.guides.len()), (1, 8, 2));
     let latency = planned(Test::Latency);
     let told = facts(&latency, &[&measured_of(detail(&latency, &FALLING))]).unwrap();
-    let parts = Facts::exhibit(&[&told], &Bare).parts;
-    assert_eq!(parts.len(), 3, "means, the slowest, and the rounds: {parts:?}");
+    let tables = Facts::exhibit(&[&told], &Bare).tables;
+    assert_eq!(tables.len(), 4, "state, means, the slowest, and the rounds: {tables:?}");
     assert_eq!(told.subject().workload, "pts");
 }
 

@@ -1,9 +1,7 @@
 //! What writing for long tells beside its metrics: what was seen, and a cause only where something shows
 //! it; and how that is shown.
 
-use assay_base::exhibit::{
-    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value,
-};
+use assay_base::exhibit::{Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value};
 use assay_base::presence::Presence;
 use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
@@ -154,16 +152,18 @@ impl Shows for Facts {
         ];
         let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
         let rested = all.iter().any(|own| own.timeline.rests.is_some());
-        let remarks = [LEGEND].into_iter().chain(rested.then_some(OF_RESTS));
+        let notes = [LEGEND].into_iter().chain(rested.then_some(OF_RESTS));
+        let table = Table {
+            title: "sustained writes".to_owned(),
+            columns,
+            rows: all.iter().flat_map(|own| own.rows()).collect(),
+            notes: notes.map(str::to_owned).collect(),
+        };
         Exhibit {
-            remarks: remarks.map(str::to_owned).collect(),
+            tables: vec![table],
             beside: Some("series".to_owned()),
             sentences: all.iter().map(sentence).collect(),
-            ..Exhibit::of_table(Table {
-                title: "sustained writes".to_owned(),
-                columns,
-                rows: all.iter().flat_map(|own| own.rows()).collect(),
-            })
+            ..Exhibit::default()
         }
     }
 }
@@ -195,12 +195,12 @@ impl Facts {
         let row = |level: &Level| {
             let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));
             let cells = [
-                Value::Number(level.from_bytes as f64),
-                Value::between(from),
-                Value::Number(level.rate_bytes_per_s),
-                Value::between(level.rate_ci95),
+                Value::from(level.from_bytes),
+                from.into(),
+                level.rate_bytes_per_s.into(),
+                level.rate_ci95.into(),
             ];
-            Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() }
+            Row::of(self.subject(), cells)
         };
         self.timeline.levels.iter().map(row).chain(self.of_rests()).chain(self.of_all()).collect()
     }
@@ -208,25 +208,17 @@ impl Facts {
     /// The line of all of the time, where the drive rested in it.
     fn of_rests(&self) -> Option<Row> {
         let rests = self.timeline.rests?;
-        let cells = [
-            Value::Words(format!("with gaps, {} of the time", rests.percent())),
-            Value::Nothing,
-            Value::Number(rests.whole_bytes_per_s),
-            Value::Nothing,
-        ];
-        Some(Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() })
+        let what = format!("with gaps, {} of the time", rests.percent());
+        let rate = rests.whole_bytes_per_s.into();
+        Some(Row::of(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
     }
 
     /// The line of all trials, where there are several.
     fn of_all(&self) -> Option<Row> {
         let several = self.several?;
-        let cells = [
-            Value::Words(format!("all {} trials, at the end", several.trials)),
-            Value::Nothing,
-            Value::number(several.sustained_bytes_per_s),
-            Value::Nothing,
-        ];
-        Some(Row { of: self.subject(), cells: cells.map(Cell::from).to_vec() })
+        let what = format!("all {} trials, at the end", several.trials);
+        let rate = several.sustained_bytes_per_s.into();
+        Some(Row::of(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
     }
 }
 
@@ -489,19 +481,16 @@ mod tests {
         let (workload, arm) = ("long".to_owned(), Levels::new());
         let mut facts =
             Facts { workload, configuration: arm, timeline: course, several: None, text };
-        let Exhibit { table, sentences, leads, .. } = Facts::exhibit(&[&facts], &Bare);
-        let written = |row: &Row| {
-            let cells = row.cells.iter().zip(&table.columns);
-            let text = |(cell, column): (&Cell, &Column)| cell.value.text(column.unit);
-            cells.map(|one| text(one).unwrap_or("-".to_owned())).collect::<Vec<_>>()
-        };
+        let Exhibit { tables, sentences, leads, .. } = Facts::exhibit(&[&facts], &Bare);
+        let table = &tables[0];
+        let written = |row: &Row| table.texts(row);
         assert_eq!(written(&table.rows[0]), ["0 B", "-", "400 MiB/s", "360 MiB/s to 440 MiB/s"]);
         assert_eq!(
             written(&table.rows[1]),
             ["300 MiB", "299 MiB to 301 MiB", "50 MiB/s", "45 MiB/s to 55 MiB/s"]
         );
         assert_eq!(table.rows.len(), 2);
-        assert!(table.rows.iter().all(|row| row.of == facts.subject()));
+        assert!(table.rows.iter().all(|row| row.subject.as_ref() == Some(&facts.subject())));
         assert_eq!((sentences.len(), &*sentences[0].text, leads), (1, "It was written to.", false));
         assert_eq!(facts.resting().unwrap().unsaid, Some("The sustained rate is unknown."));
     }
@@ -535,8 +524,8 @@ mod tests {
             [with_rests(&[400], 0.02), measured(&[400])].map(|one| facts(&[&one], &[]));
         assert!(quiet.text.contains("the rate did not drop within 6.25 GiB."), "{}", quiet.text);
         assert_eq!((&quiet.text, &quiet.timeline), (&older.text, &older.timeline));
-        let Exhibit { table, remarks, .. } = Facts::exhibit(&[&quiet], &Bare);
-        assert_eq!((table.rows.len(), remarks.len()), (1, 1));
+        let table = &Facts::exhibit(&[&quiet], &Bare).tables[0];
+        assert_eq!((table.rows.len(), table.notes.len()), (1, 1));
     }
 
     /// What trials say, with 300 MiB/s as the number of their row.
@@ -556,7 +545,7 @@ mod tests {
         let one = facts(&[&measured(&[400, 200])], &[]);
         assert_eq!(one.several, None);
         assert!(!one.text.contains("trial"), "{}", one.text);
-        assert_eq!(Facts::exhibit(&[&one], &Bare).table.rows.len(), 2);
+        assert_eq!(Facts::exhibit(&[&one], &Bare).tables[0].rows.len(), 2);
     }
 
     #[test]

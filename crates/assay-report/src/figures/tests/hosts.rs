@@ -2,8 +2,8 @@
 
 use super::{fixture, trial};
 use crate::evidence::{Evidence, HostRate, RanTrial};
-use crate::figure::{Figure, Look};
 use crate::figures::all;
+use assay_base::exhibit::figure::{Figure, Look};
 use assay_study::findings::hosts::{HostRow, Hosts};
 use assay_study::results::plan::Arm;
 
@@ -58,7 +58,7 @@ fn each_host_is_a_series_and_the_slow_one_lies_below_the_others() {
     assert_eq!(names[0], "rank 0 (node0)");
     assert_eq!(names.len(), 4);
     for one in &figure.series {
-        let points = one.marks.points();
+        let points = &one.points;
         assert_eq!(points.len(), 6);
         let is_slow = one.name == "rank 3 (node3)";
         assert!(points.iter().all(|point| (point.value < 0.8) == is_slow), "{points:?}");
@@ -73,8 +73,8 @@ fn of_many_hosts_the_slowest_are_drawn_and_all_others_as_one() {
     let last = &figure.series[7];
     assert_eq!(last.name, "the other 57 hosts");
     assert!(figure.series[..7].iter().any(|one| one.name == "rank 63 (node63)"));
-    assert_eq!(last.marks.points().len(), 40);
-    assert!(last.marks.points().iter().all(|point| point.interval.is_some()));
+    assert_eq!(last.points.len(), 40);
+    assert!(last.points.iter().all(|point| point.interval.is_some()));
     assert_eq!(figure.notes.len(), 2, "{:?}", figure.notes);
     assert!(figure.marks() <= 8 * 40);
 }

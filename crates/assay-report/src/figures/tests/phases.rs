@@ -4,13 +4,12 @@
 use std::sync::Arc;
 
 use assay_base::catalogue::About;
-use assay_base::exhibit::{DrawnAmount, Timeline, TimelineFigure, TimelinePhase};
+use assay_base::exhibit::figure::{Figure, SpanKind, id_of};
 use assay_kinds::work::own_figures;
-use assay_kinds::work::tell::OwnFigure;
+use assay_kinds::work::tell::{OwnFigure, PhaseFigure, TrialPhase};
 
 use super::trial;
 use crate::evidence::{Evidence, RanTrial};
-use crate::figure::{Figure, SpanKind, id_of};
 use crate::figures::{Draws, all};
 use crate::tests::fixture;
 use assay_study::results::plan::Arm;
@@ -24,31 +23,27 @@ static MADE_UP: OwnFigure = OwnFigure {
         text: "A line for each setting.",
     },
     known_by: "pace_ns",
-    timeline: Timeline {
-        along: "seconds of both",
-        reading: "A point a second.",
-        figures: &[
-            TimelineFigure {
-                name: "step",
-                title: "steps over time",
-                values: "mean step",
-                metric: "latency_mean_ns",
-                amount: DrawnAmount::MeanLatency,
-                phases: &[
-                    TimelinePhase { name: "walk", ramp_s: 0 },
-                    TimelinePhase { name: "run", ramp_s: 2 },
-                ],
-            },
-            TimelineFigure {
-                name: "load",
-                title: "what is carried over time",
-                values: "carried",
-                metric: "carried_bits_per_s",
-                amount: DrawnAmount::Bits,
-                phases: &[TimelinePhase { name: "run", ramp_s: 2 }],
-            },
-        ],
-    },
+    along: "seconds of both",
+    description: "A point a second.",
+    figures: &[
+        PhaseFigure {
+            name: "step",
+            title: "steps over time",
+            values: "mean step",
+            metric: "latency_mean_ns",
+            phases: &[
+                TrialPhase { name: "walk", ramp_s: 0 },
+                TrialPhase { name: "run", ramp_s: 2 },
+            ],
+        },
+        PhaseFigure {
+            name: "load",
+            title: "what is carried over time",
+            values: "carried",
+            metric: "carried_bits_per_s",
+            phases: &[TrialPhase { name: "run", ramp_s: 2 }],
+        },
+    ],
 };
 
 /// Two trials, each under a setting of its own, that go through the first two phases of a figure: the second
@@ -60,7 +55,7 @@ fn of_phases(figure: &OwnFigure) -> Evidence {
     for metric in metrics.chain(compared).filter(|metric| *metric == "iops") {
         figure.known_by.clone_into(metric);
     }
-    let [first, second, ..] = figure.timeline.figures[0].phases else { panic!("two phases") };
+    let [first, second, ..] = figure.figures[0].phases else { panic!("two phases") };
     let workload = Arc::new(evidence.findings.measurements[0].workload.clone());
     for (order, level) in (1..).zip(["mq-deadline", "none"]) {
         let arm = Arm::from([("scheduler".into(), level.into())]);
@@ -95,7 +90,7 @@ pub(super) fn pictures() -> impl Iterator<Item = (String, Figure)> {
         let evidence = of_phases(figure);
         let drawn = all(&evidence);
         let workload = evidence.findings.measurements[0].workload.as_str();
-        let of_each = figure.timeline.figures.iter().enumerate().map(|(at, own)| {
+        let of_each = figure.figures.iter().enumerate().map(|(at, own)| {
             let file = if at == 0 { name.to_owned() } else { format!("{name}-{}", own.name) };
             let id = id_of(&[name, own.name, workload]);
             let found = drawn.iter().find(|figure| figure.id == id);
@@ -107,7 +102,7 @@ pub(super) fn pictures() -> impl Iterator<Item = (String, Figure)> {
 
 fn told(evidence: &Evidence) -> Vec<String> {
     let points = MADE_UP.draw(evidence).into_iter().flat_map(|figure| {
-        let all = figure.series.into_iter().flat_map(|one| one.marks.points().to_vec());
+        let all = figure.series.into_iter().flat_map(|one| one.points);
         all.map(|point| point.text).collect::<Vec<_>>()
     });
     points.collect()

@@ -3,16 +3,15 @@
 use super::super::{all, ordered};
 use crate::document::{self, Detail};
 use crate::evidence::Evidence;
-use crate::figure::Figure;
 use crate::html::{self, Place};
 use crate::tests::fixture;
 use crate::text;
+use assay_base::exhibit::figure::Figure;
 use assay_base::quantity::Better;
 use assay_study::findings::race::{
     Behind, Departure, DroppedLevel, RaceAnswer, RaceEnd, Runner, ScreenAnswer, ScreenedLevel,
 };
-use assay_study::findings::said::Said;
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Cell, Findings, Sentence, SentenceRole, Trust};
 use assay_study::results::plan::Arm;
 
 /// The first wins, the second is left in, the third is the baseline, the last has no number, and the others leave
@@ -70,7 +69,7 @@ fn raced(mut found: Findings, race: RaceAnswer) -> Evidence {
     found.advice.clear();
     found.answers.clear();
     found.noise_floor = None;
-    (found.summary_facts, found.summary) = (vec![Said::Race], vec![race.text.clone()]);
+    found.summary = vec![Sentence::new(SentenceRole::Answer, "race", &*race.text)];
     found.race = Some(race);
     Evidence::bare(found)
 }
@@ -117,9 +116,9 @@ fn a_race_is_drawn_by_who_left_when_and_leads_its_page() {
     assert_eq!(names, ["won", "remaining", "eliminated", "baseline (never eliminated)"]);
     // One of the eight has no number, and so no place.
     assert_eq!(figure.marks(), 7);
-    let left = &figure.series[2].marks.points()[0];
+    let left = &figure.series[2].points[0];
     assert!(left.interval.is_some() && left.text.contains("eliminated after"), "{}", left.text);
-    assert!(figure.series[0].marks.points()[0].interval.is_none());
+    assert!(figure.series[0].points[0].interval.is_none());
     assert_eq!(ordered(&evidence).0.first().map(|lead| lead.id.clone()), Some(figure.id.clone()));
 }
 

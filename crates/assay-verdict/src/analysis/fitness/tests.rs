@@ -113,9 +113,8 @@ fn a_source_without_a_limit_gives_no_verdict() {
 #[test]
 fn it_stands_first_and_tells_the_number_with_its_bound() {
     let found = place(&NINE, "10 ms").findings();
-    assert_eq!(found.summary_facts[0], Said::Fitness);
-    assert_eq!(found.summary.len(), found.summary_facts.len());
-    let text = &found.summary[0];
+    assert_eq!(found.summary[0].topic, "fitness");
+    let text = &found.summary[0].text;
     assert!(text.starts_with("Good enough for etcd: pass (wal: p99 fdatasync "), "{text}");
     assert!(text.ends_with("; the limit is at most 10 ms)."), "{text}");
     let bound = &found.requirements.as_ref().unwrap().bounds[0];
@@ -124,7 +123,7 @@ fn it_stands_first_and_tells_the_number_with_its_bound() {
     let mut other = place(&NINE, "10 ms");
     other.measured.design.fit = None;
     let found = other.findings();
-    assert!(found.requirements.is_none() && !found.summary_facts.contains(&Said::Fitness));
+    assert!(found.requirements.is_none() && found.summary.iter().all(|own| own.topic != "fitness"));
 }
 
 #[test]

@@ -92,9 +92,12 @@ fn rows_share_the_error() {
 #[test]
 fn the_answer_comes_first_and_says_no_more_than_is_shown() {
     let found = gated(lost(), asked(0.05));
-    assert!(found.summary[0].starts_with("Gate passed (limit 5%): work ("), "{:?}", found.summary);
-    assert_eq!(found.summary_facts[0], Said::Gate);
-    assert_eq!(found.summary.len(), found.summary_facts.len());
+    assert!(
+        found.summary_texts()[0].starts_with("Gate passed (limit 5%): work ("),
+        "{:?}",
+        found.summary_texts()
+    );
+    assert_eq!(found.summary[0].topic, "gate");
     let first = &found.answers[0];
     assert_eq!(first.ask, "Is every configuration at most 5% worse than the baseline?");
     assert_eq!((first.verdict, first.evidence.len()), (Claim::Supported, 1));
@@ -104,10 +107,14 @@ fn the_answer_comes_first_and_says_no_more_than_is_shown() {
     let wild = [470.0, 540.0, 455.0, 530.0, 490.0];
     let open = gated(Study::of(&[("old", &LOW), ("new", &wild)]), asked(0.05));
     assert_eq!((told(&open).outcome, open.answers[0].verdict), (GateEnd::Pass, Claim::NotShown));
-    assert!(open.summary[0].contains("(limit 5%); a loss up to "), "{:?}", open.summary);
+    assert!(
+        open.summary_texts()[0].contains("(limit 5%); a loss up to "),
+        "{:?}",
+        open.summary_texts()
+    );
     // Without a gate nothing is said of one.
     let none = lost().findings();
-    assert!(none.gate.is_none() && none.summary_facts.iter().all(|said| *said != Said::Gate));
+    assert!(none.gate.is_none() && none.summary.iter().all(|own| own.topic != "gate"));
 }
 
 #[test]

@@ -13,11 +13,11 @@ mod words;
 use assay_base::failure::{Failure, Outcome};
 use assay_study::findings::facts::{PlaceSort, Unknown};
 use assay_study::findings::places::{Beside, Chosen, Placed, Places, Row};
-use assay_study::findings::said::Sentence;
 use assay_study::findings::{AbsentCell, Check, EnvironmentFacts, Findings, StudyFacts};
 
 use super::days::Days;
 use super::sessions::common_margin;
+use super::verdicts::words::listed;
 
 use rows::Told;
 use spots::Spot;
@@ -66,7 +66,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
     }
     let Told { cells, comparisons, rows } = told;
     let absent = absent(&rows);
-    let sentences: Vec<Sentence> = words::sentences(&spots, &rows, &comparisons);
+    let summary = words::sentences(&spots, &rows, &comparisons);
     let places = Places {
         baseline: spots[0].placed.name.clone(),
         chosen,
@@ -80,11 +80,11 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
         absent,
         comparisons,
         checks,
+        summary,
         platforms: Some(places),
         ..asked
     };
     found.name_means();
-    found.say(sentences);
     Ok(found)
 }
 
@@ -119,13 +119,13 @@ fn asked_for(spots: &[Spot], wanted: &str) -> Outcome<usize> {
     }
     Err(Failure::mistake(format!(
         "--baseline {wanted}: unknown platform; use one of {}",
-        words::list(spots.iter().map(|spot| spot.placed.name.as_str()))
+        listed(spots.iter().map(|spot| spot.placed.name.as_str()))
     )))
 }
 
 fn nothing_in_common(spots: &[Spot]) -> Failure {
     let has = |spot: &Spot| {
-        let workloads = words::list(spot.workloads().into_iter());
+        let workloads = listed(spot.workloads());
         let own = if workloads.is_empty() { "no numbers" } else { &workloads };
         format!("{} has {own}", spot.placed.name)
     };
@@ -141,13 +141,8 @@ fn nothing_in_common(spots: &[Spot]) -> Failure {
 fn absent(rows: &[Row]) -> Vec<AbsentCell> {
     let missing = rows.iter().filter_map(|row| {
         let reason = row.absent.clone()?;
-        Some(AbsentCell {
-            workload: row.workload.clone(),
-            configuration: rows::placed(&row.configuration, &row.platform),
-            metric: Some(row.metric.clone()),
-            reason,
-            obstacle: None,
-        })
+        let arm = rows::placed(&row.configuration, &row.platform);
+        Some(AbsentCell::new(&row.workload, &arm, Some(&row.metric), reason))
     });
     missing.collect()
 }
@@ -164,14 +159,8 @@ fn study(brought: &[Brought], places: &Places) -> StudyFacts {
         id,
         title: title(&places.platforms),
         kind: "compare".to_owned(),
-        plan_sha256: String::new(),
         started: latest.map(|one| one.started.clone()).unwrap_or_default(),
-        seed: 0,
-        notes: Vec::new(),
-        confirms: None,
-        race_ratio: None,
-        lead_figure: None,
-        stopped_by: None,
+        ..StudyFacts::default()
     }
 }
 
@@ -181,7 +170,7 @@ const MOST_NAMES: usize = 4;
 fn title(places: &[Placed]) -> String {
     let names = places.iter().map(|place| place.name.as_str());
     if places.len() <= MOST_NAMES {
-        return format!("Comparison of {} platforms: {}", places.len(), words::list(names));
+        return format!("Comparison of {} platforms: {}", places.len(), listed(names));
     }
     format!("Comparison of {} platforms", places.len())
 }
@@ -193,11 +182,8 @@ fn nowhere() -> EnvironmentFacts {
         assay: env!("CARGO_PKG_VERSION").to_owned(),
         kernel: several(),
         cpu: several(),
-        cpus: None,
-        memory_bytes: None,
         virtualization: several(),
-        platform: None,
-        targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
+        ..EnvironmentFacts::default()
     }
 }

@@ -4,9 +4,9 @@ use assay_base::quantity::{Better, printed};
 use assay_study::findings::places::{Beside, Chosen, PUBLISHED, Placed, Row, Unit};
 use assay_study::findings::{Check, Findings};
 
+use super::super::verdicts::words::listed;
 use super::rows::Told;
 use super::spots::{Spot, is_same_machine};
-use super::words;
 use crate::analysis::across::{self, Fact};
 
 /// All of it, a check a sentence.
@@ -65,7 +65,7 @@ fn results(spot: &Spot, rows: &[Row]) -> Vec<Check> {
     };
     let days = match days.as_slice() {
         [_] => "from one day".to_owned(),
-        several => format!("from {}", words::list(several.iter().map(String::as_str))),
+        several => format!("from {}", listed(several.iter().map(String::as_str))),
     };
     let text = format!("{}: {count} results {days}; {how}", place.name);
     let mut told = vec![Check::new("sessions", text)];
@@ -138,7 +138,7 @@ fn emulated(spots: &[Spot]) -> Option<Check> {
     (!names.is_empty()).then(|| {
         let text = format!(
             "the CPU of {} is emulated: times and rates describe the emulator, so Assay gives no verdict or rank",
-            words::list(names.into_iter())
+            listed(names.into_iter())
         );
         Check::new("emulated", text)
     })

@@ -6,7 +6,9 @@ use assay_study::findings::places::{Named, PLACE, Placed, PlacedResult};
 use assay_study::findings::{EnvironmentFacts, Findings};
 use assay_study::results::plan::Arm;
 
+use super::super::verdicts::words::listed;
 use super::{Brought, words};
+use crate::analysis::distinct;
 
 /// A place with the findings of its results.
 pub(super) struct Spot {
@@ -57,7 +59,7 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
         return Err(Failure::mistake(format!(
             "{} already contains platform names ({}); remove the label {label}",
             one.findings.study.id,
-            words::list(levels.iter().map(String::as_str))
+            listed(levels.iter().map(String::as_str))
         )));
     }
     let baseline = one.findings.comparisons.iter().find_map(|found| found.baseline.get(PLACE));
@@ -81,13 +83,8 @@ fn levels(findings: &Findings) -> Vec<String> {
     if let Some(factor) = findings.factors.iter().find(|factor| factor.name == PLACE) {
         return factor.levels.clone();
     }
-    let mut levels: Vec<String> = Vec::new();
-    for level in findings.measurements.iter().filter_map(|cell| cell.configuration.get(PLACE)) {
-        if !levels.contains(level) {
-            levels.push(level.clone());
-        }
-    }
-    levels
+    let cells = findings.measurements.iter();
+    distinct(cells.filter_map(|cell| cell.configuration.get(PLACE)).cloned())
 }
 
 /// What was found at one level of the factor `place`.

@@ -313,7 +313,7 @@ fn of_many_places_verdicts_are_counted() {
     let all = |rates: &[(&str, u64)]| -> Vec<Brought> {
         std::iter::once(bare.clone()).chain(rates.iter().map(|one| named(*one).0)).collect()
     };
-    let sentences = |found: &Findings| -> Vec<String> { found.summary.clone() };
+    let sentences = |found: &Findings| -> Vec<String> { found.summary_texts().clone() };
     let found = sentences(&compared(&all(&rates)));
     let [one] = &found[..] else { panic!("{found:#?}") };
     assert!(one.contains("place d is fastest with 200% of the speed"), "{one}");
@@ -351,7 +351,9 @@ fn of_many_workloads_the_verdicts_of_a_place_are_counted() {
         place("k", KVM, [5_000, 20_000, 2_500]),
         place("t", TCG, [100; 3]),
     ]);
-    let [kvm, emulated] = &found.summary[..] else { panic!("{:#?}", found.summary) };
+    let [kvm, emulated] = &found.summary_texts()[..] else {
+        panic!("{:#?}", found.summary_texts())
+    };
     assert!(kvm.starts_with("KVM has 25.0% (sync-write) to 200% (random-write-q1)"), "{kvm}");
     let counts =
         "3 comparisons across machines (suggestive only): 3 inconclusive (too few results).";
@@ -679,7 +681,7 @@ fn failed_trials_of_sessions_and_of_whole_places_are_not_told() {
 
 #[test]
 fn lists_are_read_as_one_writes_them() {
-    let list = |names: &[&str]| words::list(names.iter().copied());
+    let list = |names: &[&str]| listed(names);
     assert_eq!([list(&[]), list(&["a"]), list(&["a", "b"])], ["", "a", "a and b"]);
     assert_eq!(list(&["a", "b", "c"]), "a, b and c");
     assert_eq!(words::not_there(Some("iops")), "the metric on that platform is iops");

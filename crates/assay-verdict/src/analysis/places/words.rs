@@ -3,22 +3,11 @@
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show::{self, percents};
 use assay_study::findings::places::{Placed, Row};
-use assay_study::findings::said::{Said, Sentence};
-use assay_study::findings::{Cell, Comparison, Verdict};
+use assay_study::findings::{Cell, Comparison, Sentence, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::super::verdicts::words::counted;
 use super::spots::Spot;
-
-/// `a`, `a and b`, `a, b and c`.
-pub(super) fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    let names: Vec<&str> = names.collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
 
 /// `2 processors`.
 pub(super) fn processors(count: Option<u32>) -> String {
@@ -125,9 +114,7 @@ const MOST_SENTENCES: usize = 4;
 /// What was found: each comparison where there are few; else a sentence a place.
 pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]) -> Vec<Sentence> {
     if comparisons.len() <= MOST_SENTENCES {
-        let one = |found: &Comparison| {
-            Sentence::new(Said::Comparison { id: found.id.clone() }, &*found.text)
-        };
+        let one = |found: &Comparison| Sentence::of_comparison(found, &*found.text);
         return comparisons.iter().map(one).collect();
     }
     let base = &spots[0].placed.name;
@@ -171,7 +158,7 @@ fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<
         last.platform,
         verdicts(&comparisons.iter().collect::<Vec<_>>())
     );
-    Some(Sentence::new(Said::Counts, text))
+    Some(Sentence::finding("counts", text))
 }
 
 /// One place over all workloads: from where it comes nearest to where it falls behind most.
@@ -201,7 +188,7 @@ fn one_place(
         verdicts(&own.collect::<Vec<_>>())
     };
     let text = format!("{} has {range} of the speed of {base}; {end}.", place.name);
-    Some(Sentence::new(Said::Counts, text))
+    Some(Sentence::finding("counts", text))
 }
 
 /// `across machines, 4 suggest slower, 1 does not tell`.

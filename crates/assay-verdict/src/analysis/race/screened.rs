@@ -6,7 +6,8 @@ use assay_study::plan::race::screen::Level;
 use assay_study::plan::race::{Left, Race, Why};
 use assay_study::results::plan::{Plan, level_words};
 
-use super::{ends_of, plural, ratio_of};
+use super::super::verdicts::words::counted;
+use super::{ends_of, ratio_of};
 
 /// Levels that a sentence names; of more it tells how many.
 const MOST_NAMED: usize = 6;
@@ -64,7 +65,7 @@ pub(super) fn under_way(answer: &RaceAnswer, (pass, passes): (u32, u32)) -> Stri
 fn words(answer: &ScreenAnswer) -> String {
     let before = format!(
         "A screen of {} first estimated the main effects of {} levels",
-        plural(answer.trials, "trial"),
+        counted(answer.trials, "trial"),
         answer.levels.len()
     );
     let told = answer.levels.iter().any(|own| own.ratio_to_best.is_some());
@@ -76,7 +77,7 @@ fn words(answer: &ScreenAnswer) -> String {
             format!(
                 "A screen of {} first found no significant difference between factor levels, so all configurations \
                  entered the race.",
-                plural(answer.trials, "trial")
+                counted(answer.trials, "trial")
             )
         };
     }
@@ -86,11 +87,11 @@ fn words(answer: &ScreenAnswer) -> String {
     if more > 0 {
         names.push(format!("{more} more"));
     }
-    let settings = plural(answer.settings, "configuration");
+    let settings = counted(answer.settings, "configuration");
     format!(
         "{before} (simultaneous 95% confidence) and eliminated {} with {settings}: {}. The screen ignores \
          interactions, so the race omits any configuration that is good only with one of these levels.",
-        plural(left.len(), "level"),
+        counted(left.len(), "level"),
         names.join(", ")
     )
 }

@@ -1,10 +1,9 @@
 //! One drive against yardsticks that an owner knows.
 
 use assay_base::quantity::units::show;
-use assay_study::findings::{Cell, Trust, is_wide};
+use assay_study::findings::{Findings, Trust, as_sentence, is_wide};
 
 use super::super::acknowledged::of_row;
-use super::super::gated::sentence;
 use super::super::rows::Row;
 use super::about;
 use super::usual::{Usual, usual};
@@ -40,8 +39,8 @@ const USB_3: f64 = 1e8;
 const NEAR_USB_2: f64 = 0.6;
 
 /// Sentences on one target, the most important first.
-pub(super) fn sentences(rows: &[Row<'_>], cells: &[Cell], noun: &str) -> Vec<String> {
-    let told = Told { rows, cells };
+pub(super) fn sentences(rows: &[Row<'_>], found: &Findings, noun: &str) -> Vec<String> {
+    let told = Told { rows, found };
     [random(&told, noun), commits(&told), acknowledged(&told), sequential(&told), unequal(&told)]
         .into_iter()
         .flatten()
@@ -50,19 +49,14 @@ pub(super) fn sentences(rows: &[Row<'_>], cells: &[Cell], noun: &str) -> Vec<Str
 
 struct Told<'a> {
     rows: &'a [Row<'a>],
-    cells: &'a [Cell],
+    found: &'a Findings,
 }
 
 impl Told<'_> {
     /// The number of a usual workload as its row tells it, unless that is invalid or absent.
     fn number(&self, wanted: Usual, metric: &str) -> Option<Spoken> {
         let row = self.rows.iter().find(|row| usual(row) == Some(wanted))?;
-        let own = |cell: &&Cell| {
-            (cell.workload.as_str(), cell.metric.as_str()) == (row.workload.name.as_str(), metric)
-                && cell.configuration == row.arm
-                && !cell.control
-        };
-        let cell = self.cells.iter().find(own)?;
+        let cell = self.found.cell(&row.workload.name, &row.arm, metric)?;
         let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
         Some(Spoken { value: cell.value()?, ci95: cell.ci95, trust })
     }
@@ -173,7 +167,7 @@ fn commits(told: &Told<'_>) -> Option<String> {
 
 /// What syncs rest on where that is not the medium.
 fn acknowledged(told: &Told<'_>) -> Option<String> {
-    told.rows.iter().find_map(of_row).map(sentence)
+    told.rows.iter().find_map(of_row).map(as_sentence)
 }
 
 /// Sequential rates against links that people know.

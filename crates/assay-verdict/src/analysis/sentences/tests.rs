@@ -8,7 +8,7 @@ use crate::truth::testing;
 const TRUSTED_ONE: &str = "The row is trusted: no trust rule was triggered.";
 
 fn one(name: &str, size: u32, rate: u64) -> Vec<String> {
-    Bench::new(&["."]).row(0, name, size, &[rate, rate, rate]).findings().summary
+    Bench::new(&["."]).row(0, name, size, &[rate, rate, rate]).findings().summary_texts()
 }
 
 fn card(mut bench: Bench) -> Findings {
@@ -23,8 +23,8 @@ fn one_trial_has_no_spread_and_amounts_need_none() {
     let of = |rates: &[u64]| Bench::new(&["."]).row(0, "random-write-q1", 4096, rates).findings();
     let single =
         "No trust rule was triggered, but each number is from a single trial without a spread.";
-    assert_eq!(of(&[95]).summary.last().unwrap(), single);
-    assert_eq!(of(&[95, 95]).summary.last().unwrap(), TRUSTED_ONE);
+    assert_eq!(of(&[95]).summary_texts().last().unwrap(), single);
+    assert_eq!(of(&[95, 95]).summary_texts().last().unwrap(), TRUSTED_ONE);
     let mut counted = of(&[95]);
     for cell in &mut counted.measurements {
         cell.metric = "durability_failures".to_owned();
@@ -35,14 +35,18 @@ fn one_trial_has_no_spread_and_amounts_need_none() {
 #[test]
 fn advice_about_a_card_calls_it_a_card() {
     let found = card(Bench::new(&["."]).row(0, "random-write-q1", 4096, &[19, 19, 19]));
-    assert!(found.summary[0].ends_with("system from this card."), "{:?}", found.summary);
+    assert!(
+        found.summary_texts()[0].ends_with("system from this card."),
+        "{:?}",
+        found.summary_texts()
+    );
 }
 
 /// Each word needs both ends of the 95% CI on its side of the yardstick.
 #[test]
 fn yardsticks_need_the_whole_interval() {
     let one = |name: &str, size: u32, trials: [u64; 3]| {
-        Bench::new(&["."]).row(0, name, size, &trials).findings().summary[0].clone()
+        Bench::new(&["."]).row(0, name, size, &trials).findings().summary_texts()[0].clone()
     };
     let plain = "; a 5400 rpm laptop disk reaches 90.";
     for (trials, expected) in [
@@ -89,13 +93,13 @@ fn an_sd_card_is_told_which_classes_it_reaches() {
         .row(0, "random-write-q1", 4096, &[19, 19, 19]);
     let found = card(bench);
     assert_eq!(
-        found.summary[0],
+        found.summary_texts()[0],
         "By these numbers, this card reaches C10 (at least 10 MB/s of sequential writes); reaches U3 (at least 30 \
          MB/s of sequential writes); reaches V30 (at least 30 MB/s of sequential writes); does not reach A1 (at least \
          1,500 random read IOPS and 500 random write IOPS, and 10 MB/s of sequential writes)."
     );
     let drive = Bench::new(&["."]).row(0, "sequential-write", 1 << 20, &[33, 33, 33]).findings();
-    assert!(!drive.summary.concat().contains("V30"), "{:?}", drive.summary);
+    assert!(!drive.summary_texts().concat().contains("V30"), "{:?}", drive.summary_texts());
 }
 
 #[test]
@@ -120,7 +124,7 @@ fn sequential_rates_against_links() {
     let mut nvme = Bench::new(&["."]).row(0, "sequential-read", 1 << 20, &[3000, 3000, 3000]);
     nvme.environment.sites[0].drives[0].link = Presence::absent("not told");
     assert_eq!(
-        nvme.findings().summary[0],
+        nvme.findings().summary_texts()[0],
         "Sequential reads: 2.93 GiB/s, more than SATA 6 Gbit/s carries (572 MiB/s)."
     );
 }
@@ -132,14 +136,14 @@ fn reads_and_writes_far_apart() {
             .row(0, "random-read-q1", 4096, &[reads; 3])
             .row(0, "random-write-q1", 4096, &[writes; 3])
             .findings()
-            .summary
+            .summary_texts()
     };
     assert_eq!(both(1440, 19)[1], "Random reads are 76 times as fast as random writes.");
     assert_eq!(both(3000, 18_000)[1], "Random writes are 6 times as fast as random reads.");
     assert_eq!(both(200, 100).len(), 2);
     let reads = |reads: [u64; 3]| {
         let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &reads);
-        bench.row(0, "random-write-q1", 4096, &[1000; 3]).findings().summary.concat()
+        bench.row(0, "random-write-q1", 4096, &[1000; 3]).findings().summary_texts().concat()
     };
     assert!(reads([3200, 3250, 3300]).contains("times as fast"));
     assert!(!reads([2900, 3250, 3600]).contains("times as fast"));
@@ -153,7 +157,7 @@ fn an_emulated_machine_is_told_first_and_held_against_nothing() {
         .row(0, "sequential-read", 1 << 20, &[500; 3])
         .emulated();
     assert_eq!(
-        bench.findings().summary,
+        bench.findings().summary_texts(),
         [
             "Emulated: QEMU TCG, not a CPU, executed the instructions. Times and rates describe the emulator, not \
              hardware.",
@@ -165,22 +169,24 @@ fn an_emulated_machine_is_told_first_and_held_against_nothing() {
 #[test]
 fn nothing_is_advised_from_a_suspect_number_and_a_wide_interval_stands_beside_its_number() {
     let slow = |trials: &[u64]| Bench::new(&["."]).row(0, "random-write-q1", 4096, trials);
-    let told = |bench: Bench| bench.findings().summary[0].clone();
+    let told = |bench: Bench| bench.findings().summary_texts()[0].clone();
     assert_eq!(
         told(slow(&[20, 20, 20])),
         "Random 4 KiB writes: 20 IOPS; a 5400 rpm laptop disk reaches 90. Do not run an operating system from this \
          drive."
     );
     assert_eq!(
-        slow(&[20, 20, 20]).each(|trial| testing::processors(trial).steal = 50).findings().summary
-            [1],
+        slow(&[20, 20, 20])
+            .each(|trial| testing::processors(trial).steal = 50)
+            .findings()
+            .summary_texts()[1],
         "Random 4 KiB writes: about 20 IOPS (suspect); a 5400 rpm laptop disk reaches 90."
     );
     let wide = told(slow(&[10, 20, 28]));
     assert!(wide.starts_with("Random 4 KiB writes: 17.8 IOPS (95% CI 4."), "{wide}");
     // What a page calls wide is never said alone, and the row of it says so too.
     let found = slow(&[17, 20, 23]).findings();
-    assert!(found.summary[0].contains(" (95% CI 13.6 "), "{:?}", found.summary);
+    assert!(found.summary_texts()[0].contains(" (95% CI 13.6 "), "{:?}", found.summary_texts());
     let row = |found: &Findings| {
         found.measurements.iter().find(|cell| cell.metric == "iops").unwrap().wide
     };
@@ -197,7 +203,7 @@ fn invalid_numbers_are_told_to_be_invalid_and_nothing_else() {
         .row(0, "sync-write", 4096, &[200; 3])
         .findings();
     assert_eq!(
-        found.summary,
+        found.summary_texts(),
         [
             "random-read-q1 and sequential-read are invalid: they measure memory, not the drive.",
             "A database or mail server that syncs every commit waits 5 ms per commit on average: 200 commits per second \
@@ -217,7 +223,7 @@ fn memory_is_said_to_be_memory() {
     );
     bench.environment.sites[0].backing = Backing::Memory;
     assert_eq!(
-        bench.findings().summary,
+        bench.findings().summary_texts(),
         ["Both rows are invalid: they measure memory, not a drive."]
     );
 }
@@ -230,8 +236,8 @@ fn never_more_than_five() {
         .row(0, "sync-write", 4096, &[10; 3])
         .row(0, "sequential-read", 1 << 20, &[90; 3])
         .findings();
-    assert_eq!(found.summary.len(), 5);
-    assert!(found.summary[4].starts_with("All 4 rows are trusted"));
+    assert_eq!(found.summary_texts().len(), 5);
+    assert!(found.summary_texts()[4].starts_with("All 4 rows are trusted"));
 }
 
 #[test]
@@ -246,11 +252,11 @@ fn others_work_during_most_trials_stands_first() {
         })
     };
     assert_eq!(
-        bench(2).findings().summary[0],
+        bench(2).findings().summary_texts()[0],
         "Disturbed: other programs used the drive and other programs used the CPUs, in 2 of 3 trials. Stop other load \
          and measure again."
     );
-    let told = bench(1).findings().summary;
+    let told = bench(1).findings().summary_texts();
     assert!(!told.iter().any(|sentence| sentence.contains("Disturbed")), "{told:?}");
 }
 
@@ -269,11 +275,15 @@ fn compared(after: [u64; 6]) -> Findings {
 fn as_many_replicates_are_advised_as_are_said_to_tell() {
     let found = compared([2010, 1890, 2080, 1960, 2040, 1930]);
     let needed = found.comparisons.iter().filter_map(|one| one.replicates_needed).max().unwrap();
-    let told = &found.summary[0];
+    let told = &found.summary_texts()[0];
     let wanted = format!("measure again, or run more replicates (--replicates {needed}).");
     assert!(told.starts_with("Disturbed") && told.ends_with(&wanted), "{told}");
     let said = format!("about {needed} replicates would detect 5%");
-    assert!(found.summary.iter().any(|text| text.contains(&said)), "{:?}", found.summary);
+    assert!(
+        found.summary_texts().iter().any(|text| text.contains(&said)),
+        "{:?}",
+        found.summary_texts()
+    );
 }
 
 #[test]
@@ -284,6 +294,6 @@ fn no_replicates_are_advised_where_more_than_anybody_runs_would_be_needed_or_non
         let found = compared(after);
         let needed = found.comparisons.iter().filter_map(|one| one.replicates_needed).max();
         assert_eq!(needed.is_some_and(|count| count > 1000), open, "{needed:?}");
-        assert!(found.summary[0].ends_with(quiet), "{:?}", found.summary);
+        assert!(found.summary_texts()[0].ends_with(quiet), "{:?}", found.summary_texts());
     }
 }

@@ -1,5 +1,7 @@
 //! Others at work: where they were during most of the trials, that is the first thing to know.
 
+use assay_study::findings::{Sentence, SentenceRole};
+
 use super::super::rows::Row;
 
 /// What each rule that blames others says of them.
@@ -13,7 +15,7 @@ const BLAMED: [(&str, &str); 5] = [
 
 /// One sentence where more than half of the trials were not alone, and what to do about it: so many
 /// replicates would tell what was left open, where the study may take them.
-pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<String> {
+pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<Sentence> {
     let all: usize = rows.iter().map(|row| row.unquiet.of).sum();
     let hit: usize = rows.iter().map(|row| row.unquiet.trials).sum();
     if 2 * hit <= all {
@@ -27,8 +29,9 @@ pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<String> 
         .collect();
     let told = if told.is_empty() { "unknown cause".to_owned() } else { super::listed(&told) };
     let more = needed.map(|count| format!(", or run more replicates (--replicates {count})"));
-    Some(format!(
+    let text = format!(
         "Disturbed: {told}, in {hit} of {all} trials. Stop other load and measure again{}.",
         more.unwrap_or_default()
-    ))
+    );
+    Some(Sentence::new(SentenceRole::Disturbance, "background-load", text))
 }

@@ -22,6 +22,7 @@ use super::pairs::pairs;
 use super::ranks::{could_be_best, mean, own_levels};
 use super::trends::{contexts, slopes};
 use super::words;
+use crate::analysis::distinct;
 use crate::truth::only_slowed;
 
 /// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
@@ -171,13 +172,9 @@ pub(in crate::analysis) fn explain(answers: &mut [Answer], design: &Design, abse
                 |(factor, level): (&String, &String)| one.configuration.get(factor) == Some(level);
             ask.workloads.contains(&one.workload) && level.is_none_or(is_at)
         };
-        let mut reasons: Vec<&String> = Vec::new();
-        for reason in absent.iter().filter(is_asked).filter_map(|one| one.obstacle.as_ref()) {
-            if !reasons.contains(&reason) {
-                reasons.push(reason);
-            }
-        }
-        answer.reasons.extend(reasons.into_iter().map(|reason| words::left_out_because(reason)));
+        let obstacles = absent.iter().filter(is_asked).filter_map(|one| one.obstacle.as_ref());
+        let reasons = distinct(obstacles).into_iter();
+        answer.reasons.extend(reasons.map(|reason| words::left_out_because(reason)));
     }
 }
 

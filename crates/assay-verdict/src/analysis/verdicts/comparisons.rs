@@ -9,7 +9,6 @@ use assay_stats::{
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict};
 use assay_study::results::design::{Design, Stopping};
-use assay_study::results::plan::arm_words;
 
 use super::arms::{Question, Sides};
 use super::bound::{Bound, exp};
@@ -123,18 +122,10 @@ fn comparison(
     // Looks share their error; a plain p would claim more.
     let fixed = design.stopping == Stopping::Fixed;
     let mut found = Comparison {
-        id: format!("{}:{}:{}", question.workload, question.metric, arm_words(arm.arm)),
-        kind: Kind::Paired,
-        workload: question.workload.to_owned(),
         class_of: question.class_of.map(str::to_owned),
-        metric: question.metric.to_owned(),
-        better: question.better,
         primary: question.primary,
-        baseline: baseline.arm.clone(),
-        configuration: arm.arm.clone(),
         n: differences.len(),
         means: told.map(|_| pairs.means().map(|mean| if ratios { mean.exp() } else { mean })),
-        compared_means: None,
         ratio: told.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
         ci95: ci95.filter(|_| ratios).and_then(exp),
         ci95_simultaneous: family.filter(|_| ratios && question.primary).and_then(exp),
@@ -152,14 +143,14 @@ fn comparison(
         p_holm: sample.as_ref().and_then(|sample| sample.p_value(0.0)).filter(|_| fixed),
         p_sign_flip: sign_flip_p(&differences, question.primary).filter(|_| fixed),
         verdict,
-        withheld: false,
         within_margin: verdict.is_some() && judged.is_some_and(|judged| judged.within_margin),
         margin: design.margin,
-        replicates_needed: None,
-        min_detectable_ratios: None,
-        text: String::new(),
-        notes: Vec::new(),
-        note_facts: Vec::new(),
+        ..Comparison::bare(
+            Kind::Paired,
+            [question.workload, question.metric],
+            question.better,
+            [baseline.arm.clone(), arm.arm.clone()],
+        )
     };
     let is_open = matches!(design.stopping, Stopping::Open { .. });
     if verdict == Some(Verdict::Inconclusive) && ratios && !is_open {

@@ -32,7 +32,6 @@ pub(super) fn told(design: &Design, grid: &[&Question<'_>], found: &Grid) -> Vec
 #[cfg(test)]
 mod tests {
     use assay_study::findings::Findings;
-    use assay_study::findings::said::Said;
 
     use super::super::tests::{Study, arm, grid};
     use super::*;
@@ -65,8 +64,8 @@ mod tests {
     }
 
     fn sentences(found: &Findings) -> Vec<&str> {
-        let own = found.sentences().filter(|(said, _)| matches!(said, Said::Factor { .. }));
-        own.map(|(_, text)| text.as_str()).collect()
+        let own = found.summary.iter().filter(|sentence| sentence.topic == "factor");
+        own.map(|sentence| sentence.text.as_str()).collect()
     }
 
     #[test]
@@ -74,7 +73,7 @@ mod tests {
         let found = found([500.0, 500.0, 100.0], 0.1, Some(Trust::Suspect));
         let told = sentences(&found);
         let [scheduler, system] = told.as_slice() else { panic!("{told:?}") };
-        assert_eq!(found.summary[..2], told);
+        assert_eq!(found.summary_texts()[..2], told);
         assert!(
             scheduler.starts_with(
                 "scheduler: best level inconclusive; averaged over filesystem, no significant difference between bfq \

@@ -38,11 +38,8 @@ pub use words::note as note_words;
 
 use assay_base::catalogue::About;
 use assay_kinds::work::metrics::is_of_speed;
-use assay_study::findings::answers::Answer;
 use assay_study::findings::measurements::Measurements;
-use assay_study::findings::{
-    Advice, Check, Comparison, Effect, Interaction, NoiseFloor, Rank, Trend, Trust, Verdict,
-};
+use assay_study::findings::{Comparison, Findings, Rank, Trust, Verdict};
 use assay_study::results::design::Design;
 use assay_study::results::plan::level_words;
 
@@ -66,46 +63,15 @@ pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
     bound::Bound::of(design, comparisons).alpha
 }
 
-/// Everything that comparing arms says.
-pub(super) struct Verdicts {
-    pub comparisons: Vec<Comparison>,
-    pub effects: Vec<Effect>,
-    /// What a grid says of each of its factors, and in which words.
-    pub factors: Vec<(String, String)>,
-    pub interactions: Vec<Interaction>,
-    pub trends: Vec<Trend>,
-    pub ranks: Vec<Rank>,
-    pub noise_floor: Option<NoiseFloor>,
-    pub advice: Vec<Advice>,
-    pub answers: Vec<Answer>,
-    pub checks: Vec<Check>,
-    /// Whether it ran to confirm an earlier study's winner, or can be confirmed.
-    pub stage: Stage,
-}
-
-impl Verdicts {
-    /// What is said of arms that were selected by a race: nothing. Their numbers are those of who won and who
-    /// lost, which flatters the one and wrongs the other (R15).
-    pub fn of_a_race(stage: Stage) -> Self {
-        Self {
-            comparisons: Vec::new(),
-            effects: Vec::new(),
-            factors: Vec::new(),
-            interactions: Vec::new(),
-            trends: Vec::new(),
-            ranks: Vec::new(),
-            noise_floor: None,
-            advice: Vec::new(),
-            answers: Vec::new(),
-            checks: Vec::new(),
-            stage,
-        }
-    }
-}
-
-/// Compares all arms of all workloads. `stage` says whether the study is the first one or
-/// confirms another; on an emulated machine nothing is said from times and rates.
-pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) -> Verdicts {
+/// Compares all arms of all workloads and returns what a grid says of each of its factors, in words. `stage`
+/// says whether the study is the first one or confirms another; on an emulated machine nothing is said from
+/// times and rates.
+pub(super) fn compare(
+    found: &mut Findings,
+    measured: &Measurements,
+    stage: Stage,
+) -> Vec<(String, String)> {
+    let emulated = found.environment.is_emulated();
     let design = &measured.design;
     let mut questions: Vec<Question<'_>> = arms::questions(&measured.series, &measured.live);
     let judged = design.margin.is_some();
@@ -184,21 +150,17 @@ pub(super) fn verdicts(measured: &Measurements, stage: Stage, emulated: bool) ->
         unmeasured: &unmeasured(measured),
     };
     let advice = advice::advice(&evidence, stage);
-    let mut told = Verdicts {
-        comparisons,
-        effects,
-        factors,
-        interactions,
-        trends,
-        ranks,
-        noise_floor,
-        advice,
-        answers,
-        checks,
-        stage,
-    };
-    doubt(grid, &mut told);
-    told
+    found.comparisons = comparisons;
+    found.effects = effects;
+    found.interactions = interactions;
+    found.trends = trends;
+    found.ranks = ranks;
+    found.noise_floor = noise_floor;
+    found.advice = advice;
+    found.answers = answers;
+    found.checks = checks;
+    doubt(grid, found);
+    factors
 }
 
 /// Whether the gate of a study judges a metric.
@@ -207,15 +169,15 @@ fn is_gated(design: &Design, metric: &str, primary: bool) -> bool {
 }
 
 /// Says of what rests on several arms at once that some of their numbers are suspect.
-fn doubt(grid: &[&Question<'_>], told: &mut Verdicts) {
+fn doubt(grid: &[&Question<'_>], found: &mut Findings) {
     let own = |name: &str| {
         let of = grid.iter().filter(|question| question.workload == name);
         of.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
     };
-    let ranks = told.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
-    let effects = told.effects.iter_mut().map(|one| (&one.workload, &mut one.text));
-    let both = told.interactions.iter_mut().map(|one| (&one.workload, &mut one.text));
-    let trends = told.trends.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let ranks = found.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let effects = found.effects.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let both = found.interactions.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let trends = found.trends.iter_mut().map(|one| (&one.workload, &mut one.text));
     for (name, text) in ranks.chain(effects).chain(both).chain(trends) {
         if own(name) {
             *text = words::from_suspect_numbers(text);

@@ -13,6 +13,7 @@ use assay_study::study::limit::Limit;
 use assay_study::study::limit::bracket::{self, Bracket, Seen, Standing};
 
 use super::words::most_load as words;
+use crate::analysis::distinct;
 
 /// The rule of schedules that were not held.
 const BEHIND: &str = "late-submission";
@@ -91,12 +92,8 @@ fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
 
 /// One rate, by the percentiles and by the operations per second of its trials.
 fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Series>; 2]) -> Rate {
-    let mut replicates: Vec<u32> = Vec::new();
-    for trial in [percentiles, done].into_iter().flatten().flat_map(counting) {
-        if !replicates.contains(&trial.replicate) {
-            replicates.push(trial.replicate);
-        }
-    }
+    let trials = [percentiles, done].into_iter().flatten().flat_map(counting);
+    let replicates = distinct(trials.map(|trial| trial.replicate));
     let value = |of: Option<&Series>, replicate: u32| {
         of.into_iter().flat_map(counting).find(|trial| trial.replicate == replicate)?.value
     };

@@ -4,7 +4,6 @@ use assay_base::quantity::Better;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::most_load::MostLoad;
-use assay_study::findings::said::Said;
 use assay_study::findings::{Because, CellTrial, Trust};
 use assay_study::plan::most_load::RATE_METRIC;
 use assay_study::results::course;
@@ -81,7 +80,7 @@ fn the_answer_has_its_two_rates_with_their_numbers() {
     assert_eq!(answer.reasons.len(), 4);
     assert!(answer.reasons[2].contains("4,400/s") && answer.reasons[2].contains("inconclusive"));
     // It is the first that is told.
-    assert_eq!((&found.summary_facts[0], &found.summary[0]), (&Said::MostLoad, text));
+    assert_eq!((&*found.summary[0].topic, &found.summary[0].text), ("max-rate", text));
     assert!(found.comparisons.iter().all(|one| one.verdict.is_none()) && found.advice.is_empty());
 }
 
@@ -173,7 +172,7 @@ fn silent_before_its_end_and_on_an_emulated_machine() {
     let mut going = study(&CURVE);
     going.measured.unfinished = true;
     let found = going.findings();
-    assert!(found.answers.is_empty() && !found.summary_facts.contains(&Said::MostLoad));
+    assert!(found.answers.is_empty() && found.summary.iter().all(|own| own.topic != "max-rate"));
     let mut emulated = study(&CURVE);
     emulated.emulated = true;
     let answer = answered(emulated);
@@ -189,5 +188,8 @@ fn an_answer_of_another_kind_has_no_load() {
         ask.factor = Some(course::RATE.to_owned());
     })];
     let found = other.findings();
-    assert!(found.answers[0].max_rate.is_none() && !found.summary_facts.contains(&Said::MostLoad));
+    assert!(
+        found.answers[0].max_rate.is_none()
+            && found.summary.iter().all(|own| own.topic != "max-rate")
+    );
 }

@@ -2,12 +2,13 @@
 
 use clap::Args;
 
-use super::page::{Page, bytes, decimal, row};
+use super::page::{Page, bytes, decimal};
 use assay_base::calc::flash_time::{self, FlashTime, Question, Speed};
 use assay_base::calc::{bytes_per_s, number};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
+use assay_report::document::Row;
 use assay_system::system::System;
 
 /// Compute the time to cover an area, and how much a time-limited test covers
@@ -87,7 +88,7 @@ fn page(answer: &FlashTime) -> Page {
             decimal(at.operations_per_trial, 1),
             show::percent(at.trial_percent),
         ];
-        row(cells, Vec::new())
+        Row::new(cells)
     });
     let titles = [">speed", ">rate", ">whole pass", ">operations per trial", ">share of the area"];
     page.table("Time", &titles, rows.collect());

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::page::{Page, decimal, row, toned};
+use super::page::{Page, decimal};
 use assay_base::calc::memmap::{self, FrameBuffer, Memmap, Region};
 use assay_base::failure::Outcome;
 use assay_base::quantity::Bytes;
@@ -71,10 +71,10 @@ fn page(answer: &Memmap) -> Page {
                 kib(*bytes),
                 show::bytes(*bytes),
             ];
-            row(cells, Vec::new())
+            Row::new(cells)
         });
         let sum = answer.frame_buffer_bytes;
-        let sum = row(vec!["all".to_owned(), kib(sum), show::bytes(sum)], Vec::new());
+        let sum = Row::new(["all".to_owned(), kib(sum), show::bytes(sum)]);
         let titles = ["picture", ">KiB", ">size"];
         page.table("Frame buffers", &titles, rows.chain([sum]).collect());
     }
@@ -122,7 +122,7 @@ fn region_rows(answer: &Memmap) -> Vec<Row> {
         .flat_map(|(name, regions, tone)| regions.iter().map(move |region| (name, *region, tone)));
     let mut all: Vec<(&str, Region, Tone)> = named.collect();
     all.sort_by_key(|(_, region, _)| region.start_bytes);
-    all.iter().map(|(name, region, tone)| toned(region_row(name, region), *tone)).collect()
+    all.iter().map(|(name, region, tone)| region_row(name, region).toned(*tone)).collect()
 }
 
 fn region_row(name: &str, region: &Region) -> Row {
@@ -133,5 +133,5 @@ fn region_row(name: &str, region: &Region) -> Row {
         kib(region.end()),
         region.words(),
     ];
-    row(cells, Vec::new())
+    Row::new(cells)
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::super::output;
 use assay_base::calc::Answer;
-use assay_report::document::{Block, Cell, Document, Row, Section, Table, Tone};
+use assay_report::document::{Block, Document, Row, Section, Table};
 use assay_report::{table, text};
 use assay_system::system::System;
 
@@ -48,8 +48,9 @@ impl Page {
 
     /// A table; a `>` before a title puts its column to the right.
     pub fn table(&mut self, caption: &str, titles: &[&str], rows: Vec<Row>) {
-        let table = Table { columns: table::columns(titles), rows };
-        self.add(Some(caption), Block::Table(table));
+        let columns = table::columns(titles);
+        let table = Table { title: caption.to_owned(), columns, rows, notes: Vec::new() };
+        self.document.sections.push(table.into());
     }
 
     /// Text to be copied: it stands below the document under its name, never broken into lines.
@@ -78,24 +79,6 @@ impl Page {
         }
         page
     }
-}
-
-/// A row of plain cells; the first is its name.
-pub fn row(cells: Vec<String>, notes: Vec<String>) -> Row {
-    let name = cells.first().cloned().unwrap_or_default();
-    let cells = cells.into_iter().map(|text| Cell { text, tone: Tone::Plain });
-    Row { name, cells: cells.collect(), notes }
-}
-
-/// The same with all its cells in a tone.
-pub fn toned(row: Row, tone: Tone) -> Row {
-    let cells = row.cells.into_iter().map(|cell| Cell { tone, ..cell }).collect();
-    Row { cells, ..row }
-}
-
-/// A row of which there is only the reason why it is absent.
-pub fn absent(name: &str, reason: &str) -> Row {
-    Row { name: name.to_owned(), cells: Vec::new(), notes: vec![reason.to_owned()] }
 }
 
 /// At most so many decimals, zeros at the end left out.

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::page::{Page, absent, bytes, decimal, row, toned};
+use super::page::{Page, bytes, decimal};
 use assay_base::calc::bytes_per_s;
 use assay_base::calc::raid::{self, Level, Model, Question, Raid, Source};
 use assay_base::failure::{Failure, Outcome};
@@ -94,7 +94,7 @@ fn compared(arguments: &Arguments, levels: &[Raid]) -> Page {
             answer.rebuild_s.map_or_else(|| "-".to_owned(), |s| show::duration(s * 1e9)),
             linux.map_or_else(|| "-".to_owned(), |moved| decimal(moved.moved_kib, 1)),
         ];
-        row(cells, Vec::new())
+        Row::new(cells)
     });
     let write = show::bytes(arguments.write.0);
     let caption = format!("Capacity, and KiB that Linux md moves per write of {write}");
@@ -156,7 +156,7 @@ fn facts(answer: &Raid) -> Vec<(&'static str, String)> {
 
 fn model_row(model: &Model) -> Row {
     let moved = match &model.moved {
-        Presence::Absent(reason) => return absent(model.model, reason),
+        Presence::Absent(reason) => return Row::absent(model.model, reason),
         Presence::Present(moved) => moved,
     };
     let kib = |kib: Option<f64>| kib.map_or_else(|| "-".to_owned(), |kib| decimal(kib, 1));
@@ -168,6 +168,6 @@ fn model_row(model: &Model) -> Row {
         kib(Some(moved.moved_kib)),
         show::times(moved.per_kib),
     ];
-    let row = row(cells, vec![model.text.to_owned()]);
-    if model.source == Source::Measured { toned(row, Tone::Good) } else { row }
+    let row = Row { notes: vec![model.text.to_owned()], ..Row::new(cells) };
+    if model.source == Source::Measured { row.toned(Tone::Good) } else { row }
 }

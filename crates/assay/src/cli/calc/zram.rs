@@ -2,11 +2,12 @@
 
 use clap::Args;
 
-use super::page::{Page, bytes, decimal, row};
+use super::page::{Page, bytes, decimal};
 use assay_base::calc::zram::{self, MEASURED, Question, Wanted, Zram};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Percent};
+use assay_report::document::Row;
 use assay_system::system::System;
 
 /// Compute the memory cost and settings of zram
@@ -106,7 +107,7 @@ fn page(answer: &Zram) -> Page {
             ratio,
             show::bytes(example.cost_bytes),
         ];
-        row(cells, Vec::new())
+        Row::new(cells)
     });
     let titles = ["content", "algorithm", ">ratio", ">cost"];
     page.table("Full device, same size", &titles, rows.collect());

@@ -70,7 +70,7 @@ fn two_windows_are_compared_with_who_waited_for_processors() {
         let suspect = found.measurements.iter().all(|cell| cell.trust == Some(Trust::Suspect));
         assert_eq!(suspect, unequal, "{:?}", windows.pressure);
     }
-    assert_eq!(apart.summary, ["n = 1 each: no interval, differences cannot be judged."]);
+    assert_eq!(apart.summary_texts(), ["n = 1 each: no interval, differences cannot be judged."]);
     assert!(apart.study.title.ends_with(": after against before"), "{}", apart.study.title);
 }
 

@@ -40,7 +40,8 @@ fn class<'a>(document: &'a Value, workload: &str) -> &'a Value {
 }
 
 fn sentences(document: &Value) -> Vec<&str> {
-    document["summary"].as_array().unwrap().iter().filter_map(Value::as_str).collect()
+    let all = document["summary"].as_array().unwrap().iter();
+    all.filter_map(|own| own["text"].as_str()).collect()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The sentences of answers.
 
+use assay_base::exhibit::Unit;
 use assay_base::quantity::Better;
-use assay_base::quantity::metric::is_in_seconds;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{change, noun};
 use assay_stats::Sample;
@@ -206,14 +206,15 @@ pub(in crate::analysis::verdicts) fn knee_is(
     found: Option<(String, f64)>,
     next: Option<(String, f64)>,
 ) -> String {
-    let (what, most) = (noun(metric), amount(metric, most));
-    let next = next.map(|(level, worst)| format!("{level} has {}", amount(metric, worst)));
+    let (what, unit) = (noun(metric), Unit::of_metric(metric));
+    let most = unit.text(most);
+    let next = next.map(|(level, worst)| format!("{level} has {}", unit.text(worst)));
     match (found, next) {
         (Some((level, worst)), next) => {
             let next = next.unwrap_or_else(|| "the study has no higher level".to_owned());
             format!(
                 "{name}: {level} is the highest level whose median {what} is below {most} ({}); {next}",
-                amount(metric, worst)
+                unit.text(worst)
             )
         }
         (None, Some(next)) => {
@@ -262,17 +263,6 @@ pub(in crate::analysis::verdicts) fn enough_is(
     }
 }
 
-/// An amount of a metric, with its unit.
-fn amount(metric: &str, value: f64) -> String {
-    match metric {
-        rate if rate.ends_with("_bytes_per_s") => show::rate(value),
-        rate if rate.ends_with("_bits_per_s") => show::bit_rate(value),
-        time if time.ends_with("_ns") => show::duration(value),
-        time if is_in_seconds(time) => show::duration(value * 1e9),
-        _ => show::per_second(value),
-    }
-}
-
 /// Why an interval is wider than that of the same number elsewhere on the page.
 fn at_once(cases: usize) -> String {
     match cases {
@@ -288,7 +278,7 @@ pub(in crate::analysis::verdicts) fn level_is(
     AtOnce { ends, cases }: AtOnce,
 ) -> String {
     let interval = format!("95% CI{}", at_once(cases));
-    let show = |value: f64| amount(metric, value);
+    let show = |value: f64| Unit::of_metric(metric).text(value);
     match ends {
         Some([low, high]) => format!(
             "{name}: {} {} ({interval} {} to {})",
@@ -298,25 +288,5 @@ pub(in crate::analysis::verdicts) fn level_is(
             show(high)
         ),
         None => format!("{name}: {} {} (too few trials for a CI)", noun(metric), show(mean)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_amount_has_the_unit_that_the_name_of_its_metric_carries() {
-        let told = [
-            ("boot_s", 49.6, "49.6 s"),
-            ("duration_s", 0.25, "250 ms"),
-            ("latency_p99_ns", 84_000.0, "84 us"),
-            ("bandwidth_bytes_per_s", 1_048_576.0, "1 MiB/s"),
-            ("requests_per_s", 2.5, "2.5"),
-            ("iops", 2.5, "2.5"),
-        ];
-        for (metric, value, text) in told {
-            assert_eq!(amount(metric, value), text, "{metric}");
-        }
     }
 }

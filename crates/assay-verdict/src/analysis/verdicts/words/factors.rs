@@ -4,6 +4,8 @@ use assay_study::findings::{Effect, Interaction, Needed, Verdict};
 use assay_study::results::design::Design;
 use assay_study::results::plan::level_words;
 
+use crate::analysis::distinct;
+
 /// Which level of a factor to take, by its main effects in all workloads, and on which other factors that
 /// depends; nothing where it has no effects.
 pub(in crate::analysis::verdicts) fn factor(
@@ -13,17 +15,8 @@ pub(in crate::analysis::verdicts) fn factor(
     interactions: &[Interaction],
 ) -> Option<String> {
     let base = level_words(name, &effects.first()?.baseline);
-    let mut levels: Vec<&str> = Vec::new();
-    let mut workloads: Vec<&str> = Vec::new();
-    for effect in effects {
-        if !levels.contains(&effect.level.as_str()) {
-            levels.push(&effect.level);
-        }
-        if !workloads.contains(&effect.workload.as_str()) {
-            workloads.push(&effect.workload);
-        }
-    }
-    let all = workloads.len();
+    let levels = distinct(effects.iter().map(|effect| effect.level.as_str()));
+    let all = distinct(effects.iter().map(|effect| &effect.workload)).len();
     let count = |level: &str, verdict: Verdict| {
         effects.iter().filter(|one| one.level == level && one.verdict == Some(verdict)).count()
     };
@@ -103,10 +96,12 @@ fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -
 }
 
 /// Names in a row: `a, b and c`.
-pub(in crate::analysis) fn listed(names: &[String]) -> String {
-    match names {
+pub(in crate::analysis) fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let names: Vec<_> = names.into_iter().collect();
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
         [] => String::new(),
-        [one] => one.clone(),
+        [one] => (*one).to_owned(),
         [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }

@@ -1,6 +1,6 @@
 //! What is told of modes.
 
-use super::super::page::{Page, absent, decimal, row, toned};
+use super::super::page::{Page, decimal};
 use assay_base::calc::edid::Monitor;
 use assay_base::calc::modeline::{
     At, Better, Check, Figures, Forms, Found, Highest, Judged, Limits, Row as Tried,
@@ -56,7 +56,7 @@ fn rate(rate_hz: f64) -> String {
 
 fn tried_row(tried: &Tried, best: Option<&str>) -> Row {
     let found = match &tried.found {
-        Presence::Absent(reason) => return absent(tried.timing, reason),
+        Presence::Absent(reason) => return Row::absent(tried.timing, reason),
         Presence::Present(found) => found,
     };
     let Figures { h_khz, v_hz, total_pixels: h, total_lines: v, .. } = &found.figures;
@@ -75,8 +75,8 @@ fn tried_row(tried: &Tried, best: Option<&str>) -> Row {
             () => fits.join(", "),
         },
     ];
-    let row = row(cells, Vec::new());
-    if best == Some(tried.timing) { toned(row, Tone::Good) } else { row }
+    let row = Row::new(cells);
+    if best == Some(tried.timing) { row.toned(Tone::Good) } else { row }
 }
 
 const TITLES: [&str; 7] = ["timing", ">Hz", ">exact Hz", ">kHz", ">MHz", ">in all", "limits"];
@@ -217,8 +217,8 @@ fn limit_row(judged: &Judged) -> Row {
         format!("{} {}", decimal(judged.has, 3), judged.unit),
         judged.verdict(),
     ];
-    let row = row(cells, Vec::new());
-    if judged.fits { row } else { toned(row, Tone::Bad) }
+    let row = Row::new(cells);
+    if judged.fits { row } else { row.toned(Tone::Bad) }
 }
 
 fn better_words(better: &Presence<Better>) -> String {

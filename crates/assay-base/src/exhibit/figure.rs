@@ -1,0 +1,578 @@
+//! A figure as data: what is drawn in which units, and the text of each mark. Renderers draw it and print it as a
+//! table.
+
+use serde::{Deserialize, Serialize};
+
+use super::Unit;
+use crate::quantity::units::show;
+
+/// A chart with all that a drawing, a screen reader and a table need.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Figure {
+    /// Stable name, safe as an id in a page: lower-case letters, digits and `-`.
+    pub id: String,
+    /// What it shows, with the unit.
+    pub title: String,
+    /// How it is read, in sentences.
+    pub description: String,
+    pub layout: Layout,
+    /// The axis that marks stand along: arms, seconds, levels.
+    pub along: Axis,
+    pub value: Axis,
+    /// What is drawn, in the order of the legend.
+    pub series: Vec<Series>,
+    /// Stretches of the axis along which something else is to be told.
+    pub spans: Vec<Span>,
+    /// Values that others are held against.
+    pub guides: Vec<Guide>,
+    /// What the ends of intervals are: `95% CI`.
+    pub interval: String,
+    /// What was left out or needs to be known, a sentence each.
+    pub notes: Vec<String>,
+    /// The workload that it is of, where it is of one.
+    pub workload: Option<String>,
+    /// The metric that it shows, where it is one that workloads are known by.
+    pub metric: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Layout {
+    /// Values go up.
+    Upright,
+    /// Values go to the right, names stand on the left.
+    Lying,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Axis {
+    pub title: String,
+    pub scale: AxisScale,
+    pub unit: Unit,
+    /// Whether a linear axis begins at zero.
+    pub from_zero: bool,
+    /// What it shows at most; ends of intervals beyond are drawn as open.
+    pub limits: Option<[f64; 2]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum AxisScale {
+    /// Equal steps.
+    Linear,
+    /// Equal factors, steps of ten.
+    Log10,
+    /// Equal factors, steps of two.
+    Log2,
+    /// Quantiles (0 to 1) by `1 - 10^-n`: each nine has the same room.
+    Percentile,
+    /// Names, the first at 0.
+    Category(Vec<Slot>),
+    Time,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slot {
+    pub name: String,
+    /// A heading over the names that follow; it has no marks.
+    pub heading: bool,
+}
+
+/// Marks that belong together.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Series {
+    /// Name; may be empty where there is only one.
+    pub name: String,
+    pub colour: Colour,
+    /// Shape of its points and pattern of its line.
+    pub shape: usize,
+    pub mark: Mark,
+    pub points: Vec<Point>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Colour {
+    /// One of eight that are told apart.
+    Series(usize),
+    /// One of eight steps from few to many.
+    Heat(usize),
+    /// One of three steps of better.
+    Better(usize),
+    /// One of three steps of worse.
+    Worse(usize),
+    Same,
+}
+
+/// Steps of [`Colour::Heat`].
+pub const HEAT_STEPS: usize = 8;
+/// Colours of [`Colour::Series`], and shapes.
+pub const SERIES_COLOURS: usize = 8;
+
+/// What the ends of intervals are, unless a figure says otherwise.
+const INTERVAL: &str = "95% CI";
+
+/// Lines of one figure up to which intervals are bands; more would hide each other.
+pub const MOST_BANDS: usize = 3;
+
+/// What the points of a series look like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Mark {
+    /// Points, each with its interval.
+    Points,
+    /// Points joined by a line, intervals as a band; of more than [`MOST_BANDS`] as strokes.
+    Line,
+    /// A line that keeps each value until the next.
+    Steps,
+    /// Bars from the beginning of the axis.
+    Bars,
+    /// Rectangles of a plane, such as segments of stacked bars.
+    Tiles,
+    /// Rectangles of a table, with their labels.
+    Cells,
+}
+
+impl Mark {
+    /// Whether it is drawn as a rectangle with two ends on both axes.
+    pub fn is_tile(self) -> bool {
+        matches!(self, Self::Tiles | Self::Cells)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// Place along the axis: the number of the name on an axis of names.
+    pub at: f64,
+    pub value: f64,
+    /// Where a tile ends along the axis and on the axis of values.
+    pub end: Option<[f64; 2]>,
+    pub interval: Option<[f64; 2]>,
+    pub look: Look,
+    /// All that it says, in one line.
+    pub text: String,
+    /// What is printed next to a bar or in a tile.
+    pub label: Option<String>,
+    /// Why it is marked.
+    pub remark: Option<String>,
+    /// Whether a line goes to it from the one before.
+    pub joined: bool,
+}
+
+/// How a mark is to be taken.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Look {
+    /// Nothing special.
+    #[default]
+    Solid,
+    /// With care: suspect, left out by design.
+    Hollow,
+    /// Not what it says it is: invalid, disturbed.
+    Crossed,
+    Ringed,
+    /// Of another sort than the others: emulated.
+    Hatched,
+}
+
+/// A stretch of the axis along.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Span {
+    pub from: f64,
+    pub to: f64,
+    pub kind: SpanKind,
+    /// What it is, in one line.
+    pub text: String,
+    /// Printed above it where there is room.
+    pub label: String,
+}
+
+/// What a stretch means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum SpanKind {
+    /// Every other one of equal parts.
+    Alternate,
+    /// Run, but not counted.
+    Ramp,
+    Disturbed,
+}
+
+/// A value, or a range of them, that others are held against.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Guide {
+    pub from: f64,
+    /// Where it ends; the same for a line.
+    pub to: f64,
+    pub name: String,
+}
+
+impl Axis {
+    pub fn new(title: impl Into<String>, scale: AxisScale, unit: Unit) -> Self {
+        Self { title: title.into(), scale, unit, from_zero: false, limits: None }
+    }
+
+    pub fn names(title: impl Into<String>, names: impl IntoIterator<Item = String>) -> Self {
+        let slots = names.into_iter().map(|name| Slot { name, heading: false });
+        Self::new(title, AxisScale::Category(slots.collect()), Unit::Number)
+    }
+
+    #[must_use]
+    pub fn from_zero(self) -> Self {
+        Self { from_zero: true, ..self }
+    }
+
+    /// The same with no more shown than what lies between two values.
+    #[must_use]
+    pub fn within(self, limits: [f64; 2]) -> Self {
+        Self { limits: Some(limits), ..self }
+    }
+
+    /// What stands at a place of it, in words.
+    pub fn text(&self, value: f64) -> String {
+        match &self.scale {
+            AxisScale::Category(slots) => {
+                let slot = slots.get(value.round().max(0.0) as usize);
+                slot.map_or_else(String::new, |slot| slot.name.clone())
+            }
+            _ => self.unit.text(value),
+        }
+    }
+}
+
+impl Point {
+    /// A point with its text: `ext4, threads 32: 219 MiB/s (208 to 230)`.
+    pub fn new(at: f64, unit: Unit, name: &str, value: f64, interval: Option<[f64; 2]>) -> Self {
+        let interval = interval.filter(|ends| ends.iter().all(|end| end.is_finite()));
+        let [told, ends] = unit.with_interval(value, interval);
+        let ends = if interval.is_some() { format!(" ({ends})") } else { String::new() };
+        let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        let text = format!("{name}{told}{ends}");
+        Self { at, value, interval, text, joined: true, ..Self::default() }
+    }
+
+    /// Both ends of a tile along the axis and on the axis of values; the same place twice of other points.
+    pub fn ends(&self) -> [[f64; 2]; 2] {
+        let [along, value] = self.end.unwrap_or([self.at, self.value]);
+        [[self.at, along], [self.value, value]]
+    }
+}
+
+impl Series {
+    /// A series told apart by its place in the figure.
+    pub fn new(index: usize, name: impl Into<String>, mark: Mark, points: Vec<Point>) -> Self {
+        let colour = Colour::Series(index % SERIES_COLOURS);
+        Self { name: name.into(), colour, shape: index, mark, points }
+    }
+
+    /// A series for each name, told apart by their places.
+    pub fn each<N: Into<String>>(
+        named: impl IntoIterator<Item = (N, Vec<Point>)>,
+        mark: Mark,
+    ) -> Vec<Self> {
+        let named = named.into_iter().enumerate();
+        named.map(|(index, (name, points))| Self::new(index, name, mark, points)).collect()
+    }
+}
+
+/// Returns the series that have points; `None` if no series has any.
+pub fn with_marks(mut series: Vec<Series>) -> Option<Vec<Series>> {
+    series.retain(|one| !one.points.is_empty());
+    (!series.is_empty()).then_some(series)
+}
+
+impl Guide {
+    pub fn line(value: f64, name: String) -> Self {
+        Self { from: value, to: value, name }
+    }
+}
+
+impl Figure {
+    /// Series over axes, values going up. What it says of itself is added by its maker.
+    pub fn upright(along: Axis, value: Axis, series: Vec<Series>) -> Self {
+        Self {
+            id: String::new(),
+            title: String::new(),
+            description: String::new(),
+            layout: Layout::Upright,
+            along,
+            value,
+            series,
+            spans: Vec::new(),
+            guides: Vec::new(),
+            interval: INTERVAL.to_owned(),
+            notes: Vec::new(),
+            workload: None,
+            metric: None,
+        }
+    }
+
+    /// The same with values going to the right.
+    pub fn lying(along: Axis, value: Axis, series: Vec<Series>) -> Self {
+        Self { layout: Layout::Lying, ..Self::upright(along, value, series) }
+    }
+
+    /// The same with its id, title and description: a kind of figure of a workload.
+    #[must_use]
+    pub fn of_workload(self, kind: &str, workload: &str, title: &str, description: &str) -> Self {
+        Self {
+            id: id_of(&[kind, workload]),
+            title: format!("{}: {title}", short(workload)),
+            description: description.to_owned(),
+            workload: Some(workload.to_owned()),
+            ..self
+        }
+    }
+
+    /// Number of marks of all series.
+    pub fn marks(&self) -> usize {
+        self.series.iter().map(|series| series.points.len()).sum()
+    }
+
+    /// Points of all series.
+    pub fn points(&self) -> impl Iterator<Item = &Point> {
+        self.series.iter().flat_map(|series| &series.points)
+    }
+
+    /// How many bars share a place along the axis at most, and which of them a series is, from 0.
+    /// Bars that never meet have all the room.
+    pub fn bars_beside(&self, index: usize) -> [usize; 2] {
+        let is_bars = |series: &&Series| series.mark == Mark::Bars;
+        let count = |part: &[Series]| part.iter().filter(is_bars).count();
+        let mut known: Vec<f64> = Vec::new();
+        for point in self.series.iter().filter(is_bars).flat_map(|one| &one.points) {
+            if known.contains(&point.at) {
+                return [count(&self.series), count(&self.series[..index])];
+            }
+            known.push(point.at);
+        }
+        [1, 0]
+    }
+
+    /// Smallest and largest place along the axis.
+    pub fn extent_along(&self) -> Option<[f64; 2]> {
+        let points = self.points().flat_map(|point| point.ends()[0]);
+        let spans = self.spans.iter().flat_map(|span| [span.from, span.to]);
+        extent(points.chain(spans), self.along.limits)
+    }
+
+    /// Smallest and largest value, intervals and guides included.
+    pub fn extent_of_values(&self) -> Option<[f64; 2]> {
+        let points = self.points().flat_map(|point| point.ends()[1]);
+        let intervals = self.points().filter_map(|point| point.interval).flatten();
+        let guides = self.guides.iter().flat_map(|guide| [guide.from, guide.to]);
+        extent(points.chain(intervals).chain(guides), self.value.limits)
+    }
+}
+
+fn extent(values: impl Iterator<Item = f64>, limits: Option<[f64; 2]>) -> Option<[f64; 2]> {
+    let within = |value: f64| limits.map_or(value, |[least, most]| value.max(least).min(most));
+    let finite = values.filter(|value| value.is_finite()).map(within);
+    finite.fold(None, |known: Option<[f64; 2]>, value| {
+        Some(known.map_or([value, value], |[least, most]| [least.min(value), most.max(value)]))
+    })
+}
+
+/// Letters of an id.
+const LONGEST_ID: usize = 60;
+
+/// An id from words that may be anything: what is no letter or digit becomes `-`.
+pub fn id_of(words: &[&str]) -> String {
+    let mut id = String::new();
+    for letter in words.join("-").chars().map(|letter| letter.to_ascii_lowercase()) {
+        if letter.is_ascii_alphanumeric() {
+            id.push(letter);
+        } else if !id.ends_with('-') && !id.is_empty() {
+            id.push('-');
+        }
+        if id.len() >= LONGEST_ID {
+            break;
+        }
+    }
+    id.trim_end_matches('-').to_owned()
+}
+
+/// Characters of a name; a longer name loses its middle.
+const LONGEST_NAME: usize = 60;
+
+/// A name from elsewhere, cleaned and not too long.
+pub fn short(name: &str) -> String {
+    let letters: Vec<char> = name.chars().take(4 * LONGEST_NAME).collect();
+    let name: String = if letters.len() <= LONGEST_NAME {
+        letters.into_iter().collect()
+    } else {
+        let end: Vec<char> = name.chars().rev().take(LONGEST_NAME / 2).collect();
+        let begin = letters.into_iter().take(LONGEST_NAME / 2);
+        begin.chain(['\u{2026}']).chain(end.into_iter().rev()).collect()
+    };
+    show::clean(&name)
+}
+
+/// Texts that are not empty, with commas.
+pub fn joined(texts: &[&str]) -> String {
+    let told: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
+    told.join(", ")
+}
+
+/// Steps of a line that are drawn.
+const MOST_STEPS: usize = 120;
+
+/// A line with a value per step, or bars with a value per name.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NamedValues {
+    pub name: String,
+    /// In the order of the steps or of the names.
+    pub values: Vec<f64>,
+}
+
+/// Lines over steps that are counted from 1, such as rounds. Many steps are thinned out.
+pub fn lines_over_steps(step: &str, value: Axis, lines: &[NamedValues]) -> Option<Figure> {
+    let longest = lines.iter().map(|line| line.values.len()).max()?;
+    let stride = longest.div_ceil(MOST_STEPS).max(1);
+    let points = |line: &NamedValues| {
+        let mut points = Vec::new();
+        for (index, own) in line.values.iter().enumerate().step_by(stride) {
+            let name = joined(&[&line.name, &format!("{step} {}", index + 1)]);
+            let point = Point::new((index + 1) as f64, value.unit, &name, *own, None);
+            points.push(Point { joined: index > 0, ..point });
+        }
+        (line.name.clone(), points)
+    };
+    let series = with_marks(Series::each(lines.iter().map(points), Mark::Line))?;
+    let along = Axis::new(step, AxisScale::Linear, Unit::Number);
+    let mut figure = Figure::upright(along, value, series);
+    if stride > 1 {
+        figure.notes.push(format!("Showing 1 of every {stride} {step}s."));
+    }
+    Some(figure)
+}
+
+/// Lines over time with a point in the middle of each step of so many seconds; `None` without a value above zero.
+pub fn lines_over_time(step_s: f64, value: Axis, lines: &[NamedValues]) -> Option<Figure> {
+    if !lines.iter().flat_map(|line| &line.values).any(|own| *own > 0.0) {
+        return None;
+    }
+    let points = |line: &NamedValues| {
+        let name = short(&line.name);
+        let mut points = Vec::new();
+        for (index, own) in line.values.iter().take(MOST_STEPS).enumerate() {
+            let middle = (index as f64 + 0.5) * step_s;
+            let text = joined(&[&name, &Unit::Seconds.text(middle)]);
+            let point = Point::new(middle, value.unit, &text, *own, None);
+            points.push(Point { joined: index > 0, ..point });
+        }
+        (name, points)
+    };
+    let series = with_marks(Series::each(lines.iter().map(points), Mark::Line))?;
+    // From zero on: a recording may be of parts of a second.
+    let along = Axis::new("time", AxisScale::Linear, Unit::Seconds).from_zero();
+    Some(Figure::upright(along, value, series))
+}
+
+/// Bars of each group next to those of the others, a row per name; a value of zero has no bar.
+pub fn grouped_bars(
+    along: &str,
+    names: &[String],
+    value: Axis,
+    groups: &[NamedValues],
+) -> Option<Figure> {
+    let points = |group: &NamedValues| {
+        let mut points = Vec::new();
+        for (index, (name, own)) in names.iter().zip(&group.values).enumerate() {
+            if *own > 0.0 {
+                let text = joined(&[&short(&group.name), &short(name)]);
+                points.push(Point::new(index as f64, value.unit, &text, *own, None));
+            }
+        }
+        (short(&group.name), points)
+    };
+    let series = with_marks(Series::each(groups.iter().map(points), Mark::Bars))?;
+    let along = Axis::names(along, names.iter().map(|name| short(name)));
+    Some(Figure::lying(along, value, series))
+}
+
+/// A row of [`stacked_bars`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Stack {
+    pub name: String,
+    /// The length of each segment; `None` if it is unknown.
+    pub segments: Vec<Option<f64>>,
+}
+
+/// Bars of segments that follow each other, a series per segment. `what` is the heading of their lengths.
+pub fn stacked_bars(
+    what: &str,
+    segments: &[&str],
+    value: Axis,
+    stacks: &[Stack],
+) -> Option<Figure> {
+    let mut ends = vec![0.0; stacks.len()];
+    let mut series = Vec::new();
+    for (index, name) in segments.iter().enumerate() {
+        let mut points = Vec::new();
+        for (row, stack) in stacks.iter().enumerate() {
+            let Some(length) = stack.segments.get(index).copied().flatten() else { continue };
+            let (at, from) = (row as f64, ends[row]);
+            ends[row] = from + length;
+            let label = value.unit.alone(length);
+            points.push(Point {
+                at: at - 0.4,
+                value: from,
+                end: Some([at + 0.4, ends[row]]),
+                text: format!("{}, {name}: {label}", stack.name),
+                label: Some(label),
+                ..Point::default()
+            });
+        }
+        series.push(Series::new(index, *name, Mark::Tiles, points));
+    }
+    let series = with_marks(series)?;
+    let along = Axis::names("", stacks.iter().map(|stack| stack.name.clone()));
+    Some(Figure { interval: what.to_owned(), ..Figure::lying(along, value, series) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value() -> Axis {
+        Axis::new("rate", AxisScale::Linear, Unit::Number).from_zero()
+    }
+
+    #[test]
+    fn long_lines_are_thinned_out() {
+        let lines = |count: usize| {
+            let line = NamedValues { name: String::new(), values: vec![1.0; count] };
+            lines_over_steps("round", value(), &[line])
+        };
+        let found = lines(1440).unwrap();
+        assert_eq!(found.marks(), 120);
+        assert_eq!(found.notes, ["Showing 1 of every 12 rounds."]);
+        assert_eq!(lines(0), None);
+        let few = lines(3).unwrap();
+        let places: Vec<(f64, bool)> = few.points().map(|one| (one.at, one.joined)).collect();
+        assert_eq!(places, [(1.0, false), (2.0, true), (3.0, true)]);
+        assert_eq!((few.notes.len(), few.series[0].points[0].text.as_str()), (0, "round 1: 1"));
+    }
+
+    #[test]
+    fn segments_follow_each_other() {
+        let stack = |segments: [Option<f64>; 2]| Stack {
+            name: "boot".to_owned(),
+            segments: segments.to_vec(),
+        };
+        let rows = [stack([Some(2.0), Some(3.0)]), stack([None, Some(1.0)])];
+        let figure = stacked_bars("time", &["kernel", "userspace"], value(), &rows).unwrap();
+        let [kernel, userspace] = [0, 1].map(|index| &figure.series[index].points);
+        assert_eq!((kernel.len(), userspace.len()), (1, 2));
+        assert_eq!(kernel[0].ends(), [[-0.4, 0.4], [0.0, 2.0]]);
+        assert_eq!(userspace[0].ends(), [[-0.4, 0.4], [2.0, 5.0]]);
+        assert_eq!(userspace[1].ends()[1], [0.0, 1.0]);
+        assert_eq!(kernel[0].text, "boot, kernel: 2");
+        assert_eq!(stacked_bars("time", &["kernel"], value(), &[stack([None, None])]), None);
+    }
+
+    #[test]
+    fn series_without_points_are_not_drawn() {
+        let point = || Point::new(1.0, Unit::Number, "", 1.0, None);
+        let series = || Series::each([("none", vec![]), ("one", vec![point()])], Mark::Bars);
+        let kept = with_marks(series()).unwrap();
+        // Its colour is still that of its place.
+        assert_eq!((kept.len(), kept[0].colour), (1, Colour::Series(1)));
+        assert_eq!(with_marks(series().drain(..1).collect()), None);
+    }
+}

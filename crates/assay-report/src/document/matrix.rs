@@ -1,0 +1,71 @@
+//! Many configurations at a glance: a row each, a column a workload, the best of each marked.
+
+use super::numbers::{heading, under_heading};
+use super::study::{self, Page};
+use super::study_tables::{Line, Workload, add_factors, workloads};
+use super::{Block, Cell, Column, Detail, NONE, Section, Table, Tone};
+use assay_base::quantity::Better;
+use assay_study::findings::{Findings, Trust};
+use assay_study::results::plan::{Arm, arm_in_words};
+
+/// Configurations up to which their tables show them as well.
+const FEW: usize = 4;
+/// Workloads that fit beside each other.
+const MOST_WORKLOADS: usize = 8;
+
+/// The results of a study of several workloads with more than a few configurations.
+pub fn matrix(findings: &Findings) -> Option<Section> {
+    let is_plain = findings.race.is_none() && findings.windows.is_none();
+    if !is_plain || !study::is_one(findings) || findings.study.kind == "compare" {
+        return None;
+    }
+    let workloads = workloads(findings);
+    let mut arms: Vec<&Arm> = Vec::new();
+    for line in workloads.iter().flat_map(|one| &one.arms) {
+        if !arms.contains(&&line.cell.configuration) {
+            arms.push(&line.cell.configuration);
+        }
+    }
+    if arms.len() <= FEW || !(2..=MOST_WORKLOADS).contains(&workloads.len()) {
+        return None;
+    }
+    let page = Page::of(findings, Detail::Page);
+    let mut table = Table::default();
+    add_factors(&mut table, &page, &arms, |arm| *arm);
+    for own in &workloads {
+        let (title, best) = (format!("{}, {}", own.name, heading(own.metric)), best(own));
+        table.add(Column::right(title), &arms, |arm| cell(own, arm, best));
+    }
+    for (row, arm) in table.rows.iter_mut().zip(&arms) {
+        row.name = arm_in_words(arm.iter());
+    }
+    let caption = "results (\u{2605}: best mean of each workload)";
+    Some(Section::titled(caption, vec![Block::Table(table)]))
+}
+
+/// The best result of a workload; invalid ones do not count.
+fn best(workload: &Workload<'_>) -> Option<f64> {
+    let is_sound = |line: &&Line<'_>| !line.cell.control && line.cell.trust != Some(Trust::Invalid);
+    let values = workload.arms.iter().filter(is_sound).filter_map(Line::result);
+    match workload.better {
+        Better::Higher => values.reduce(f64::max),
+        Better::Lower => values.reduce(f64::min),
+        Better::Unknown => None,
+    }
+}
+
+fn cell(workload: &Workload<'_>, arm: &Arm, best: Option<f64>) -> Cell {
+    let is_own = |line: &&Line<'_>| !line.cell.control && line.cell.configuration == *arm;
+    let line = workload.arms.iter().find(is_own);
+    let Some((line, value)) = line.and_then(|line| Some((line, line.result()?))) else {
+        return NONE.into();
+    };
+    let text = under_heading(workload.metric, value);
+    let star = if best == Some(value) { " \u{2605}" } else { "" };
+    match line.cell.trust {
+        Some(Trust::Invalid) => Cell::toned(format!("{text} \u{2717}"), Tone::Bad),
+        Some(Trust::Suspect) => Cell::toned(format!("{text}{star} ?"), Tone::Doubtful),
+        _ if star.is_empty() => text.into(),
+        _ => Cell::toned(text + star, Tone::Good),
+    }
+}
