@@ -221,5 +221,5 @@ fn beside(browser: &Browser, bench: &Bench) -> Done<()> {
     let wrong = browser.text(BESIDE)?;
     need(wrong.is_empty(), || wrong)?;
     let title = browser.text("return document.querySelector('h1').textContent")?;
-    need(title.ends_with(": before and after"), || format!("the page is called {title}"))
+    need(title.ends_with(": after against before"), || format!("the page is called {title}"))
 }

@@ -13,8 +13,8 @@ use crate::lab::Done;
 use crate::lab::process::Assay;
 
 const LIMIT: Duration = Duration::from_secs(300);
-/// A page of a grid stays below this.
-const MOST_BYTES: usize = 1_000_000;
+/// A page of a grid stays below this; each figure has a drawing for wide windows and one for narrow ones.
+const MOST_BYTES: usize = 1_300_000;
 
 /// A grid as the article of the file systems has it: 5 x 8 settings, 4 workloads, 6 replicates.
 const GRID: &str = r#"
@@ -113,7 +113,7 @@ pub fn all(browser: &Browser, bench: &Bench) -> bool {
     well &= told("pages pass the audit, light and dark", &audit(browser, bench));
     well &= told("tab goes through the page in its order", &tabs(browser, bench));
     well &= told("a page prints", &prints(browser, bench));
-    well &= told("a page of 160 cells stays below 1 MB", &size(browser, bench));
+    well &= told("a page of 160 cells stays below 1.3 MB", &size(browser, bench));
     well
 }
 

@@ -41,7 +41,7 @@ pub const RULES: &str = "\
 .figure{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}
 .figure text{fill:var(--ink);stroke:none}
 .figure text.muted{fill:var(--muted)} .figure text.halo{stroke:var(--paper)}
-.figure .grid{stroke:var(--grid)} .figure .axis{stroke:var(--axis)} .figure .guide{stroke:var(--ink)}
+.figure .grid{fill:none;stroke:var(--grid)} .figure .axis{fill:none;stroke:var(--axis)} .figure .guide{stroke:var(--ink)}
 .figure .paper{fill:var(--paper)} .figure .shade{fill:var(--shade)}
 .figure .ramp{fill:var(--ramp)} .figure .disturbed{fill:var(--disturbed)}
 .figure .c0{fill:var(--c0);stroke:var(--c0)} .figure .c1{fill:var(--c1);stroke:var(--c1)}
