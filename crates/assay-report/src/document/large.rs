@@ -7,7 +7,7 @@ use assay_kinds::work::io::Pattern;
 use assay_kinds::work::metrics::{change, noun};
 use assay_study::findings::facts::{IoFacts, PlaceFacts};
 use assay_study::findings::{
-    Cell, Comparison, Findings, Kind, TargetFacts, Trust, Verdict, WorkloadFacts,
+    AdviceKind, Cell, Comparison, Findings, Kind, TargetFacts, Trust, Verdict, WorkloadFacts,
 };
 use assay_study::results::design::Factor;
 use assay_study::results::headline::Headline;
@@ -223,17 +223,22 @@ pub fn conditions(findings: &Findings) -> Vec<String> {
     area.map(facts::area_words).into_iter().chain(around).collect()
 }
 
-/// The largest change with a verdict, in its unit: `link: added latency 586 ms (none) -> 17.9 ms (80%), 97% lower`.
+/// The advised change, or else the largest one with a verdict, in its unit: `link: added latency 586 ms (none) -> 17.9 ms (80%), 97% lower`.
 /// None of a gate, a race or several results.
 pub fn largest_change(findings: &Findings) -> Option<String> {
     let is_asked = findings.gate.is_some() || findings.requirements.is_some();
     if is_asked || findings.race.is_some() || super::no_verdict(findings).is_some() {
         return None;
     }
+    let advice = findings.advice.iter().filter(|advice| advice.kind == AdviceKind::Use);
+    let advised: Vec<&String> = advice.flat_map(|advice| &advice.evidence).collect();
+    let is_advised = |found: &Comparison| advised.contains(&&found.id);
+    let has_advised = findings.comparisons.iter().any(is_advised);
     let is_within = |kind: Kind| matches!(kind, Kind::Paired | Kind::Unpaired);
     let is_clear = |found: &&Comparison| {
         let judged = matches!(found.verdict, Some(Verdict::Better | Verdict::Worse));
-        found.primary && judged && !found.withheld && is_within(found.kind)
+        let leads = is_advised(found) || !has_advised;
+        leads && found.primary && judged && !found.withheld && is_within(found.kind)
     };
     let (mut most, mut largest) = (0.0, None);
     for found in findings.comparisons.iter().filter(is_clear) {
