@@ -37,9 +37,6 @@ pub struct Arguments {
     /// Limit the time per target [default: 60s]
     #[arg(long, value_name = "TIME")]
     budget: Option<String>,
-    /// Set the test file size [default: 1GiB or 10% of free space]
-    #[arg(long, value_name = "SIZE")]
-    area: Option<String>,
     #[command(flatten)]
     of_check: CheckOptions,
     /// Set the seed of order, offsets and data [default: random]
@@ -69,12 +66,15 @@ pub(super) struct CheckOptions {
     /// Add a mixed random workload, e.g. 70/30
     #[arg(long, value_name = "READ/WRITE")]
     mix: Option<String>,
+    /// Set the test file size [default: 1GiB or 10% of free space]
+    #[arg(long, value_name = "SIZE")]
+    area: Option<String>,
 }
 
 impl CheckOptions {
     /// The options as the user typed them.
     pub(super) fn typed(&self) -> Vec<String> {
-        let named = [("--for", &self.fit), ("--mix", &self.mix)];
+        let named = [("--for", &self.fit), ("--mix", &self.mix), ("--area", &self.area)];
         let named =
             named.into_iter().filter_map(|(name, own)| own.as_ref().map(|_| name.to_owned()));
         Some(self.of_kinds.typed()).filter(|own| !own.is_empty()).into_iter().chain(named).collect()
@@ -88,6 +88,9 @@ impl CheckOptions {
         };
         if let Some(text) = &self.mix {
             study.workload.push(mixed(text)?);
+        }
+        if let Some(text) = &self.area {
+            study.area.size = Some(area(text)?);
         }
         Ok(study)
     }
@@ -137,9 +140,6 @@ fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
     let quick = (arguments.quick && !is_fit).then(|| QUICK_BUDGET.to_owned());
     if let Some(text) = arguments.budget.clone().or(quick) {
         study.budget = Some(study_arguments::budget(&text)?);
-    }
-    if let Some(text) = &arguments.area {
-        study.area.size = Some(area(text)?);
     }
     if arguments.targets.len() > 1 && !study.needs_whole() && study.requirements.is_none() {
         study.replicates = COMPARED;

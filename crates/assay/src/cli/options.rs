@@ -96,6 +96,7 @@ const ALL: Table = &[
             more("capacity", every),
             more("sustained", every),
             more("mix", every),
+            more("area", every),
         ],
     ),
     (
