@@ -160,6 +160,18 @@ fn a_slow_device_gets_a_queue_that_drains_in_time() {
 }
 
 #[test]
+fn a_baseline_that_does_not_vary_is_replaced_by_the_first_levels() {
+    let mut study = presets::find("queue-depth").unwrap().unwrap().settled();
+    let baseline = |study: &Study| make(study, vec![survey("a", 50_000)], 1).design.baseline;
+    let depth = |level: &str| Arm::from([("queue_depth".to_owned(), level.to_owned())]);
+    study.factors = [("queue_depth".to_owned(), ["4", "1"].map(str::to_owned).to_vec())].into();
+    study.baseline = depth("1");
+    assert_eq!(baseline(&study), depth("1"));
+    study.baseline = [("threads".to_owned(), "1".to_owned())].into();
+    assert_eq!(baseline(&study), depth("4"));
+}
+
+#[test]
 fn all_targets_get_the_queue_depth_of_the_slowest() {
     let study = presets::check().unwrap();
     let plan = make(&study, vec![survey("slow", 250_000_000), survey("fast", 50_000)], 1);
