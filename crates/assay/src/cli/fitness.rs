@@ -23,6 +23,10 @@ pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
         }
         other => other?,
     };
+    if study.requirements.is_none() && presets::find(word).is_some() {
+        let advice = advice(word);
+        return Err(Failure::mistake(format!("{word} has no requirements to check; {advice}")));
+    }
     if study.requirements.is_none() {
         return Err(Failure::mistake(format!(
             "{word} has no requirements to check; add requirements = \"...\" and questions of kind bound, or use: \
@@ -79,7 +83,7 @@ mod tests {
         fake.write_whole(Path::new("/other.toml"), file("").as_bytes()).unwrap();
         for (word, told) in [
             ("/other.toml", "/other.toml has no requirements to check"),
-            ("queue-depth", "queue-depth has no requirements"),
+            ("boot", "boot has no requirements to check; did you mean \"boot-drive\"?"),
             ("postgres", "no published requirements for `postgres`; did you mean \"postgresql\"?"),
             ("sd-a2", "no published requirements for `sd-a2`; did you mean \"A2\"?"),
             ("class10", "no published requirements for `class10`; did you mean \"C10\"?"),

@@ -296,6 +296,9 @@ pub(super) const NO_DRIFT: &str = "no drift or carry-over detected";
 /// The same of carry-over where something was seen of drift.
 pub(super) const NO_CARRY_OVER: &str = "no carry-over detected";
 
+/// An effect of ten times, beyond which a number says no more than that any size went unseen.
+const LARGEST_EFFECT: f64 = 9.0;
+
 /// How large a carry-over may have been all the same, and what guards against it. Of two arms in random order the
 /// effect of their order is looked for.
 pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -> String {
@@ -305,7 +308,7 @@ pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -
     } else {
         "use longer rests or recreate conditions before each trial"
     };
-    let size = if effect.is_finite() {
+    let size = if effect < LARGEST_EFFECT {
         format!("{what} below {}", percent(effect))
     } else {
         format!("{what} of any size")
