@@ -130,6 +130,13 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     running::conclude(system, ran, arguments.how)
 }
 
+/// Gives several targets as many replicates as a comparison needs.
+pub(super) fn compare(study: &mut Study, targets: usize) {
+    if targets > 1 && !study.needs_whole() && study.requirements.is_none() {
+        study.replicates = COMPARED;
+    }
+}
+
 /// The shipped study as the command line asks for it.
 fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
     let mut study = arguments.of_check.study(system)?;
@@ -141,9 +148,7 @@ fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
     if let Some(text) = arguments.budget.clone().or(quick) {
         study.budget = Some(study_arguments::budget(&text)?);
     }
-    if arguments.targets.len() > 1 && !study.needs_whole() && study.requirements.is_none() {
-        study.replicates = COMPARED;
-    }
+    compare(&mut study, arguments.targets.len());
     study.seed = arguments.seed.or(study.seed);
     if study.needs_whole() && study.budget.is_none() {
         // What goes through all of something takes its own time.

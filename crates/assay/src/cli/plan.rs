@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::check::CheckOptions;
+use super::check::{self, CheckOptions};
 use super::fleet::FleetArguments;
 use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
@@ -80,10 +80,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     if arguments.commands {
         return explain::of_plan(system, &arguments.of_study, arguments.json);
     }
-    let (study, targets) = if check.is_empty() {
-        arguments.of_study.study(system)?
+    let (study, targets) = if arguments.of_study.is_of("check") {
+        let mut study = arguments.of_check.study(system)?;
+        check::compare(&mut study, arguments.of_study.targets().len());
+        arguments.of_study.study_from(system, study)?
     } else {
-        arguments.of_study.study_from(system, arguments.of_check.study(system)?)?
+        arguments.of_study.study(system)?
     };
     if arguments.of_reboots.are_recorded(&study, arguments.of_study.has_targets())? {
         arguments.of_fleet.not_recorded()?;

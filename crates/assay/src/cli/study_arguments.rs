@@ -262,7 +262,7 @@ impl StudyArguments {
         Ok(study)
     }
 
-    fn targets(&self) -> Vec<String> {
+    pub fn targets(&self) -> Vec<String> {
         if self.commands.have_revisions() { Vec::new() } else { self.places() }
     }
 

@@ -244,6 +244,16 @@ fn a_stored_result_is_explained_as_it_ran() {
     home.refused(2, &["plan", id, "/elsewhere", "--commands"]);
 }
 
+#[test]
+fn plan_of_two_targets_has_the_replicates_of_their_check() {
+    let home = home("plan-two");
+    let targets = ["simulated:fixed,mean=1ms", "simulated:fixed,mean=2ms"];
+    let plan = home.json(&["plan", "check", targets[0], targets[1], "--json"]);
+    assert_eq!(plan["replicates"], 6);
+    let plan = home.json(&["plan", "check", targets[0], "--json"]);
+    assert_eq!(plan["replicates"], 3);
+}
+
 /// What fio is told, fio understands (it only reads the lines, and does nothing).
 #[test]
 #[ignore = "nightly: 6 s"]
