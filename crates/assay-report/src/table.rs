@@ -8,7 +8,7 @@ use super::layout::{clean, text_of, width_of, wrap};
 const LEAST_LAST: usize = 20;
 
 /// Room that a last column needs to be cut.
-const LEAST_CUT: usize = 24;
+const LEAST_CUT: usize = 16;
 
 /// Columns from their headings; a `>` in front puts a column to the right.
 pub fn columns(titles: &[&str]) -> Vec<Column> {
