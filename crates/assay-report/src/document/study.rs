@@ -180,10 +180,11 @@ pub fn no_advice(findings: &Findings) -> String {
         return "the study has no verdicts".to_owned();
     }
     let margin = primary().find_map(|found| found.margin).map(share).unwrap_or_default();
-    let differs = |found: &Comparison| {
-        matches!(found.verdict, Some(Verdict::Better | Verdict::Worse)) && !found.withheld
-    };
-    if primary().any(differs) {
+    let is =
+        |verdict: Verdict| primary().any(|found| found.verdict == Some(verdict) && !found.withheld);
+    if is(Verdict::Worse) && !is(Verdict::Better) {
+        "no configuration is better than its baseline".to_owned()
+    } else if is(Verdict::Better) {
         format!(
             "no configuration differs from its baseline by more than both {margin} (95% confidence) and the A/A control"
         )
@@ -356,6 +357,8 @@ mod tests {
         assert_eq!(no_advice(&found), "no configuration is 5% better or worse (95% confidence)");
         found.comparisons[0].primary = true;
         found.comparisons[0].verdict = Some(Verdict::Worse);
+        assert_eq!(no_advice(&found), "no configuration is better than its baseline");
+        found.comparisons[0].verdict = Some(Verdict::Better);
         let told = no_advice(&found);
         assert!(told.contains("both 5%") && told.contains("A/A control"), "{told}");
         found.comparisons.clear();

@@ -494,8 +494,9 @@ impl Recipe for Array {
             let (needed, smallest) = (Bytes(needed), Bytes(smallest));
             return Some(format!("{name} needs members of {needed}, but one has {smallest}"));
         }
-        kernel_lacks(system, name, self.way.module)
-            .then(|| format!("this kernel has no {name} (md); assay calc raid needs no device"))
+        kernel_lacks(system, name, self.way.module).then(|| {
+            format!("this kernel has no {name} (md); without a device: assay calc raid --help")
+        })
     }
 
     fn room(&self, below: &[u64]) -> u64 {
@@ -626,7 +627,7 @@ mod tests {
         bare.install("mdadm");
         assert_eq!(
             told(&[("raid", "raid5")], &four),
-            "this kernel has no raid5 (md); assay calc raid needs no device"
+            "this kernel has no raid5 (md); without a device: assay calc raid --help"
         );
         bare.put(
             "/proc/mdstat",
@@ -714,7 +715,7 @@ mod tests {
         // A level that another one's module is there for is not there.
         assert_eq!(
             missing(&[("raid", "raid10")], &[1 << 30; 4], &fake).unwrap(),
-            "this kernel has no raid10 (md); assay calc raid needs no device"
+            "this kernel has no raid10 (md); without a device: assay calc raid --help"
         );
         fake.put("/lib/modules/6.18.0/modules.builtin", "kernel/drivers/md/raid10.ko\n");
         assert_eq!(missing(&[("raid", "raid10")], &[1 << 30; 4], &fake), None);
