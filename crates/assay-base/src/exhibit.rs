@@ -2,6 +2,7 @@
 //! them; renderers print them and know neither kinds nor topics.
 
 pub mod figure;
+pub mod parts;
 pub mod requests;
 mod table;
 mod unit;

@@ -11,7 +11,6 @@ pub mod grid;
 pub mod heat;
 pub mod hosts;
 pub mod order;
-mod parts;
 pub mod percentiles;
 pub mod periods;
 pub mod places;
@@ -32,7 +31,7 @@ use std::sync::LazyLock;
 use super::document::{answer, large};
 use super::evidence::Evidence;
 use assay_base::catalogue::About;
-use assay_base::exhibit::figure::{Axis, Figure, Series};
+use assay_base::exhibit::figure::Figure;
 use assay_kinds::work;
 use assay_kinds::work::tell::FactsFigure;
 
@@ -246,29 +245,4 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure>
     let lead =
         if fullest { candidates.into_iter().rev().max_by_key(|one| one.marks()) } else { first };
     lead.into_iter().collect()
-}
-
-/// A sentence where intervals go on beyond what an axis shows.
-fn clipped(series: &[Series], value: &Axis) -> Option<String> {
-    let [least, most] = value.limits?;
-    let points = series.iter().flat_map(|one| &one.points);
-    let beyond =
-        points.filter_map(|point| point.interval).flatten().any(|end| end < least || end > most);
-    beyond.then(|| "Some intervals extend beyond the figure; see the table.".to_owned())
-}
-
-/// At most so many figures; the last one says what was left out. `one` is what each is of.
-fn at_most(mut figures: Vec<Figure>, most: usize, one: &str) -> Vec<Figure> {
-    let count = figures.len().saturating_sub(most);
-    figures.truncate(most);
-    if let Some(last) = figures.last_mut() {
-        last.notes.extend(left_out(count, one));
-    }
-    figures
-}
-
-/// What is not drawn; nothing where all is.
-fn left_out(count: usize, one: &str) -> Option<String> {
-    let several = if count == 1 { "" } else { "s" };
-    (count > 0).then(|| format!("Omitted: {count} {one}{several}. The result has all data."))
 }

@@ -1,13 +1,13 @@
 //! Results as bars with their intervals.
 
-use super::parts::{distinct, of_bars};
 use super::words::{Names, Subject, mean_of, metric_title, of_cell, primary, subjects};
-use super::{Drawing, at_most, sweep};
+use super::{Drawing, sweep};
 use crate::document::numbers;
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::figure::{Axis, Figure, Mark, Point, Series, id_of, joined, short};
+use assay_base::exhibit::parts::{at_most, distinct, of_bars};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::{Arm, level_words};
 

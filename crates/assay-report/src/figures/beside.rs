@@ -1,15 +1,15 @@
 //! One's own numbers as bars, and published ones beside them.
 
+use super::Drawing;
 use super::bars::BEYOND;
-use super::parts::{Rows, of_bars};
 use super::words::{marked, metric_title, trusted};
-use super::{Drawing, at_most};
 use crate::document::numbers::unit_of;
 use crate::document::published::{Group, groups};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{Figure, Look, Mark, Point, Series, id_of, short};
+use assay_base::exhibit::parts::{Rows, at_most, of_bars};
 
 pub static BESIDE: Drawing = Drawing {
     about: About {

@@ -1,7 +1,6 @@
 //! Random operations of a card beside published ones: its row of the flash table as a figure.
 
 use super::Drawing;
-use super::parts::{Rows, Sort, by_sort};
 use super::words::{marked, trusted};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -9,6 +8,7 @@ use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, short,
 };
+use assay_base::exhibit::parts::{Rows, Sort, by_sort};
 use assay_study::findings::answers::{Beside, CardNumber, CardRow};
 
 pub static CARD: Drawing = Drawing {

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use super::Drawing;
 use super::words::{Names, judged, notable, subjects};
-use super::{Drawing, at_most};
 use crate::evidence::{Evidence, Latencies};
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
+use assay_base::exhibit::parts::at_most;
 use assay_base::quantity::units::show;
 use assay_kinds::work::io;
 use assay_study::results::plan::Arm;

@@ -1,9 +1,8 @@
 //! Arms against their baseline, or levels of a factor against the baseline's: ratios with the
 //! intervals that verdicts are read from.
 
-use super::parts::{Rows, Sort, by_sort, parted};
+use super::Drawing;
 use super::words::{Names, margin, marked, metric_title, trusted};
-use super::{Drawing, at_most, clipped, left_out};
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -11,6 +10,7 @@ use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, joined, short,
 };
+use assay_base::exhibit::parts::{Rows, Sort, at_most, by_sort, clipped, left_out, parted};
 use assay_base::quantity::Better;
 use assay_study::findings::{Comparison, Effect, Findings, Trust, Verdict};
 use assay_study::results::plan::{Arm, level_words};

@@ -2,11 +2,11 @@
 
 use super::Drawing;
 use super::bars;
-use super::parts::distinct;
 use super::words::{Names, Subject};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::figure::Figure;
+use assay_base::exhibit::parts::distinct;
 use assay_base::quantity::Better;
 use assay_study::findings::{Cell, Findings, Trust};
 

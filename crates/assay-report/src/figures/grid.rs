@@ -1,12 +1,12 @@
 //! Two factors as a table: each cell has its result, its colour says how that is to the baseline.
 
-use super::parts::by_sort;
 use super::words::{Names, Subject, judged, metric_title, primary, subjects};
-use super::{Drawing, at_most, bars};
+use super::{Drawing, bars};
 use crate::document::{comparison_of, numbers, result, trust_word};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::figure::{Axis, Colour, Figure, Mark, Point, id_of, short};
+use assay_base::exhibit::parts::{at_most, by_sort};
 use assay_base::quantity::Better;
 use assay_study::findings::{Cell, Findings, Trust};
 use assay_study::results::plan::{Arm, level_words};

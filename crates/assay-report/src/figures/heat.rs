@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::Drawing;
 use super::words::Names;
-use super::{Drawing, left_out};
 use crate::evidence::{Evidence, RanTrial};
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
@@ -11,6 +11,7 @@ use assay_base::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, HEAT_STEPS, Mark, Point, Series, Span, SpanKind, id_of,
     joined, short,
 };
+use assay_base::exhibit::parts::left_out;
 use assay_base::quantity::units::show;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;

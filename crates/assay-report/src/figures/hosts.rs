@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
-use super::parts::{merged_point, trials_per_point};
 use super::words::{Names, marked};
 use crate::evidence::{Evidence, RanTrial};
 use assay_base::catalogue::About;
@@ -11,6 +10,7 @@ use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{
     Axis, AxisScale, Figure, Guide, Look, Mark, Point, Series, id_of, joined, short,
 };
+use assay_base::exhibit::parts::{merged_point, trials_per_point};
 use assay_base::quantity::units::show;
 use assay_study::findings::hosts::Hosts;
 use assay_study::results::fleet::words;

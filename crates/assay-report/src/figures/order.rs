@@ -1,8 +1,7 @@
 //! Every trial in the order in which it ran, against the mean of its arm.
 
-use super::parts::{merged_point, trials_per_point};
+use super::Drawing;
 use super::words::{Names, Subject, marked, metric_title, primary, subjects};
-use super::{Drawing, at_most, clipped};
 use crate::document::numbers;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -11,6 +10,7 @@ use assay_base::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, Series, Span, SpanKind, id_of,
     joined, short,
 };
+use assay_base::exhibit::parts::{at_most, clipped, merged_point, trials_per_point};
 use assay_study::findings::{Cell, CellTrial};
 use assay_study::results::record::Status;
 

@@ -1,12 +1,12 @@
 //! Latency over its quantiles, up to what the counts support.
 
-use super::parts::distinct;
+use super::Drawing;
 use super::words::{Names, notable, primary, subjects};
-use super::{Drawing, at_most, left_out};
 use crate::evidence::{Evidence, Latencies};
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
+use assay_base::exhibit::parts::{at_most, distinct, left_out};
 use assay_kinds::work::io;
 
 pub static PERCENTILES: Drawing = Drawing {

@@ -1,7 +1,7 @@
 //! How a class of requests was served in each trial, and below it how much of it there was.
 
+use super::Drawing;
 use super::words::{Names, Subject, marked, metric_title, primary, subjects};
-use super::{Drawing, at_most};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -9,6 +9,7 @@ use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{
     Axis, AxisScale, Figure, Look, Mark, Point, Series, id_of, short, with_marks,
 };
+use assay_base::exhibit::parts::at_most;
 use assay_base::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Cell;
 use assay_study::results::record::Status;

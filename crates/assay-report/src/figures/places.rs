@@ -1,14 +1,14 @@
 //! Places side by side: per cent of the baseline place, and each workload in its own unit.
 
-use super::parts::{Rows, by_sort, distinct, of_bars};
+use super::Drawing;
 use super::words::{marked, metric_title, trusted};
-use super::{Drawing, at_most};
 use crate::document::numbers::unit_of;
 use crate::document::places::{value, work_name};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{Colour, Figure, Guide, Look, Mark, Point, id_of, short};
+use assay_base::exhibit::parts::{Rows, at_most, by_sort, distinct, of_bars};
 use assay_base::quantity::units::show;
 use assay_study::findings::places::{Beside, Places, Row};
 use assay_study::results::plan::Arm;

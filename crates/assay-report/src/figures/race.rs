@@ -1,13 +1,13 @@
 //! A race: each setting where it left, and how far behind the leader it was then.
 
-use super::parts::by_sort;
+use super::Drawing;
 use super::words::{Names, metric_title};
-use super::{Drawing, left_out};
 use crate::document::stayed;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{Axis, AxisScale, Colour, Figure, Guide, Mark, Point, id_of};
+use assay_base::exhibit::parts::{by_sort, left_out};
 use assay_base::quantity::Better;
 use assay_study::findings::race::{RaceAnswer, Runner};
 

@@ -1,8 +1,7 @@
 //! What happened in each second of the trials.
 
-use super::parts::{distinct, with_ramp};
+use super::Drawing;
 use super::words::{Names, marked, notable, subjects};
-use super::{Drawing, at_most, left_out};
 use crate::document::numbers::{heading, unit_of};
 use crate::evidence::{Evidence, RanTrial};
 use assay_base::catalogue::About;
@@ -10,6 +9,7 @@ use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{
     Axis, AxisScale, Figure, Look, Mark, Point, Series, Span, SpanKind, id_of, joined, short,
 };
+use assay_base::exhibit::parts::{at_most, distinct, left_out, with_ramp};
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;

@@ -1,14 +1,14 @@
 //! The rate over the area, from its first byte to its last, and how soon single accesses ended.
 
-use super::parts::as_wide;
+use super::Drawing;
 use super::words::{Names, trusted};
-use super::{Drawing, left_out};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{
     Axis, AxisScale, Figure, Guide, Mark, Point, Series, id_of, joined, short, with_marks,
 };
+use assay_base::exhibit::parts::{as_wide, left_out};
 use assay_study::findings::published::Published;
 use assay_study::findings::{Accesses, Extremes, Findings, Surface};
 use assay_study::results::plan::Arm;

@@ -1,8 +1,7 @@
 //! A metric over a factor whose levels are numbers.
 
-use super::parts::{as_wide, distinct};
 use super::words::{Names, Subject, mean_of, metric_title, of_cell, primary, subjects};
-use super::{Drawing, at_most, bars, clipped, left_out};
+use super::{Drawing, bars};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -10,6 +9,7 @@ use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{
     Axis, AxisScale, Figure, Look, MOST_BANDS, Mark, Point, Series, id_of, joined, short,
 };
+use assay_base::exhibit::parts::{as_wide, at_most, clipped, distinct, left_out};
 use assay_base::quantity::{Bytes, level_number};
 use assay_study::findings::{Cell, Findings, Trend};
 use assay_study::results::plan::Arm;

@@ -2,9 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::parts::with_ramp;
+use super::Draws;
 use super::words::{Names, Subject, notable, primary, subjects};
-use super::{Draws, at_most};
 use crate::document::numbers::unit_of;
 use crate::evidence::{Evidence, RanTrial};
 use assay_base::catalogue::About;
@@ -12,6 +11,7 @@ use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{
     Axis, AxisScale, Figure, Mark, Point, Series, Span, SpanKind, joined, with_marks,
 };
+use assay_base::exhibit::parts::{at_most, with_ramp};
 use assay_kinds::work;
 use assay_kinds::work::tell::{OwnFigure, PhaseFigure};
 use assay_study::findings::Findings;

@@ -1,9 +1,8 @@
 //! What figures are put together from: rows with their names, series by what sets marks apart, bars,
 //! stretches of time.
 
-use super::clipped;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{
+use super::Unit;
+use super::figure::{
     Axis, AxisScale, Colour, Figure, Mark, Point, Series, Slot, Span, SpanKind, with_marks,
 };
 
@@ -12,7 +11,7 @@ const WIDE: f64 = 30.0;
 
 /// Rows of a lying figure as they are gathered.
 #[derive(Default)]
-pub(super) struct Rows(Vec<Slot>);
+pub struct Rows(Vec<Slot>);
 
 impl Rows {
     /// A heading over the rows that follow.
@@ -36,10 +35,10 @@ impl Rows {
 }
 
 /// How the legend has marks of one sort: what sets them apart, their name, colour and shape.
-pub(super) type Sort<K> = (K, &'static str, Colour, usize);
+pub type Sort<K> = (K, &'static str, Colour, usize);
 
 /// A series for each sort that has points, in the order of the legend.
-pub(super) fn by_sort<K: PartialEq>(
+pub fn by_sort<K: PartialEq>(
     sorts: impl IntoIterator<Item = Sort<K>>,
     all: impl IntoIterator<Item = (K, Point)>,
     mark: Mark,
@@ -59,7 +58,7 @@ pub(super) fn by_sort<K: PartialEq>(
 
 /// Rows of bars from zero on, up to so many times the longest: intervals of few trials may be endless,
 /// bars are to be seen all the same.
-pub(super) fn of_bars(
+pub fn of_bars(
     rows: Axis,
     (title, unit): (String, Unit),
     times: f64,
@@ -76,7 +75,7 @@ pub(super) fn of_bars(
 
 /// The axis of values with their least and most: from zero on, or by factors where they differ by more
 /// than can be seen so.
-pub(super) fn as_wide(title: &str, unit: Unit, series: &[Series]) -> (Axis, [f64; 2]) {
+pub fn as_wide(title: &str, unit: Unit, series: &[Series]) -> (Axis, [f64; 2]) {
     let values = || series.iter().flat_map(|one| &one.points).map(|point| point.value);
     let (least, most) = (values().fold(f64::INFINITY, f64::min), values().fold(0.0, f64::max));
     let axis = if least > 0.0 && most / least > WIDE {
@@ -92,12 +91,12 @@ const MOST_POINTS: usize = 80;
 const MERGED_POINTS: usize = 40;
 
 /// How many trials share a point.
-pub(super) fn trials_per_point(trials: usize) -> usize {
+pub fn trials_per_point(trials: usize) -> usize {
     if trials <= MOST_POINTS { 1 } else { trials.div_ceil(MERGED_POINTS) }
 }
 
 /// Ratios of trials, with their orders, as one point with their range.
-pub(super) fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
+pub fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
     let at = trials.iter().map(|(order, _)| f64::from(*order)).sum::<f64>() / trials.len() as f64;
     let mut ends = [f64::INFINITY, 0.0_f64];
     for (_, ratio) in trials {
@@ -110,7 +109,7 @@ pub(super) fn merged_point(trials: &[(u32, f64)], mean: f64) -> Point {
 }
 
 /// A stretch of seconds and, of so many at its beginning, the ramp. `name` is what it is of.
-pub(super) fn with_ramp(whole: Span, name: &str, ramp_s: f64) -> Vec<Span> {
+pub fn with_ramp(whole: Span, name: &str, ramp_s: f64) -> Vec<Span> {
     let ramp = Span {
         to: whole.from + ramp_s.min(whole.to - whole.from),
         kind: SpanKind::Ramp,
@@ -122,7 +121,7 @@ pub(super) fn with_ramp(whole: Span, name: &str, ramp_s: f64) -> Vec<Span> {
 }
 
 /// Each value once, in the order in which it comes first.
-pub(super) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+pub fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut known = Vec::new();
     for one in all {
         if !known.contains(&one) {
@@ -133,7 +132,7 @@ pub(super) fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T>
 }
 
 /// What has a key in common together, in the order in which that comes first.
-pub(super) fn parted<T: Copy, K: PartialEq>(
+pub fn parted<T: Copy, K: PartialEq>(
     all: impl IntoIterator<Item = T>,
     key: impl Fn(T) -> K,
 ) -> Vec<(K, Vec<T>)> {
@@ -146,6 +145,31 @@ pub(super) fn parted<T: Copy, K: PartialEq>(
         }
     }
     parts
+}
+
+/// A sentence where intervals go on beyond what an axis shows.
+pub fn clipped(series: &[Series], value: &Axis) -> Option<String> {
+    let [least, most] = value.limits?;
+    let points = series.iter().flat_map(|one| &one.points);
+    let beyond =
+        points.filter_map(|point| point.interval).flatten().any(|end| end < least || end > most);
+    beyond.then(|| "Some intervals extend beyond the figure; see the table.".to_owned())
+}
+
+/// At most so many figures; the last one says what was left out. `one` is what each is of.
+pub fn at_most(mut figures: Vec<Figure>, most: usize, one: &str) -> Vec<Figure> {
+    let count = figures.len().saturating_sub(most);
+    figures.truncate(most);
+    if let Some(last) = figures.last_mut() {
+        last.notes.extend(left_out(count, one));
+    }
+    figures
+}
+
+/// What is not drawn; nothing where all is.
+pub fn left_out(count: usize, one: &str) -> Option<String> {
+    let several = if count == 1 { "" } else { "s" };
+    (count > 0).then(|| format!("Omitted: {count} {one}{several}. The result has all data."))
 }
 
 #[cfg(test)]
