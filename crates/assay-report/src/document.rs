@@ -19,7 +19,6 @@ mod load;
 mod matrix;
 mod memory;
 mod micro;
-mod named;
 pub(super) mod numbers;
 mod opening;
 mod pace;
@@ -145,39 +144,6 @@ pub fn with(findings: &Findings, detail: Detail) -> Document {
     }
 }
 
-/// How a number stands, as a reader is told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stands {
-    pub trust: Trust,
-    /// Whether the drive is lent by a host whose caches cannot be seen: it is never trusted as the drive's own.
-    pub lent: bool,
-}
-
-impl Stands {
-    /// How a number stands; none where nobody judged it.
-    pub fn of(cell: &Measured) -> Option<Self> {
-        Some(Self { trust: cell.trust?, lent: cell.is_lent() })
-    }
-
-    /// The worse of two that a number is made of.
-    fn with(self, other: Self) -> Self {
-        let trust = self.trust.max(other.trust);
-        Self { trust, lent: trust == Trust::Trusted && (self.lent || other.lent) }
-    }
-
-    pub fn words(self) -> &'static str {
-        if self.lent { "trusted for this virtual device" } else { trust_word(self.trust) }
-    }
-}
-
-pub fn trust_word(trust: Trust) -> &'static str {
-    match trust {
-        Trust::Trusted => "trusted",
-        Trust::Suspect => "suspect",
-        Trust::Invalid => "invalid",
-    }
-}
-
 impl Section {
     fn of(block: Block) -> Self {
         Self { blocks: vec![block], ..Self::default() }
@@ -208,25 +174,6 @@ impl From<Table> for Section {
             blocks.push(Block::Text(notes));
         }
         Self { caption: Some(title).filter(|title| !title.is_empty()), blocks, ..Self::default() }
-    }
-}
-
-/// The trust in a number, in a word.
-fn trust_cell(trust: Option<Trust>) -> Cell {
-    let tone = match trust {
-        Some(Trust::Trusted) => Tone::Good,
-        Some(Trust::Suspect) => Tone::Doubtful,
-        Some(Trust::Invalid) => Tone::Bad,
-        None => Tone::Plain,
-    };
-    Cell::toned(trust.map(trust_word), tone)
-}
-
-/// The same of a drive that may be lent: what it gives is never trusted as its own.
-fn rating(stands: Option<Stands>) -> Cell {
-    match stands {
-        Some(Stands { lent: true, .. }) => "virtual".into(),
-        own => trust_cell(own.map(|own| own.trust)),
     }
 }
 

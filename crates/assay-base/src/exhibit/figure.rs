@@ -245,6 +245,23 @@ impl Point {
         Self { at, value, interval, text, joined: true, ..Self::default() }
     }
 
+    /// Marks the point and appends the reason.
+    #[must_use]
+    pub fn marked(self, look: Look, why: &str) -> Self {
+        let text = format!("{}; {why}", self.text);
+        Self { look, text, ..self.remarked(why) }
+    }
+
+    /// Appends a reason to its remark.
+    #[must_use]
+    pub fn remarked(self, why: &str) -> Self {
+        let remark = match self.remark {
+            Some(known) => format!("{known}; {why}"),
+            None => why.to_owned(),
+        };
+        Self { remark: Some(remark), ..self }
+    }
+
     /// Both ends of a tile along the axis and on the axis of values; the same place twice of other points.
     pub fn ends(&self) -> [[f64; 2]; 2] {
         let [along, value] = self.end.unwrap_or([self.at, self.value]);

@@ -1,14 +1,14 @@
 //! The tables: workloads of one target, and targets against the first.
 
 use super::{
-    Cell, Column, Detail, Measured, Row, Stands, Table, beside, depth_note, find, numbers, rating,
-    spread,
+    Cell, Column, Detail, Measured, Row, Table, beside, depth_note, find, numbers, spread,
 };
 use assay_base::exhibit::Unit;
 use assay_base::quantity::metric::RESPONSE_P99;
 use assay_base::quantity::played::{self, Class, LatencyPoint, Told};
 use assay_base::quantity::units::show;
 use assay_study::findings::notes::Note;
+use assay_study::findings::shown::Rating;
 use assay_study::findings::{Comparison, Findings};
 use assay_study::results::plan::Arm;
 
@@ -111,7 +111,7 @@ fn measured(
     ];
     cells.extend(quantiles.map(|metric| Cell::from(mean(metric))));
     let judged = of(RESPONSE_P99).filter(|own| own.primary).unwrap_or(iops);
-    cells.extend([spread(judged).into(), rating(Stands::of(judged))]);
+    cells.extend([spread(judged).into(), Rating::cell(Rating::of(judged))]);
     let notes = depth_note(findings, &name, arm).into_iter().collect();
     Some(Row { name, notes, ..Row::new(cells) })
 }
@@ -188,7 +188,8 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
             beside(findings, side.cell?, "machine_cpu_s_per_gib")
         });
     }
-    table.add(Column::verdict("trust"), &sides, |side| rating(side.cell.and_then(Stands::of)));
+    table
+        .add(Column::verdict("trust"), &sides, |side| Rating::cell(side.cell.and_then(Rating::of)));
     for (row, side) in table.rows.iter_mut().zip(&sides) {
         row.notes = side.notes();
     }

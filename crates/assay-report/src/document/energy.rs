@@ -1,7 +1,8 @@
 //! What the work cost in energy: a table where something tells it, else the reason why nothing does.
 
-use super::{Block, Column, Role, Section, Table, beside, named, spread};
+use super::{Block, Column, Role, Section, Table, beside, spread};
 use assay_base::quantity::units::show;
+use assay_study::findings::shown::table_of_cells;
 use assay_study::findings::{Cell, Findings, Trust};
 
 /// Energy of one trial.
@@ -32,7 +33,7 @@ fn source(findings: &Findings) -> Vec<String> {
 }
 
 fn table(findings: &Findings, cells: &[&Cell]) -> Table {
-    let mut table = named::of_cells(findings, cells);
+    let mut table = table_of_cells(findings, cells);
     let metrics = [
         ("J/trial", ENERGY),
         ("above idle", "energy_above_idle_j"),

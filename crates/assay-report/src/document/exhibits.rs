@@ -1,11 +1,12 @@
 //! What kinds of work show of their own: tables, to whose rows with subjects this adds the names and the trust, and
 //! lists.
 
-use super::{Block, Cell, Column, Measured, Role, Section, Stands, Table, named, rating};
+use super::{Block, Cell, Column, Measured, Role, Section, Table};
 use assay_base::exhibit::{Exhibit, List, Subject};
 use assay_kinds::work::KINDS;
 use assay_kinds::work::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 use assay_study::findings::Findings;
+use assay_study::findings::shown::{Rating, table_of_rows};
 use assay_study::plan::arms::TARGET;
 use assay_study::study::lead;
 
@@ -73,13 +74,13 @@ fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
     let mut exhibit = (shown.exhibit)(&numbers(findings, &cells));
     let table = exhibit.tables.pop()?;
     let subjects = subjects(&table);
-    let mut keys = named::of(findings, &subjects, |of| (of.workload.as_str(), &of.arm));
+    let mut keys = table_of_rows(findings, &subjects, |of| (of.workload.as_str(), &of.arm));
     for (row, of) in keys.rows.iter_mut().zip(&subjects) {
         let facts = findings.workload(&of.workload, &of.arm);
         row.notes.extend(facts.and_then(|facts| facts.note.clone()));
     }
     let trust = |of: &Subject| {
-        rating(cells.iter().find(|cell| is_of(cell, of)).and_then(|cell| Stands::of(cell)))
+        Rating::cell(cells.iter().find(|cell| is_of(cell, of)).and_then(|cell| Rating::of(cell)))
     };
     Some(section(&exhibit, keys, table, trust))
 }
@@ -137,7 +138,7 @@ fn trust(findings: &Findings, of: &Subject) -> Cell {
     let is_judged = |cell: &&Measured| is_of(cell, of) && !cell.control && cell.trust.is_some();
     let own = || findings.measurements.iter().filter(is_judged);
     let known = own().find(|cell| cell.primary).or_else(|| own().next());
-    rating(known.and_then(Stands::of))
+    Rating::cell(known.and_then(Rating::of))
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! Small files: how many a second went through each phase, and how long one took.
 
-use super::{Block, Column, Measured, Section, Stands, Table, named, rating, text_beside};
+use super::{Block, Column, Measured, Section, Table, text_beside};
 use assay_base::quantity::Metric;
 use assay_kinds::work::files::{FILES, Of, of};
 use assay_study::findings::Findings;
+use assay_study::findings::shown::{Rating, table_of_cells};
 
 /// The metric that small files are compared by.
 pub(super) const FILES_PER_S: &str = FILES.name;
@@ -31,12 +32,12 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 }
 
 fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
-    let mut table = named::of_cells(findings, cells);
+    let mut table = table_of_cells(findings, cells);
     table.add(Column::right("files/s"), cells, |cell| text_beside(findings, cell, FILES_PER_S));
     for (heading, metric) in columns(&[("/s", |of| of.rate)]) {
         table.add(Column::right(heading), cells, |cell| text_beside(findings, cell, metric.name));
     }
-    table.add(Column::verdict("trust"), cells, |cell| rating(Stands::of(cell)));
+    table.add(Column::verdict("trust"), cells, |cell| Rating::cell(Rating::of(cell)));
     for (row, cell) in table.rows.iter_mut().zip(cells) {
         // That its tree is not the one that was asked for, and why.
         let facts = findings.workload(&cell.workload, &cell.configuration);
@@ -47,7 +48,7 @@ fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
 
 /// Half and tail of each phase.
 fn times(findings: &Findings, cells: &[&Measured]) -> Table {
-    let mut table = named::of_cells(findings, cells);
+    let mut table = table_of_cells(findings, cells);
     let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
     for (at, (heading, metric)) in quantiles.into_iter().enumerate() {
         let mut column = Column::right(heading);

@@ -1,11 +1,12 @@
 //! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
 
 use super::numbers::value;
-use super::{Stands, answer, commands, exhibits, facts, files, find, micro, standing, study};
+use super::{answer, commands, exhibits, facts, files, find, micro, standing, study};
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::Pattern;
 use assay_kinds::work::metrics::{change, noun};
 use assay_study::findings::facts::{IoFacts, PlaceFacts};
+use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     AdviceKind, Cell, Comparison, Findings, Kind, TargetFacts, Trust, Verdict, WorkloadFacts,
 };
@@ -40,7 +41,7 @@ pub struct LargeNumber {
     pub interval: String,
     /// Whether the interval is so wide that the number says little.
     pub wide: bool,
-    pub stands: Stands,
+    pub stands: Rating,
     /// What the workload reads and writes.
     pub io: Option<IoFacts>,
 }
@@ -81,7 +82,7 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         other: other.and_then(|cell| Some(value(&cell.metric, cell.value()?))),
         interval: interval.unwrap_or_else(|| format!("{} trials: no CI", cell.n)),
         wide: cell.is_wide(),
-        stands: Stands::of(cell)?,
+        stands: Rating::of(cell)?,
         io: findings.workload(&cell.workload, &cell.configuration).and_then(|one| one.io),
     })
 }

@@ -1,14 +1,13 @@
 //! Pages under a limit of memory: how much of the set there was room for, and what that cost.
 
-use super::{
-    Block, Cell, Column, Measured, Section, Table, beside, find, named, text_beside, trust_cell,
-};
+use super::{Block, Cell, Column, Measured, Section, Table, beside, find, text_beside};
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
 use assay_kinds::work::memory::{
     EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
 };
 use assay_study::findings::Findings;
+use assay_study::findings::shown::{Rating, table_of_cells};
 
 const LEGEND: &[&str] = &[
     "Reached: bytes of the working set that fit. Set per memory: bytes of the working set per byte of memory used \
@@ -45,7 +44,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
     let of = |cell: &Measured, metric: &Metric| beside(findings, cell, metric.name);
-    let mut table = named::of_cells(findings, cells);
+    let mut table = table_of_cells(findings, cells);
     table.add(Column::right("reached"), cells, |cell| text_beside(findings, cell, REACHED.name));
     table.add(Column::right("killed"), cells, |cell| killed(findings, cell));
     table.add(Column::right("set per memory"), cells, |cell| of(cell, &HELD).map(show::ratio));
@@ -64,7 +63,7 @@ fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
 fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
     const METRICS: [Metric; 5] = [RATE, P99, LONGEST, PROCESSOR, FULL];
     let headings = ["accesses/s", "p99", "longest", "CPU", "stalled"];
-    let mut table = named::of_cells(findings, cells);
+    let mut table = table_of_cells(findings, cells);
     for (heading, metric) in headings.into_iter().zip(METRICS) {
         table.add(Column::right(heading), cells, |cell| text_beside(findings, cell, metric.name));
     }
@@ -85,5 +84,6 @@ fn worst(findings: &Findings, cell: &Measured, metrics: &[Metric]) -> Cell {
     let own = |metric: &Metric| {
         find(findings, &cell.workload, &cell.configuration, false, metric.name)?.trust
     };
-    trust_cell(metrics.iter().filter_map(own).max())
+    let trust = metrics.iter().filter_map(own).max();
+    Rating::cell(trust.map(|trust| Rating { trust, is_lent: false }))
 }

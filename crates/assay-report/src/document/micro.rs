@@ -1,8 +1,9 @@
 //! What micro-benchmarks came to: how often an operation was done, and what one takes.
 
 use super::numbers::span;
-use super::{Column, Measured, Section, Stands, Table, rating, text_beside};
+use super::{Column, Measured, Section, Table, text_beside};
 use assay_study::findings::Findings;
+use assay_study::findings::shown::Rating;
 
 /// The metric that micro-benchmarks are compared by, and what one operation takes.
 pub(super) const RATE: &str = "micro_operations_per_s";
@@ -17,7 +18,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     table.add(Column::right("operations/s"), &cells, |cell| text_beside(findings, cell, RATE));
     table.add(Column::right("95% CI"), &cells, |cell| span(RATE, cell.ci95));
     table.add(Column::right("each"), &cells, |cell| text_beside(findings, cell, COST));
-    table.add(Column::verdict("trust"), &cells, |cell| rating(Stands::of(cell)));
+    table.add(Column::verdict("trust"), &cells, |cell| Rating::cell(Rating::of(cell)));
     let legend = "Operations run one at a time in one thread; each: time per operation.";
     table.notes.push(legend.to_owned());
     (!cells.is_empty()).then(|| Section::from(table))

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::numbers::value;
-use super::{Stands, study};
+use super::study;
 use assay_base::quantity::metric::class;
+use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     AdviceKind, Cell, Comparison, Findings, Kind, MetricRef, Sentence, SentenceRole, Trust, Verdict,
 };
@@ -172,7 +173,7 @@ fn row(cell: &Cell) -> Option<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing<'a> {
     /// Rows by how they stand, best first; without those that there are none of.
-    pub rows: Vec<(Stands, usize)>,
+    pub rows: Vec<(Rating, usize)>,
     /// Rules that take trust away and what they leave, each once.
     pub rules: Vec<(Trust, &'a str)>,
     /// Numbers that are not there.
@@ -185,18 +186,18 @@ pub struct Standing<'a> {
 pub fn standing(findings: &Findings) -> Standing<'_> {
     let cells = || findings.measurements.iter().filter(|cell| cell.primary);
     let others = others(findings);
-    let count = |stands: Stands| {
-        let own = cells().filter_map(Stands::of).chain(others.iter().copied());
+    let count = |stands: Rating| {
+        let own = cells().filter_map(Rating::of).chain(others.iter().copied());
         (stands, own.filter(|own| *own == stands).count())
     };
-    let [trusted, suspect, invalid] =
-        [Trust::Trusted, Trust::Suspect, Trust::Invalid].map(|trust| Stands { trust, lent: false });
+    let [trusted, suspect, invalid] = [Trust::Trusted, Trust::Suspect, Trust::Invalid]
+        .map(|trust| Rating { trust, is_lent: false });
     let one = |cell: &Cell| {
         cell.n == 1 && (findings.study.kind == "compare" || class(&cell.metric).is_some())
     };
     let is_single = cells().next().is_some() && cells().all(one);
-    let is_told = |stands: Stands| !is_single || stands.trust != Trust::Trusted;
-    let rows = [trusted, Stands { lent: true, ..trusted }, suspect, invalid].map(count);
+    let is_told = |stands: Rating| !is_single || stands.trust != Trust::Trusted;
+    let rows = [trusted, Rating { is_lent: true, ..trusted }, suspect, invalid].map(count);
     let mut rules: Vec<(Trust, &str)> = Vec::new();
     for because in cells().flat_map(|cell| &cell.reasons) {
         let rule = (because.trust, because.rule.as_str());
@@ -214,11 +215,11 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
 
 /// The trust of rows without a number of the metric that matters: all their trials ended before they had one,
 /// which is a result as well.
-fn others(findings: &Findings) -> Vec<Stands> {
+fn others(findings: &Findings) -> Vec<Rating> {
     let row = |cell: &Cell| (cell.workload.clone(), cell.configuration.clone(), cell.control);
     let mut known: BTreeSet<_> =
         findings.measurements.iter().filter(|cell| cell.primary).map(row).collect();
-    let rest = findings.measurements.iter().filter_map(|cell| Some((row(cell), Stands::of(cell)?)));
+    let rest = findings.measurements.iter().filter_map(|cell| Some((row(cell), Rating::of(cell)?)));
     rest.filter(|(row, _)| known.insert(row.clone())).map(|(_, own)| own).collect()
 }
 

@@ -1,10 +1,11 @@
 //! Published numbers beside one's own, in their author's digits: another machine's, so that nothing is
 //! concluded from how they lie.
 
-use super::{Block, Column, Section, Stands, Table, rating};
+use super::{Block, Column, Section, Table};
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::published::{Published, Unit};
+use assay_study::findings::shown::Rating;
 use assay_study::findings::{Cell as Measured, Comparison, Findings, Kind};
 use assay_study::results::plan::Arm;
 
@@ -35,7 +36,7 @@ pub(crate) struct Line<'a> {
 pub(crate) struct Own {
     pub value: f64,
     pub interval: Option<[f64; 2]>,
-    pub stands: Option<Stands>,
+    pub stands: Option<Rating>,
 }
 
 /// The groups in the order of the study.
@@ -123,7 +124,7 @@ fn name(findings: &Findings, arm: &Arm) -> String {
 
 fn of_cell(cell: &Measured) -> Option<Own> {
     let value = cell.value().filter(|value| value.is_finite())?;
-    Some(Own { value, interval: cell.ci95, stands: Stands::of(cell) })
+    Some(Own { value, interval: cell.ci95, stands: Rating::of(cell) })
 }
 
 /// Published ratios, and the own ones over the first level of the factor.
@@ -148,7 +149,7 @@ fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Ve
     let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
     let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
         let stands = |arm: &Arm| {
-            super::find(findings, &found.workload, arm, false, &found.metric).and_then(Stands::of)
+            super::find(findings, &found.workload, arm, false, &found.metric).and_then(Rating::of)
         };
         let sides = [stands(&found.configuration), stands(&found.baseline)];
         Some(Line {
@@ -157,7 +158,7 @@ fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Ve
             own: Some(Own {
                 value: found.ratio?,
                 interval: found.ci95_simultaneous.or(found.ci95),
-                stands: sides.into_iter().flatten().reduce(Stands::with),
+                stands: sides.into_iter().flatten().reduce(Rating::with),
             }),
         })
     });
@@ -245,7 +246,7 @@ fn table(group: &Group<'_>) -> Table {
         ends.iter().all(|end| end.is_finite()).then(|| format!("{low} to {high}"))
     });
     table.add(Column::verdict("trust"), lines, |line| {
-        line.own.as_ref().map_or_else(|| "".into(), |own| rating(own.stands))
+        line.own.as_ref().map_or_else(|| "".into(), |own| Rating::cell(own.stands))
     });
     for (row, line) in table.rows.iter_mut().zip(lines) {
         let name = [line.of(), line.here()].join(" ");

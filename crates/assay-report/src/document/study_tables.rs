@@ -4,14 +4,12 @@ use super::load;
 use super::numbers::{self, below, heading, under_heading};
 use super::pace;
 use super::study::Page;
-use super::{
-    Block, Cell, Column, NONE, Section, Stands, Table, depth_note, find, grid, rating, result,
-    spread,
-};
+use super::{Block, Cell, Column, NONE, Section, Table, depth_note, find, grid, result, spread};
 use assay_base::exhibit::Unit;
 use assay_base::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
 use assay_base::quantity::played;
 use assay_base::quantity::{Better, Scale};
+use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     Cell as Measured, Comparison, Findings, Kind, SentenceRole, Trust, Verdict,
 };
@@ -199,7 +197,7 @@ pub(super) fn table(
         });
     }
     if !all_trusted(findings) && lines.iter().any(|line| line.cell.trust.is_some()) {
-        table.add(Column::verdict("trust"), &lines, |line| rating(Stands::of(line.cell)));
+        table.add(Column::verdict("trust"), &lines, |line| Rating::cell(Rating::of(line.cell)));
     }
     table.columns[details].breaks = true;
     for (row, line) in table.rows.iter_mut().zip(&lines) {

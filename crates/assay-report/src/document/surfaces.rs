@@ -2,7 +2,8 @@
 
 use super::numbers::under_heading;
 use super::study_tables::arm_name;
-use super::{Column, Measured, Role, Section, Stands, Table, find, rating};
+use super::{Column, Measured, Role, Section, Table, find};
+use assay_study::findings::shown::Rating;
 use assay_study::findings::{Findings, Surface, Trust};
 use assay_study::results::plan::Arm;
 
@@ -50,7 +51,7 @@ pub(super) fn accesses(findings: &Findings) -> Option<Section> {
     table.add(Column::right("highest"), all, |one| ns(one.whole.highest));
     table.add(Column::right("n"), all, |one| one.n.to_string());
     table.add(Column::verdict("trust"), all, |one| {
-        rating(stands(findings, (&one.workload, &one.configuration, LATENCY), one.trust))
+        Rating::cell(stands(findings, (&one.workload, &one.configuration, LATENCY), one.trust))
     });
     for (row, one) in table.rows.iter_mut().zip(all) {
         row.name = format!("{} {}", one.workload, arm_name(&one.configuration));
@@ -65,9 +66,9 @@ fn stands(
     findings: &Findings,
     (workload, arm, metric): (&str, &Arm, &str),
     trust: Option<Trust>,
-) -> Option<Stands> {
+) -> Option<Rating> {
     let is_lent = || find(findings, workload, arm, false, metric).is_some_and(Measured::is_lent);
-    trust.map(|trust| Stands { trust, lent: trust == Trust::Trusted && is_lent() })
+    trust.map(|trust| Rating { trust, is_lent: trust == Trust::Trusted && is_lent() })
 }
 
 fn table(findings: &Findings, surface: &Surface) -> Table {
@@ -82,6 +83,6 @@ fn table(findings: &Findings, surface: &Surface) -> Table {
     table.add(Column::right("lowest"), bands, |band| rate(band.min));
     table.add(Column::right("highest"), bands, |band| rate(band.max));
     table.add(Column::right("n"), bands, |band| band.n.to_string());
-    table.add(Column::verdict("trust"), bands, |band| rating(stands.filter(|_| band.n > 0)));
+    table.add(Column::verdict("trust"), bands, |band| Rating::cell(stands.filter(|_| band.n > 0)));
     table
 }

@@ -1,10 +1,11 @@
 //! What the machine surroundings the target did, and what the drives say of themselves.
 
-use super::{Block, Column, NONE, Role, Section, Table, named};
+use super::{Block, Column, NONE, Role, Section, Table};
 use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
 use assay_machine::probes;
 use assay_study::findings::Findings;
+use assay_study::findings::shown::table_of_rows;
 use assay_study::results::surroundings::facts::{
     ObservedField, SurroundingsFacts, WorkloadSurroundings,
 };
@@ -40,7 +41,8 @@ fn machine(findings: &Findings) -> Option<Section> {
     if rows.is_empty() {
         return None;
     }
-    let mut table = named::of(findings, rows, |row| (row.workload.as_str(), &row.configuration));
+    let mut table =
+        table_of_rows(findings, rows, |row| (row.workload.as_str(), &row.configuration));
     for (title, of) in ASPECTS {
         if rows.iter().any(|row| of(row).is_some()) {
             table.add(Column::right(title), rows, of);
@@ -77,7 +79,8 @@ fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
 /// What probes observed of which nothing else tells.
 fn observed(findings: &Findings) -> Option<Section> {
     let rows = &findings.system_activity.observed;
-    let mut table = named::of(findings, rows, |row| (row.workload.as_str(), &row.configuration));
+    let mut table =
+        table_of_rows(findings, rows, |row| (row.workload.as_str(), &row.configuration));
     for (row, own) in table.rows.iter_mut().zip(rows) {
         let keys: Vec<String> = row.cells.iter().map(|cell| cell.text(Unit::Words)).collect();
         row.name = format!("{} {}", keys.join(" ").trim_end(), own.probe);

@@ -1,6 +1,6 @@
 //! Results as bars with their intervals.
 
-use super::words::{Names, Subject, mean_of, metric_title, of_cell, primary, subjects};
+use super::words::{Subject, mean_of, metric_title, of_cell, primary, subjects};
 use super::{Drawing, sweep};
 use crate::document::numbers;
 use crate::document::numbers::unit_of;
@@ -8,6 +8,7 @@ use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::figure::{Axis, Figure, Mark, Point, Series, id_of, joined, short};
 use assay_base::exhibit::parts::{at_most, distinct, of_bars};
+use assay_study::findings::shown::Names;
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::{Arm, level_words};
 

@@ -2,7 +2,7 @@
 
 use super::Drawing;
 use super::bars::BEYOND;
-use super::words::{marked, metric_title, trusted};
+use super::words::metric_title;
 use crate::document::numbers::unit_of;
 use crate::document::published::{Group, groups};
 use crate::evidence::Evidence;
@@ -10,6 +10,7 @@ use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{Figure, Look, Mark, Point, Series, id_of, short};
 use assay_base::exhibit::parts::{Rows, at_most, of_bars};
+use assay_study::findings::shown::mark_trust;
 
 pub static BESIDE: Drawing = Drawing {
     about: About {
@@ -39,7 +40,7 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
             let name = format!("here: {}", short(&line.own_name));
             let told = Point::new(rows.add(&name), unit, &name, mine.value, mine.interval);
             let label = Some(group.told(mine.value));
-            own.push(Point { label, ..trusted(told, mine.stands.map(|own| own.trust)) });
+            own.push(Point { label, ..mark_trust(told, mine.stands.map(|own| own.trust)) });
         }
         let Some(one) = line.published else { continue };
         let Some(value) = one.value.filter(|value| value.is_finite()) else { continue };
@@ -49,7 +50,7 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
         let told = Point { label: Some(one.text.clone()), text, look: Look::Hatched, ..told };
         published.push(match one.flags.as_slice() {
             [] => told,
-            flags => marked(told, Look::Crossed, &flags.join("; ")),
+            flags => told.marked(Look::Crossed, &flags.join("; ")),
         });
     }
     if own.is_empty() || published.is_empty() {

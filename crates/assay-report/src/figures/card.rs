@@ -1,7 +1,6 @@
 //! Random operations of a card beside published ones: its row of the flash table as a figure.
 
 use super::Drawing;
-use super::words::{marked, trusted};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
@@ -10,6 +9,7 @@ use assay_base::exhibit::figure::{
 };
 use assay_base::exhibit::parts::{Rows, Sort, by_sort};
 use assay_study::findings::answers::{Beside, CardNumber, CardRow};
+use assay_study::findings::shown::mark_trust;
 
 pub static CARD: Drawing = Drawing {
     about: About {
@@ -96,11 +96,11 @@ fn called(card: &CardRow) -> String {
 
 fn here(at: f64, name: &str, number: &CardNumber) -> Point {
     let ends = number.ci95.filter(|ends| ends.iter().all(|end| is_positive(*end)));
-    let told = trusted(Point::new(at, Unit::Iops, name, number.value, ends), number.trust);
-    if ends.is_none() { marked(told, Look::Hollow, "no CI") } else { told }
+    let told = mark_trust(Point::new(at, Unit::Iops, name, number.value, ends), number.trust);
+    if ends.is_none() { told.marked(Look::Hollow, "no CI") } else { told }
 }
 
 fn elsewhere(at: f64, name: &str, one: &Beside) -> Point {
     let told = Point::new(at, Unit::Iops, name, one.iops, None);
-    marked(told, Look::Hollow, &format!("published: {}", short(&one.kind)))
+    told.marked(Look::Hollow, &format!("published: {}", short(&one.kind)))
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Drawing;
-use super::words::{Names, judged, notable, subjects};
+use super::words::{judged, notable, subjects};
 use crate::evidence::{Evidence, Latencies};
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
@@ -11,6 +11,7 @@ use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, 
 use assay_base::exhibit::parts::at_most;
 use assay_base::quantity::units::show;
 use assay_kinds::work::io;
+use assay_study::findings::shown::Names;
 use assay_study::results::plan::Arm;
 use assay_study::results::tally::Tally;
 

@@ -2,7 +2,7 @@
 //! intervals that verdicts are read from.
 
 use super::Drawing;
-use super::words::{Names, margin, marked, metric_title, trusted};
+use super::words::{margin, metric_title};
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -12,6 +12,7 @@ use assay_base::exhibit::figure::{
 };
 use assay_base::exhibit::parts::{Rows, Sort, at_most, by_sort, clipped, left_out, parted};
 use assay_base::quantity::Better;
+use assay_study::findings::shown::{Names, mark_trust};
 use assay_study::findings::{Comparison, Effect, Findings, Trust, Verdict};
 use assay_study::results::plan::{Arm, level_words};
 
@@ -305,7 +306,7 @@ fn row(at: f64, line: &Line) -> Point {
     );
     // As the point has it: ends that are no numbers are none.
     let bare = told.interval.is_none();
-    let told = marked(told, Look::Solid, &line.word);
-    let told = if bare { marked(told, Look::Hollow, "no CI") } else { told };
-    trusted(told, line.trust)
+    let told = told.marked(Look::Solid, &line.word);
+    let told = if bare { told.marked(Look::Hollow, "no CI") } else { told };
+    mark_trust(told, line.trust)
 }

@@ -2,12 +2,13 @@
 
 use super::Drawing;
 use super::bars;
-use super::words::{Names, Subject};
+use super::words::Subject;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::figure::Figure;
 use assay_base::exhibit::parts::distinct;
 use assay_base::quantity::Better;
+use assay_study::findings::shown::Names;
 use assay_study::findings::{Cell, Findings, Trust};
 
 pub static ENERGY: Drawing = Drawing {

@@ -1,13 +1,14 @@
 //! Two factors as a table: each cell has its result, its colour says how that is to the baseline.
 
-use super::words::{Names, Subject, judged, metric_title, primary, subjects};
+use super::words::{Subject, judged, metric_title, primary, subjects};
 use super::{Drawing, bars};
-use crate::document::{comparison_of, numbers, result, trust_word};
+use crate::document::{comparison_of, numbers, result};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::figure::{Axis, Colour, Figure, Mark, Point, id_of, short};
 use assay_base::exhibit::parts::{at_most, by_sort};
 use assay_base::quantity::Better;
+use assay_study::findings::shown::Names;
 use assay_study::findings::{Cell, Findings, Trust};
 use assay_study::results::plan::{Arm, level_words};
 
@@ -131,8 +132,8 @@ impl Grid<'_> {
         let [at, row] = [place(&self.across)?, place(&self.down)?];
         let value = result(one, comparison_of(self.findings, one))?;
         let (mark, trust) = match one.trust {
-            Some(trust @ Trust::Suspect) => (" ?", format!("; {}", trust_word(trust))),
-            Some(trust @ Trust::Invalid) => (" !", format!("; {}", trust_word(trust))),
+            Some(trust @ Trust::Suspect) => (" ?", format!("; {}", trust.word())),
+            Some(trust @ Trust::Invalid) => (" !", format!("; {}", trust.word())),
             _ => ("", String::new()),
         };
         let bare = |value| numbers::under_heading(self.subject.metric, value);

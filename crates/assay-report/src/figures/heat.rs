@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
-use super::words::Names;
 use crate::evidence::{Evidence, RanTrial};
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
@@ -13,6 +12,7 @@ use assay_base::exhibit::figure::{
 };
 use assay_base::exhibit::parts::left_out;
 use assay_base::quantity::units::show;
+use assay_study::findings::shown::Names;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 use assay_study::results::series::bucket_from_ns;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
-use super::words::{Names, marked};
 use crate::evidence::{Evidence, RanTrial};
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
@@ -13,6 +12,7 @@ use assay_base::exhibit::figure::{
 use assay_base::exhibit::parts::{merged_point, trials_per_point};
 use assay_base::quantity::units::show;
 use assay_study::findings::hosts::Hosts;
+use assay_study::findings::shown::Names;
 use assay_study::results::fleet::words;
 use assay_study::results::record::Status;
 
@@ -122,7 +122,7 @@ fn drawn(names: &Names, share: &Share<'_>) -> Point {
     let point = Point::new(f64::from(trial.order), Unit::Ratio, &words, *pace, None);
     let point = Point { remark: Some(told), ..point };
     if trial.status == Status::Disturbed {
-        return marked(point, Look::Crossed, "disturbed");
+        return point.marked(Look::Crossed, "disturbed");
     }
     point
 }

@@ -1,13 +1,14 @@
 //! Latency over its quantiles, up to what the counts support.
 
 use super::Drawing;
-use super::words::{Names, notable, primary, subjects};
+use super::words::{notable, primary, subjects};
 use crate::evidence::{Evidence, Latencies};
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
 use assay_base::exhibit::parts::{at_most, distinct, left_out};
 use assay_kinds::work::io;
+use assay_study::findings::shown::Names;
 
 pub static PERCENTILES: Drawing = Drawing {
     about: About {

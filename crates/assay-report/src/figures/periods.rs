@@ -1,7 +1,7 @@
 //! How a class of requests was served in each trial, and below it how much of it there was.
 
 use super::Drawing;
-use super::words::{Names, Subject, marked, metric_title, primary, subjects};
+use super::words::{Subject, metric_title, primary, subjects};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -12,6 +12,7 @@ use assay_base::exhibit::figure::{
 use assay_base::exhibit::parts::at_most;
 use assay_base::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Cell;
+use assay_study::findings::shown::Names;
 use assay_study::results::record::Status;
 
 pub static PERIODS: Drawing = Drawing {
@@ -88,8 +89,8 @@ fn points(unit: Unit, name: &str, cell: &Cell) -> Vec<Point> {
         let point =
             Point::new(f64::from(order), unit, &format!("{name}, trial {order}"), value, None);
         Some(match trial.status {
-            Status::Warmup => marked(point, Look::Hollow, "warm-up, not counted"),
-            Status::Disturbed => marked(point, Look::Crossed, "disturbed"),
+            Status::Warmup => point.marked(Look::Hollow, "warm-up, not counted"),
+            Status::Disturbed => point.marked(Look::Crossed, "disturbed"),
             Status::Ok | Status::Failed => point,
         })
     });

@@ -1,7 +1,7 @@
 //! Places side by side: per cent of the baseline place, and each workload in its own unit.
 
 use super::Drawing;
-use super::words::{marked, metric_title, trusted};
+use super::words::metric_title;
 use crate::document::numbers::unit_of;
 use crate::document::places::{value, work_name};
 use crate::evidence::Evidence;
@@ -11,6 +11,7 @@ use assay_base::exhibit::figure::{Colour, Figure, Guide, Look, Mark, Point, id_o
 use assay_base::exhibit::parts::{Rows, at_most, by_sort, distinct, of_bars};
 use assay_base::quantity::units::show;
 use assay_study::findings::places::{Beside, Places, Row};
+use assay_study::findings::shown::mark_trust;
 use assay_study::results::plan::Arm;
 
 pub static PLACES: Drawing = Drawing {
@@ -133,7 +134,11 @@ fn of_row(at: f64, row: &Row, value: f64) -> Point {
 
 /// Emulated places are hatched; others are marked by how far they can be trusted.
 fn looking(row: &Row, point: Point) -> Point {
-    if row.emulated { marked(point, Look::Hatched, "emulated") } else { trusted(point, row.trust) }
+    if row.emulated {
+        point.marked(Look::Hatched, "emulated")
+    } else {
+        mark_trust(point, row.trust)
+    }
 }
 
 /// The rows of a published table, with the digits that were printed.

@@ -1,12 +1,13 @@
 //! Every run of commands as a dot, with the mean of each command and its interval.
 
 use super::Drawing;
-use super::words::{Names, of_cell, primary, subjects};
+use super::words::{of_cell, primary, subjects};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{Axis, AxisScale, Colour, Figure, Look, Mark, Point, short};
 use assay_base::exhibit::parts::{at_most, by_sort};
+use assay_study::findings::shown::Names;
 use assay_study::findings::{Cell, Findings};
 
 pub static RUNS: Drawing = Drawing {

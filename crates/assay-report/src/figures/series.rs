@@ -1,7 +1,7 @@
 //! What happened in each second of the trials.
 
 use super::Drawing;
-use super::words::{Names, marked, notable, subjects};
+use super::words::{notable, subjects};
 use crate::document::numbers::{heading, unit_of};
 use crate::evidence::{Evidence, RanTrial};
 use assay_base::catalogue::About;
@@ -11,6 +11,7 @@ use assay_base::exhibit::figure::{
 };
 use assay_base::exhibit::parts::{at_most, distinct, left_out, with_ramp};
 use assay_study::findings::Findings;
+use assay_study::findings::shown::Names;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
@@ -166,8 +167,8 @@ impl<'a> Run<'a> {
         let told = Point::new(at, unit, &name, value, None);
         let ramp = (second as f64) < left_out_s(trial);
         let told = match (trial.status, ramp) {
-            (Status::Disturbed, _) => marked(told, Look::Solid, "disturbed"),
-            (_, true) => marked(told, Look::Solid, "ramp, not counted"),
+            (Status::Disturbed, _) => told.marked(Look::Solid, "disturbed"),
+            (_, true) => told.marked(Look::Solid, "ramp, not counted"),
             _ => told,
         };
         Point { joined: index > 0, ..told }

@@ -1,7 +1,6 @@
 //! The rate over the area, from its first byte to its last, and how soon single accesses ended.
 
 use super::Drawing;
-use super::words::{Names, trusted};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
@@ -10,6 +9,7 @@ use assay_base::exhibit::figure::{
 };
 use assay_base::exhibit::parts::{as_wide, left_out};
 use assay_study::findings::published::Published;
+use assay_study::findings::shown::{Names, mark_trust};
 use assay_study::findings::{Accesses, Extremes, Findings, Surface};
 use assay_study::results::plan::Arm;
 
@@ -101,7 +101,7 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
             let place = joined(&[name, &format!("{:.0}%", spot.percent)]);
             let ends = Some([spot.min, spot.max]);
             let told = Point::new(spot.percent, unit, &place, spot.bandwidth_bytes_per_s, ends);
-            trusted(told, surface.trust)
+            mark_trust(told, surface.trust)
         });
         return spots.collect();
     }
@@ -115,7 +115,7 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
         let ends = band.min.zip(band.max).map(|(low, high)| [low, high]);
         let at = f64::from(band.from_percent + band.to_percent) / 2.0;
         let told = Point::new(at, unit, &joined(&[name, &place]), value, ends);
-        let told = trusted(told, surface.trust);
+        let told = mark_trust(told, surface.trust);
         points.push(Point { joined: before == Some(band.from_percent), ..told });
         before = Some(band.to_percent);
     }
@@ -138,7 +138,7 @@ fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
         let name = called(names, several, &one.workload, &one.configuration);
         let dot = |(percent, ns): &(f64, u64)| {
             let place = format!("{percent:.1}%");
-            trusted(Point::new(*percent, unit, &place, *ns as f64, None), one.trust)
+            mark_trust(Point::new(*percent, unit, &place, *ns as f64, None), one.trust)
         };
         let points = one.dots.iter().map(dot).collect();
         notes.push(extremes(&name, one.whole, unit));

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Draws;
-use super::words::{Names, Subject, notable, primary, subjects};
+use super::words::{Subject, notable, primary, subjects};
 use crate::document::numbers::unit_of;
 use crate::evidence::{Evidence, RanTrial};
 use assay_base::catalogue::About;
@@ -15,6 +15,7 @@ use assay_base::exhibit::parts::{at_most, with_ramp};
 use assay_kinds::work;
 use assay_kinds::work::tell::{OwnFigure, PhaseFigure};
 use assay_study::findings::Findings;
+use assay_study::findings::shown::Names;
 use assay_study::results::series::SeriesRow;
 
 const MOST_ARMS: usize = 5;

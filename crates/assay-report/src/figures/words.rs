@@ -1,71 +1,15 @@
 //! Names of arms and sentences of marks, the same in all figures.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::document::numbers::{self, unit_of};
-use crate::document::{comparison_of, result, trust_word};
-use assay_base::exhibit::figure::{Look, Point, short};
+use crate::document::{comparison_of, result};
+use assay_base::exhibit::figure::{Point, short};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, Scale};
-use assay_study::findings::{Cell, Comparison, Findings, Trust};
-use assay_study::results::plan::{Arm, level_words};
-
-/// Names of arms by what differs among them.
-pub(super) struct Names {
-    varied: Vec<String>,
-}
-
-impl Names {
-    pub fn of(findings: &Findings) -> Self {
-        let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-        let compared =
-            findings.comparisons.iter().flat_map(|found| [&found.configuration, &found.baseline]);
-        for (factor, level) in
-            findings.measurements.iter().map(|cell| &cell.configuration).chain(compared).flatten()
-        {
-            levels.entry(factor).or_default().insert(level);
-        }
-        let declared = findings.factors.iter().map(|factor| factor.name.as_str());
-        let mut order: Vec<&str> = declared.collect();
-        order.extend(
-            levels.keys().filter(|name| !findings.factors.iter().any(|one| one.name == **name)),
-        );
-        let varies = |name: &&str| levels.get(name).is_some_and(|levels| levels.len() > 1);
-        let varied = order.into_iter().filter(varies).map(str::to_owned).collect();
-        Self { varied }
-    }
-
-    pub fn varied(&self) -> &[String] {
-        &self.varied
-    }
-
-    /// `ext4, threads 32`; nothing where nothing varies.
-    pub fn arm(&self, arm: &Arm) -> String {
-        self.arm_without(arm, "")
-    }
-
-    /// The same without one factor.
-    pub fn arm_without(&self, arm: &Arm, without: &str) -> String {
-        let told = self.varied.iter().filter(|name| *name != without);
-        let told = told.filter_map(|name| Some(level_words(name, arm.get(name)?)));
-        short(&told.collect::<Vec<_>>().join(", "))
-    }
-}
-
-/// The same marked, with the reason.
-pub(super) fn marked(point: Point, look: Look, why: &str) -> Point {
-    let text = format!("{}; {why}", point.text);
-    Point { look, text, remark: Some(with(point.remark, why)), ..point }
-}
-
-/// The point marked by how far it can be trusted.
-pub(super) fn trusted(point: Point, trust: Option<Trust>) -> Point {
-    match trust {
-        Some(trust @ Trust::Suspect) => marked(point, Look::Hollow, trust_word(trust)),
-        Some(trust @ Trust::Invalid) => marked(point, Look::Crossed, trust_word(trust)),
-        _ => point,
-    }
-}
+use assay_study::findings::shown::mark_trust;
+use assay_study::findings::{Cell, Comparison, Findings};
+use assay_study::results::plan::Arm;
 
 /// The mean of a cell with its interval and trust, as the tables show it: of the pairs where it is
 /// compared; none where nothing was measured.
@@ -79,19 +23,15 @@ pub(super) fn of_cell(findings: &Findings, at: f64, name: &str, cell: &Cell) -> 
     let pairs = compared.filter(other);
     // The interval is that of all trials, which is another mean.
     let interval = cell.ci95.filter(|_| pairs.is_none());
-    let told = trusted(Point::new(at, unit, name, value, interval), cell.trust);
+    let told = mark_trust(Point::new(at, unit, name, value, interval), cell.trust);
     let why = match pairs {
         Some(pairs) => Some(format!("from the {} compared trials", pairs.n)),
         None => cell.ci95.is_none().then(|| no_interval(cell)),
     };
     Some(match why {
-        Some(why) => Point { remark: Some(with(told.remark, &why)), ..told },
+        Some(why) => told.remarked(&why),
         None => told,
     })
-}
-
-fn with(known: Option<String>, more: &str) -> String {
-    known.map_or_else(|| more.to_owned(), |known| format!("{known}; {more}"))
 }
 
 fn no_interval(cell: &Cell) -> String {

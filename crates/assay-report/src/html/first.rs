@@ -5,10 +5,11 @@ use maud::{Markup, html};
 
 use super::blocks;
 use super::parts::figure;
-use crate::document::{self, Large, Section, Standing, Stands, trust_word};
+use crate::document::{self, Large, Section, Standing};
 use assay_base::exhibit::figure::Figure;
 use assay_base::quantity::units::show;
 use assay_study::findings::answers::CardRow;
+use assay_study::findings::shown::Rating;
 use assay_study::findings::{Findings, SentenceRole, Trust};
 
 /// The first screen of a result: the matrix of many configurations, the figures that lead and their sections.
@@ -111,7 +112,7 @@ fn trust(standing: &Standing<'_>) -> Markup {
                 span class=(tone(*stands)) { (count) " " (stands.words()) }
             }
             @if !standing.rows.is_empty() { ". " }
-            @if standing.rows.iter().any(|(stands, _)| stands.lent) {
+            @if standing.rows.iter().any(|(stands, _)| stands.is_lent) {
                 "Virtual device: the host's cache is invisible to this guest. "
             }
             @if standing.rows.is_empty() && !standing.is_single { "not judged, because the numbers were imported. " }
@@ -121,7 +122,7 @@ fn trust(standing: &Standing<'_>) -> Markup {
         @for effect in [Trust::Invalid, Trust::Suspect] {
             @if standing.rules.iter().any(|(own, _)| *own == effect) {
                 p.trust {
-                    "Rules that make numbers " (trust_word(effect)) ": "
+                    "Rules that make numbers " (effect.word()) ": "
                     @for (own, rule) in &standing.rules { @if *own == effect { code { (rule) } " " } }
                 }
             }
@@ -129,19 +130,19 @@ fn trust(standing: &Standing<'_>) -> Markup {
     }
 }
 
-fn tone(stands: Stands) -> &'static str {
+fn tone(stands: Rating) -> &'static str {
     match stands.trust {
         // Nothing speaks against it, and nothing for the drive.
-        Trust::Trusted if stands.lent => "given",
+        Trust::Trusted if stands.is_lent => "given",
         Trust::Trusted => "good",
         Trust::Suspect => "doubtful",
         Trust::Invalid => "bad",
     }
 }
 
-fn mark(stands: Stands) -> &'static str {
+fn mark(stands: Rating) -> &'static str {
     match stands.trust {
-        Trust::Trusted if stands.lent => "\u{2022}",
+        Trust::Trusted if stands.is_lent => "\u{2022}",
         Trust::Trusted => "\u{2713}",
         Trust::Suspect => "?",
         Trust::Invalid => "\u{2717}",

@@ -100,14 +100,14 @@ fn ids_of_a_page_of_several_results_are_unique() {
 #[test]
 fn numbers_of_a_lent_drive_are_trusted_as_given() {
     use assay_study::findings::{Because, LENT, Trust};
-    let told = |lent: bool, trust: Trust| {
+    let told = |is_lent: bool, trust: Trust| {
         let mut found = fixture("card");
         for cell in &mut found.measurements {
             let text = "the host's cache is invisible to this guest".to_owned();
             let note = Because { rule: LENT.to_owned(), trust, text };
             cell.primary = cell.metric == "iops";
             cell.trust = Some(trust);
-            cell.reasons = if lent { vec![note] } else { Vec::new() };
+            cell.reasons = if is_lent { vec![note] } else { Vec::new() };
         }
         let page = page(&Evidence::bare(found.clone()), Place::Alone);
         let text = crate::text::render(&crate::document::make(&found), 80, false);

@@ -16,6 +16,7 @@ pub mod places;
 pub mod published;
 pub mod race;
 mod sentence;
+pub mod shown;
 mod surfaces;
 mod trust;
 pub mod windows;

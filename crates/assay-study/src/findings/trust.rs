@@ -16,6 +16,14 @@ pub enum Trust {
 }
 
 impl Trust {
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Trusted => "trusted",
+            Self::Suspect => "suspect",
+            Self::Invalid => "invalid",
+        }
+    }
+
     /// What stands beside numbers in a sentence, before its closing bracket; nothing where nothing speaks
     /// against them.
     pub const fn doubt(self) -> &'static str {

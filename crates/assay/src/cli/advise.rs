@@ -8,9 +8,10 @@ use clap::{Args, Subcommand};
 use super::{advised, apply as applying, confirm, output, undo};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
-use assay_report::document::{Stands, no_advice};
+use assay_report::document::no_advice;
 use assay_runner::runner::apply::{self, Proposal};
 use assay_study::findings::Findings;
+use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     Advice, AdviceKind, AdviceStatus, Cell, Comparison, Effect, SentenceRole, Trust, Verdict,
 };
@@ -152,7 +153,7 @@ pub struct Standing {
     /// Of both.
     pub trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
-    pub lent: bool,
+    pub is_lent: bool,
     /// What speaks against them.
     pub reasons: Vec<String>,
 }
@@ -174,13 +175,13 @@ impl Standing {
                 reasons.push(text.clone());
             }
         }
-        let lent = own.iter().any(|cell| cell.is_lent()) && trust == Trust::Trusted;
-        Self { trust, lent, reasons }
+        let is_lent = own.iter().any(|cell| cell.is_lent()) && trust == Trust::Trusted;
+        Self { trust, is_lent, reasons }
     }
 
     /// The trust as pages and lists say it: `trusted for this virtual device`.
     fn word(&self) -> &'static str {
-        Stands { trust: self.trust, lent: self.lent }.words()
+        Rating { trust: self.trust, is_lent: self.is_lent }.words()
     }
 
     /// In a few words: `suspect: others wrote meanwhile`.
@@ -216,7 +217,7 @@ impl Entry<'_> {
         let comparisons = self.comparisons.iter();
         let comparisons = comparisons.map(|(one, standing)| advised::Compared {
             trust: standing.trust,
-            virtual_device: standing.lent,
+            virtual_device: standing.is_lent,
             reasons: &standing.reasons,
             comparison: one,
         });

@@ -134,7 +134,7 @@ fn tell(
             format: "assay-apply/1",
             id,
             trust: standing.trust,
-            virtual_device: standing.lent,
+            virtual_device: standing.is_lent,
             reasons: &standing.reasons,
             proposal: proposed(proposal),
             done: done.is_some(),
