@@ -20,7 +20,11 @@ pub type Levels = BTreeMap<String, String>;
 
 /// What is shown of all rows of one kind of work.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Exhibit {
+    /// What it is about; the name of its kind of figure if it has figures.
+    #[serde(default)]
+    pub topic: String,
     pub tables: Vec<Table>,
     pub lists: Vec<List>,
     pub figures: Vec<Figure>,
@@ -40,6 +44,7 @@ pub struct Exhibit {
 
 /// Sentences below a title, each an item.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct List {
     pub title: String,
     pub items: Vec<String>,
@@ -47,6 +52,7 @@ pub struct List {
 
 /// The row that a table comes to, with what follows from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BestRow {
     pub of: Subject,
     /// What is said of it, behind its name.
@@ -57,12 +63,14 @@ pub struct BestRow {
 
 /// A workload under one arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {
     pub workload: String,
     pub arm: Levels,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Sentence {
     pub about: Subject,
     pub text: String,
@@ -85,6 +93,7 @@ mod tests {
         let names = ["4 KiB", "8 KiB"].map(str::to_owned);
         let value = figure::Axis::new("time", figure::AxisScale::Linear, Unit::Seconds);
         let own = Exhibit {
+            topic: "own".to_owned(),
             tables: vec![table],
             lists: vec![List { title: "more".to_owned(), items: vec!["It is.".to_owned()] }],
             figures: figure::grouped_bars("size", &names, value, &[bars]).into_iter().collect(),

@@ -30,7 +30,6 @@ mod remarks;
 mod study;
 mod study_more;
 mod study_tables;
-mod surfaces;
 mod surroundings;
 mod windows;
 

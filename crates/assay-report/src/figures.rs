@@ -17,7 +17,6 @@ pub mod places;
 mod race;
 mod runs;
 pub mod series;
-pub mod surface;
 pub mod sweep;
 pub mod table;
 #[cfg(test)]
@@ -34,6 +33,7 @@ use assay_base::catalogue::About;
 use assay_base::exhibit::figure::Figure;
 use assay_kinds::work;
 use assay_kinds::work::tell::FactsFigure;
+use assay_verdict::analysis::surfaces;
 
 pub trait Draws: Sync {
     /// What they are called, what they show, how they are read.
@@ -71,8 +71,10 @@ impl Draws for FactsFigure {
         if evidence.findings.study.kind == "compare" {
             return Vec::new();
         }
-        let own = evidence.findings.exhibits().filter(|(key, _)| *key == self.key);
-        own.flat_map(|(_, exhibit)| exhibit.figures).collect()
+        let findings = &evidence.findings;
+        let of_kinds = findings.kind_exhibits().filter(|exhibit| exhibit.topic == self.key);
+        let others = findings.exhibits.iter().filter(|exhibit| exhibit.topic == self.key).cloned();
+        of_kinds.chain(others).flat_map(|exhibit| exhibit.figures).collect()
     }
 }
 
@@ -91,7 +93,7 @@ static OF_STUDIES: &[&dyn Draws] = &[
     &race::RACE,
     &sweep::SWEEP,
     &effects::EFFECTS,
-    &surface::SURFACE,
+    &surfaces::SURFACE,
     &card::CARD,
     &energy::ENERGY,
 ];
@@ -213,18 +215,17 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure>
     }
     // Of some kinds the one with the most to show leads, of others the first.
     let order = [
-        (&race::RACE, false),
-        (&sweep::SWEEP, false),
-        (&runs::RUNS, true),
-        (&beside::BESIDE, true),
-        (&effects::EFFECTS, true),
-        (&surface::SURFACE, false),
-        (&bars::BARS, true),
+        (race::RACE.about.name, false),
+        (sweep::SWEEP.about.name, false),
+        (runs::RUNS.about.name, true),
+        (beside::BESIDE.about.name, true),
+        (effects::EFFECTS.about.name, true),
+        (surfaces::SURFACE.about.name, false),
+        (bars::BARS.about.name, true),
     ];
     let answer = answer(&evidence.findings);
     let of_facts = work::figures().filter(|figure| figure.leads).map(|figure| figure.about.name);
     let own = of_facts.chain(work::own_figures().map(|figure| figure.about.name));
-    let order = order.map(|(kind, fullest)| (kind.about.name, fullest));
     let mut order = own.map(|name| (name, false)).chain(order);
     let found = order.find_map(|(name, fullest)| Some((drawn_of(name, kinds)?, fullest)));
     let Some((own, fullest)) = found else { return kinds.iter().flatten().take(1).collect() };

@@ -17,7 +17,8 @@ use super::layout::width_of;
 use super::{document, json, screen, text};
 use assay_lab::expected::Expected;
 use assay_lab::needs::is_sampled;
-use assay_study::findings::{Band, Extremes, Findings, Member, Sentence, Surface, Trust};
+use assay_study::findings::{Findings, Member, Sentence, Trust};
+use assay_verdict::analysis::surfaces::{self, Band, Extremes, Surface};
 use assay_study::results::plan::Arm;
 
 fn directory() -> PathBuf {
@@ -275,7 +276,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
     };
     for name in ["card", "study-two-arms"] {
         let mut found = fixtures().into_iter().find(|one| one.0 == name).unwrap().1;
-        found.surfaces = vec![surface.clone()];
+        found.exhibits = surfaces::exhibit(&found, &[surface.clone()], &[]).into_iter().collect();
         let text = rendered(&found, 80, false);
         for line in [
             "surface depth 1: rate over the area\n",
@@ -291,7 +292,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
     lent_as_given(surface.clone());
     surface.configuration.clear();
     let mut found = fixtures().remove(0).1;
-    found.surfaces = vec![surface];
+    found.exhibits.extend(surfaces::exhibit(&found, &[surface], &[]));
     assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
 }
 
@@ -314,10 +315,14 @@ fn lent_as_given(mut surface: Surface) {
     own.reasons.clear();
     let bare = own.clone();
     lend(own);
-    found.surfaces = vec![surface];
-    assert_eq!(last_word(&found, "rate over the area"), "virtual");
+    let word = |found: &mut Findings| {
+        let exhibit = surfaces::exhibit(found, &[surface.clone()], &[]);
+        found.exhibits = exhibit.into_iter().collect();
+        last_word(found, "rate over the area")
+    };
+    assert_eq!(word(&mut found), "virtual");
     *found.measurements.iter_mut().find(|cell| is_rate(cell)).unwrap() = bare;
-    assert_eq!(last_word(&found, "rate over the area"), "trusted");
+    assert_eq!(word(&mut found), "trusted");
 }
 
 /// What stands in the last cell of the first row of the section whose caption ends so.

@@ -8,6 +8,7 @@ use crate::quantity::units::show;
 
 /// A chart with all that a drawing, a screen reader and a table need.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// Stable name, safe as an id in a page: lower-case letters, digits and `-`.
     pub id: String,
@@ -36,6 +37,7 @@ pub struct Figure {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Layout {
     /// Values go up.
     Upright,
@@ -44,6 +46,7 @@ pub enum Layout {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Axis {
     pub title: String,
     pub scale: AxisScale,
@@ -55,6 +58,7 @@ pub struct Axis {
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum AxisScale {
     /// Equal steps.
     Linear,
@@ -70,6 +74,7 @@ pub enum AxisScale {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slot {
     pub name: String,
     /// A heading over the names that follow; it has no marks.
@@ -78,6 +83,7 @@ pub struct Slot {
 
 /// Marks that belong together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
     /// Name; may be empty where there is only one.
     pub name: String,
@@ -89,6 +95,7 @@ pub struct Series {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Colour {
     /// One of eight that are told apart.
     Series(usize),
@@ -114,6 +121,7 @@ pub const MOST_BANDS: usize = 3;
 
 /// What the points of a series look like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Mark {
     /// Points, each with its interval.
     Points,
@@ -137,6 +145,7 @@ impl Mark {
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Point {
     /// Place along the axis: the number of the name on an axis of names.
     pub at: f64,
@@ -157,6 +166,7 @@ pub struct Point {
 
 /// How a mark is to be taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Look {
     /// Nothing special.
     #[default]
@@ -172,6 +182,7 @@ pub enum Look {
 
 /// A stretch of the axis along.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Span {
     pub from: f64,
     pub to: f64,
@@ -184,6 +195,7 @@ pub struct Span {
 
 /// What a stretch means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SpanKind {
     /// Every other one of equal parts.
     Alternate,
@@ -194,6 +206,7 @@ pub enum SpanKind {
 
 /// A value, or a range of them, that others are held against.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Guide {
     pub from: f64,
     /// Where it ends; the same for a line.

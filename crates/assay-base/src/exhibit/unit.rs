@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::units::show;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
     Words,

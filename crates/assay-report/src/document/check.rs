@@ -3,7 +3,7 @@
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Role, Section, answers, check_tables, check_text, classes,
-    commands, energy, exhibits, facts, files, hosts, imported, micro, probes, published, surfaces,
+    commands, energy, exhibits, facts, files, hosts, imported, micro, probes, published,
 };
 use assay_base::quantity::metric::class;
 use assay_kinds::work::metrics::noun;
@@ -64,8 +64,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     main.extend(micro);
     main.extend(files);
     main.extend(of_numbers);
-    main.extend(surfaces::sections(findings));
-    main.extend(surfaces::accesses(findings));
+    main.extend(exhibits::of_topics(findings));
     let mut sections =
         vec![Section::of(Block::Facts(told)), super::summary(findings.summary_texts())];
     sections.extend(main.into_iter().map(Section::main));

@@ -12,7 +12,23 @@ use assay_study::study::lead;
 
 /// The sections of kinds that tell facts, a kind after the other; none where no kind does.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
-    findings.exhibits().flat_map(|(_, exhibit)| of_kind(findings, exhibit)).collect()
+    findings.kind_exhibits().flat_map(|exhibit| of_kind(findings, exhibit)).collect()
+}
+
+/// The sections of all other topics.
+pub(super) fn of_topics(findings: &Findings) -> Vec<Section> {
+    let mut sections = Vec::new();
+    for exhibit in &findings.exhibits {
+        let role = role(exhibit);
+        sections
+            .extend(exhibit.tables.iter().cloned().map(|one| Section::from(one).with_role(role)));
+    }
+    sections
+}
+
+/// Tables of a kind of figure stand beside that figure if it leads.
+fn role(exhibit: &Exhibit) -> Role {
+    exhibit.beside.as_deref().and_then(lead::find).map_or(Role::Usual, Role::Of)
 }
 
 /// Its tables, then its lists. Rows with subjects are called by their targets, or else by their workloads.
@@ -127,8 +143,7 @@ fn section(
         lines.extend(best.lines.iter().cloned());
         Some(Block::List(lines))
     });
-    let figure = exhibit.beside.as_deref().and_then(lead::find);
-    let mut section = Section::from(table).with_role(figure.map_or(Role::Usual, Role::Of));
+    let mut section = Section::from(table).with_role(role(exhibit));
     section.blocks.extend(best);
     section
 }
@@ -176,7 +191,7 @@ mod tests {
     fn tabled() -> Vec<(String, Findings, Exhibit)> {
         let shown = |(kind, told): (String, OfKinds)| {
             let found = found(&told);
-            let (_, exhibit) = found.exhibits().next().unwrap();
+            let exhibit = found.kind_exhibits().next().unwrap();
             (!subjects(&exhibit.tables[0]).is_empty()).then_some((kind, found, exhibit))
         };
         let all: Vec<_> = told_by_kind().into_iter().filter_map(shown).collect();

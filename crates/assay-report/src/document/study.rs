@@ -5,8 +5,7 @@ use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
     Block, Detail, Document, Remark, Role, Section, answers, commands, energy, exhibits, files,
-    hosts, memory, no_verdict, probes, published, race, study_more, study_tables, surfaces,
-    windows,
+    hosts, memory, no_verdict, probes, published, race, study_more, study_tables, windows,
 };
 use assay_base::quantity::units::show::share;
 use assay_kinds::work::production::metrics::ARRIVALS;
@@ -120,8 +119,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(files::section(findings));
     sections.extend(memory::section(findings));
     sections.extend(exhibits::of_numbers(findings));
-    sections.extend(surfaces::sections(findings));
-    sections.extend(surfaces::accesses(findings));
+    sections.extend(exhibits::of_topics(findings));
     sections.extend(exhibits::sections(findings));
     sections.extend(study_more::sections(&page).into_iter().filter(|_| !has_all));
     sections.extend(energy::section(findings));

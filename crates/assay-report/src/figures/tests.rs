@@ -22,11 +22,12 @@ use assay_base::exhibit::figure::{AxisScale, Figure, Look};
 use assay_lab::expected::Expected;
 use assay_lab::kinds::kept;
 use assay_study::findings::published::{Published, Unit};
-use assay_study::findings::{Accesses, Band, Extremes, Findings, OfKinds, Surface, Trust};
+use assay_study::findings::{Findings, OfKinds, Trust};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
+use assay_verdict::analysis::surfaces::{self, Accesses, Band, Extremes, Surface};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -43,9 +44,10 @@ fn recorded() -> Evidence {
     }
     evidence.latencies =
         arms.iter().flat_map(|arm| ["read", "write"].map(|class| latencies(arm, class))).collect();
-    evidence.findings.surfaces = arms.iter().map(surface).collect();
-    evidence.findings.accesses = vec![accesses(&arms[0])];
     evidence.findings.published = published(&evidence.findings);
+    let surfaces: Vec<Surface> = arms.iter().map(surface).collect();
+    let exhibit = surfaces::exhibit(&evidence.findings, &surfaces, &[accesses(&arms[0])]);
+    evidence.findings.exhibits.extend(exhibit);
     evidence
 }
 
@@ -504,8 +506,10 @@ fn hostile() -> Evidence {
     findings.measurements[0].ci95 = Some([f64::NAN, f64::INFINITY]);
     findings.measurements[1].geometric_mean = Some(f64::INFINITY);
     findings.measurements[4].configuration.values_mut().for_each(|level| level.clone_from(&long));
-    findings.surfaces[0].bands[0].max = Some(f64::NAN);
-    findings.surfaces[0].workload = long;
+    let mut surface = surface(&findings.measurements[0].configuration);
+    surface.bands[0].max = Some(f64::NAN);
+    surface.workload = long;
+    findings.exhibits = surfaces::exhibit(findings, &[surface], &[]).into_iter().collect();
     findings.factors.clear();
     for trial in &mut evidence.trials {
         rename(Arc::make_mut(&mut trial.workload));

@@ -17,10 +17,10 @@ pub mod published;
 pub mod race;
 mod sentence;
 pub mod shown;
-mod surfaces;
 mod trust;
 pub mod windows;
 
+use assay_base::exhibit::Exhibit;
 use assay_base::quantity::{Better, Scale};
 use assay_kinds::work::io::Pace;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,6 @@ pub use measurements::Measurements;
 pub use needed::Needed;
 pub use of_kinds::OfKinds;
 pub use sentence::{MetricRef, Sentence, SentenceRole, as_sentence, capitalized};
-pub use surfaces::{Accesses, Band, Extremes, Spot, Surface};
 pub use trust::{Because, LENT, Trust};
 
 pub const FORMAT: &str = "assay-findings/1";
@@ -745,12 +744,9 @@ pub struct Findings {
         skip_serializing_if = "crate::results::surroundings::facts::SurroundingsFacts::is_empty"
     )]
     pub system_activity: crate::results::surroundings::facts::SurroundingsFacts,
-    /// Rates over the area, for the pattern `spread`.
+    /// Tables and figures of single topics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub surfaces: Vec<Surface>,
-    /// Single accesses at random places.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub accesses: Vec<Accesses>,
+    pub exhibits: Vec<Exhibit>,
     /// What kinds of work tell of their own, below the keys of the kinds.
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "assay_kinds::work::facts_schema"))]

@@ -36,15 +36,17 @@ impl OfKinds {
 }
 
 impl Findings {
-    /// What each kind of work shows of what it tells, by its key.
-    pub fn exhibits(&self) -> impl Iterator<Item = (&'static str, Exhibit)> {
-        let shown = move |own: &[Facts]| Some((own.first()?.key(), Facts::exhibit(own, self)?));
-        self.of_kinds.by_kind().filter_map(shown)
+    /// Exhibits of the kinds of work; the topic is the key of the facts.
+    pub fn kind_exhibits(&self) -> impl Iterator<Item = Exhibit> {
+        self.of_kinds.by_kind().filter_map(|own| {
+            let topic = own.first()?.key().to_owned();
+            Some(Exhibit { topic, ..Facts::exhibit(own, self)? })
+        })
     }
 
     /// Who recorded the trials, in a sentence, where they were not made but recorded by others.
     pub fn recorded(&self) -> Option<String> {
-        self.exhibits().find_map(|(_, exhibit)| exhibit.recorded)
+        self.kind_exhibits().find_map(|exhibit| exhibit.recorded)
     }
 }
 
@@ -183,10 +185,10 @@ mod tests {
         let mut recorded = 0;
         for (kind, text) in told_by_kind() {
             let found: Findings = serde_json::from_value(document(&text)).unwrap();
-            let shown: Vec<(&str, Exhibit)> = found.exhibits().collect();
-            let [(key, exhibit)] = &shown[..] else { panic!("{kind}: {shown:?}") };
+            let shown: Vec<Exhibit> = found.kind_exhibits().collect();
+            let [exhibit] = &shown[..] else { panic!("{kind}: {shown:?}") };
             let all: Vec<&Facts> = found.of_kinds.all().collect();
-            assert!(all.iter().all(|facts| facts.key() == *key), "{kind}");
+            assert!(all.iter().all(|facts| facts.key() == exhibit.topic), "{kind}");
             let rows = exhibit.tables.iter().flat_map(|table| &table.rows);
             let rows = rows.filter_map(|row| row.subject.as_ref());
             let known: Vec<&Subject> =
@@ -198,7 +200,7 @@ mod tests {
         }
         assert!(recorded > 0, "no kind of which others record the trials tells anything");
         let nothing: Findings = serde_json::from_value(document("{}")).unwrap();
-        assert_eq!((nothing.exhibits().count(), nothing.recorded()), (0, None));
+        assert_eq!((nothing.kind_exhibits().count(), nothing.recorded()), (0, None));
     }
 
     /// What is known of a row are its own numbers, and not those of a second copy of the baseline.

@@ -122,7 +122,7 @@ fn doubt_words(because: &Because) -> String {
 /// The sentences of a summary, a kind after the other.
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     let mut sentences = Vec::new();
-    for (topic, exhibit) in found.exhibits() {
+    for exhibit in found.kind_exhibits() {
         let leads = exhibit.leads && found.race.is_none();
         let role = if leads { SentenceRole::Answer } else { SentenceRole::Finding };
         for one in exhibit.sentences {
@@ -130,7 +130,7 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
                 Some(target) => format!("{target}: {}", one.text),
                 None => one.text,
             };
-            sentences.push(Sentence::new(role, topic, text));
+            sentences.push(Sentence::new(role, &exhibit.topic, text));
         }
     }
     sentences

@@ -36,7 +36,7 @@ mod sentences;
 mod series;
 mod sessions;
 mod stopping;
-mod surfaces;
+pub mod surfaces;
 mod surroundings;
 mod synchronised;
 #[cfg(test)]

@@ -41,6 +41,8 @@ pub struct Analysis<'a> {
     of_kinds: Vec<Facts>,
     conversions: Vec<conversions::Conversion>,
     rollbacks: Vec<Sentence>,
+    surfaces: Vec<surfaces::Surface>,
+    accesses: Vec<surfaces::Accesses>,
 }
 
 /// Requests by class: the series of a replayed load, and latencies of the block layer.
@@ -83,6 +85,8 @@ impl<'a> Analysis<'a> {
             of_kinds: Vec::new(),
             conversions: Vec::new(),
             rollbacks: Vec::new(),
+            surfaces: Vec::new(),
+            accesses: Vec::new(),
         }
     }
 
@@ -109,8 +113,8 @@ impl<'a> Analysis<'a> {
         found.workloads.push(workload_facts(&row));
         found.absent.extend(absent);
         found.absent.extend(lacking);
-        found.surfaces.extend(surfaces::of_row(plan, &row, &series));
-        found.accesses.extend(surfaces::accesses(plan, &row, &series));
+        self.surfaces.extend(surfaces::of_row(plan, &row, &series));
+        self.accesses.extend(surfaces::accesses(plan, &row, &series));
         found.members.extend(watched::members(&row));
         surroundings::add(&mut found.system_activity, &row);
         self.series.extend(series);
@@ -123,7 +127,7 @@ impl<'a> Analysis<'a> {
     }
 
     /// Everything that the trials say, in the order of the plan.
-    pub fn findings(self) -> Findings {
+    pub fn findings(mut self) -> Findings {
         let Self { plan, environment, mut found, mut rows, mut series, trials, .. } = self;
         found.absent.extend(planned_absences(plan));
         series.extend(self.classes.played);
@@ -156,7 +160,8 @@ impl<'a> Analysis<'a> {
         found.cards = card::rows(plan, &found);
         found.published = published::beside(&plan.design, found.environment.is_emulated());
         explain(&mut found.answers, &plan.design, &found.absent);
-        trust_surfaces(&mut found, &rows);
+        trust_surfaces(&mut self.surfaces, &mut self.accesses, &rows);
+        found.exhibits.extend(surfaces::exhibit(&found, &self.surfaces, &self.accesses));
         found.probes = trials.costs.told();
         surroundings::finish(&mut found.system_activity, environment);
         found.hosts = self.hosts.told(environment.fleet.as_ref());
@@ -214,15 +219,19 @@ impl RowRules {
 }
 
 /// Rules on several rows may have lowered the trust in a row after its surface was made.
-fn trust_surfaces(found: &mut Findings, rows: &[Row<'_>]) {
+fn trust_surfaces(
+    surfaces: &mut [surfaces::Surface],
+    accesses: &mut [surfaces::Accesses],
+    rows: &[Row<'_>],
+) {
     let worse = |workload: &str, arm: &Arm, trust: Option<Trust>| {
         let row = rows.iter().find(|row| row.workload.name == workload && row.arm == *arm);
         trust.max(row.and_then(|row| row.trust).filter(|_| trust.is_some()))
     };
-    for one in &mut found.surfaces {
+    for one in surfaces {
         one.trust = worse(&one.workload, &one.configuration, one.trust);
     }
-    for one in &mut found.accesses {
+    for one in accesses {
         one.trust = worse(&one.workload, &one.configuration, one.trust);
     }
 }

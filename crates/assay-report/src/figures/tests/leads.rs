@@ -14,6 +14,7 @@ use assay_study::findings::{Cell, Findings, Trust};
 use assay_study::results::plan::Arm;
 use assay_study::study::{lead, presets};
 use assay_verdict::analysis::RESULT;
+use assay_verdict::analysis::surfaces;
 
 fn lead_of(preset: &str) -> Option<String> {
     presets::find(preset).unwrap().unwrap().lead_figure
@@ -34,8 +35,8 @@ pub(crate) fn whole_surface() -> Evidence {
     let found = &mut evidence.findings;
     found.study.kind = "study".to_owned();
     found.study.lead_figure = lead_of("surface");
-    found.surfaces = vec![surface(&Arm::new())];
-    found.accesses = vec![accesses(&Arm::new())];
+    let exhibit = surfaces::exhibit(found, &[surface(&Arm::new())], &[accesses(&Arm::new())]);
+    found.exhibits.extend(exhibit);
     evidence
 }
 

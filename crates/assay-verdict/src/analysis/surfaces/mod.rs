@@ -1,20 +1,98 @@
 //! Rates over the area: what evenly spaced operations say of each tenth of it.
 
+mod exhibit;
+
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::{self, random_offsets, sample_offset};
 use assay_stats::geometric_mean;
 use assay_study::findings::measurements::Series;
-use assay_study::findings::{Accesses, Band, CellTrial, Extremes, Spot, Surface};
-use assay_study::results::plan::{Area, Plan};
+use assay_study::findings::{CellTrial, Trust};
+use assay_study::results::plan::{Area, Arm, Plan};
 
 use super::cells::{number, summarised};
 use super::rows::{Measured, Row};
 use super::series::cell_trial;
 
+pub use exhibit::{SURFACE, exhibit};
+
 /// Parts of an area.
 const BANDS: u64 = 10;
 /// Places up to which each is told.
 const MOST_PLACES: u64 = 400;
+
+/// The rate of a workload over its area, from its first byte to its last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surface {
+    pub workload: String,
+    pub configuration: Arm,
+    /// Trust of the workload, which is that of each of its bands; absent when nothing was measured.
+    pub trust: Option<Trust>,
+    /// Ten equal parts of the area.
+    pub bands: Vec<Band>,
+    /// Each place that was gone to, where there are so many that they can be drawn; places that no
+    /// trial came to are left out.
+    pub positions: Vec<Spot>,
+    /// What the places say together.
+    pub whole: Option<Extremes>,
+    /// What keeps it from being whole.
+    pub note: Option<String>,
+}
+
+/// One place of an area.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spot {
+    /// Where it lies, in percent of the area.
+    pub percent: f64,
+    /// Trials that the numbers are of.
+    pub n: usize,
+    /// Bytes per second of service time: geometric mean of the trials.
+    pub bandwidth_bytes_per_s: f64,
+    /// Trial with the lowest.
+    pub min: f64,
+    /// Trial with the highest.
+    pub max: f64,
+}
+
+/// The lowest, the mean and the highest of several numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extremes {
+    pub lowest: f64,
+    /// Their mean: of times the arithmetic one, of rates that of all places one after the other.
+    pub mean: f64,
+    pub highest: f64,
+}
+
+/// How soon single operations at random places ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Accesses {
+    pub workload: String,
+    pub configuration: Arm,
+    /// Trust of the workload.
+    pub trust: Option<Trust>,
+    /// Trials that the three numbers are of.
+    pub n: usize,
+    /// Nanoseconds of single operations, over all trials that count.
+    pub whole: Extremes,
+    /// The operations of the first of them: percent of the area, and nanoseconds.
+    pub dots: Vec<(f64, u64)>,
+}
+
+/// One part of an area. A part that no sample of any trial went to has no numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Band {
+    /// Where it begins, in percent of the area.
+    pub from_percent: u32,
+    /// Where it ends.
+    pub to_percent: u32,
+    /// Trials that the numbers are of.
+    pub n: usize,
+    /// Bytes per second of service time: geometric mean of the trials.
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Trial with the lowest.
+    pub min: Option<f64>,
+    /// Trial with the highest.
+    pub max: Option<f64>,
+}
 
 /// The surface of a row that has one; the second copy of the baseline is left to the noise floor.
 pub(super) fn of_row(plan: &Plan, row: &Row<'_>, series: &[Series]) -> Option<Surface> {
@@ -180,10 +258,12 @@ fn band_of(area: &Area, offset: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use assay_kinds::work::io::Pattern;
-    use assay_study::findings::{Surface, Trust};
-    use assay_study::results::record::{Repeats, Status, TrialRecord};
+    use assay_study::findings::Trust;
+    use assay_study::results::record::{Repeats, Status, Trial, TrialRecord};
 
     use super::super::tests::Bench;
+    use super::super::{design, rows, series};
+    use super::{Accesses, Surface, accesses, of_row};
     use crate::truth::testing;
 
     const PLACES: u64 = 100;
@@ -216,7 +296,7 @@ mod tests {
         let workload = bench.plan.workloads.last_mut().unwrap();
         let io = testing::io_of(workload);
         (io.pattern, io.operations, io.threads, io.queue_depth) = (Pattern::Random, Some(4), 1, 1);
-        let found = bench.findings().accesses.remove(0);
+        let found = places(&bench).1.unwrap();
         let whole = found.whole;
         assert_eq!((whole.lowest, whole.highest), (100.0, 400.0));
         assert_eq!(Some(whole.mean), in_table(&bench, "latency_mean_ns"));
@@ -226,7 +306,7 @@ mod tests {
         assert!(found.dots.iter().all(|(percent, _)| (0.0..100.0).contains(percent)));
         let workload = bench.plan.workloads.last_mut().unwrap();
         testing::io_of(workload).queue_depth = 8;
-        assert!(bench.findings().accesses.is_empty());
+        assert!(places(&bench).1.is_none() && bench.findings().exhibits.is_empty());
     }
 
     /// Of three trials two were disturbed: the row sums up all three, and so does each of its places.
@@ -235,7 +315,10 @@ mod tests {
         let n = |bench: &Bench| {
             let found = bench.findings();
             let cell = found.measurements.iter().find(|cell| cell.primary).unwrap();
-            (cell.n, found.surfaces[0].positions[0].n, found.surfaces[0].bands[0].n)
+            {
+                let own = surface(bench);
+                (cell.n, own.positions[0].n, own.bands[0].n)
+            }
         };
         let two = |trial: &mut TrialRecord| {
             if trial.replicate > 1 {
@@ -281,10 +364,23 @@ mod tests {
         bench
     }
 
+    /// Surface and accesses of the last workload.
+    fn places(bench: &Bench) -> (Option<Surface>, Option<Accesses>) {
+        let Bench { plan, environment, trials, .. } = bench;
+        let last = plan.workloads.len() - 1;
+        let own: Vec<&Trial> =
+            trials.iter().filter(|trial| trial.record.workload == last).collect();
+        let row = rows::row(&plan.workloads[last], plan, environment, &own);
+        let (series, _) = series::series(&design(plan), &row);
+        (of_row(plan, &row, &series), accesses(plan, &row, &series))
+    }
+
     fn surface(bench: &Bench) -> Surface {
-        let mut found = bench.findings().surfaces;
-        assert_eq!(found.len(), 1);
-        found.remove(0)
+        let exhibits = bench.findings().exhibits;
+        let topics: Vec<&str> = exhibits.iter().map(|one| one.topic.as_str()).collect();
+        assert_eq!(topics, ["surface"]);
+        assert_eq!((exhibits[0].tables.len(), exhibits[0].figures.len()), (1, 1));
+        places(bench).0.unwrap()
     }
 
     #[test]
@@ -332,7 +428,6 @@ mod tests {
         let invalid = bench().each(|trial| testing::device(trial).run.read_bytes = 0);
         assert_eq!(surface(&invalid).trust, Some(Trust::Invalid));
         let plain = Bench::new(&["."]).row(0, "random-read", 4096, &[9, 9]).findings();
-        assert!(plain.surfaces.is_empty());
-        assert!(!serde_json::to_string(&plain).unwrap().contains("surfaces"));
+        assert!(!serde_json::to_string(&plain).unwrap().contains("exhibits"));
     }
 }

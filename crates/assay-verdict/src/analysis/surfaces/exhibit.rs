@@ -1,39 +1,115 @@
-//! The rate over the area, from its first byte to its last, and how soon single accesses ended.
+//! Tables and figures of the rate over the area, from its first byte to its last, and of the times of single accesses.
 
-use super::Drawing;
-use crate::evidence::Evidence;
 use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{
     Axis, AxisScale, Figure, Guide, Mark, Point, Series, id_of, joined, short, with_marks,
 };
 use assay_base::exhibit::parts::{as_wide, left_out};
+use assay_base::exhibit::{Column, Exhibit, Table, Unit};
+use assay_kinds::work::tell::FactsFigure;
 use assay_study::findings::published::Published;
-use assay_study::findings::shown::{Names, mark_trust};
-use assay_study::findings::{Accesses, Extremes, Findings, Surface};
-use assay_study::results::plan::Arm;
+use assay_study::findings::shown::{Names, Rating, mark_trust};
+use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::results::plan::{Arm, arm_in_words};
 
-pub static SURFACE: Drawing = Drawing {
+use super::{Accesses, Extremes, Surface};
+
+pub static SURFACE: FactsFigure = FactsFigure {
+    key: TOPIC,
     about: About {
-        name: "surface",
+        name: TOPIC,
         summary: "rate over the area, from its first byte to its last, with access times as dots",
         text: "A line connects the geometric means of the trials at each offset, or in each tenth of the area if \
                there are too many offsets; the band spans the lowest to the highest trial. A disk becomes slower \
                towards its end, and a partly written drive shows its unwritten part. Each access time is one \
                operation of one trial, shown as a dot at its offset.",
     },
-    draw,
+    leads: false,
 };
 
+const TOPIC: &str = "surface";
 const RATE: &str = "bandwidth_bytes_per_s";
+const LATENCY: &str = "latency_mean_ns";
 const MOST_LINES: usize = 8;
 /// Dots of one figure.
 const MOST_DOTS: usize = 1000;
 
-fn draw(evidence: &Evidence) -> Vec<Figure> {
-    let findings = &evidence.findings;
-    let names = Names::of(findings);
-    rates(findings, &names).into_iter().chain(dots(findings, &names)).collect()
+/// Tables and figures of all surfaces and accesses; `None` if there are none.
+pub fn exhibit(found: &Findings, surfaces: &[Surface], accesses: &[Accesses]) -> Option<Exhibit> {
+    if surfaces.is_empty() && accesses.is_empty() {
+        return None;
+    }
+    let names = Names::of(found);
+    let mut tables: Vec<Table> = surfaces.iter().map(|one| surface_table(found, one)).collect();
+    if let Some(first) = tables.first_mut() {
+        let how = "Rate in each tenth of the area, starting at the first byte: geometric mean of n trials, with the \
+                   lowest and highest trial.";
+        first.notes.insert(0, how.to_owned());
+    }
+    if !accesses.is_empty() {
+        tables.push(access_table(found, accesses));
+    }
+    let figures = [rate_figure(found, surfaces, &names), access_figure(accesses, &names)];
+    Some(Exhibit {
+        topic: TOPIC.to_owned(),
+        tables,
+        figures: figures.into_iter().flatten().collect(),
+        beside: Some(TOPIC.to_owned()),
+        ..Exhibit::default()
+    })
+}
+
+fn surface_table(found: &Findings, surface: &Surface) -> Table {
+    let Surface { workload, configuration, bands, .. } = surface;
+    let rating = rating(found.cell(workload, configuration, RATE), surface.trust);
+    let name = format!("{workload} {}", arm_in_words(configuration.iter()));
+    let mut table = Table::new(format!("{}: rate over the area", name.trim_end()));
+    table.add(Column::left("area"), bands, |band| {
+        format!("{}-{}%", band.from_percent, band.to_percent)
+    });
+    table.add(Column::new("rate", Unit::BytesPerS), bands, |band| band.bandwidth_bytes_per_s);
+    table.add(Column::new("lowest", Unit::BytesPerS), bands, |band| band.min);
+    table.add(Column::new("highest", Unit::BytesPerS), bands, |band| band.max);
+    table.add(Column::new("n", Unit::Count), bands, |band| band.n as u64);
+    table.add(Column::verdict("trust"), bands, |band| Rating::cell(rating.filter(|_| band.n > 0)));
+    if let Some(of) = surface.whole {
+        let [lowest, mean, highest] =
+            [of.lowest, of.mean, of.highest].map(|rate| Unit::BytesPerS.text(rate));
+        table
+            .notes
+            .push(format!("Over all positions: lowest {lowest}, highest {highest}, mean {mean}."));
+    }
+    table.notes.extend(surface.note.iter().map(|note| format!("Incomplete: {note}.")));
+    table
+}
+
+/// Single accesses: one row per workload and configuration.
+fn access_table(found: &Findings, all: &[Accesses]) -> Table {
+    let setting = |one: &Accesses| arm_in_words(one.configuration.iter());
+    let mut table = Table::new("access times");
+    table.add(Column::key("workload"), all, |one| &one.workload);
+    if all.iter().any(|one| one.configuration != all[0].configuration) {
+        table.add(Column::key("setting"), all, setting);
+    }
+    table.add(Column::new("lowest", Unit::Nanoseconds), all, |one| one.whole.lowest);
+    table.add(Column::new("mean", Unit::Nanoseconds), all, |one| one.whole.mean);
+    table.add(Column::new("highest", Unit::Nanoseconds), all, |one| one.whole.highest);
+    table.add(Column::new("n", Unit::Count), all, |one| one.n as u64);
+    table.add(Column::verdict("trust"), all, |one| {
+        Rating::cell(rating(found.cell(&one.workload, &one.configuration, LATENCY), one.trust))
+    });
+    for (row, one) in table.rows.iter_mut().zip(all) {
+        row.name = format!("{} {}", one.workload, setting(one));
+    }
+    let how = "Individual operations at random positions, one at a time, from all n trials.";
+    table.notes.push(how.to_owned());
+    table
+}
+
+/// Rating of numbers with this trust, of the drive that a row's number is of.
+fn rating(row: Option<&Cell>, trust: Option<Trust>) -> Option<Rating> {
+    let is_lent = trust == Some(Trust::Trusted) && row.is_some_and(Cell::is_lent);
+    trust.map(|trust| Rating { trust, is_lent })
 }
 
 /// What a line is called: its workload where there are several, and its arm.
@@ -43,8 +119,7 @@ fn called(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
 }
 
 /// All workloads in one figure: reads and writes lie beside each other.
-fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
-    let own: &[Surface] = &findings.surfaces;
+fn rate_figure(found: &Findings, own: &[Surface], names: &Names) -> Option<Figure> {
     let first = own.first()?;
     let several = own.iter().any(|one| one.workload != first.workload);
     let called = |one: &Surface| called(names, several, &one.workload, &one.configuration);
@@ -65,7 +140,7 @@ fn rates(findings: &Findings, names: &Names) -> Option<Figure> {
             "The line connects the geometric means of the trials per {each} of the area; the band spans the lowest to \
              the highest trial."
         ),
-        guides: averages(findings),
+        guides: averages(found, own),
         interval: "lowest to highest".to_owned(),
         notes: whole.chain(cut).chain(more).collect(),
         workload: Some(first.workload.clone()),
@@ -81,16 +156,16 @@ fn extremes(name: &str, of: Extremes, unit: Unit) -> String {
 }
 
 /// What was published of the rates: averages over a whole surface.
-fn averages(findings: &Findings) -> Vec<Guide> {
+fn averages(found: &Findings, surfaces: &[Surface]) -> Vec<Guide> {
     let is_own = |one: &&Published| {
-        one.metric == RATE && findings.surfaces.iter().any(|own| own.workload == one.workload)
+        one.metric == RATE && surfaces.iter().any(|own| own.workload == one.workload)
     };
     let guide = |one: &Published| {
         let value = one.value.filter(|value| value.is_finite() && *value > 0.0)?;
         let name = format!("{}: {} {}", short(&one.workload), short(&one.of), one.text);
         Some(Guide::line(value, name))
     };
-    findings.published.iter().filter(is_own).filter_map(guide).take(2).collect()
+    found.published.iter().filter(is_own).filter_map(guide).take(2).collect()
 }
 
 /// Each place where they are known, else each tenth.
@@ -123,8 +198,7 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
 }
 
 /// Access times as dots, with their mean.
-fn dots(findings: &Findings, names: &Names) -> Option<Figure> {
-    let own: &[Accesses] = &findings.accesses;
+fn access_figure(own: &[Accesses], names: &Names) -> Option<Figure> {
     let first = own.first()?;
     let several = own.iter().any(|one| one.workload != first.workload);
     let unit = Unit::Nanoseconds;
