@@ -25,6 +25,12 @@ pub struct Exhibit {
     /// What it is about; the name of its kind of figure if it has figures.
     #[serde(default)]
     pub topic: String,
+    /// Heading above all tables; without it, each table has its own section.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub title: String,
+    /// Sentences above the tables.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
     pub tables: Vec<Table>,
     pub lists: Vec<List>,
     pub figures: Vec<Figure>,
@@ -94,6 +100,8 @@ mod tests {
         let value = figure::Axis::new("time", figure::AxisScale::Linear, Unit::Seconds);
         let own = Exhibit {
             topic: "own".to_owned(),
+            title: String::new(),
+            notes: Vec::new(),
             tables: vec![table],
             lists: vec![List { title: "more".to_owned(), items: vec!["It is.".to_owned()] }],
             figures: figure::grouped_bars("size", &names, value, &[bars]).into_iter().collect(),

@@ -24,7 +24,6 @@ mod opening;
 mod pace;
 pub(super) mod places;
 mod probes;
-pub(crate) mod published;
 mod race;
 mod remarks;
 mod study;

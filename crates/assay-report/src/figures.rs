@@ -2,7 +2,6 @@
 //! evidence has not what it needs.
 
 pub mod bars;
-pub mod beside;
 pub mod card;
 pub mod classes;
 pub mod effects;
@@ -33,7 +32,7 @@ use assay_base::catalogue::About;
 use assay_base::exhibit::figure::Figure;
 use assay_kinds::work;
 use assay_kinds::work::tell::FactsFigure;
-use assay_verdict::analysis::surfaces;
+use assay_verdict::analysis::{published, surfaces};
 
 pub trait Draws: Sync {
     /// What they are called, what they show, how they are read.
@@ -98,7 +97,7 @@ static OF_STUDIES: &[&dyn Draws] = &[
     &energy::ENERGY,
 ];
 
-static OF_NUMBERS: &[&dyn Draws] = &[&runs::RUNS, &bars::BARS, &beside::BESIDE, &grid::GRID];
+static OF_NUMBERS: &[&dyn Draws] = &[&runs::RUNS, &bars::BARS, &published::PUBLISHED, &grid::GRID];
 
 static OF_RECORDS: &[&dyn Draws] = &[
     &percentiles::PERCENTILES,
@@ -127,6 +126,13 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
 /// Figures of the kind that a study says leads, up to which all lead.
 const MOST_LEADING: usize = 2;
 
+/// The figures that lead, with the names of their kinds, and all others.
+pub struct Ordered {
+    pub lead: Vec<Figure>,
+    pub lead_kinds: Vec<&'static str>,
+    pub others: Vec<Drawn>,
+}
+
 #[derive(Clone, Debug)]
 pub struct Drawn {
     pub about: About,
@@ -135,20 +141,21 @@ pub struct Drawn {
 
 /// The figures that lead, and the others by their kind in the order of reading: those of the kind that
 /// the study says, else the one that shows the answer.
-pub fn ordered(evidence: &Evidence) -> (Vec<Figure>, Vec<Drawn>) {
+pub fn ordered(evidence: &Evidence) -> Ordered {
     let kinds = kinds(evidence);
     let asked = asked(evidence, &kinds).map(|own| own.iter().take(MOST_LEADING).collect());
     let leads: Vec<&Figure> = asked.unwrap_or_else(|| leading(evidence, &kinds));
     let leads: Vec<String> = leads.into_iter().map(|figure| figure.id.clone()).collect();
-    let (mut lead, mut others) = (Vec::new(), Vec::new());
+    let (mut lead, mut lead_kinds, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for (kind, figures) in FIGURES.iter().zip(kinds) {
         let (first, figures): (Vec<Figure>, Vec<Figure>) =
             figures.into_iter().partition(|figure| leads.contains(&figure.id));
+        lead_kinds.extend((!first.is_empty()).then(|| kind.about().name));
         lead.extend(first);
         others.push(Drawn { about: kind.about(), figures });
     }
     others.retain(|drawn| !drawn.figures.is_empty());
-    (lead, others)
+    Ordered { lead, lead_kinds, others }
 }
 
 /// The figures of the kind that the study says leads; none where it says nothing, or nothing of that
@@ -218,7 +225,7 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure>
         (race::RACE.about.name, false),
         (sweep::SWEEP.about.name, false),
         (runs::RUNS.about.name, true),
-        (beside::BESIDE.about.name, true),
+        (published::PUBLISHED.about.name, true),
         (effects::EFFECTS.about.name, true),
         (surfaces::SURFACE.about.name, false),
         (bars::BARS.about.name, true),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::document::{self, Block, Detail, Remark, Row, Section, Table};
 use super::evidence::Evidence;
-use super::figures;
+use super::figures::{self, Ordered};
 use super::layout::clean;
 use super::svg::{self, Theme};
 use assay_base::exhibit::figure::Figure;
@@ -56,7 +56,7 @@ impl Report {
         self.line(&format!("# {}", inline(&findings.study.title)));
         let answer = document::answer(findings).text;
         self.line(&format!("**{}**", inline(&answer)));
-        let (lead, others) = figures::ordered(evidence);
+        let Ordered { lead, others, .. } = figures::ordered(evidence);
         self.figures(lead.iter(), prefix);
         let mut document = document::with(findings, Detail::Usual);
         for block in document.sections.iter_mut().flat_map(|section| &mut section.blocks) {

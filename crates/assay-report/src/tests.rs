@@ -18,8 +18,8 @@ use super::{document, json, screen, text};
 use assay_lab::expected::Expected;
 use assay_lab::needs::is_sampled;
 use assay_study::findings::{Findings, Member, Sentence, Trust};
-use assay_verdict::analysis::surfaces::{self, Band, Extremes, Surface};
 use assay_study::results::plan::Arm;
+use assay_verdict::analysis::surfaces::{self, Band, Extremes, Surface};
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/findings")
@@ -276,7 +276,8 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
     };
     for name in ["card", "study-two-arms"] {
         let mut found = fixtures().into_iter().find(|one| one.0 == name).unwrap().1;
-        found.exhibits = surfaces::exhibit(&found, &[surface.clone()], &[]).into_iter().collect();
+        found.exhibits =
+            surfaces::exhibit(&found, &[], &[surface.clone()], &[]).into_iter().collect();
         let text = rendered(&found, 80, false);
         for line in [
             "surface depth 1: rate over the area\n",
@@ -292,7 +293,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
     lent_as_given(surface.clone());
     surface.configuration.clear();
     let mut found = fixtures().remove(0).1;
-    found.exhibits.extend(surfaces::exhibit(&found, &[surface], &[]));
+    found.exhibits.extend(surfaces::exhibit(&found, &[], &[surface], &[]));
     assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
 }
 
@@ -316,7 +317,7 @@ fn lent_as_given(mut surface: Surface) {
     let bare = own.clone();
     lend(own);
     let word = |found: &mut Findings| {
-        let exhibit = surfaces::exhibit(found, &[surface.clone()], &[]);
+        let exhibit = surfaces::exhibit(found, &[], &[surface.clone()], &[]);
         found.exhibits = exhibit.into_iter().collect();
         last_word(found, "rate over the area")
     };
@@ -341,7 +342,7 @@ fn last_word(found: &Findings, caption: &str) -> String {
 /// Author's digits and unit, own numbers in that unit, and no verdict.
 #[test]
 fn published_numbers_stand_beside_own_ones_on_every_page() {
-    use assay_study::findings::published::{Published, Unit};
+    use assay_verdict::analysis::published::{self, Published, Unit};
     let mut shown = 0;
     for (name, mut found) in fixtures() {
         let own = |cell: &&assay_study::findings::Cell| {
@@ -362,7 +363,11 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
             statistic: "mean of 5 runs, spread not published".to_owned(),
             flags,
         };
-        found.published = vec![one("noop", vec!["it could not have been".to_owned()])];
+        let mut all = vec![one("noop", vec!["it could not have been".to_owned()])];
+        let show = |found: &mut Findings, all: &[Published]| {
+            found.exhibits = published::exhibit(found, all).into_iter().collect();
+        };
+        show(&mut found, &all);
         let text = rendered(&found, 80, false);
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let mine = format!("{:.0}", cell.geometric_mean.unwrap() / 1024.0);
@@ -379,8 +384,10 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
         assert_eq!(told(&found) == "virtual", name.starts_with("measured-"), "{name}");
         let bandwidth = found.measurements.iter_mut().filter(|own| own.metric == cell.metric);
         bandwidth.for_each(lend);
+        show(&mut found, &all);
         assert_eq!(told(&found), "virtual", "{name}");
-        found.published[0].workload = "another".to_owned();
+        all[0].workload = "another".to_owned();
+        show(&mut found, &all);
         let text = rendered(&found, 80, false);
         assert!(text.contains("No measurement in your result matches these"), "{name}: {text}");
         shown += 1;

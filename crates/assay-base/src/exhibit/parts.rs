@@ -9,6 +9,9 @@ use super::figure::{
 /// From this ratio of largest to smallest on, values go by factors.
 const WIDE: f64 = 30.0;
 
+/// How much longer than its longest bar a figure of bars is at most.
+pub const BEYOND: f64 = 1.6;
+
 /// Rows of a lying figure as they are gathered.
 #[derive(Default)]
 pub struct Rows(Vec<Slot>);

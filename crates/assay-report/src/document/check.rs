@@ -3,7 +3,7 @@
 use super::remarks::{Name, add, rules, warnings};
 use super::{
     Block, Detail, Document, Remark, Role, Section, answers, check_tables, check_text, classes,
-    commands, energy, exhibits, facts, files, hosts, imported, micro, probes, published,
+    commands, energy, exhibits, facts, files, hosts, imported, micro, probes,
 };
 use assay_base::quantity::metric::class;
 use assay_kinds::work::metrics::noun;
@@ -64,15 +64,14 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     main.extend(micro);
     main.extend(files);
     main.extend(of_numbers);
-    main.extend(exhibits::of_topics(findings));
     let mut sections =
         vec![Section::of(Block::Facts(told)), super::summary(findings.summary_texts())];
     sections.extend(main.into_iter().map(Section::main));
+    sections.extend(exhibits::of_topics(findings));
     sections.push(Section::of(Block::Text(legend)).with_role(Role::Closer));
     sections.push(Section::of(Block::Remarks(remarks)));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
-    sections.extend(published::section(findings));
     sections.extend(answers::questions(findings));
     sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }

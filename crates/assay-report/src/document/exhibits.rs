@@ -19,11 +19,28 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
 pub(super) fn of_topics(findings: &Findings) -> Vec<Section> {
     let mut sections = Vec::new();
     for exhibit in &findings.exhibits {
-        let role = role(exhibit);
-        sections
-            .extend(exhibit.tables.iter().cloned().map(|one| Section::from(one).with_role(role)));
+        let tables = exhibit.tables.iter().cloned().map(Section::from);
+        let own = if exhibit.title.is_empty() {
+            tables.collect()
+        } else {
+            vec![together(exhibit, tables)]
+        };
+        sections.extend(own.into_iter().map(|section| section.with_role(role(exhibit))));
     }
     sections
+}
+
+/// One section for all tables of a topic, each below its title.
+fn together(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section {
+    let mut blocks = Vec::new();
+    if !exhibit.notes.is_empty() {
+        blocks.push(Block::Text(exhibit.notes.clone()));
+    }
+    for table in tables {
+        blocks.extend(table.caption.map(|title| Block::Text(vec![title])));
+        blocks.extend(table.blocks);
+    }
+    Section::titled(&exhibit.title, blocks)
 }
 
 /// Tables of a kind of figure stand beside that figure if it leads.

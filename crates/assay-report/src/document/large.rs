@@ -6,6 +6,7 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::io::Pattern;
 use assay_kinds::work::metrics::{change, noun};
 use assay_study::findings::facts::{IoFacts, PlaceFacts};
+use assay_study::findings::shown::MICRO_RATE;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     AdviceKind, Cell, Comparison, Findings, Kind, TargetFacts, Trust, Verdict, WorkloadFacts,
@@ -70,7 +71,7 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         "iops" => (cell, of("bandwidth_bytes_per_s")),
         "bandwidth_bytes_per_s" => (cell, of("iops")),
         // What one takes is easier to remember than how many there are.
-        micro::RATE => (of(micro::COST)?, Some(cell)),
+        MICRO_RATE => (of(micro::COST)?, Some(cell)),
         commands::DURATION | files::FILES_PER_S => (cell, None),
         metric if exhibits::are_known_by(metric) => (cell, None),
         _ => return None,

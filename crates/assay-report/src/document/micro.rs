@@ -3,20 +3,19 @@
 use super::numbers::span;
 use super::{Column, Measured, Section, Table, text_beside};
 use assay_study::findings::Findings;
-use assay_study::findings::shown::Rating;
+use assay_study::findings::shown::{MICRO_RATE, Rating};
 
-/// The metric that micro-benchmarks are compared by, and what one operation takes.
-pub(super) const RATE: &str = "micro_operations_per_s";
 pub(super) const COST: &str = "micro_operation_ns";
 
 /// The section; none where there was no micro-benchmark.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = |cell: &&Measured| cell.metric == RATE && !cell.control;
+    let own = |cell: &&Measured| cell.metric == MICRO_RATE && !cell.control;
     let cells: Vec<&Measured> = findings.measurements.iter().filter(own).collect();
     let mut table = Table::new("micro-benchmarks");
     table.add(Column::left("micro-benchmark"), &cells, |cell| &cell.workload);
-    table.add(Column::right("operations/s"), &cells, |cell| text_beside(findings, cell, RATE));
-    table.add(Column::right("95% CI"), &cells, |cell| span(RATE, cell.ci95));
+    table
+        .add(Column::right("operations/s"), &cells, |cell| text_beside(findings, cell, MICRO_RATE));
+    table.add(Column::right("95% CI"), &cells, |cell| span(MICRO_RATE, cell.ci95));
     table.add(Column::right("each"), &cells, |cell| text_beside(findings, cell, COST));
     table.add(Column::verdict("trust"), &cells, |cell| Rating::cell(Rating::of(cell)));
     let legend = "Operations run one at a time in one thread; each: time per operation.";

@@ -3,23 +3,8 @@
 use super::{Cell, NONE, Tone};
 use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
-use assay_kinds::work::files;
-use assay_kinds::work::metrics::noun;
+pub(crate) use assay_study::findings::shown::{heading, unit_of};
 use assay_study::findings::{Comparison, Kind, Verdict};
-
-/// Heading of a column that holds a metric.
-pub(crate) fn heading(metric: &str) -> &str {
-    if metric == "iops" { "IOPS" } else { noun(metric) }
-}
-
-/// The unit of a metric.
-pub(crate) fn unit_of(metric: &str) -> Unit {
-    match metric {
-        super::micro::RATE => Unit::OperationsPerS,
-        _ if is_of_files(metric) => Unit::FilesPerS,
-        _ => Unit::of_metric(metric),
-    }
-}
 
 /// A value below the heading of its metric.
 pub(crate) fn under_heading(metric: &str, value: f64) -> String {
@@ -29,11 +14,6 @@ pub(crate) fn under_heading(metric: &str, value: f64) -> String {
 /// A value that stands alone.
 pub(crate) fn value(metric: &str, value: f64) -> String {
     unit_of(metric).alone(value)
-}
-
-/// Whether a metric counts files.
-fn is_of_files(metric: &str) -> bool {
-    metric == files::FILES.name || files::rate(metric).is_some()
 }
 
 /// Arm over baseline, or arm minus baseline where a ratio makes no sense.

@@ -5,7 +5,7 @@ use super::remarks::{self, Name};
 use super::study_tables::Workload;
 use super::{
     Block, Detail, Document, Remark, Role, Section, answers, commands, energy, exhibits, files,
-    hosts, memory, no_verdict, probes, published, race, study_more, study_tables, windows,
+    hosts, memory, no_verdict, probes, race, study_more, study_tables, windows,
 };
 use assay_base::quantity::units::show::share;
 use assay_kinds::work::production::metrics::ARRIVALS;
@@ -126,7 +126,6 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(probes::sections(findings, detail));
     sections.push(Section::of(Block::Remarks(all_remarks(&page))));
     sections.extend(study_more::absent(&page));
-    sections.extend(published::section(findings));
     sections.extend(answers::questions(findings));
     sections.extend(advice(&page));
     sections.extend(answers::card(findings));

@@ -1,14 +1,14 @@
 //! Results as bars with their intervals.
 
-use super::words::{Subject, mean_of, metric_title, of_cell, primary, subjects};
+use super::words::{Subject, mean_of, of_cell, primary, subjects};
 use super::{Drawing, sweep};
 use crate::document::numbers;
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::figure::{Axis, Figure, Mark, Point, Series, id_of, joined, short};
-use assay_base::exhibit::parts::{at_most, distinct, of_bars};
-use assay_study::findings::shown::Names;
+use assay_base::exhibit::parts::{BEYOND, at_most, distinct, of_bars};
+use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::{Arm, level_words};
 
@@ -27,8 +27,6 @@ const MOST_ARMS: usize = 24;
 /// Arms up to which workloads stand together.
 const MOST_TOGETHER: usize = 4;
 const MOST_FIGURES: usize = 8;
-/// How much longer than its longest bar a figure is at most.
-pub(super) const BEYOND: f64 = 1.6;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;

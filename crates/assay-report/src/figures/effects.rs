@@ -2,7 +2,7 @@
 //! intervals that verdicts are read from.
 
 use super::Drawing;
-use super::words::{margin, metric_title};
+use super::words::margin;
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -12,7 +12,7 @@ use assay_base::exhibit::figure::{
 };
 use assay_base::exhibit::parts::{Rows, Sort, at_most, by_sort, clipped, left_out, parted};
 use assay_base::quantity::Better;
-use assay_study::findings::shown::{Names, mark_trust};
+use assay_study::findings::shown::{Names, mark_trust, metric_title};
 use assay_study::findings::{Comparison, Effect, Findings, Trust, Verdict};
 use assay_study::results::plan::{Arm, level_words};
 

@@ -1,6 +1,6 @@
 //! Two factors as a table: each cell has its result, its colour says how that is to the baseline.
 
-use super::words::{Subject, judged, metric_title, primary, subjects};
+use super::words::{Subject, judged, primary, subjects};
 use super::{Drawing, bars};
 use crate::document::{comparison_of, numbers, result};
 use crate::evidence::Evidence;
@@ -8,7 +8,7 @@ use assay_base::catalogue::About;
 use assay_base::exhibit::figure::{Axis, Colour, Figure, Mark, Point, id_of, short};
 use assay_base::exhibit::parts::{at_most, by_sort};
 use assay_base::quantity::Better;
-use assay_study::findings::shown::Names;
+use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Cell, Findings, Trust};
 use assay_study::results::plan::{Arm, level_words};
 

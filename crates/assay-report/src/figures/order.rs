@@ -1,7 +1,7 @@
 //! Every trial in the order in which it ran, against the mean of its arm.
 
 use super::Drawing;
-use super::words::{Subject, metric_title, primary, subjects};
+use super::words::{Subject, primary, subjects};
 use crate::document::numbers;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -11,7 +11,7 @@ use assay_base::exhibit::figure::{
     joined, short,
 };
 use assay_base::exhibit::parts::{at_most, clipped, merged_point, trials_per_point};
-use assay_study::findings::shown::Names;
+use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Cell, CellTrial};
 use assay_study::results::record::Status;
 

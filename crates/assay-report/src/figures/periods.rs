@@ -1,7 +1,7 @@
 //! How a class of requests was served in each trial, and below it how much of it there was.
 
 use super::Drawing;
-use super::words::{Subject, metric_title, primary, subjects};
+use super::words::{Subject, primary, subjects};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -12,7 +12,7 @@ use assay_base::exhibit::figure::{
 use assay_base::exhibit::parts::at_most;
 use assay_base::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Cell;
-use assay_study::findings::shown::Names;
+use assay_study::findings::shown::{Names, metric_title};
 use assay_study::results::record::Status;
 
 pub static PERIODS: Drawing = Drawing {

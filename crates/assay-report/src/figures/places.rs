@@ -1,7 +1,6 @@
 //! Places side by side: per cent of the baseline place, and each workload in its own unit.
 
 use super::Drawing;
-use super::words::metric_title;
 use crate::document::numbers::unit_of;
 use crate::document::places::{value, work_name};
 use crate::evidence::Evidence;
@@ -11,7 +10,7 @@ use assay_base::exhibit::figure::{Colour, Figure, Guide, Look, Mark, Point, id_o
 use assay_base::exhibit::parts::{Rows, at_most, by_sort, distinct, of_bars};
 use assay_base::quantity::units::show;
 use assay_study::findings::places::{Beside, Places, Row};
-use assay_study::findings::shown::mark_trust;
+use assay_study::findings::shown::{mark_trust, metric_title};
 use assay_study::results::plan::Arm;
 
 pub static PLACES: Drawing = Drawing {

@@ -1,7 +1,6 @@
 //! A race: each setting where it left, and how far behind the leader it was then.
 
 use super::Drawing;
-use super::words::metric_title;
 use crate::document::stayed;
 use crate::evidence::Evidence;
 use assay_base::catalogue::About;
@@ -10,7 +9,7 @@ use assay_base::exhibit::figure::{Axis, AxisScale, Colour, Figure, Guide, Mark, 
 use assay_base::exhibit::parts::{by_sort, left_out};
 use assay_base::quantity::Better;
 use assay_study::findings::race::{RaceAnswer, Runner};
-use assay_study::findings::shown::Names;
+use assay_study::findings::shown::{Names, metric_title};
 
 pub static RACE: Drawing = Drawing {
     about: About {

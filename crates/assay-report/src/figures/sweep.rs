@@ -1,6 +1,6 @@
 //! A metric over a factor whose levels are numbers.
 
-use super::words::{Subject, mean_of, metric_title, of_cell, primary, subjects};
+use super::words::{Subject, mean_of, of_cell, primary, subjects};
 use super::{Drawing, bars};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
@@ -11,7 +11,7 @@ use assay_base::exhibit::figure::{
 };
 use assay_base::exhibit::parts::{as_wide, at_most, clipped, distinct, left_out};
 use assay_base::quantity::{Bytes, level_number};
-use assay_study::findings::shown::Names;
+use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Cell, Findings, Trend};
 use assay_study::results::plan::Arm;
 

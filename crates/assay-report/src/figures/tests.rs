@@ -14,19 +14,19 @@ use std::sync::{Arc, OnceLock};
 use regex_lite::Regex;
 
 use super::table::table;
-use super::{FIGURES, all, ordered};
+use super::{FIGURES, Ordered, all, ordered};
 use crate::evidence::{Evidence, Latencies, RanTrial};
 use crate::svg::{Theme, file, inline};
 use crate::tests::fixture;
 use assay_base::exhibit::figure::{AxisScale, Figure, Look};
 use assay_lab::expected::Expected;
 use assay_lab::kinds::kept;
-use assay_study::findings::published::{Published, Unit};
 use assay_study::findings::{Findings, OfKinds, Trust};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
+use assay_verdict::analysis::published::{self, Published, Unit};
 use assay_verdict::analysis::surfaces::{self, Accesses, Band, Extremes, Surface};
 
 fn fixtures() -> PathBuf {
@@ -44,9 +44,12 @@ fn recorded() -> Evidence {
     }
     evidence.latencies =
         arms.iter().flat_map(|arm| ["read", "write"].map(|class| latencies(arm, class))).collect();
-    evidence.findings.published = published(&evidence.findings);
+    let published = published(&evidence.findings);
+    let exhibit = published::exhibit(&evidence.findings, &published);
+    evidence.findings.exhibits.extend(exhibit);
     let surfaces: Vec<Surface> = arms.iter().map(surface).collect();
-    let exhibit = surfaces::exhibit(&evidence.findings, &surfaces, &[accesses(&arms[0])]);
+    let exhibit =
+        surfaces::exhibit(&evidence.findings, &published, &surfaces, &[accesses(&arms[0])]);
     evidence.findings.exhibits.extend(exhibit);
     evidence
 }
@@ -321,7 +324,8 @@ fn the_lead_shows_the_answer() {
         ("replay", "effects-iops-random-write"),
     ];
     for (name, id) in leads {
-        let lead: Vec<String> = ordered(of(name)).0.into_iter().map(|figure| figure.id).collect();
+        let lead: Vec<String> =
+            ordered(of(name)).lead.into_iter().map(|figure| figure.id).collect();
         assert_eq!(lead, [id], "{name}");
     }
 }
@@ -509,7 +513,7 @@ fn hostile() -> Evidence {
     let mut surface = surface(&findings.measurements[0].configuration);
     surface.bands[0].max = Some(f64::NAN);
     surface.workload = long;
-    findings.exhibits = surfaces::exhibit(findings, &[surface], &[]).into_iter().collect();
+    findings.exhibits = surfaces::exhibit(findings, &[], &[surface], &[]).into_iter().collect();
     findings.factors.clear();
     for trial in &mut evidence.trials {
         rename(Arc::make_mut(&mut trial.workload));
@@ -700,7 +704,7 @@ fn evidence_without_anything_draws_nothing() {
     empty.comparisons.clear();
     empty.effects.clear();
     let evidence = Evidence::bare(empty);
-    let (lead, others) = ordered(&evidence);
+    let Ordered { lead, others, .. } = ordered(&evidence);
     assert_eq!((all(&evidence), lead, others.len()), (Vec::new(), Vec::new(), 0));
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::document::numbers::{self, unit_of};
+use crate::document::numbers::unit_of;
 use crate::document::{comparison_of, result};
-use assay_base::exhibit::figure::{Point, short};
+use assay_base::exhibit::figure::Point;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, Scale};
 use assay_study::findings::shown::mark_trust;
@@ -45,12 +45,6 @@ fn no_interval(cell: &Cell) -> String {
 pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
     let by_difference = |cell: &Cell| cell.metric == metric && cell.scale == Scale::Difference;
     if findings.measurements.iter().any(by_difference) { "mean" } else { "geometric mean" }
-}
-
-/// What a metric is called; one without a noun by its name in words.
-pub(super) fn metric_title(metric: &str) -> String {
-    let told = numbers::heading(metric);
-    if told == metric { short(&metric.replace('_', " ")) } else { told.to_owned() }
 }
 
 /// The arms that say most: the baseline, the best, the worst, then the others in their order.

@@ -3,10 +3,9 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::{Place, blocks, data, first, whole_document};
-use crate::document::published::PUBLISHED;
 use crate::document::{self, Block, Document, QUESTIONS, Role, Section};
 use crate::evidence::{Commands, Evidence};
-use crate::figures::Drawn;
+use crate::figures::{Drawn, Ordered};
 use crate::{figures, svg};
 use assay_base::exhibit::figure::Figure;
 use assay_study::findings::answers::Answer;
@@ -39,14 +38,14 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
         figure.id = format!("r{index}-{}", figure.id);
         figure
     };
-    let (lead, others) = figures::ordered(evidence);
+    let Ordered { lead, lead_kinds, others } = figures::ordered(evidence);
     let numbered = |figures: Vec<Figure>| figures.into_iter().map(number).collect::<Vec<_>>();
     let lead = numbered(lead);
     let others = others.into_iter().map(|own| Drawn { figures: numbered(own.figures), ..own });
     let others: Vec<Drawn> = others.collect();
     let findings = &evidence.findings;
     let document = whole_document(findings);
-    let (leading, others_of) = leading(findings, &document, &lead);
+    let (leading, others_of) = leading(findings, &document, &lead_kinds);
     let is_check = !document::large(findings).is_empty();
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
     // What few read is closed.
@@ -87,19 +86,19 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
 }
 
 /// Returns the sections of the first screen and all others. The first screen has the tables of platforms, of
-/// published numbers if their figure leads, and of workloads with a figure of their own.
+/// the topics whose figures lead, and of workloads with a figure of their own.
 fn leading<'a>(
     findings: &Findings,
     document: &'a Document,
-    lead: &[Figure],
+    lead_kinds: &[&str],
 ) -> (Vec<&'a Section>, Vec<&'a Section>) {
     let (mut first, rest) = document.leading(findings);
-    let has_published = lead.iter().any(|figure| figure.id.contains("-published-"));
     let own = document::with_figure(findings);
     let is_first = |section: &&Section| match section.role {
         Role::Main => findings.platforms.is_some(),
         _ if own.contains(section) => true,
-        _ => has_published && section.caption.as_deref() == Some(PUBLISHED),
+        Role::Of(kind) => lead_kinds.contains(&kind),
+        _ => false,
     };
     let (own, others) = rest.into_iter().partition(is_first);
     first.extend::<Vec<_>>(own);

@@ -13,7 +13,6 @@ mod needed;
 pub mod notes;
 mod of_kinds;
 pub mod places;
-pub mod published;
 pub mod race;
 mod sentence;
 pub mod shown;
@@ -766,9 +765,6 @@ pub struct Findings {
     /// Its rows of the flash table, one a target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<answers::CardRow>,
-    /// Numbers that were published of such work, to stand beside its own.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub published: Vec<published::Published>,
     /// Several places in per cent of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platforms: Option<places::Places>,

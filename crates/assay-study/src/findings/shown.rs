@@ -1,9 +1,11 @@
-//! How tables and figures name configurations and show trust.
+//! How tables and figures name configurations and metrics, and show trust.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::exhibit::figure::{Look, Point, short};
-use assay_base::exhibit::{Cell, Column, Table, Tone};
+use assay_base::exhibit::{Cell, Column, Table, Tone, Unit};
+use assay_kinds::work::files;
+use assay_kinds::work::metrics::noun;
 
 use super::{Findings, Trust};
 use crate::results::plan::{Arm, level_words};
@@ -97,6 +99,30 @@ impl Names {
         let told = self.varied.iter().filter(|name| *name != without);
         let told = told.filter_map(|name| Some(level_words(name, arm.get(name)?)));
         short(&told.collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// Heading of a column that holds a metric.
+pub fn heading(metric: &str) -> &str {
+    if metric == "iops" { "IOPS" } else { noun(metric) }
+}
+
+/// Title of a metric in a figure; the words of its name if it has no noun.
+pub fn metric_title(metric: &str) -> String {
+    let title = heading(metric);
+    if title == metric { short(&metric.replace('_', " ")) } else { title.to_owned() }
+}
+
+/// Metric of micro-benchmarks.
+pub const MICRO_RATE: &str = "micro_operations_per_s";
+
+pub fn unit_of(metric: &str) -> Unit {
+    if metric == MICRO_RATE {
+        Unit::OperationsPerS
+    } else if metric == files::FILES.name || files::rate(metric).is_some() {
+        Unit::FilesPerS
+    } else {
+        Unit::of_metric(metric)
     }
 }
 

@@ -28,7 +28,7 @@ mod memory;
 mod metrics;
 pub mod places;
 mod played;
-mod published;
+pub mod published;
 mod race;
 mod reserved;
 mod rows;

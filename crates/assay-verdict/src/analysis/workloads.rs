@@ -158,10 +158,12 @@ impl<'a> Analysis<'a> {
         kinds::settle(&mut found);
         lines::add(&mut found, plan, environment);
         found.cards = card::rows(plan, &found);
-        found.published = published::beside(&plan.design, found.environment.is_emulated());
+        let published = published::beside(&plan.design, found.environment.is_emulated());
         explain(&mut found.answers, &plan.design, &found.absent);
         trust_surfaces(&mut self.surfaces, &mut self.accesses, &rows);
-        found.exhibits.extend(surfaces::exhibit(&found, &self.surfaces, &self.accesses));
+        let surfaces = surfaces::exhibit(&found, &published, &self.surfaces, &self.accesses);
+        found.exhibits.extend(surfaces);
+        found.exhibits.extend(published::exhibit(&found, &published));
         found.probes = trials.costs.told();
         surroundings::finish(&mut found.system_activity, environment);
         found.hosts = self.hosts.told(environment.fleet.as_ref());

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::FIGURES;
+use super::super::{FIGURES, Ordered};
 use super::{accesses, latencies, of, surface};
 use crate::evidence::{Evidence, Latencies};
 use crate::figures::{all, ordered};
@@ -35,7 +35,7 @@ pub(crate) fn whole_surface() -> Evidence {
     let found = &mut evidence.findings;
     found.study.kind = "study".to_owned();
     found.study.lead_figure = lead_of("surface");
-    let exhibit = surfaces::exhibit(found, &[surface(&Arm::new())], &[accesses(&Arm::new())]);
+    let exhibit = surfaces::exhibit(found, &[], &[surface(&Arm::new())], &[accesses(&Arm::new())]);
     found.exhibits.extend(exhibit);
     evidence
 }
@@ -165,7 +165,7 @@ fn a_study_may_name_every_figure_but_those_of_places() {
 }
 
 fn leading(evidence: &Evidence) -> Vec<String> {
-    ordered(evidence).0.into_iter().map(|figure| figure.id).collect()
+    ordered(evidence).lead.into_iter().map(|figure| figure.id).collect()
 }
 
 fn without_lead(evidence: &Evidence) -> Evidence {
@@ -187,7 +187,7 @@ fn what_the_study_says_leads_and_nothing_is_lost() {
     ] {
         let evidence = of(name);
         assert_eq!(leading(evidence), said, "{name}");
-        let (lead, others) = ordered(evidence);
+        let Ordered { lead, others, .. } = ordered(evidence);
         let others: usize = others.iter().map(|own| own.figures.len()).sum();
         assert_eq!(lead.len() + others, all(evidence).len(), "{name}");
         // Where no study file says anything.
@@ -228,7 +228,7 @@ fn energy_that_nothing_tells_has_no_bars() {
 /// Published devices stand beside the card, the article's rule is a line.
 #[test]
 fn a_card_stands_beside_others_and_the_disk_is_a_line() {
-    let figure = ordered(of("flash")).0.remove(0);
+    let figure = ordered(of("flash")).lead.remove(0);
     let counts: Vec<(&str, usize)> =
         figure.series.iter().map(|one| (one.name.as_str(), one.points.len())).collect();
     assert_eq!(counts, [("here", 2), ("published", 4)]);

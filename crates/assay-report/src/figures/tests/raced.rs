@@ -119,7 +119,10 @@ fn a_race_is_drawn_by_who_left_when_and_leads_its_page() {
     let left = &figure.series[2].points[0];
     assert!(left.interval.is_some() && left.text.contains("eliminated after"), "{}", left.text);
     assert!(figure.series[0].points[0].interval.is_none());
-    assert_eq!(ordered(&evidence).0.first().map(|lead| lead.id.clone()), Some(figure.id.clone()));
+    assert_eq!(
+        ordered(&evidence).lead.first().map(|lead| lead.id.clone()),
+        Some(figure.id.clone())
+    );
 }
 
 #[test]

@@ -7,11 +7,11 @@ use assay_base::exhibit::figure::{
 use assay_base::exhibit::parts::{as_wide, left_out};
 use assay_base::exhibit::{Column, Exhibit, Table, Unit};
 use assay_kinds::work::tell::FactsFigure;
-use assay_study::findings::published::Published;
 use assay_study::findings::shown::{Names, Rating, mark_trust};
 use assay_study::findings::{Cell, Findings, Trust};
 use assay_study::results::plan::{Arm, arm_in_words};
 
+use super::super::published::Published;
 use super::{Accesses, Extremes, Surface};
 
 pub static SURFACE: FactsFigure = FactsFigure {
@@ -35,7 +35,12 @@ const MOST_LINES: usize = 8;
 const MOST_DOTS: usize = 1000;
 
 /// Tables and figures of all surfaces and accesses; `None` if there are none.
-pub fn exhibit(found: &Findings, surfaces: &[Surface], accesses: &[Accesses]) -> Option<Exhibit> {
+pub fn exhibit(
+    found: &Findings,
+    published: &[Published],
+    surfaces: &[Surface],
+    accesses: &[Accesses],
+) -> Option<Exhibit> {
     if surfaces.is_empty() && accesses.is_empty() {
         return None;
     }
@@ -49,7 +54,7 @@ pub fn exhibit(found: &Findings, surfaces: &[Surface], accesses: &[Accesses]) ->
     if !accesses.is_empty() {
         tables.push(access_table(found, accesses));
     }
-    let figures = [rate_figure(found, surfaces, &names), access_figure(accesses, &names)];
+    let figures = [rate_figure(published, surfaces, &names), access_figure(accesses, &names)];
     Some(Exhibit {
         topic: TOPIC.to_owned(),
         tables,
@@ -119,7 +124,7 @@ fn called(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
 }
 
 /// All workloads in one figure: reads and writes lie beside each other.
-fn rate_figure(found: &Findings, own: &[Surface], names: &Names) -> Option<Figure> {
+fn rate_figure(published: &[Published], own: &[Surface], names: &Names) -> Option<Figure> {
     let first = own.first()?;
     let several = own.iter().any(|one| one.workload != first.workload);
     let called = |one: &Surface| called(names, several, &one.workload, &one.configuration);
@@ -140,7 +145,7 @@ fn rate_figure(found: &Findings, own: &[Surface], names: &Names) -> Option<Figur
             "The line connects the geometric means of the trials per {each} of the area; the band spans the lowest to \
              the highest trial."
         ),
-        guides: averages(found, own),
+        guides: averages(published, own),
         interval: "lowest to highest".to_owned(),
         notes: whole.chain(cut).chain(more).collect(),
         workload: Some(first.workload.clone()),
@@ -156,7 +161,7 @@ fn extremes(name: &str, of: Extremes, unit: Unit) -> String {
 }
 
 /// What was published of the rates: averages over a whole surface.
-fn averages(found: &Findings, surfaces: &[Surface]) -> Vec<Guide> {
+fn averages(published: &[Published], surfaces: &[Surface]) -> Vec<Guide> {
     let is_own = |one: &&Published| {
         one.metric == RATE && surfaces.iter().any(|own| own.workload == one.workload)
     };
@@ -165,7 +170,7 @@ fn averages(found: &Findings, surfaces: &[Surface]) -> Vec<Guide> {
         let name = format!("{}: {} {}", short(&one.workload), short(&one.of), one.text);
         Some(Guide::line(value, name))
     };
-    found.published.iter().filter(is_own).filter_map(guide).take(2).collect()
+    published.iter().filter(is_own).filter_map(guide).take(2).collect()
 }
 
 /// Each place where they are known, else each tenth.

@@ -1,11 +1,70 @@
 //! Published numbers that a study is shown beside, read from their tables. They are another machine's:
 //! no verdict is made of them.
 
+mod figure;
+mod table;
+
+use assay_base::exhibit::Exhibit;
 use assay_base::failure::Outcome;
 use assay_base::reference::Library;
 use assay_base::reference::sheet::{Printed, Row, Sheet};
-use assay_study::findings::published::{Published, Unit};
+use assay_study::findings::Findings;
 use assay_study::results::design::{Design, Pointer};
+use assay_study::results::plan::Arm;
+
+pub use figure::PUBLISHED;
+
+/// One published number.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Published {
+    /// Title of the text that it stands in.
+    pub article: String,
+    /// The table that holds it, with the line.
+    pub table: String,
+    /// What it is of: `noop on ext4`.
+    pub of: String,
+    /// The workload that it stands beside.
+    pub workload: String,
+    /// Levels of the arms that it stands beside; empty where it stands beside all of them.
+    pub configuration: Arm,
+    pub metric: String,
+    /// As it was printed, with its unit: `513349 K/s`; absent where it cannot be read any more.
+    pub text: String,
+    /// In the unit of the metric, or as a ratio; absent where it is no single number.
+    pub value: Option<f64>,
+    /// The unit that it was printed in.
+    pub unit: Option<Unit>,
+    /// The factor over whose first level it is a ratio.
+    pub ratio: Option<String>,
+    /// What it is: `mean of 5 runs, spread not published`.
+    pub statistic: String,
+    /// What speaks against it.
+    pub flags: Vec<String>,
+}
+
+/// A unit as an author writes it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unit {
+    pub name: String,
+    /// What one of it is in the unit of the metric.
+    pub size: f64,
+}
+
+/// Name of the kind of figure.
+const TOPIC: &str = "published";
+
+/// Tables and figures of published numbers next to the numbers of the study; `None` without published numbers.
+pub fn exhibit(found: &Findings, published: &[Published]) -> Option<Exhibit> {
+    let groups = table::groups(found, published);
+    (!groups.is_empty()).then(|| Exhibit {
+        topic: TOPIC.to_owned(),
+        title: "next to published results".to_owned(),
+        beside: Some(TOPIC.to_owned()),
+        tables: table::tables(found, published, &groups),
+        figures: figure::figures(&groups),
+        ..Exhibit::default()
+    })
+}
 
 /// The numbers that a design names; none of an emulator, whose own lie beside nobody's. What is no
 /// longer there is left out: an old result may name a row that a newer version has dropped.
@@ -70,7 +129,6 @@ fn statistic(sheet: &Sheet, row: &Row<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_study::results::plan::Arm;
     use assay_study::study::presets;
 
     use super::*;

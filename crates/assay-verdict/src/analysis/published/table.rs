@@ -1,13 +1,13 @@
-//! Published numbers beside one's own, in their author's digits: another machine's, so that nothing is
-//! concluded from how they lie.
+//! Tables of published numbers next to the numbers of the study, in their author's digits.
 
-use super::{Block, Column, Section, Table};
+use assay_base::exhibit::{Column, Table};
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
-use assay_study::findings::published::{Published, Unit};
-use assay_study::findings::shown::Rating;
-use assay_study::findings::{Cell as Measured, Comparison, Findings, Kind};
+use assay_study::findings::shown::{Rating, unit_of};
+use assay_study::findings::{Cell, Comparison, Findings, Kind};
 use assay_study::results::plan::Arm;
+
+use super::{Published, Unit};
 
 /// Arms up to which those stand here, too, that nothing published is about.
 const MOST_ARMS: usize = 16;
@@ -15,7 +15,7 @@ const MOST_ARMS: usize = 16;
 const MOST_BESIDE: usize = 8;
 
 /// What was published of one metric of one workload, with one's own numbers.
-pub(crate) struct Group<'a> {
+pub(super) struct Group<'a> {
     pub workload: &'a str,
     pub metric: &'a str,
     /// The factor over whose first level all numbers are ratios.
@@ -24,7 +24,7 @@ pub(crate) struct Group<'a> {
 }
 
 /// One line: a published number, an own one, or both.
-pub(crate) struct Line<'a> {
+pub(super) struct Line<'a> {
     /// The arm's name; empty where nothing varies.
     pub own_name: String,
     pub published: Option<&'a Published>,
@@ -33,25 +33,25 @@ pub(crate) struct Line<'a> {
 
 /// An own number.
 #[derive(Clone, Copy)]
-pub(crate) struct Own {
+pub(super) struct Own {
     pub value: f64,
     pub interval: Option<[f64; 2]>,
-    pub stands: Option<Rating>,
+    pub rating: Option<Rating>,
 }
 
 /// The groups in the order of the study.
-pub(crate) fn groups(findings: &Findings) -> Vec<Group<'_>> {
+pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
-    for one in &findings.published {
+    for one in all {
         let ratio = one.ratio.as_deref();
         let is_own = |group: &Group<'_>| {
             group.workload == one.workload && group.metric == one.metric && group.ratio == ratio
         };
         if !groups.iter().any(is_own) {
             let lines = if let Some(factor) = ratio {
-                of_ratios(findings, one, factor)
+                of_ratios(findings, all, one, factor)
             } else {
-                of_values(findings, one)
+                of_values(findings, all, one)
             };
             groups.push(Group { workload: &one.workload, metric: &one.metric, ratio, lines });
         }
@@ -59,23 +59,26 @@ pub(crate) fn groups(findings: &Findings) -> Vec<Group<'_>> {
     groups
 }
 
-fn same<'a>(findings: &'a Findings, one: &'a Published) -> impl Iterator<Item = &'a Published> {
-    findings.published.iter().filter(move |other| {
+fn same<'a>(all: &'a [Published], one: &'a Published) -> impl Iterator<Item = &'a Published> {
+    all.iter().filter(move |other| {
         other.workload == one.workload && other.metric == one.metric && other.ratio == one.ratio
     })
 }
 
-fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
-    let own = |cell: &&Measured| {
-        cell.workload == one.workload && cell.metric == one.metric && !cell.control
-    };
-    let cells: Vec<&Measured> = findings.measurements.iter().filter(own).collect();
-    let is_at = |arm: &Arm, cell: &Measured| {
+fn of_values<'a>(
+    findings: &'a Findings,
+    all: &'a [Published],
+    one: &'a Published,
+) -> Vec<Line<'a>> {
+    let own =
+        |cell: &&Cell| cell.workload == one.workload && cell.metric == one.metric && !cell.control;
+    let cells: Vec<&Cell> = findings.measurements.iter().filter(own).collect();
+    let is_at = |arm: &Arm, cell: &Cell| {
         arm.iter().all(|(name, level)| cell.configuration.get(name) == Some(level))
     };
     let mut shown: Vec<&Arm> = Vec::new();
     let mut lines = Vec::new();
-    for published in same(findings, one) {
+    for published in same(all, one) {
         let mut at = cells.iter().filter(|cell| is_at(&published.configuration, cell));
         // What stands beside several arms stands beside none of them.
         let cell = at.next().filter(|_| at.next().is_none() && !published.configuration.is_empty());
@@ -89,7 +92,7 @@ fn of_values<'a>(findings: &'a Findings, one: &'a Published) -> Vec<Line<'a>> {
         };
         lines.push(Line { own_name, published: Some(published), own });
     }
-    let rest: Vec<&&Measured> =
+    let rest: Vec<&&Cell> =
         cells.iter().filter(|cell| !shown.contains(&&cell.configuration)).collect();
     let is_open = shown.is_empty();
     if let ([cell], [line], true) = (rest.as_slice(), lines.as_mut_slice(), is_open) {
@@ -122,14 +125,19 @@ fn name(findings: &Findings, arm: &Arm) -> String {
     if levels.is_empty() { "this machine".to_owned() } else { levels.join(", ") }
 }
 
-fn of_cell(cell: &Measured) -> Option<Own> {
+fn of_cell(cell: &Cell) -> Option<Own> {
     let value = cell.value().filter(|value| value.is_finite())?;
-    Some(Own { value, interval: cell.ci95, stands: Rating::of(cell) })
+    Some(Own { value, interval: cell.ci95, rating: Rating::of(cell) })
 }
 
 /// Published ratios, and the own ones over the first level of the factor.
-fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Vec<Line<'a>> {
-    let published = same(findings, one).map(|published| Line {
+fn of_ratios<'a>(
+    findings: &'a Findings,
+    all: &'a [Published],
+    one: &'a Published,
+    factor: &str,
+) -> Vec<Line<'a>> {
+    let published = same(all, one).map(|published| Line {
         own_name: String::new(),
         published: Some(published),
         own: None,
@@ -148,17 +156,16 @@ fn of_ratios<'a>(findings: &'a Findings, one: &'a Published, factor: &str) -> Ve
     };
     let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
     let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
-        let stands = |arm: &Arm| {
-            super::find(findings, &found.workload, arm, false, &found.metric).and_then(Rating::of)
-        };
-        let sides = [stands(&found.configuration), stands(&found.baseline)];
+        let rating =
+            |arm: &Arm| findings.cell(&found.workload, arm, &found.metric).and_then(Rating::of);
+        let sides = [rating(&found.configuration), rating(&found.baseline)];
         Some(Line {
             own_name: format!("{} over {}", level(&found.configuration), level(&found.baseline)),
             published: None,
             own: Some(Own {
                 value: found.ratio?,
                 interval: found.ci95_simultaneous.or(found.ci95),
-                stands: sides.into_iter().flatten().reduce(Rating::with),
+                rating: sides.into_iter().flatten().reduce(Rating::with),
             }),
         })
     });
@@ -192,7 +199,7 @@ impl Group<'_> {
         match (self.ratio, self.unit()) {
             (Some(_), _) => show::ratio(value),
             (None, Some(unit)) => digits(value / unit.size),
-            (None, None) => super::numbers::value(self.metric, value),
+            (None, None) => unit_of(self.metric).alone(value),
         }
     }
 }
@@ -202,30 +209,22 @@ fn digits(value: f64) -> String {
     if value.abs() >= 1000.0 { format!("{value:.0}") } else { show::three_digits(value) }
 }
 
-/// Heading of the published numbers.
-pub(crate) const PUBLISHED: &str = "next to published results";
-
-/// The section; none where a study names nothing published.
-pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let groups = groups(findings);
-    if groups.is_empty() {
-        return None;
-    }
-    let mut blocks = Vec::new();
+/// A table for each metric of a workload with numbers of the study, and one of all other published numbers.
+pub(super) fn tables(
+    findings: &Findings,
+    published: &[Published],
+    groups: &[Group<'_>],
+) -> Vec<Table> {
     let (beside, lone): (Vec<_>, Vec<_>) =
         groups.iter().partition(|group| group.lines.iter().any(|line| line.own.is_some()));
-    for group in beside {
-        blocks.push(Block::Text(vec![group.title()]));
-        blocks.push(Block::Table(table(group)));
-    }
+    let mut tables: Vec<Table> = beside.into_iter().map(table).collect();
     if !lone.is_empty() {
-        blocks.push(Block::Text(vec![
-            "No measurement in your result matches these published numbers.".to_owned(),
-        ]));
-        blocks.push(Block::Table(alone(&lone)));
+        tables.push(alone(&lone));
     }
-    blocks.push(Block::Text(sources(findings, &groups)));
-    Some(Section::titled(PUBLISHED, blocks))
+    if let Some(last) = tables.last_mut() {
+        last.notes.extend(sources(findings, published, groups));
+    }
+    tables
 }
 
 fn table(group: &Group<'_>) -> Table {
@@ -235,7 +234,7 @@ fn table(group: &Group<'_>) -> Table {
         (None, None) => "result",
     };
     let lines = &group.lines;
-    let mut table = Table::default();
+    let mut table = Table::new(group.title());
     table.add(Column::key("of"), lines, Line::of);
     table.add(Column::right("published"), lines, |line| line.published.map(|one| &one.text));
     table.add(Column::key("here"), lines, Line::here);
@@ -246,7 +245,7 @@ fn table(group: &Group<'_>) -> Table {
         ends.iter().all(|end| end.is_finite()).then(|| format!("{low} to {high}"))
     });
     table.add(Column::verdict("trust"), lines, |line| {
-        line.own.as_ref().map_or_else(|| "".into(), |own| Rating::cell(own.stands))
+        line.own.as_ref().map_or_else(|| "".into(), |own| Rating::cell(own.rating))
     });
     for (row, line) in table.rows.iter_mut().zip(lines) {
         let name = [line.of(), line.here()].join(" ");
@@ -273,7 +272,7 @@ fn alone(groups: &[&Group<'_>]) -> Table {
     for group in groups {
         all.extend(group.lines.iter().filter_map(|line| Some((group.title(), line.published?))));
     }
-    let mut table = Table::default();
+    let mut table = Table::new("No measurement in your result matches these published numbers.");
     table.add(Column::key("work"), &all, |(title, _)| title);
     table.add(Column::key("of"), &all, |(_, one)| &one.of);
     table.add(Column::right("published"), &all, |(_, one)| &one.text);
@@ -285,9 +284,9 @@ fn alone(groups: &[&Group<'_>]) -> Table {
 }
 
 /// Where the numbers stand and what they are, and that they say nothing of this machine.
-fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
+fn sources(findings: &Findings, published: &[Published], groups: &[Group<'_>]) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
-    for one in &findings.published {
+    for one in published {
         let table = one.table.split(':').next().unwrap_or_default();
         let text = format!("Published in \"{}\" ({table}): {}.", one.article, one.statistic);
         if !told.contains(&text) {
@@ -311,16 +310,20 @@ fn sources(findings: &Findings, groups: &[Group<'_>]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::tests::Bench;
     use super::*;
-    use crate::tests::fixture;
     use assay_base::exhibit::Unit;
     use assay_study::findings::{Because, LENT, Trust};
 
     #[test]
     fn a_number_of_a_lent_drive_is_as_given_beside_published_ones() {
-        let mut cell = fixture("study-two-arms").measurements[0].clone();
+        let mut cell = Bench::new(&["."])
+            .row(0, "random-read", 4096, &[9, 9])
+            .findings()
+            .measurements
+            .remove(0);
         cell.trust = Some(Trust::Trusted);
-        let word = |cell: &Measured| {
+        let word = |cell: &Cell| {
             let lines = vec![Line { own_name: String::new(), published: None, own: of_cell(cell) }];
             let group = Group { workload: "work", metric: &cell.metric, ratio: None, lines };
             table(&group).rows[0].cells[5].text(Unit::Words)

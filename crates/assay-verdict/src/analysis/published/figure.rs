@@ -1,35 +1,32 @@
-//! One's own numbers as bars, and published ones beside them.
+//! Numbers of the study as bars, with published ones next to them.
 
-use super::Drawing;
-use super::bars::BEYOND;
-use super::words::metric_title;
-use crate::document::numbers::unit_of;
-use crate::document::published::{Group, groups};
-use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::Unit;
 use assay_base::exhibit::figure::{Figure, Look, Mark, Point, Series, id_of, short};
-use assay_base::exhibit::parts::{Rows, at_most, of_bars};
-use assay_study::findings::shown::mark_trust;
+use assay_base::exhibit::parts::{BEYOND, Rows, at_most, of_bars};
+use assay_kinds::work::tell::FactsFigure;
+use assay_study::findings::shown::{mark_trust, metric_title, unit_of};
 
-pub static BESIDE: Drawing = Drawing {
+use super::TOPIC;
+use super::table::Group;
+
+pub static PUBLISHED: FactsFigure = FactsFigure {
+    key: TOPIC,
     about: About {
-        name: "published",
+        name: TOPIC,
         summary: "your results next to published results of similar workloads",
         text: "Your bars are geometric means of the trials with 95% CIs. Published bars are hatched and keep the \
                author's rounding. Flagged values are hollow and dashed, with the flag in the notes. Published values \
                come from another machine, so Assay gives no verdict on the difference.",
     },
-    draw,
+    leads: false,
 };
 
 const MOST_FIGURES: usize = 12;
 const MOST_BARS: usize = 40;
 
-fn draw(evidence: &Evidence) -> Vec<Figure> {
-    let groups = groups(&evidence.findings);
-    let figures = groups.iter().filter_map(figure).collect();
-    at_most(figures, MOST_FIGURES, "metric")
+pub(super) fn figures(groups: &[Group<'_>]) -> Vec<Figure> {
+    at_most(groups.iter().filter_map(figure).collect(), MOST_FIGURES, "metric")
 }
 
 fn figure(group: &Group<'_>) -> Option<Figure> {
@@ -40,7 +37,7 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
             let name = format!("here: {}", short(&line.own_name));
             let told = Point::new(rows.add(&name), unit, &name, mine.value, mine.interval);
             let label = Some(group.told(mine.value));
-            own.push(Point { label, ..mark_trust(told, mine.stands.map(|own| own.trust)) });
+            own.push(Point { label, ..mark_trust(told, mine.rating.map(|own| own.trust)) });
         }
         let Some(one) = line.published else { continue };
         let Some(value) = one.value.filter(|value| value.is_finite()) else { continue };
