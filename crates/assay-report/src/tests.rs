@@ -17,8 +17,9 @@ use super::layout::width_of;
 use super::{document, json, screen, text};
 use assay_lab::expected::Expected;
 use assay_lab::needs::is_sampled;
-use assay_study::findings::{Findings, Member, Sentence, Trust};
+use assay_study::findings::{Findings, Sentence, Trust};
 use assay_study::results::plan::Arm;
+use assay_study::results::surroundings::facts::Member;
 use assay_verdict::analysis::surfaces::{self, Band, Extremes, Surface};
 
 fn directory() -> PathBuf {
@@ -192,7 +193,7 @@ fn a_page_of_any_width_holds_its_words_and_nothing_sticks_out() {
 /// The findings of a check of two drives, with their members changed.
 fn mirror(change: impl Fn(&mut Vec<Member>)) -> Findings {
     let (_, mut findings) = fixtures().into_iter().find(|(name, _)| name == "mirror").unwrap();
-    change(&mut findings.members);
+    change(&mut findings.environment.activity.members);
     findings
 }
 
@@ -400,7 +401,7 @@ fn questions_and_the_card_stand_on_every_page() {
     use assay_study::findings::answers::{Answer, Beside, CardNumber, CardRow, Claim, Standing};
     let number = |value: f64| Some(CardNumber { value, ci95: None, trust: Some(Trust::Trusted) });
     for (name, mut found) in fixtures() {
-        found.answers = vec![Answer {
+        found.answers.all = vec![Answer {
             ask: "Is the rate highest at 32 to 64 threads?".to_owned(),
             published: Some("it peaks there.".to_owned()),
             answer: "The numbers are inconclusive.".to_owned(),
@@ -452,7 +453,7 @@ fn questions_and_the_card_stand_on_every_page() {
 #[test]
 fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
     use assay_study::results::surroundings::facts::{
-        DriveHealth, Hottest, ObservedField, SurroundingsFacts, WorkloadSurroundings,
+        Activity, DriveHealth, Hottest, ObservedField, WorkloadSurroundings,
     };
     let row = |arm: &str, watts| WorkloadSurroundings {
         workload: "sync-write".to_owned(),
@@ -485,12 +486,13 @@ fn the_surroundings_stand_on_the_full_page_with_what_there_is() {
         ..ObservedField::default()
     };
     let (_, mut found) = fixtures().into_iter().find(|one| one.0 == "study-two-arms").unwrap();
-    found.system_activity = SurroundingsFacts {
+    found.environment.activity = Activity {
         workloads: vec![row("none", Some(14.2)), row("bfq", None)],
         observed: vec![plain],
         drives: vec![drive],
         energy_of: Some("powercap: CPU packages and their memory, not the drive".to_owned()),
         idle_w: Some(9.5),
+        ..Activity::default()
     };
     assert!(!rendered(&found, 120, false).contains("surroundings"));
     let page = in_full(&found, 80);

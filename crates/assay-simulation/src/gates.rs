@@ -92,7 +92,7 @@ impl Case {
 }
 
 fn gate(found: &Findings) -> Done<&GateAnswer> {
-    found.gate.as_ref().ok_or_else(|| "the gate has no result".to_owned())
+    found.answers.gate.as_ref().ok_or_else(|| "the gate has no result".to_owned())
 }
 
 pub fn experiments() -> Vec<Experiment> {

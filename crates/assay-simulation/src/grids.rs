@@ -109,9 +109,9 @@ fn null(grid: Grid) -> Experiment {
         counts,
         move |chance| {
             let found = study(grid, chance, &|_| 0.0)?;
-            let effects = found.effects.iter().any(differs);
-            let trends = !found.trends.is_empty();
-            Ok(vec![effects || trends || !found.interactions.is_empty(), trends])
+            let effects = found.effects.main.iter().any(differs);
+            let trends = !found.effects.trends.is_empty();
+            Ok(vec![effects || trends || !found.effects.interactions.is_empty(), trends])
         },
     )
 }
@@ -142,7 +142,7 @@ fn effect(grid: Grid, at: usize) -> Option<Experiment> {
             let own = |one: &&Effect| {
                 one.workload == "w0" && one.factor == factor_name(at) && one.level == label
             };
-            let effect = found.effects.iter().find(own).ok_or("no effect")?;
+            let effect = found.effects.main.iter().find(own).ok_or("no effect")?;
             Ok(vec![effect.verdict == Some(Verdict::Better)])
         },
     ))
@@ -175,7 +175,7 @@ fn curve(key: &str, law: &'static [f64; 6], is_line: bool) -> Experiment {
         counts,
         move |chance| {
             let found = study((&[6], 1), chance, &|levels| law[levels[0]].ln())?;
-            let told = found.trends.first().ok_or("no trend")?;
+            let told = found.effects.trends.first().ok_or("no trend")?;
             let knee = told.shape == Shape::Saturates && told.knee == Some(8.0);
             Ok(vec![told.slope.is_some(), knee])
         },

@@ -140,7 +140,7 @@ impl Picture {
             others.map(|arm| question.comparison(findings, arm)).collect();
         let mut cells: Vec<&Cell> = findings.measurements.iter().collect();
         cells.sort_by_key(|cell| number(&cell.configuration));
-        let places = findings.ranks.iter().flat_map(|rank| &rank.ranks);
+        let places = findings.effects.ranks.iter().flat_map(|rank| &rank.ranks);
         let mut places: Vec<_> =
             places.map(|place| (number(&place.configuration), place.rank_range)).collect();
         places.sort_unstable();

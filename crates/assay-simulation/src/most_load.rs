@@ -173,7 +173,7 @@ fn judged(limit: Limit, trials: &[Trial]) -> Done<MostLoad> {
         live: Vec::new(),
     };
     let found = seam::judge(measured);
-    let answer = found.answers.into_iter().next();
+    let answer = found.answers.all.into_iter().next();
     answer.and_then(|answer| answer.max_rate).ok_or_else(|| "the question has no answer".to_owned())
 }
 

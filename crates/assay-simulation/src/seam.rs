@@ -145,11 +145,7 @@ fn study() -> StudyFacts {
         plan_sha256: String::new(),
         started: String::new(),
         seed: 0,
-        notes: Vec::new(),
-        confirms: None,
-        race_ratio: None,
-        lead_figure: None,
-        stopped_by: None,
+        ..StudyFacts::default()
     }
 }
 
@@ -158,12 +154,8 @@ fn environment() -> EnvironmentFacts {
         assay: String::new(),
         kernel: String::new(),
         cpu: String::new(),
-        cpus: None,
-        memory_bytes: None,
         virtualization: String::new(),
-        platform: None,
-        targets: Vec::new(),
-        unknown: Vec::new(),
+        ..EnvironmentFacts::default()
     }
 }
 

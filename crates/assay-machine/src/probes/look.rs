@@ -187,7 +187,7 @@ pub trait Pair {
     fn between(before: &Self::Reading, after: &Self::Reading) -> Presence<Self::Observed>;
 }
 
-/// Two readings of a [`Pair`]. SurroundingsFacts simulated targets it reads nothing.
+/// Two readings of a [`Pair`]. Around simulated targets it reads nothing.
 pub struct Twice<P: Pair> {
     before: Option<P::Reading>,
     after: Option<P::Reading>,

@@ -13,21 +13,21 @@ pub const QUESTIONS: &str = "questions";
 
 /// The questions, one item each.
 pub(super) fn questions(findings: &Findings) -> Option<Section> {
-    if findings.answers.is_empty() {
+    if findings.answers.all.is_empty() {
         return None;
     }
     // Of a gate, which is asked first, there is no bound.
-    let bounds = findings.requirements.iter().flat_map(|fitness| &fitness.bounds);
+    let bounds = findings.answers.requirements.iter().flat_map(|fitness| &fitness.bounds);
     let bounds: Vec<&FitBound> = bounds.collect();
-    let first = findings.answers.len().saturating_sub(bounds.len());
+    let first = findings.answers.all.len().saturating_sub(bounds.len());
     let told = |(at, answer): (usize, &Answer)| match at
         .checked_sub(first)
         .and_then(|at| bounds.get(at))
     {
         Some(bound) => of_bound(bound),
-        None => item(answer, findings.gate.as_ref().filter(|_| at == 0)),
+        None => item(answer, findings.answers.gate.as_ref().filter(|_| at == 0)),
     };
-    let items = findings.answers.iter().enumerate().map(told).collect();
+    let items = findings.answers.all.iter().enumerate().map(told).collect();
     Some(Section::titled(QUESTIONS, vec![Block::List(items)]))
 }
 

@@ -23,7 +23,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 /// Who tells it, and what is in the number.
 fn source(findings: &Findings) -> Vec<String> {
-    let around = &findings.system_activity;
+    let around = &findings.environment.activity;
     let of = around.energy_of.as_ref().map(|of| format!("Source: {of}."));
     let idle = around.idle_w.map(|watts| {
         let watts = show::three_digits(watts);

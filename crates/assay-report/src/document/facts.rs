@@ -35,7 +35,7 @@ pub(super) fn study(findings: &Findings) -> Facts {
 
 /// Levels that all arms have in common: factors with one level.
 pub(super) fn held(findings: &Findings) -> Arm {
-    let held = findings.factors.iter().filter(|factor| factor.levels.len() == 1);
+    let held = findings.study.factors.iter().filter(|factor| factor.levels.len() == 1);
     held.filter_map(|factor| Some((factor.name.clone(), factor.levels.first()?.clone()))).collect()
 }
 

@@ -13,7 +13,7 @@ const MOST_ROWS: usize = 32;
 
 /// Both tables, where several hosts ran it.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let hosts = findings.hosts.as_ref()?;
+    let hosts = findings.environment.hosts.as_ref()?;
     let mut text = vec![
         "Pace: a host's rate relative to the mean of all hosts, with its lowest and highest trial. The other tables \
          combine all hosts."

@@ -228,7 +228,7 @@ pub fn conditions(findings: &Findings) -> Vec<String> {
 /// The advised change, or else the largest one with a verdict, in its unit: `link: added latency 586 ms (none) -> 17.9 ms (80%), 97% lower`.
 /// None of a gate, a race or several results.
 pub fn largest_change(findings: &Findings) -> Option<String> {
-    let is_asked = findings.gate.is_some() || findings.requirements.is_some();
+    let is_asked = findings.answers.gate.is_some() || findings.answers.requirements.is_some();
     if is_asked || findings.race.is_some() || super::no_verdict(findings).is_some() {
         return None;
     }
@@ -262,7 +262,7 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
     let change = change(&show::ratio(found.ratio.unwrap_or(ratio)), &found.metric);
     let change = change.strip_suffix(noun).filter(|text| text.contains('%')).unwrap_or(&change);
     let is_shared = |(name, level): &(&String, &String)| {
-        let factor = findings.factors.iter().find(|factor| factor.name == **name);
+        let factor = findings.study.factors.iter().find(|factor| factor.name == **name);
         found.baseline.get(*name) == Some(*level) && factor.is_some_and(Factor::varies)
     };
     let shared = arm_in_words(found.configuration.iter().filter(is_shared));

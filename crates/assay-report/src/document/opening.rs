@@ -75,7 +75,7 @@ const fn is_clear(verdict: Option<Verdict>) -> bool {
 }
 
 fn clear_effect(findings: &Findings) -> Option<Sentence> {
-    let found = findings.effects.iter().find(|effect| is_clear(effect.verdict))?;
+    let found = findings.effects.main.iter().find(|effect| is_clear(effect.verdict))?;
     Some(lead(&found.text, vec![MetricRef::new(&found.workload, &found.metric)]))
 }
 

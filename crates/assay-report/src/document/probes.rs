@@ -4,8 +4,9 @@
 use super::{Block, Column, Detail, Role, Section, Table, surroundings};
 use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
-use assay_study::findings::{Findings, Member};
+use assay_study::findings::Findings;
 use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::surroundings::facts::Member;
 
 /// Rows up to which the devices stand on the usual page.
 const MOST_ROWS: usize = 24;
@@ -22,7 +23,7 @@ pub(super) fn sections(findings: &Findings, detail: Detail) -> Vec<Section> {
 
 /// The devices below the targets; on the usual page where several stand side by side.
 fn members(findings: &Findings, full: bool) -> Option<Section> {
-    let all = &findings.members;
+    let all = &findings.environment.activity.members;
     let told: Vec<&Member> = all.iter().filter(|one| full || is_beside_others(all, one)).collect();
     if told.is_empty() {
         return None;
@@ -91,7 +92,7 @@ fn table(told: &[&Member]) -> Table {
 
 /// Time that the readings took.
 fn costs(findings: &Findings) -> Option<Section> {
-    let costs = &findings.probes;
+    let costs = &findings.environment.activity.probes;
     let mut table = Table::default();
     table.add(Column::left("probe"), costs, |one| &one.probe);
     table.add(Column::new("mean", Unit::Nanoseconds), costs, |one| one.mean_ns);

@@ -22,7 +22,7 @@ const AREA: &str = "level";
 /// Whether findings compare arms; a check of several targets only sets their numbers side by side.
 pub(super) fn is_one(findings: &Findings) -> bool {
     let judged = findings.comparisons.iter().any(|found| found.margin.is_some());
-    let varies = findings.factors.iter().any(Factor::varies);
+    let varies = findings.study.factors.iter().any(Factor::varies);
     let factors = varies && (judged || findings.study.kind != "check");
     factors || is_across(findings) || findings.recorded().is_some()
 }
@@ -34,8 +34,8 @@ fn is_across(findings: &Findings) -> bool {
 
 /// What varied; across results it is the result, after what varied in each of them.
 fn factors(findings: &Findings) -> Vec<Factor> {
-    if !findings.factors.is_empty() {
-        let varied = findings.factors.iter().filter(|factor| factor.varies());
+    if !findings.study.factors.is_empty() {
+        let varied = findings.study.factors.iter().filter(|factor| factor.varies());
         return varied.cloned().collect();
     }
     let mut found: Vec<Factor> = Vec::new();

@@ -34,8 +34,9 @@ pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
     let list = |caption: &str, texts: Vec<String>| {
         (!texts.is_empty()).then(|| Section::titled(caption, vec![Block::List(texts)]))
     };
-    let interactions = findings.interactions.iter().map(|found| found.text.clone()).collect();
-    let trends = findings.trends.iter().map(|found| found.text.clone()).collect();
+    let interactions =
+        findings.effects.interactions.iter().map(|found| found.text.clone()).collect();
+    let trends = findings.effects.trends.iter().map(|found| found.text.clone()).collect();
     let told = [
         effects(page),
         list("interactions", interactions),
@@ -60,7 +61,7 @@ fn by_workload<'a, T>(
 }
 
 fn effects(page: &Page<'_>) -> Option<Section> {
-    let found = &page.findings.effects;
+    let found = &page.findings.effects.main;
     let ratio = |effect: &Effect| {
         let ends = effect.ci95_simultaneous.or(effect.ci95);
         numbers::ratio_and_interval(Some(effect.ratio), ends)
@@ -100,7 +101,7 @@ fn level_name(factor: &str, level: &str) -> String {
 
 fn places(page: &Page<'_>) -> Option<Section> {
     let findings = page.findings;
-    let ranks = &findings.ranks;
+    let ranks = &findings.effects.ranks;
     let told = |rank: &Rank| {
         let most = match page.workloads.len() {
             _ if page.full() => usize::MAX,

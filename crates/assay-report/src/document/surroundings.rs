@@ -1,4 +1,4 @@
-//! What the machine surroundings the target did, and what the drives say of themselves.
+//! What the machine around the target did, and what the drives say of themselves.
 
 use super::{Block, Column, NONE, Role, Section, Table};
 use assay_base::exhibit::Unit;
@@ -6,13 +6,11 @@ use assay_base::quantity::units::show;
 use assay_machine::probes;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::table_of_rows;
-use assay_study::results::surroundings::facts::{
-    ObservedField, SurroundingsFacts, WorkloadSurroundings,
-};
+use assay_study::results::surroundings::facts::{Activity, ObservedField, WorkloadSurroundings};
 
 /// All sections, as far as there is something to tell.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
-    let surroundings = &findings.system_activity;
+    let surroundings = &findings.environment.activity;
     [machine(findings), observed(findings), drives(surroundings)].into_iter().flatten().collect()
 }
 
@@ -36,7 +34,7 @@ fn percent(share: f64) -> String {
 }
 
 fn machine(findings: &Findings) -> Option<Section> {
-    let surroundings = &findings.system_activity;
+    let surroundings = &findings.environment.activity;
     let rows = &surroundings.workloads;
     if rows.is_empty() {
         return None;
@@ -61,7 +59,7 @@ fn temperature(row: &WorkloadSurroundings) -> Option<String> {
     Some(format!("{}: {from} to {to} \u{b0}C", hottest.sensor))
 }
 
-fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
+fn how(surroundings: &Activity) -> Vec<String> {
     let mut told = vec![
         "Values cover the whole machine and all trials of a row, from the start of each run until all data was on the \
          device. Waits: share of this time in which some task, including Assay, waited for a CPU, I/O or memory."
@@ -78,7 +76,7 @@ fn how(surroundings: &SurroundingsFacts) -> Vec<String> {
 
 /// What probes observed of which nothing else tells.
 fn observed(findings: &Findings) -> Option<Section> {
-    let rows = &findings.system_activity.observed;
+    let rows = &findings.environment.activity.observed;
     let mut table =
         table_of_rows(findings, rows, |row| (row.workload.as_str(), &row.configuration));
     for (row, own) in table.rows.iter_mut().zip(rows) {
@@ -118,7 +116,7 @@ fn described(row: &ObservedField) -> (String, probes::Unit) {
     }
 }
 
-fn drives(surroundings: &SurroundingsFacts) -> Option<Section> {
+fn drives(surroundings: &Activity) -> Option<Section> {
     let drives = &surroundings.drives;
     let mut table = Table::default();
     table.add(Column::left("drive"), drives, |own| &own.drive);

@@ -23,7 +23,7 @@ pub const EXPORTER: Exporter = Exporter {
 };
 
 fn write(findings: &Findings) -> Option<String> {
-    let gate = findings.gate.as_ref()?;
+    let gate = findings.answers.gate.as_ref()?;
     let suite = findings.study.title.as_str();
     let cases: Vec<String> = if gate.rows.is_empty() {
         // A page without a case would look as if there had been no gate.
@@ -155,7 +155,7 @@ mod tests {
 
     fn gated(rows: Vec<Gated>) -> Findings {
         let mut findings = fixture("study-commands");
-        findings.gate = Some(GateAnswer::of((0.05, 0.3), false, rows));
+        findings.answers.gate = Some(GateAnswer::of((0.05, 0.3), false, rows));
         findings
     }
 

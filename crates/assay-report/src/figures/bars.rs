@@ -121,7 +121,7 @@ fn grouped(
 
 /// Levels of a factor in the order of the study.
 pub(super) fn levels(findings: &Findings, cells: &[&Cell], factor: &str) -> Vec<String> {
-    let declared = findings.factors.iter().find(|one| one.name == factor);
+    let declared = findings.study.factors.iter().find(|one| one.name == factor);
     let seen = || distinct(cells.iter().filter_map(|cell| cell.configuration.get(factor)).cloned());
     declared.map_or_else(seen, |declared| declared.levels.clone())
 }

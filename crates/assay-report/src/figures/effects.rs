@@ -73,9 +73,9 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let compared: Vec<&Comparison> =
         findings.comparisons.iter().filter(|found| found.primary).collect();
-    let effects = compared.len() > MOST_ROWS && !findings.effects.is_empty();
+    let effects = compared.len() > MOST_ROWS && !findings.effects.main.is_empty();
     let lines: Vec<Line> = if effects {
-        findings.effects.iter().map(|found| effect_line(findings, found)).collect()
+        findings.effects.main.iter().map(|found| effect_line(findings, found)).collect()
     } else {
         let names = Names::of(findings);
         let shared = Shared::of(&compared);

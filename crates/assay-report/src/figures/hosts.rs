@@ -40,7 +40,7 @@ struct Share<'a> {
 }
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
-    let Some(hosts) = &evidence.findings.hosts else { return Vec::new() };
+    let Some(hosts) = &evidence.findings.environment.hosts else { return Vec::new() };
     let mut shares: Vec<Share<'_>> = evidence.trials.iter().flat_map(of_trial).collect();
     shares.sort_by_key(|share| share.trial.order);
     let mut by_rank: BTreeMap<u32, Vec<&Share<'_>>> = BTreeMap::new();

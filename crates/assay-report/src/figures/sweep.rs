@@ -210,7 +210,7 @@ impl Sweep<'_> {
     }
 
     fn trends<'a>(&'a self, metric: &'a str) -> impl Iterator<Item = &'a Trend> {
-        self.findings.trends.iter().filter(move |trend| {
+        self.findings.effects.trends.iter().filter(move |trend| {
             trend.workload == self.subject.name
                 && trend.metric == metric
                 && trend.factor == self.factor

@@ -514,7 +514,7 @@ fn hostile() -> Evidence {
     surface.bands[0].max = Some(f64::NAN);
     surface.workload = long;
     findings.exhibits = surfaces::exhibit(findings, &[], &[surface], &[]).into_iter().collect();
-    findings.factors.clear();
+    findings.study.factors.clear();
     for trial in &mut evidence.trials {
         rename(Arc::make_mut(&mut trial.workload));
         Arc::make_mut(&mut trial.arm).values_mut().for_each(rename);
@@ -536,8 +536,8 @@ fn large() -> Evidence {
     let mut evidence = Evidence::bare(Findings { measurements: Vec::new(), ..grid.clone() });
     let (names, threads) =
         (["ext2", "ext3", "ext4", "xfs", "btrfs"], [1, 2, 4, 8, 16, 32, 64, 128]);
-    evidence.findings.factors[0].levels = names.map(str::to_owned).into();
-    evidence.findings.factors[1].levels = threads.map(|count| count.to_string()).into();
+    evidence.findings.study.factors[0].levels = names.map(str::to_owned).into();
+    evidence.findings.study.factors[1].levels = threads.map(|count| count.to_string()).into();
     let mut order = 0;
     for workload in ["sequential-read", "sequential-write", "random-read", "random-write"] {
         for (place, name) in names.iter().enumerate() {
@@ -702,7 +702,7 @@ fn evidence_without_anything_draws_nothing() {
     let mut empty = fixture("study-two-arms");
     empty.measurements.clear();
     empty.comparisons.clear();
-    empty.effects.clear();
+    empty.effects.main.clear();
     let evidence = Evidence::bare(empty);
     let Ordered { lead, others, .. } = ordered(&evidence);
     assert_eq!((all(&evidence), lead, others.len()), (Vec::new(), Vec::new(), 0));

@@ -56,7 +56,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     };
     let found = if !is_check {
         "Findings"
-    } else if findings.answers.is_empty() {
+    } else if findings.answers.all.is_empty() {
         "Warnings"
     } else {
         "Answers"
@@ -204,13 +204,13 @@ fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
     let brief = document::make(findings);
     let warnings = those(&brief, is_warning);
     let lines = findings.advice.iter().filter(|advice| !advice.lines.is_empty());
-    let answered = is_check && !findings.answers.is_empty();
+    let answered = is_check && !findings.answers.all.is_empty();
     let is_advice = |section: &&Section| section.caption.as_deref() == Some("advice");
     let advice = document.sections.iter().filter(is_advice);
     let told = untold(findings);
     html! {
         @if !is_check && !told.is_empty() { ul { @for sentence in told { li { (sentence) } } } }
-        @if !findings.answers.is_empty() {
+        @if !findings.answers.all.is_empty() {
             // The heading of the section already names the table of a check.
             @if !answered { h3 { "Questions" } }
             (questions(findings))
@@ -226,9 +226,9 @@ fn details(findings: &Findings, document: &Document, is_check: bool) -> Markup {
 /// The questions of the study: what becomes of each, what was measured and what was published.
 fn questions(findings: &Findings) -> Markup {
     // Of a gate, which is asked first, there is no bound.
-    let bounds: Vec<_> = findings.requirements.iter().flat_map(|own| &own.bounds).collect();
-    let first = findings.answers.len().saturating_sub(bounds.len());
-    let mark = |at: usize, answer: &Answer| match &findings.gate {
+    let bounds: Vec<_> = findings.answers.requirements.iter().flat_map(|own| &own.bounds).collect();
+    let first = findings.answers.all.len().saturating_sub(bounds.len());
+    let mark = |at: usize, answer: &Answer| match &findings.answers.gate {
         Some(gate) if at == 0 => gate.outcome.word(),
         _ if at >= first => bounds[at - first].outcome.words(),
         // A question for a rate has no outcome.
@@ -240,7 +240,7 @@ fn questions(findings: &Findings) -> Markup {
             table.questions {
                 caption.unseen { "questions" }
                 thead { tr { @for title in ["question", "answer", "measured", "published"] { th scope="col" { (title) } } } }
-                tbody { @for (at, answer) in findings.answers.iter().enumerate() {
+                tbody { @for (at, answer) in findings.answers.all.iter().enumerate() {
                     @let mark = mark(at, answer);
                     tr {
                         th scope="row" { (answer.ask) }

@@ -243,7 +243,7 @@ fn answers_stand_below_a_heading_of_their_own() {
     let mut evidence = leads::whole_surface();
     let silent = page(&evidence, Place::Alone);
     assert!(silent.contains(">Warnings</h2>") && !silent.contains("Answers"));
-    evidence.findings.answers = vec![answer()];
+    evidence.findings.answers.all = vec![answer()];
     let page = page(&evidence, Place::Alone);
     in_order(&page, &[">Answers</h2>", "contradicted", ">Warnings</h3>"]);
     assert!(!page.contains(">Warnings</h2>") && !page.contains("Questions"));
@@ -274,7 +274,7 @@ fn that_others_were_at_work_is_said_once_where_nothing_else_was_found() {
     for rest in [Vec::new(), vec![other]] {
         let mut findings = fixture("study-two-arms");
         findings.comparisons.clear();
-        findings.effects.clear();
+        findings.effects.main.clear();
         findings.advice.clear();
         findings.summary = vec![Sentence::new(SentenceRole::Disturbance, "", told)];
         findings.summary.extend(rest.iter().map(|text| Sentence::finding("", *text)));
@@ -310,12 +310,13 @@ fn figures_are_folded_by_their_kind() {
 #[test]
 fn sections_that_few_read_are_folded_and_the_others_open() {
     let mut findings = fixture("study-two-arms");
-    findings.probes = vec![assay_study::findings::ProbeCost {
-        probe: "disk".to_owned(),
-        n: 12,
-        mean_ns: 1e5,
-        max_ns: 200_000,
-    }];
+    findings.environment.activity.probes =
+        vec![assay_study::results::surroundings::facts::ProbeCost {
+            probe: "disk".to_owned(),
+            n: 12,
+            mean_ns: 1e5,
+            max_ns: 200_000,
+        }];
     let page = page(&Evidence::bare(findings), Place::Alone);
     assert!(page.contains("<summary><h3>Probes</h3></summary>"), "folded");
     assert!(page.contains("<h3>Random-write: "), "open");

@@ -143,7 +143,7 @@ fn domain(axis: &Axis, [low, high]: [f64; 2]) -> [f64; 2] {
     let (low, high) = if axis.from_zero { (low.min(0.0), high.max(0.0)) } else { (low, high) };
     let (low, high) = (position(&axis.scale, low), position(&axis.scale, high));
     let span = high - low;
-    // SurroundingsFacts a single value there is room as well.
+    // Around a single value there is room as well.
     let least = match axis.scale {
         AxisScale::Log10 => 0.04,
         AxisScale::Log2 | AxisScale::Time | AxisScale::Percentile => 1.0,

@@ -317,19 +317,19 @@ fn comparisons(found: &Findings) {
 }
 
 fn others(found: &Findings) {
-    for one in &found.effects {
+    for one in &found.effects.main {
         within(&one.text, one.ratio, one.ci95);
         within(&one.text, one.ratio, one.ci95_simultaneous);
     }
-    for one in &found.interactions {
+    for one in &found.effects.interactions {
         within(&one.text, one.ratio, Some(one.ci95_simultaneous));
     }
-    for one in &found.trends {
+    for one in &found.effects.trends {
         one.slope.into_iter().for_each(|slope| within(&one.text, slope, one.ci95));
         within(&one.text, one.peak, Some(one.peak_range));
         one.knee.into_iter().for_each(|knee| within(&one.text, knee, one.knee_range));
     }
-    for place in found.ranks.iter().flat_map(|rank| &rank.ranks) {
+    for place in found.effects.ranks.iter().flat_map(|rank| &rank.ranks) {
         let [best, worst] = place.rank_range;
         assert!(1 <= best && best <= worst, "{place:?}");
     }
@@ -338,9 +338,9 @@ fn others(found: &Findings) {
             found.measurements.iter().filter(|cell| cell.workload == workload && cell.n > 0);
         own.any(|cell| cell.trust == Some(Trust::Suspect))
     };
-    let effects = found.effects.iter().map(|one| (&one.workload, &one.text));
-    let ranks = found.ranks.iter().map(|one| (&one.workload, &one.text));
-    let trends = found.trends.iter().map(|one| (&one.workload, &one.text));
+    let effects = found.effects.main.iter().map(|one| (&one.workload, &one.text));
+    let ranks = found.effects.ranks.iter().map(|one| (&one.workload, &one.text));
+    let trends = found.effects.trends.iter().map(|one| (&one.workload, &one.text));
     for (workload, text) in effects.chain(ranks).chain(trends) {
         assert!(text.contains("suspect") || !doubtful(workload), "{text}");
     }
@@ -353,13 +353,13 @@ fn others(found: &Findings) {
                 .any(|arm| cell(found, one, arm).trust == Some(Trust::Suspect))
         })
     };
-    for one in &found.answers {
+    for one in &found.answers.all {
         // What holds in every case rests on all of them, what does not on one at least.
         match one.verdict {
             Claim::Supported => assert!(!one.evidence.iter().any(suspect), "{one:?}"),
             Claim::Contradicted => {
                 // Beside another factor the case has a baseline of its own among the arms.
-                let lone = found.factors.len() == 1 && !one.evidence.is_empty();
+                let lone = found.study.factors.len() == 1 && !one.evidence.is_empty();
                 assert!(!lone || !one.evidence.iter().all(suspect), "{one:?}");
             }
             Claim::NotShown | Claim::NoData => {}
@@ -527,8 +527,8 @@ fn nothing_is_more_certain_than_what_it_rests_on() {
         let is = |claim: Claim| {
             move |one: &&assay_study::findings::answers::Answer| one.verdict == claim
         };
-        answered += found.answers.iter().filter(is(Claim::Supported)).count();
-        doubted += found.answers.iter().filter(|one| one.answer.contains("would be")).count();
+        answered += found.answers.all.iter().filter(is(Claim::Supported)).count();
+        doubted += found.answers.all.iter().filter(|one| one.answer.contains("would be")).count();
     }
     let least = |in_all| least(in_all, &part, STUDIES);
     assert!(shown > least(1000), "{shown}");

@@ -248,11 +248,7 @@ impl Bench {
             plan_sha256: "0".repeat(64),
             started: "2026-11-20T10:31:12Z".to_owned(),
             seed: self.seed,
-            notes: Vec::new(),
-            confirms: None,
-            race_ratio: None,
-            lead_figure: None,
-            stopped_by: None,
+            ..StudyFacts::default()
         }
     }
 
@@ -266,9 +262,9 @@ impl Bench {
             cpus: here.then_some(4),
             memory_bytes: here.then_some(8 << 30),
             virtualization: "none".to_owned(),
-            platform: None,
             targets: if here { self.targets.clone() } else { Vec::new() },
             unknown: if here { Vec::new() } else { Unknown::ALL.to_vec() },
+            ..EnvironmentFacts::default()
         }
     }
 }

@@ -4,8 +4,25 @@
 use serde::{Deserialize, Serialize};
 
 use super::Trust;
+use super::fitness::Fitness;
+use super::gate::GateAnswer;
 use super::most_load::MostLoad;
 use crate::results::plan::is_false;
+
+/// Answers to all questions of a study: those of the gate first, those of the requirements last.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Answers {
+    /// Result of the gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateAnswer>,
+    /// Whether the target meets the requirements.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requirements: Option<Fitness>,
+    /// One answer per question.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "answers")]
+    pub all: Vec<Answer>,
+}
 
 /// What the numbers say of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

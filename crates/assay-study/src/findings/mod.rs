@@ -29,6 +29,7 @@ use self::notes::Note;
 use crate::results::design::tells;
 use crate::results::plan::{Arm, arm_in_words, is_false};
 use crate::results::record::{Repeats, Status};
+use crate::results::surroundings::facts::Activity;
 
 pub use cells::is_wide;
 pub use measurements::Measurements;
@@ -61,6 +62,9 @@ pub struct StudyFacts {
     /// Where that was a race, what its winner was over the baseline then: a ratio, and too much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub race_ratio: Option<f64>,
+    /// What varied; a check varies nothing.
+    #[serde(default)]
+    pub factors: Vec<crate::results::design::Factor>,
     /// The figure that its page shows first, where the study says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_figure: Option<String>,
@@ -127,6 +131,12 @@ pub struct EnvironmentFacts {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platform: Option<PlaceFacts>,
     pub targets: Vec<TargetFacts>,
+    /// The hosts of a fleet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<hosts::Hosts>,
+    /// What the machine and its devices did during the trials, and what the probes cost.
+    #[serde(default, skip_serializing_if = "Activity::is_empty")]
+    pub activity: Activity,
     /// What is not known of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unknown: Vec<Unknown>,
@@ -540,6 +550,24 @@ pub struct Place {
     pub geometric_mean: f64,
 }
 
+/// How metrics depend on the factors, over all configurations.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Effects {
+    /// Main effects of factors.
+    #[serde(default, rename = "effects")]
+    pub main: Vec<Effect>,
+    /// Factors whose effects depend on each other.
+    #[serde(default)]
+    pub interactions: Vec<Interaction>,
+    /// Metrics over a numeric factor.
+    #[serde(default)]
+    pub trends: Vec<Trend>,
+    /// Configurations in order.
+    #[serde(default)]
+    pub ranks: Vec<Rank>,
+}
+
 /// The ratio of two identical arms: what this bench makes of no difference.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -648,47 +676,6 @@ pub const RECORDED: &str = "recorded";
 
 const WITHOUT_VERDICT: [&str; 3] = [SEQUENTIAL, UNORDERED, RECORDED];
 
-/// What one device of the stack below a target did for a workload.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Member {
-    pub workload: String,
-    pub configuration: Arm,
-    /// Kernel name of the device.
-    pub device: String,
-    /// What it is: `disk`, `partition`, `loop`, `raid1`, ...
-    pub kind: String,
-    /// Names of the devices directly below it.
-    pub below: Vec<String>,
-    /// Trials that tell.
-    pub n: usize,
-    /// Bytes that it read per byte that the workload read or wrote.
-    pub read_per_byte: Option<f64>,
-    /// Bytes that it wrote per byte that the workload read or wrote.
-    pub written_per_byte: Option<f64>,
-    /// Share of the run, 0 to 1, in which it had something under way.
-    pub busy_share: Option<f64>,
-    /// Nanoseconds that a read or a write took it, on average.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub request_mean_ns: Option<f64>,
-    /// Why there are no numbers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct ProbeCost {
-    /// Name of the probe.
-    pub probe: String,
-    /// Trials that tell.
-    pub n: usize,
-    /// Mean nanoseconds that its readings around a trial took.
-    pub mean_ns: f64,
-    /// The most that they took.
-    pub max_ns: u64,
-}
-
 /// Everything that a study found.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -700,27 +687,15 @@ pub struct Findings {
     pub environment: EnvironmentFacts,
     /// How each workload was run.
     pub workloads: Vec<WorkloadFacts>,
-    /// What varied; a check varies nothing.
-    #[serde(default)]
-    pub factors: Vec<crate::results::design::Factor>,
     /// Numbers.
     pub measurements: Vec<Cell>,
     /// Numbers that are not there.
     pub absent: Vec<AbsentCell>,
     /// Arms against the baseline.
     pub comparisons: Vec<Comparison>,
-    /// Main effects of factors.
-    #[serde(default)]
-    pub effects: Vec<Effect>,
-    /// Factors whose effects depend on each other.
-    #[serde(default)]
-    pub interactions: Vec<Interaction>,
-    /// Metrics over a numeric factor.
-    #[serde(default)]
-    pub trends: Vec<Trend>,
-    /// Arms in order.
-    #[serde(default)]
-    pub ranks: Vec<Rank>,
+    /// What the comparisons of several configurations say together.
+    #[serde(flatten)]
+    pub effects: Effects,
     /// Ratio of two identical arms.
     #[serde(default)]
     pub noise_floor: Option<NoiseFloor>,
@@ -731,18 +706,6 @@ pub struct Findings {
     pub summary: Vec<Sentence>,
     /// What the study as a whole should be read with.
     pub checks: Vec<Check>,
-    /// Each device below the targets, where more than one lies on the other.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub members: Vec<Member>,
-    /// What the readings around the trials cost.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub probes: Vec<ProbeCost>,
-    /// What the machine around the target did, and what the drives say.
-    #[serde(
-        default,
-        skip_serializing_if = "crate::results::surroundings::facts::SurroundingsFacts::is_empty"
-    )]
-    pub system_activity: crate::results::surroundings::facts::SurroundingsFacts,
     /// Tables and figures of single topics.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub exhibits: Vec<Exhibit>,
@@ -750,18 +713,12 @@ pub struct Findings {
     #[serde(flatten)]
     #[cfg_attr(feature = "schema", schemars(schema_with = "assay_kinds::work::facts_schema"))]
     pub of_kinds: OfKinds,
-    /// What became of the gate, where there was one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub gate: Option<gate::GateAnswer>,
-    /// Whether the place is good enough for what the study says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub requirements: Option<fitness::Fitness>,
     /// What became of the race, where it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub race: Option<race::RaceAnswer>,
-    /// What the numbers say of each claim that the study asked about.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub answers: Vec<answers::Answer>,
+    /// Answers to the questions of the study.
+    #[serde(flatten)]
+    pub answers: answers::Answers,
     /// Its rows of the flash table, one a target.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<answers::CardRow>,
@@ -771,15 +728,12 @@ pub struct Findings {
     /// Two windows of others' work, one against the other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub windows: Option<windows::Windows>,
-    /// The hosts that ran it together, where there were several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hosts: Option<hosts::Hosts>,
 }
 
 impl Findings {
     /// An arm in words, by what tells it from others.
     pub fn arm_words(&self, arm: &Arm) -> String {
-        match arm_in_words(arm.iter().filter(|(name, _)| tells(&self.factors, name))) {
+        match arm_in_words(arm.iter().filter(|(name, _)| tells(&self.study.factors, name))) {
             words if words.is_empty() => arm_in_words(arm.iter()),
             words => words,
         }

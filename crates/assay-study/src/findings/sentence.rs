@@ -111,7 +111,7 @@ impl Findings {
         if let Some(found) = self.comparison(id) {
             return Some(MetricRef::new(&found.workload, &found.metric));
         }
-        let effect = self.effects.iter().find(|effect| effect.id() == id)?;
+        let effect = self.effects.main.iter().find(|effect| effect.id() == id)?;
         Some(MetricRef::new(&effect.workload, &effect.metric))
     }
 }

@@ -75,10 +75,12 @@ impl Names {
         {
             levels.entry(factor).or_default().insert(level);
         }
-        let declared = findings.factors.iter().map(|factor| factor.name.as_str());
+        let declared = findings.study.factors.iter().map(|factor| factor.name.as_str());
         let mut order: Vec<&str> = declared.collect();
         order.extend(
-            levels.keys().filter(|name| !findings.factors.iter().any(|one| one.name == **name)),
+            levels
+                .keys()
+                .filter(|name| !findings.study.factors.iter().any(|one| one.name == **name)),
         );
         let varies = |name: &&str| levels.get(name).is_some_and(|levels| levels.len() > 1);
         let varied = order.into_iter().filter(varies).map(str::to_owned).collect();
@@ -150,6 +152,7 @@ pub fn table_of_cells(findings: &Findings, cells: &[&super::Cell]) -> Table {
 
 #[cfg(test)]
 mod tests {
+    use super::super::StudyFacts;
     use super::*;
     use crate::results::design::Factor;
 
@@ -164,7 +167,8 @@ mod tests {
             levels: levels.iter().map(|level| (*level).to_owned()).collect(),
         };
         let factors = vec![factor("filesystem", &["ext4"]), factor("scheduler", &["none", "bfq"])];
-        let findings = Findings { factors, ..Findings::default() };
+        let study = StudyFacts { factors, ..StudyFacts::default() };
+        let findings = Findings { study, ..Findings::default() };
         let (none, bfq) = (arm("none"), arm("bfq"));
         let words = |rows: &[(&str, &Arm)]| {
             let table = table_of_rows(&findings, rows, |row| *row);

@@ -19,6 +19,7 @@ use assay_study::plan::arms::settable;
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::{Arm, arm_words, pilot_key};
 use assay_study::results::record::Status;
+use assay_study::results::surroundings::facts::Activity;
 use assay_study::study::presets;
 
 use super::classes;
@@ -85,14 +86,16 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
                 id: format!("{}..{}", first.study.id, ids.join("+")),
                 title: title(first, last, &names),
                 kind: "compare".to_owned(),
-                notes: Vec::new(),
-                confirms: None,
-                race_ratio: None,
-                lead_figure: None,
-                stopped_by: None,
-                ..last.study.clone()
+                plan_sha256: last.study.plan_sha256.clone(),
+                started: last.study.started.clone(),
+                seed: last.study.seed,
+                ..StudyFacts::default()
             },
-            last.environment.clone(),
+            EnvironmentFacts {
+                hosts: None,
+                activity: Activity::default(),
+                ..last.environment.clone()
+            },
         )
     };
     found.name_means();
@@ -256,7 +259,7 @@ fn facts(findings: &Findings) -> Vec<Fact> {
 
 /// How many hosts its numbers are of: a sum over three is not one over four.
 fn hosts(findings: &Findings) -> String {
-    match &findings.hosts {
+    match &findings.environment.hosts {
         Some(hosts) if hosts.finished < hosts.started => {
             format!("{} of {}", hosts.finished, hosts.started)
         }

@@ -82,8 +82,8 @@ fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
         memory_bytes: machine.memory_bytes.value().copied(),
         virtualization: text(&machine.virtualisation, "not known"),
         platform: place(machine),
-        targets: Vec::new(),
         unknown: unknown(machine),
+        ..EnvironmentFacts::default()
     }
 }
 

@@ -22,12 +22,12 @@ pub(super) fn tell(found: &mut Findings, design: &Design) {
     let Some(purpose) = &design.fit else { return };
     let seen: &Findings = found;
     let asked = design.questions.iter().enumerate();
-    let bounds = asked.map(|(at, ask)| bound(seen, ask, seen.answers.get(at))).collect();
+    let bounds = asked.map(|(at, ask)| bound(seen, ask, seen.answers.all.get(at))).collect();
     let told = Fitness::of(purpose.clone(), bounds);
     let about = told.bounds.iter().flat_map(|bound| metrics(found, bound)).collect();
     let answer = Sentence::new(SentenceRole::Answer, "fitness", as_sentence(&told.text));
     found.summary.insert(0, Sentence { about, ..answer });
-    found.requirements = Some(told);
+    found.answers.requirements = Some(told);
 }
 
 /// Metrics of a bound: by default the primary metric of each workload.
@@ -101,7 +101,7 @@ fn asked_for(ask: &Ask) -> Option<String> {
 
 /// What keeps numbers from being believed, however clear their interval is.
 fn doubt(found: &Findings, ask: &Ask, shown: Fit) -> Option<String> {
-    let dying = found.system_activity.drives.iter().find(|drive| !drive.grown.is_empty());
+    let dying = found.environment.activity.drives.iter().find(|drive| !drive.grown.is_empty());
     if let Some(drive) = dying {
         return Some(format!("{} reported new internal errors during the study", drive.drive));
     }

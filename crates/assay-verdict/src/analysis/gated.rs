@@ -43,8 +43,8 @@ pub(super) fn tell(
     let about = ids.filter_map(|id| found.metric_of(id)).collect();
     let first = Sentence::new(SentenceRole::Answer, "gate", as_sentence(&answer.text));
     found.summary.insert(0, Sentence { about, ..first });
-    found.answers.insert(0, question(&answer));
-    found.gate = Some(answer);
+    found.answers.all.insert(0, question(&answer));
+    found.answers.gate = Some(answer);
 }
 
 /// The rows of findings that have no plan: those that they have numbers of.

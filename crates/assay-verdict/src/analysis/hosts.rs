@@ -276,7 +276,7 @@ mod tests {
     fn numbers_are_those_of_all_hosts_and_each_has_its_pace() {
         let found = bench().findings();
         assert_eq!(iops(&found), [Some(300.0), Some(600.0), Some(900.0)]);
-        let hosts = found.hosts.as_ref().unwrap();
+        let hosts = found.environment.hosts.as_ref().unwrap();
         assert_eq!((hosts.started, hosts.finished, hosts.starts_ns), (2, 2, Some([1000, 1000])));
         let [fast, slow] = hosts.rows.as_slice() else { panic!("{hosts:?}") };
         let pace = |row: &HostRow| row.relative_rate.unwrap().map(|own| (own * 1000.0).round());
@@ -339,7 +339,7 @@ mod tests {
         hosts_of(&mut bench).hosts[1].lost = Some(lost(3));
         let found = bench.findings();
         assert_eq!(iops(&found), [Some(300.0), None, Some(900.0)]);
-        assert_eq!(found.hosts.as_ref().unwrap().finished, 1);
+        assert_eq!(found.environment.hosts.as_ref().unwrap().finished, 1);
         let told = |own: &&Check| own.text.starts_with("rank 1 (n1) was lost in trial 4");
         assert!(found.checks.iter().any(|own| told(&own)), "{:?}", found.checks);
     }
@@ -350,11 +350,13 @@ mod tests {
         let fleet = hosts_of(&mut bench);
         (fleet.rank, fleet.name, fleet.hosts) = (Some(1), Some("n1".to_owned()), Vec::new());
         let found = bench.findings();
-        assert_eq!(found.hosts, None);
+        assert_eq!(found.environment.hosts, None);
         let told = found.checks.iter().find(|own| own.name == "hosts").unwrap();
         assert!(told.text.starts_with("only rank 1 (n1) of 2 hosts"), "{}", told.text);
         bench.environment.fleet = None;
         let found = bench.findings();
-        assert!(found.hosts.is_none() && found.checks.iter().all(|own| own.name != "hosts"));
+        assert!(
+            found.environment.hosts.is_none() && found.checks.iter().all(|own| own.name != "hosts")
+        );
     }
 }

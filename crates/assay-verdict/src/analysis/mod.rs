@@ -192,7 +192,7 @@ fn judged(found: &mut Findings, stage: Stage, measured: &mut Measurements) -> Ve
         sentences = sentences::of_verdicts(found, &factors, stage);
     }
     found.measurements = cells::cells(&measured.design, std::mem::take(&mut measured.series));
-    found.factors.clone_from(&measured.design.factors);
+    found.study.factors.clone_from(&measured.design.factors);
     found.name_means();
     sentences
 }

@@ -317,7 +317,7 @@ mod tests {
             if let Some(trial) = second.next().filter(|_| starved) {
                 trial.latency_ns.retain(|class, _| !class.starts_with("write"));
             }
-            bench.findings().gate.unwrap()
+            bench.findings().answers.gate.unwrap()
         };
         let whole = gated(None, false);
         assert_eq!((whole.outcome, whole.rows.len()), (GateEnd::Pass, 4), "{}", whole.text);

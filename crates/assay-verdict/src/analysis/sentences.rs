@@ -164,7 +164,7 @@ pub(super) fn of_verdicts(
             ..Sentence::new(SentenceRole::Warning, "noise-floor", &*floor.text)
         });
     }
-    if found.ranks.is_empty() {
+    if found.effects.ranks.is_empty() {
         sentences.extend(of_comparisons(&found.comparisons));
     } else {
         sentences.extend(of_ranks(found));
@@ -178,17 +178,17 @@ pub(super) fn of_verdicts(
     }
     // That none of them tells anything has been said.
     let judged = found.comparisons.iter().filter(|found| found.verdict.is_some()).count();
-    let none = found.ranks.is_empty() && undecided(&found.comparisons).len() == judged;
+    let none = found.effects.ranks.is_empty() && undecided(&found.comparisons).len() == judged;
     let counts = counted(&found.comparisons).filter(|_| !none);
     sentences.extend(counts.map(|text| Sentence::finding("counts", text)));
-    let load = found.answers.iter().filter(|answer| answer.max_rate.is_some());
+    let load = found.answers.all.iter().filter(|answer| answer.max_rate.is_some());
     let load = load.map(|own| Sentence::new(SentenceRole::Answer, "max-rate", own.answer.as_str()));
     let factors = factors.iter().map(|(factor, text)| of_factor(found, factor, text));
     load.chain(factors).chain(sentences).collect()
 }
 
 fn of_factor(found: &Findings, factor: &str, text: &str) -> Sentence {
-    let effects = found.effects.iter().filter(|effect| effect.factor == factor);
+    let effects = found.effects.main.iter().filter(|effect| effect.factor == factor);
     Sentence {
         about: effects.map(|own| MetricRef::new(&own.workload, &own.metric)).collect(),
         ..Sentence::new(SentenceRole::Conclusion, "factor", text)
@@ -216,7 +216,7 @@ fn of_comparisons(comparisons: &[Comparison]) -> Vec<Sentence> {
 fn of_ranks(found: &Findings) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     let evidence: Vec<&String> = found.advice.iter().flat_map(|advice| &advice.evidence).collect();
-    for rank in &found.ranks {
+    for rank in &found.effects.ranks {
         sentences.push(Sentence {
             about: vec![MetricRef::new(&rank.workload, &rank.metric)],
             ..Sentence::finding("rank", &*rank.text)
@@ -228,7 +228,7 @@ fn of_ranks(found: &Findings) -> Vec<Sentence> {
     // Where the load differed between some arms, there are no places: what is sure is told alone.
     for one in found.comparisons.iter().filter(|one| one.primary) {
         let is_sure = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
-        if is_sure && found.ranks.iter().all(|rank| rank.workload != one.workload) {
+        if is_sure && found.effects.ranks.iter().all(|rank| rank.workload != one.workload) {
             sentences.push(of_comparison(one));
         }
     }

@@ -21,7 +21,7 @@ pub enum Enough {
 /// Judges a look by the findings of all replicates so far; none where the study goes on. A study that ends by
 /// its gate ends by nothing else.
 pub fn enough(found: &Findings, stopping: &Stopping) -> Option<Enough> {
-    if let Some(gate) = &found.gate
+    if let Some(gate) = &found.answers.gate
         && let Some(replicates) = gate.replicates
     {
         return gated(gate, replicates);

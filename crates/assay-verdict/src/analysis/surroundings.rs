@@ -15,14 +15,14 @@ use assay_machine::probes::{Evidence, is_not_recorded};
 use assay_study::findings::Check;
 use assay_study::results::environment::Environment;
 use assay_study::results::surroundings::facts::{
-    DriveHealth, Hottest, SurroundingsFacts, WorkloadSurroundings,
+    Activity, DriveHealth, Hottest, WorkloadSurroundings,
 };
 
 /// Counters whose growth is no wear but what every drive counts.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
 /// Adds what went on during the trials of a row.
-pub(super) fn add(found: &mut SurroundingsFacts, row: &Row<'_>) {
+pub(super) fn add(found: &mut Activity, row: &Row<'_>) {
     if !row.workload.control && row.trust.is_some() {
         found.workloads.extend(of_row(row));
         found.observed.extend(observed::fields(row));
@@ -35,7 +35,7 @@ pub(super) fn add(found: &mut SurroundingsFacts, row: &Row<'_>) {
 }
 
 /// Adds what was seen before and after all trials.
-pub(super) fn finish(found: &mut SurroundingsFacts, environment: &Environment) {
+pub(super) fn finish(found: &mut Activity, environment: &Environment) {
     let seen = &environment.surroundings;
     for (name, before) in &seen.health_before {
         let after = seen.health_after.get(name);
@@ -45,7 +45,7 @@ pub(super) fn finish(found: &mut SurroundingsFacts, environment: &Environment) {
 }
 
 /// What should be read with the study as a whole.
-pub(super) fn checks(surroundings: &SurroundingsFacts, started: &str) -> Vec<Check> {
+pub(super) fn checks(surroundings: &Activity, started: &str) -> Vec<Check> {
     let mut found = Vec::new();
     for drive in &surroundings.drives {
         found.extend(wear(drive, started).map(|text| Check::new("wear", text)));
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn a_row_is_told_over_all_its_trials() {
-        let found = watched().findings().system_activity;
+        let found = watched().findings().environment.activity;
         let row = &found.workloads[0];
         assert_eq!((row.workload.as_str(), row.n), ("sync-write", 3));
         assert_eq!((row.busy_share, row.busiest_share), (Some(0.5), Some(0.8)));
@@ -293,14 +293,14 @@ mod tests {
                 }
             }
         });
-        let row = &bench.findings().system_activity.workloads[0];
+        let row = &bench.findings().environment.activity.workloads[0];
         assert_eq!((row.busy_share, row.swapped_pages), (Some(1.0), Some(u64::MAX)));
     }
 
     #[test]
     fn what_was_not_watched_is_not_told() {
         let bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]);
-        assert!(bench.findings().system_activity.is_empty());
+        assert!(bench.findings().environment.activity.is_empty());
     }
 
     #[test]
@@ -325,7 +325,7 @@ mod tests {
         };
         bench.environment.surroundings.idle = Presence::Present(idle("powercap", 40.0));
         assert_eq!(value(&bench, "energy_above_idle_j"), Some(22.0));
-        assert_eq!(bench.findings().system_activity.idle_w, Some(4.0));
+        assert_eq!(bench.findings().environment.activity.idle_w, Some(4.0));
         bench.environment.surroundings.idle = Presence::Present(idle("meter", 40.0));
         assert_eq!(value(&bench, "energy_above_idle_j"), None);
     }
@@ -363,7 +363,7 @@ mod tests {
             let found = &mut bench.environment.surroundings;
             found.health_before.insert("nvme0n1".to_owned(), health(1 << 30, 3, 0));
             found.health_after.insert("nvme0n1".to_owned(), after);
-            checks(&bench.findings().system_activity, &bench.environment.started)
+            checks(&bench.findings().environment.activity, &bench.environment.started)
                 .into_iter()
                 .map(|check| format!("{}: {}", check.name, check.text))
                 .collect::<Vec<_>>()

@@ -131,11 +131,7 @@ impl Bench {
             plan_sha256: self.plan.sha256.clone(),
             started: self.environment.started.clone(),
             seed: 42,
-            notes: Vec::new(),
-            confirms: None,
-            race_ratio: None,
-            lead_figure: None,
-            stopped_by: None,
+            ..StudyFacts::default()
         };
         findings(study, &self.plan, &self.environment, &self.trials)
     }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::service::Work;
-use assay_study::findings::{Member, ProbeCost};
 use assay_study::results::record::{DeviceEvidence, TrialRecord};
+use assay_study::results::surroundings::facts::{Member, ProbeCost};
 use assay_system::system::site::Layer;
 
 use super::rows::{Measured, Row};
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn each_device_is_told_by_what_was_asked_for() {
-        let found = stacked().findings().members;
+        let found = stacked().findings().environment.activity.members;
         let [top, bottom] = found.as_slice() else { panic!("two devices: {found:?}") };
         assert_eq!((top.device.as_str(), top.kind.as_str(), top.n), ("sda", "loop", 3));
         assert_eq!((top.read_per_byte, top.written_per_byte), (Some(0.0), Some(1.0)));
@@ -167,20 +167,23 @@ mod tests {
     fn a_device_that_was_not_recorded_has_no_numbers() {
         let old =
             stacked().each(|trial| trial.evidence.members = Presence::Present(BTreeMap::new()));
-        let found = old.findings().members;
+        let found = old.findings().environment.activity.members;
         assert_eq!((found[0].n, found[0].written_per_byte), (3, Some(1.0)));
         assert_eq!((found[1].n, found[1].written_per_byte, found[1].busy_share), (0, None, None));
         assert_eq!(found[1].reason.as_deref(), Some("the device's counters were not recorded"));
         let blind =
             stacked().each(|trial| trial.evidence.members = Presence::absent("not readable"));
-        assert_eq!(blind.findings().members[1].reason.as_deref(), Some("not readable"));
+        assert_eq!(
+            blind.findings().environment.activity.members[1].reason.as_deref(),
+            Some("not readable")
+        );
     }
 
     #[test]
     fn one_device_alone_is_no_stack() {
         let mut bench = stacked();
         bench.environment.sites[0].layers.truncate(1);
-        assert!(bench.findings().members.is_empty());
+        assert!(bench.findings().environment.activity.members.is_empty());
     }
 
     #[test]
@@ -189,9 +192,9 @@ mod tests {
         for (trial, ns) in bench.trials.iter_mut().zip([10, 20, 60]) {
             trial.record.evidence.probe_ns.insert("cpu-time".to_owned(), ns);
         }
-        let [cost] = &bench.findings().probes[..] else { panic!("one probe") };
+        let [cost] = &bench.findings().environment.activity.probes[..] else { panic!("one probe") };
         assert_eq!((cost.probe.as_str(), cost.n, cost.max_ns), ("cpu-time", 3, 60));
         assert!((cost.mean_ns - 30.0).abs() < 1e-9);
-        assert!(Bench::new(&["."]).findings().probes.is_empty());
+        assert!(Bench::new(&["."]).findings().environment.activity.probes.is_empty());
     }
 }

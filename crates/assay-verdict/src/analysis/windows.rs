@@ -34,7 +34,7 @@ pub(super) fn of(first: &Findings, later: &[Findings]) -> Option<Windows> {
 fn window(found: &Findings) -> Option<Window> {
     let is_watched = |one: &&WorkloadFacts| one.name == WATCHED && one.io.is_none();
     let work = found.workloads.iter().find(is_watched)?;
-    let around = found.system_activity.workloads.iter().find(|one| one.workload == WATCHED);
+    let around = found.environment.activity.workloads.iter().find(|one| one.workload == WATCHED);
     Some(Window {
         result: found.study.id.clone(),
         title: found.study.title.clone(),
@@ -106,7 +106,7 @@ mod tests {
         found.study.id = id.to_owned();
         found.workloads.iter_mut().for_each(|one| one.io = None);
         let shares = share.map(|share| ("cpu".to_owned(), share)).into_iter().collect();
-        found.system_activity.workloads = vec![WorkloadSurroundings {
+        found.environment.activity.workloads = vec![WorkloadSurroundings {
             workload: WATCHED.to_owned(),
             pressure_shares: shares,
             n: 1,

@@ -115,8 +115,8 @@ impl<'a> Analysis<'a> {
         found.absent.extend(lacking);
         self.surfaces.extend(surfaces::of_row(plan, &row, &series));
         self.accesses.extend(surfaces::accesses(plan, &row, &series));
-        found.members.extend(watched::members(&row));
-        surroundings::add(&mut found.system_activity, &row);
+        found.environment.activity.members.extend(watched::members(&row));
+        surroundings::add(&mut found.environment.activity, &row);
         self.series.extend(series);
         self.rows.push(Row {
             remarks: row.remarks,
@@ -159,14 +159,14 @@ impl<'a> Analysis<'a> {
         lines::add(&mut found, plan, environment);
         found.cards = card::rows(plan, &found);
         let published = published::beside(&plan.design, found.environment.is_emulated());
-        explain(&mut found.answers, &plan.design, &found.absent);
+        explain(&mut found.answers.all, &plan.design, &found.absent);
         trust_surfaces(&mut self.surfaces, &mut self.accesses, &rows);
         let surfaces = surfaces::exhibit(&found, &published, &self.surfaces, &self.accesses);
         found.exhibits.extend(surfaces);
         found.exhibits.extend(published::exhibit(&found, &published));
-        found.probes = trials.costs.told();
-        surroundings::finish(&mut found.system_activity, environment);
-        found.hosts = self.hosts.told(environment.fleet.as_ref());
+        found.environment.activity.probes = trials.costs.told();
+        surroundings::finish(&mut found.environment.activity, environment);
+        found.environment.hosts = self.hosts.told(environment.fleet.as_ref());
         add_checks(&mut found, plan, environment, &trials.counts);
         let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
         told.extend(self.rollbacks);
@@ -248,10 +248,10 @@ fn add_checks(
     let of_verdicts = std::mem::take(&mut found.checks);
     let mut all: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
     all.extend(of_verdicts);
-    all.extend(surroundings::checks(&found.system_activity, &environment.started));
+    all.extend(surroundings::checks(&found.environment.activity, &environment.started));
     all.extend(surroundings::observer(environment));
     all.extend(surroundings::studies(environment));
-    all.extend(hosts::checks(found.hosts.as_ref(), environment.fleet.as_ref()));
+    all.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
     found.checks = all;
 }
 

@@ -137,7 +137,7 @@ fn entry<'a>(
     let comparisons = findings.comparisons.iter().filter(|one| named(&one.id));
     let comparisons: Vec<(&Comparison, Standing)> =
         comparisons.map(|one| (one, Standing::of(findings, one))).collect();
-    let effects = findings.effects.iter().filter(|one| named(&one.id())).collect();
+    let effects = findings.effects.main.iter().filter(|one| named(&one.id())).collect();
     let better = comparisons.iter().find(|(one, _)| one.verdict == Some(Verdict::Better));
     let permanent = match (stored, better, advice.kind) {
         (Some(stored), Some((best, _)), AdviceKind::Use) => Some(propose(system, stored, best)),

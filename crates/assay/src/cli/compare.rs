@@ -223,10 +223,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         let head = answer.head().replacen("gate ", "", 1);
         let lines = std::iter::once(head).chain(answer.lines());
         found.checks.extend(lines.map(|line| Check::new("gate", line)));
-        found.gate = Some(answer);
+        found.answers.gate = Some(answer);
     }
     show(system, &found, arguments.json);
-    let ended = found.gate.as_ref().map_or(Ok(()), gates::ended);
+    let ended = found.answers.gate.as_ref().map_or(Ok(()), gates::ended);
     let ended = ended.map_err(|failure| failure.blind_by(arguments.gating.exit_inconclusive));
     let written = arguments.junit.write(system, &found);
     running::gravest([written, ended].into_iter().filter_map(Result::err).collect())

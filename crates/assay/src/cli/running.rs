@@ -222,8 +222,8 @@ pub fn end(
         let is_kept = finished.directory.is_some();
         let findings = kept(system, finished);
         let shown = show(&findings, is_kept).err();
-        let gate = findings.gate.as_ref().and_then(|gate| gate::ended(gate).err());
-        let fit = findings.requirements.as_ref().and_then(|fit| fitness::ended(fit).err());
+        let gate = findings.answers.gate.as_ref().and_then(|gate| gate::ended(gate).err());
+        let fit = findings.answers.requirements.as_ref().and_then(|fit| fitness::ended(fit).err());
         let wrong = wrong_data(&findings).into_iter().chain(failed_by_kind(&findings));
         // Of two that are as grave, what was lost is told last, since it says what is kept.
         matters.splice(0..0, shown.into_iter().chain(fit).chain(gate).chain(wrong));
@@ -608,7 +608,7 @@ mod tests {
     #[test]
     fn what_was_measured_without_a_lost_host_says_so() {
         let findings = store::findings_of_run(runner::known::fleet::one_of_three_lost());
-        let hosts = findings.hosts.unwrap();
+        let hosts = findings.environment.hosts.unwrap();
         assert_eq!((hosts.started, hosts.finished), (3, 2));
         let said = |text: &str| text.starts_with("2 of 3 hosts");
         assert!(findings.checks.iter().any(|own| own.name == "hosts" && said(&own.text)));

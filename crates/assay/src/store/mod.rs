@@ -195,11 +195,7 @@ pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
         plan_sha256: plan.sha256.clone(),
         started: environment.started.clone(),
         seed: plan.seed,
-        notes: Vec::new(),
-        confirms: None,
-        race_ratio: None,
-        lead_figure: None,
-        stopped_by: None,
+        ..StudyFacts::default()
     }
 }
 
@@ -254,22 +250,16 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         started: stored.about.imported.clone(),
         seed: 0,
         notes: stored.label.notes.clone(),
-        confirms: None,
-        race_ratio: None,
-        lead_figure: None,
-        stopped_by: None,
+        ..StudyFacts::default()
     };
     let unknown = || "not recorded".to_owned();
     let environment = EnvironmentFacts {
         assay: stored.about.assay.clone(),
         kernel: unknown(),
         cpu: unknown(),
-        cpus: None,
-        memory_bytes: None,
         virtualization: unknown(),
-        platform: None,
-        targets: Vec::new(),
         unknown: Unknown::ALL.to_vec(),
+        ..EnvironmentFacts::default()
     };
     let mut findings = analysis::judge(study, environment, imported.measurements);
     let told = imported.notes.into_iter();

@@ -39,7 +39,7 @@ fn written(volume: &Volume) -> (Value, String, String) {
 
 /// Each of the two devices wrote so many bytes per byte asked for, in both arms.
 fn each_wrote(volume: &Volume, document: &Value, expected: f64) {
-    let members = document["members"].as_array().unwrap();
+    let members = document["environment"]["activity"]["members"].as_array().unwrap();
     for name in [volume.device().unwrap().name(), volume.second().unwrap().name()] {
         let own: Vec<&Value> = members.iter().filter(|one| one["device"] == name).collect();
         assert_eq!(own.len(), 2, "two arms of {name}: {members:?}");
@@ -143,7 +143,7 @@ fn the_machine_around_a_target_is_watched_and_a_meter_is_summed() {
         let watts = cell["geometric_mean"].as_f64().unwrap();
         assert!((watts - 12.0).abs() < 1e-6, "{cell}");
     }
-    let idle = document["system_activity"]["idle_w"].as_f64().unwrap();
+    let idle = document["environment"]["activity"]["idle_w"].as_f64().unwrap();
     assert!((idle - 12.0).abs() < 1e-6, "{idle}");
     let record = first_record(assay.home());
     let watched = &record["evidence"];

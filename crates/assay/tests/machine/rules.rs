@@ -37,11 +37,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         plan_sha256: finished.plan.sha256.clone(),
         started: finished.environment.started.clone(),
         seed: finished.plan.seed,
-        notes: Vec::new(),
-        confirms: None,
-        race_ratio: None,
-        lead_figure: None,
-        stopped_by: None,
+        ..StudyFacts::default()
     };
     let found = analysis::findings(facts, &finished.plan, &finished.environment, &finished.trials);
     serde_json::to_value(found).unwrap()

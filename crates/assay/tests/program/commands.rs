@@ -137,7 +137,7 @@ fn the_baseline_is_the_one_that_is_named_and_placeholders_are_factors() {
         ]
         .concat(),
     );
-    let names: Vec<&str> = found["factors"]
+    let names: Vec<&str> = found["study"]["factors"]
         .as_array()
         .unwrap()
         .iter()

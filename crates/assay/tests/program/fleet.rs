@@ -86,7 +86,7 @@ fn four_ranks_give_one_result() {
     }
     let findings: Value = serde_json::from_str(&ended[0].stdout).unwrap();
     assert!(ended[1..].iter().all(|own| own.stdout.is_empty()), "rank 0 alone shows the result");
-    let hosts = &findings["hosts"];
+    let hosts = &findings["environment"]["hosts"];
     assert_eq!((hosts["started"].as_u64(), hosts["finished"].as_u64()), (Some(4), Some(4)));
     assert_eq!(hosts["rows"].as_array().unwrap().len(), 4);
     let told = findings["comparisons"].as_array().unwrap();
@@ -147,7 +147,11 @@ fn the_environment_of_launchers_tells_the_ranks() {
             .collect();
         let ended: Vec<Ended> = started.into_iter().map(|own| own.end(LIMIT).unwrap()).collect();
         let findings: Value = serde_json::from_str(&ended[0].stdout).unwrap();
-        assert_eq!(findings["hosts"]["finished"], 2, "{zero:?}: {}", ended[0].stderr);
+        assert_eq!(
+            findings["environment"]["hosts"]["finished"], 2,
+            "{zero:?}: {}",
+            ended[0].stderr
+        );
         assert_eq!(ended[1].code, 0, "{}", ended[1].stderr);
     }
 }
@@ -246,7 +250,11 @@ fn another_token_is_turned_away_and_the_token_is_in_no_result() {
     assert_eq!((zero.code, one.code), (0, 0), "{}{}", zero.stderr, one.stderr);
     let findings: Value = serde_json::from_str(&zero.stdout).unwrap();
     // On a busy machine an attempt may be made again.
-    assert!(findings["hosts"]["rejected"].as_u64() >= Some(1), "{}", findings["hosts"]);
+    assert!(
+        findings["environment"]["hosts"]["rejected"].as_u64() >= Some(1),
+        "{}",
+        findings["environment"]["hosts"]
+    );
     for directory in homes[..2].iter().flat_map(results) {
         let found =
             Command::new("grep").args(["-r", "-F", SECRET]).arg(&directory).output().unwrap();

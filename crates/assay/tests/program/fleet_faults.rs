@@ -110,7 +110,11 @@ impl Came {
         // It is read as every result is, also where rank 0 could not close it.
         let id = whole.file_name().unwrap().to_str().unwrap();
         let shown = self.homes[0].json(&["show", id, "--json"]);
-        assert_eq!(shown["hosts"]["started"], RANKS, "{}", shown["hosts"]);
+        assert_eq!(
+            shown["environment"]["hosts"]["started"], RANKS,
+            "{}",
+            shown["environment"]["hosts"]
+        );
     }
 }
 
@@ -129,8 +133,12 @@ fn a_rank_that_dies_or_stands_still_ends_the_others_by_name() {
                 assert!(told("rank 2 (") && told(why), "{fault:?}: {}", own.stderr);
             }
             let findings: Value = serde_json::from_str(&came.ended[0].stdout).unwrap();
-            assert_eq!(findings["hosts"]["finished"], 2, "{}", findings["hosts"]);
-            let told = findings["hosts"]["rows"][2]["lost"].as_str().unwrap();
+            assert_eq!(
+                findings["environment"]["hosts"]["finished"], 2,
+                "{}",
+                findings["environment"]["hosts"]
+            );
+            let told = findings["environment"]["hosts"]["rows"][2]["lost"].as_str().unwrap();
             assert!(told.starts_with("trial "), "{told}");
             if fault == Fault::StandsStill {
                 let own = &came.ended[2];
@@ -157,7 +165,11 @@ fn the_others_go_on_without_one_where_that_is_asked_for() {
             other.code == 0 || other.code == 5 && other.stderr.contains("rank 1 ("),
             "{other:?}"
         );
-        assert_eq!(findings["hosts"]["finished"], 2, "{}", findings["hosts"]);
+        assert_eq!(
+            findings["environment"]["hosts"]["finished"], 2,
+            "{}",
+            findings["environment"]["hosts"]
+        );
         assert!(findings.to_string().contains("missing-hosts"), "every number says so");
         let path = came.ranks.own(0).unwrap();
         let plan = fs::read_to_string(path.join("plan.json")).unwrap();

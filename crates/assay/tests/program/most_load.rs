@@ -64,7 +64,7 @@ fn resumed(fake: &Fake, id: &str) -> Finished {
 }
 
 fn found(findings: &Findings) -> &MostLoad {
-    findings.answers[0].max_rate.as_ref().unwrap()
+    findings.answers.all[0].max_rate.as_ref().unwrap()
 }
 
 #[test]
@@ -90,7 +90,7 @@ fn the_bracket_is_about_what_a_queue_can_take() {
     );
     let mut trials = told.measurements.iter().flat_map(|cell| &cell.trials);
     assert!(trials.all(|one| one.replicate > 0), "a trial that searched stands in a cell");
-    assert_eq!(told.factors[0].levels, rates);
+    assert_eq!(told.study.factors[0].levels, rates);
     assert!(
         told.summary_texts()[0].contains("p99 < 4 ms: passes at"),
         "{:?}",
@@ -153,7 +153,7 @@ fn a_study_that_is_not_done_says_nothing_of_its_limit() {
     let begun = interrupted_after(&machine(), "p99 < 4 ms", 20);
     let told = findings(&begun);
     assert!(
-        told.answers.is_empty()
+        told.answers.all.is_empty()
             && !told.summary_texts().iter().any(|text| text.contains("passes at"))
     );
 }

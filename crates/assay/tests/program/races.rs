@@ -58,11 +58,8 @@ pub(crate) fn findings(finished: &Finished) -> Findings {
         plan_sha256: finished.plan.sha256.clone(),
         started: String::new(),
         seed: finished.plan.seed,
-        notes: Vec::new(),
-        confirms: None,
-        race_ratio: None,
-        lead_figure: None,
         stopped_by: finished.ended.clone(),
+        ..StudyFacts::default()
     };
     analysis::findings(study, &finished.plan, &finished.environment, &finished.trials)
 }
@@ -95,9 +92,15 @@ fn a_race_ends_with_a_winner_and_without_a_verdict() {
     assert!(behind.clone().count() >= 1);
     assert!(behind.clone().all(|own| own.ends[1] < 1.0 && own.ratio < 1.0));
     // Nothing is said of arms that a race selected.
-    assert!(found.comparisons.is_empty() && found.effects.is_empty() && found.ranks.is_empty());
-    assert!(found.trends.is_empty() && found.advice.is_empty() && found.answers.is_empty());
-    assert!(found.noise_floor.is_none() && found.interactions.is_empty());
+    assert!(
+        found.comparisons.is_empty()
+            && found.effects.main.is_empty()
+            && found.effects.ranks.is_empty()
+    );
+    assert!(
+        found.effects.trends.is_empty() && found.advice.is_empty() && found.answers.all.is_empty()
+    );
+    assert!(found.noise_floor.is_none() && found.effects.interactions.is_empty());
 }
 
 #[test]

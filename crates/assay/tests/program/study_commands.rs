@@ -129,7 +129,7 @@ fn wishes_on_the_command_line_are_checked_like_a_file() {
         assert_eq!(one["baseline"]["threads"], one["configuration"]["threads"]);
         assert_eq!((&one["metric"], &one["margin"]), (&"latency_p50_ns".into(), &0.1.into()));
     }
-    assert_eq!(found["factors"].as_array().unwrap().len(), 2);
+    assert_eq!(found["study"]["factors"].as_array().unwrap().len(), 2);
     for (words, part) in [
         (["--set", "dpeth=1,2"], "did you mean \"depth\"?"),
         (["--set", "queue_depth"], "queue_depth=1,4,16"),

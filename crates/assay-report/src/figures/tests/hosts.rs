@@ -31,7 +31,7 @@ pub(super) fn of(ranks: u32, trials: u32) -> Evidence {
         relative_rate: None,
         lost: None,
     };
-    evidence.findings.hosts = Some(Hosts {
+    evidence.findings.environment.hosts = Some(Hosts {
         started: ranks,
         finished: ranks,
         order_sha256: "ab".repeat(32),
@@ -83,12 +83,12 @@ fn of_many_hosts_the_slowest_are_drawn_and_all_others_as_one() {
 fn one_host_alone_draws_none() {
     let mut evidence = evidence();
     assert!(drawn(&evidence).is_some());
-    evidence.findings.hosts = None;
+    evidence.findings.environment.hosts = None;
     assert!(drawn(&evidence).is_none());
     let mut evidence = super::recorded();
     assert!(drawn(&evidence).is_none());
     // One of a fleet that is alone in every trial.
-    evidence.findings.hosts = of(1, 1).findings.hosts;
+    evidence.findings.environment.hosts = of(1, 1).findings.environment.hosts;
     evidence.trials = of(1, 6).trials;
     assert!(drawn(&evidence).is_none());
 }

@@ -96,7 +96,7 @@ pub(crate) fn power() -> Evidence {
     let told = found.measurements.iter().filter(|cell| cell.primary && !cell.control).map(joules);
     let told: Vec<Cell> = told.collect();
     found.measurements.extend(told);
-    found.system_activity.energy_of =
+    found.environment.activity.energy_of =
         Some("powercap: processor packages, not the drive".to_owned());
     Evidence::bare(found)
 }

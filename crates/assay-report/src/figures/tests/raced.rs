@@ -62,12 +62,12 @@ fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
 /// What a race leaves of the findings of a study.
 fn raced(mut found: Findings, race: RaceAnswer) -> Evidence {
     found.comparisons.clear();
-    found.effects.clear();
-    found.interactions.clear();
-    found.trends.clear();
-    found.ranks.clear();
+    found.effects.main.clear();
+    found.effects.interactions.clear();
+    found.effects.trends.clear();
+    found.effects.ranks.clear();
     found.advice.clear();
-    found.answers.clear();
+    found.answers.all.clear();
     found.noise_floor = None;
     found.summary = vec![Sentence::new(SentenceRole::Answer, "race", &*race.text)];
     found.race = Some(race);

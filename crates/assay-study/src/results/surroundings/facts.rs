@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::plan::Arm;
 
-/// The machine around the target, and the drives before and after.
+/// The machine and the devices during the trials, and the drives before and after.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct SurroundingsFacts {
+pub struct Activity {
     /// What went on during the trials of each workload under each arm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workloads: Vec<WorkloadSurroundings>,
@@ -19,6 +19,12 @@ pub struct SurroundingsFacts {
     /// Drives that say something of their health.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drives: Vec<DriveHealth>,
+    /// Each device below the targets, for stacks of more than one device.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<Member>,
+    /// Time that the probes needed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub probes: Vec<ProbeCost>,
     /// Who tells energy, and of what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_of: Option<String>,
@@ -27,7 +33,7 @@ pub struct SurroundingsFacts {
     pub idle_w: Option<f64>,
 }
 
-impl SurroundingsFacts {
+impl Activity {
     /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
@@ -128,4 +134,45 @@ pub struct DriveHealth {
     /// Counters that grew, with by how much.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub grown: BTreeMap<String, u64>,
+}
+
+/// What one device of the stack below a target did for a workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Member {
+    pub workload: String,
+    pub configuration: Arm,
+    /// Kernel name of the device.
+    pub device: String,
+    /// What it is: `disk`, `partition`, `loop`, `raid1`, ...
+    pub kind: String,
+    /// Names of the devices directly below it.
+    pub below: Vec<String>,
+    /// Trials that tell.
+    pub n: usize,
+    /// Bytes that it read per byte that the workload read or wrote.
+    pub read_per_byte: Option<f64>,
+    /// Bytes that it wrote per byte that the workload read or wrote.
+    pub written_per_byte: Option<f64>,
+    /// Share of the run, 0 to 1, in which it had something under way.
+    pub busy_share: Option<f64>,
+    /// Nanoseconds that a read or a write took it, on average.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request_mean_ns: Option<f64>,
+    /// Why there are no numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ProbeCost {
+    /// Name of the probe.
+    pub probe: String,
+    /// Trials that tell.
+    pub n: usize,
+    /// Mean nanoseconds that its readings around a trial took.
+    pub mean_ns: f64,
+    /// The most that they took.
+    pub max_ns: u64,
 }

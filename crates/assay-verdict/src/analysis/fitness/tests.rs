@@ -54,7 +54,7 @@ fn because(rule: &str, trust: Trust) -> Because {
 }
 
 fn told(study: Study) -> Fitness {
-    study.findings().requirements.unwrap()
+    study.findings().answers.requirements.unwrap()
 }
 
 fn ended(p99_ms: &[f64], most: &str) -> Fit {
@@ -117,13 +117,16 @@ fn it_stands_first_and_tells_the_number_with_its_bound() {
     let text = &found.summary[0].text;
     assert!(text.starts_with("Good enough for etcd: pass (wal: p99 fdatasync "), "{text}");
     assert!(text.ends_with("; the limit is at most 10 ms)."), "{text}");
-    let bound = &found.requirements.as_ref().unwrap().bounds[0];
+    let bound = &found.answers.requirements.as_ref().unwrap().bounds[0];
     assert!(bound.published.as_ref().unwrap().contains("https://example.org"));
     // Who asks for nothing is told nothing.
     let mut other = place(&NINE, "10 ms");
     other.measured.design.fit = None;
     let found = other.findings();
-    assert!(found.requirements.is_none() && found.summary.iter().all(|own| own.topic != "fitness"));
+    assert!(
+        found.answers.requirements.is_none()
+            && found.summary.iter().all(|own| own.topic != "fitness")
+    );
 }
 
 #[test]
@@ -180,7 +183,7 @@ fn why_a_number_is_missing_stands_with_its_bound_and_with_no_other() {
             obstacle: None,
         });
         tell(&mut found, &design);
-        found.requirements.unwrap().bounds.remove(0).reasons
+        found.answers.requirements.unwrap().bounds.remove(0).reasons
     };
     let why = "wal: needs 10,000 operations per trial, but had only 250.".to_owned();
     assert!(because("fdatasync_p999_ns").contains(&why));
@@ -247,9 +250,9 @@ fn a_drive_that_counts_errors_is_no_place_to_tell_anything_of() {
         let mut found = place(&NINE, "10 ms").findings();
         let grown = grown.iter().map(|(name, by)| ((*name).to_owned(), *by)).collect();
         let drive = DriveHealth { drive: "sda".to_owned(), grown, ..DriveHealth::default() };
-        found.system_activity.drives = vec![drive];
+        found.environment.activity.drives = vec![drive];
         tell(&mut found, &place(&NINE, "10 ms").measured.design);
-        found.requirements.unwrap()
+        found.answers.requirements.unwrap()
     };
     assert_eq!(seen(&[]).outcome, Fit::Pass);
     let dying = seen(&[("reallocated_sectors", 3)]);

@@ -35,7 +35,7 @@ fn lost() -> Study {
 }
 
 fn told(found: &Findings) -> &GateAnswer {
-    found.gate.as_ref().unwrap()
+    found.answers.gate.as_ref().unwrap()
 }
 
 fn row(found: &Findings) -> &Gated {
@@ -98,15 +98,18 @@ fn the_answer_comes_first_and_says_no_more_than_is_shown() {
         found.summary_texts()
     );
     assert_eq!(found.summary[0].topic, "gate");
-    let first = &found.answers[0];
+    let first = &found.answers.all[0];
     assert_eq!(first.ask, "Is every configuration at most 5% worse than the baseline?");
     assert_eq!((first.verdict, first.evidence.len()), (Claim::Supported, 1));
     assert_eq!(first.evidence[0], found.comparisons[0].id);
-    assert_eq!(gated(lost(), asked(0.02)).answers[0].verdict, Claim::Contradicted);
+    assert_eq!(gated(lost(), asked(0.02)).answers.all[0].verdict, Claim::Contradicted);
     // It would have found a loss of 30%, and cannot tell whether there is one of 5%.
     let wild = [470.0, 540.0, 455.0, 530.0, 490.0];
     let open = gated(Study::of(&[("old", &LOW), ("new", &wild)]), asked(0.05));
-    assert_eq!((told(&open).outcome, open.answers[0].verdict), (GateEnd::Pass, Claim::NotShown));
+    assert_eq!(
+        (told(&open).outcome, open.answers.all[0].verdict),
+        (GateEnd::Pass, Claim::NotShown)
+    );
     assert!(
         open.summary_texts()[0].contains("(limit 5%); a loss up to "),
         "{:?}",
@@ -114,7 +117,7 @@ fn the_answer_comes_first_and_says_no_more_than_is_shown() {
     );
     // Without a gate nothing is said of one.
     let none = lost().findings();
-    assert!(none.gate.is_none() && none.summary.iter().all(|own| own.topic != "gate"));
+    assert!(none.answers.gate.is_none() && none.summary.iter().all(|own| own.topic != "gate"));
 }
 
 #[test]
@@ -171,7 +174,7 @@ fn what_leaves_no_verdict_leaves_no_gate() {
     assert_eq!(silence(&few), "only 2 undisturbed pairs with the baseline; the gate needs 3");
     let allowed = Gate { allow_inconclusive: true, ..asked(0.02) };
     let few = gated(Study::of(&[("old", &HIGH[..2]), ("new", &LOW[..2])]), allowed);
-    assert_eq!((told(&few).outcome, few.answers[0].verdict), (GateEnd::Pass, Claim::NoData));
+    assert_eq!((told(&few).outcome, few.answers.all[0].verdict), (GateEnd::Pass, Claim::NoData));
 }
 
 #[test]
@@ -189,7 +192,7 @@ fn a_metric_that_is_named_is_judged_and_no_other() {
     assert_eq!((told(&found).rows.len(), &row(&found).outcome), (1, &Ended::Fail));
     assert!((row(&found).loss.unwrap() - 0.042_079).abs() < 1e-4);
     assert_eq!(row(&found).metric.as_deref(), Some("peak_memory_bytes"));
-    assert!(found.answers[0].ask.contains(" in "), "{}", found.answers[0].ask);
+    assert!(found.answers.all[0].ask.contains(" in "), "{}", found.answers.all[0].ask);
     let absent = Some("energy_j".to_owned());
     let none = gated(lost(), Gate { metric: absent, ..asked(0.02) });
     assert_eq!(silence(&none), format!("no {} was measured", noun("energy_j")));
@@ -363,10 +366,10 @@ fn a_count_is_judged_by_its_differences() {
     near(amount.bound95, 8.492_555);
     assert!(row(&over).loss.is_none() && row(&over).min_detectable.is_none());
     assert!(told(&over).text.starts_with("gate failed (limit 5): "), "{}", told(&over).text);
-    assert_eq!(over.answers[0].verdict, Claim::Contradicted);
+    assert_eq!(over.answers.all[0].verdict, Claim::Contradicted);
     let within = counted([&old, &new], 12.0, false);
     assert_eq!(
-        (&row(&within).outcome, within.answers[0].verdict),
+        (&row(&within).outcome, within.answers.all[0].verdict),
         (&Ended::Pass, Claim::Supported)
     );
     near(row(&within).amount.unwrap().bound95, 11.507_445);
@@ -383,7 +386,7 @@ fn counts_that_are_zero_on_both_sides_pass_and_end_a_study() {
     for more in [0.0, 10.0] {
         let found = counted([&none, &none], more, true);
         assert_eq!(row(&found).outcome, Ended::Pass, "{more}: {}", row(&found).text());
-        assert_eq!(found.answers[0].verdict, Claim::Supported, "{more}");
+        assert_eq!(found.answers.all[0].verdict, Claim::Supported, "{more}");
         assert_eq!(lasts(&found), (false, Some(Enough::Gated)));
     }
     let worse = counted([&none, &[40.0, 41.0, 39.0, 40.0]], 10.0, true);

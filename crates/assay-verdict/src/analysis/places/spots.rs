@@ -5,6 +5,7 @@ use assay_study::findings::facts::{PlaceSort, Unknown};
 use assay_study::findings::places::{Named, PLACE, Placed, PlacedResult};
 use assay_study::findings::{EnvironmentFacts, Findings};
 use assay_study::results::plan::Arm;
+use assay_study::results::surroundings::facts::Activity;
 
 use super::super::verdicts::words::listed;
 use super::{Brought, words};
@@ -69,7 +70,11 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
             named: Named::Table,
             kind: None,
             found: None,
-            machine: EnvironmentFacts { targets: Vec::new(), ..one.findings.environment.clone() },
+            machine: EnvironmentFacts {
+                targets: Vec::new(),
+                activity: Activity::default(),
+                ..one.findings.environment.clone()
+            },
             results: vec![result(one)],
         },
         results: vec![within(&one.findings, level)],
@@ -80,7 +85,7 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
 
 /// Levels of the factor `place`, as the study has them.
 fn levels(findings: &Findings) -> Vec<String> {
-    if let Some(factor) = findings.factors.iter().find(|factor| factor.name == PLACE) {
+    if let Some(factor) = findings.study.factors.iter().find(|factor| factor.name == PLACE) {
         return factor.levels.clone();
     }
     let cells = findings.measurements.iter();
@@ -120,7 +125,11 @@ fn measured(one: &Brought) -> Outcome<Spot> {
             named,
             kind: sort,
             found,
-            machine: EnvironmentFacts { targets: Vec::new(), ..environment.clone() },
+            machine: EnvironmentFacts {
+                targets: Vec::new(),
+                activity: Activity::default(),
+                ..environment.clone()
+            },
             results: vec![result(one)],
         },
         results: vec![findings.clone()],

@@ -119,7 +119,7 @@ fn of_values<'a>(
 
 /// An arm by the levels of what varies, in the order of the study: `ext4, none`.
 fn name(findings: &Findings, arm: &Arm) -> String {
-    let varied = findings.factors.iter().filter(|factor| factor.varies());
+    let varied = findings.study.factors.iter().filter(|factor| factor.varies());
     let levels: Vec<&str> =
         varied.filter_map(|factor| arm.get(&factor.name).map(String::as_str)).collect();
     if levels.is_empty() { "this machine".to_owned() } else { levels.join(", ") }
@@ -300,7 +300,7 @@ fn sources(findings: &Findings, published: &[Published], groups: &[Group<'_>]) -
     );
     // One level of it has nothing to be a ratio over.
     let is_lone = |factor: &&str| {
-        let known = findings.factors.iter().find(|known| known.name == **factor);
+        let known = findings.study.factors.iter().find(|known| known.name == **factor);
         known.is_none_or(|known| known.levels.len() < 2)
     };
     let lone = groups.iter().filter_map(|group| group.ratio).find(is_lone);

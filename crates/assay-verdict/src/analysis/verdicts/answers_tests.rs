@@ -78,7 +78,7 @@ pub(super) fn least(text: &str) -> Ask {
 
 fn answered(mut study: Study, ask: Ask) -> Answer {
     study.measured.design.questions = vec![ask];
-    study.findings().answers.remove(0)
+    study.findings().answers.all.remove(0)
 }
 
 fn verdict(study: Study, ask: Ask) -> Claim {
@@ -250,7 +250,7 @@ fn what_is_not_there_answers_nothing() {
     let mut study = curve(&HILL, 7);
     study.measured.unfinished = true;
     study.measured.design.questions = vec![first(AskKind::Best, "4")];
-    assert!(study.findings().answers.is_empty());
+    assert!(study.findings().answers.all.is_empty());
 }
 
 #[test]
@@ -284,7 +284,7 @@ fn a_claim_of_two_says_what_their_comparison_says() {
                 findings.comparisons.iter().find(|one| one.configuration["setting"] == "b");
             let compared = compared.unwrap();
             let verdict = compared.verdict.unwrap();
-            let claim = findings.answers[0].verdict;
+            let claim = findings.answers.all[0].verdict;
             let expected = match (kind, verdict) {
                 (AskKind::Equivalent, Verdict::Equivalent) => Claim::Supported,
                 (AskKind::Equivalent, _) if compared.within_margin => Claim::Supported,
@@ -299,13 +299,13 @@ fn a_claim_of_two_says_what_their_comparison_says() {
                 (_, Verdict::Better | Verdict::Worse) => Claim::Contradicted,
                 _ => Claim::NotShown,
             };
-            assert_eq!(claim, expected, "{kind:?} {level} {verdict:?} {:?}", findings.answers);
+            assert_eq!(claim, expected, "{kind:?} {level} {verdict:?} {:?}", findings.answers.all);
             seen.insert(format!("{claim:?} {verdict:?}"));
             if level == "b" {
                 let ends = compared.ci95_simultaneous.unwrap();
                 let [_, low, high] = show::ratios(compared.ratio.unwrap(), ends);
                 let told = format!("(95% CI {low} to {high})");
-                assert!(findings.answers[0].reasons[0].contains(&told), "{told}: {findings:?}");
+                assert!(findings.answers.all[0].reasons[0].contains(&told), "{told}: {findings:?}");
             }
         }
     }
@@ -482,7 +482,7 @@ fn where_there_is_no_data_the_plan_says_why_and_what_else_can_be_done() {
         let mut study = curve(&[("a", 100.0), ("b", 200.0)], 3);
         study.measured.design.questions = vec![two(AskKind::Equivalent, asked, "a")];
         let design = study.measured.design.clone();
-        let mut answers = study.findings().answers;
+        let mut answers = study.findings().answers.all;
         explain(&mut answers, &design, absent);
         answers.remove(0)
     };

@@ -5,7 +5,7 @@
 
 use assay_base::quantity::Scale;
 use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
-use assay_study::findings::{Effect, Interaction, Verdict};
+use assay_study::findings::{Effect, Effects, Interaction, Verdict};
 use assay_study::results::design::{Design, Factor, Stopping};
 use assay_study::results::plan::Arm;
 
@@ -16,37 +16,29 @@ use super::pairs::together;
 use super::ranks::mean;
 use super::words;
 
-/// What a grid says beside its comparisons.
-#[derive(Default)]
-pub(super) struct Grid {
-    pub effects: Vec<Effect>,
-    pub interactions: Vec<Interaction>,
-}
-
 /// The main effects of all factors on all workloads, and which of them depend on each other.
-pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Grid {
+pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Effects {
     let told: Vec<&Question<'_>> =
         questions.iter().copied().filter(|one| one.scale == Scale::Ratio).collect();
     if !design.order.tells_arms_from_time() {
-        return Grid::default();
+        return Effects::default();
     }
     let of = |workloads: usize| {
         let family = |one: &Question<'_>| Family::of(design, workloads.max(one.sharing));
         let effects = told.iter().flat_map(|one| effects(design, one, &family(one).effects));
         let interactions =
             told.iter().flat_map(|one| interactions(design, one, &family(one).interactions));
-        Grid { effects: effects.collect(), interactions: interactions.collect() }
+        let (main, interactions) = (effects.collect(), interactions.collect());
+        Effects { main, interactions, ..Effects::default() }
     };
     let strict = of(told.len());
-    if told.len() > 1 && strict.shows_anything() { of(1) } else { strict }
+    if told.len() > 1 && shows_anything(&strict) { of(1) } else { strict }
 }
 
-impl Grid {
-    fn shows_anything(&self) -> bool {
-        let differs =
-            |effect: &Effect| matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse));
-        !self.interactions.is_empty() || self.effects.iter().any(differs)
-    }
+fn shows_anything(found: &Effects) -> bool {
+    let differs =
+        |effect: &Effect| matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse));
+    !found.interactions.is_empty() || found.main.iter().any(differs)
 }
 
 /// The share of the error that main effects have: they are what a grid is run for.

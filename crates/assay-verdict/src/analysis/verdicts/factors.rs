@@ -1,16 +1,19 @@
 //! What a grid says of each of its factors as a whole: which level to take, or that this cannot be told.
 
 use assay_kinds::work::is_work;
-use assay_study::findings::{Effect, Trust};
+use assay_study::findings::{Effect, Effects, Trust};
 use assay_study::results::design::{Design, Factor};
 
 use super::arms::Question;
-use super::effects::Grid;
 use super::words;
 
 /// A sentence a factor with main effects: what the study compares before where it does so. Factors whose
 /// levels are different work are no choice.
-pub(super) fn told(design: &Design, grid: &[&Question<'_>], found: &Grid) -> Vec<(String, String)> {
+pub(super) fn told(
+    design: &Design,
+    grid: &[&Question<'_>],
+    found: &Effects,
+) -> Vec<(String, String)> {
     let is_suspect = |workload: &str| {
         let own = grid.iter().filter(|question| question.workload == workload);
         own.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
@@ -19,7 +22,7 @@ pub(super) fn told(design: &Design, grid: &[&Question<'_>], found: &Grid) -> Vec
     let mut choices: Vec<&Factor> = choices.collect();
     choices.sort_by_key(|factor| !design.baseline.contains_key(&factor.name));
     let of_factor = |factor: &Factor| {
-        let own = found.effects.iter().filter(|one| one.factor == factor.name);
+        let own = found.main.iter().filter(|one| one.factor == factor.name);
         let own: Vec<&Effect> = own.collect();
         let text = words::factor(design, &factor.name, &own, &found.interactions)?;
         let doubted = own.iter().any(|effect| is_suspect(&effect.workload));
@@ -119,7 +122,7 @@ mod tests {
             "filesystem, averaged over scheduler: xfs is better than ext4; the effect of filesystem \
              depends on scheduler."
         );
-        assert_eq!(found.interactions.len(), 1);
+        assert_eq!(found.effects.interactions.len(), 1);
     }
 
     #[test]

@@ -246,7 +246,7 @@ mod tests {
         let found = found(0.5, 0.6);
         let check = found.checks.iter().find(|check| check.name == ABOUT.name).unwrap();
         assert!(check.text.contains("no verdict: the load differed (40.2% fewer"), "{check:?}");
-        assert!(found.advice.is_empty() && found.ranks.is_empty(), "{:?}", found.advice);
+        assert!(found.advice.is_empty() && found.effects.ranks.is_empty(), "{:?}", found.advice);
     }
 
     /// A day on which both levels had so many times the latency and the rate of another day.
@@ -298,7 +298,7 @@ mod tests {
             let mut ask = two(AskKind::Better, "new", "old");
             ask.workloads = vec!["live, reads".to_owned()];
             study.measured.design.questions = vec![ask];
-            study.findings().answers.remove(0)
+            study.findings().answers.all.remove(0)
         };
         assert_eq!(asked(1.0).verdict, Claim::Supported);
         let found = asked(0.6);
@@ -320,7 +320,7 @@ mod tests {
                 until_decided: false,
                 allow_inconclusive: false,
             });
-            study.findings().gate.unwrap()
+            study.findings().answers.gate.unwrap()
         };
         // Nothing is judged without a margin, and nothing is sure with one so small.
         for margin in [None, Some(0.0001)] {

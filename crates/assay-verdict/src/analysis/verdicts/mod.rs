@@ -39,7 +39,7 @@ pub use words::note as note_words;
 use assay_base::catalogue::About;
 use assay_kinds::work::metrics::is_of_speed;
 use assay_study::findings::measurements::Measurements;
-use assay_study::findings::{Comparison, Findings, Rank, Trust, Verdict};
+use assay_study::findings::{Comparison, Findings, Trust, Verdict};
 use assay_study::results::design::Design;
 use assay_study::results::plan::level_words;
 
@@ -134,30 +134,26 @@ pub(super) fn compare(
     // Where one factor varies, its levels averaged over those of the others are its arms once more.
     let several = if design.varied().count() > 1 { grid } else { &[] };
     let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
-    let ranks: Vec<Rank> = grid.iter().filter_map(rank).collect();
-    let of_factors = effects::grid(design, several);
-    let factors = factors::told(design, several, &of_factors);
-    let effects::Grid { effects, interactions } = of_factors;
-    let trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
+    let mut effects = effects::grid(design, several);
+    let factors = factors::told(design, several, &effects);
+    effects.trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
+    effects.ranks = grid.iter().filter_map(rank).collect();
     let evidence = advice::Evidence {
         design,
         questions: grid,
         all,
         comparisons: &comparisons,
-        effects: &effects,
-        ranks: &ranks,
+        effects: &effects.main,
+        ranks: &effects.ranks,
         knees: &knees,
         unmeasured: &unmeasured(measured),
     };
     let advice = advice::advice(&evidence, stage);
     found.comparisons = comparisons;
     found.effects = effects;
-    found.interactions = interactions;
-    found.trends = trends;
-    found.ranks = ranks;
     found.noise_floor = noise_floor;
     found.advice = advice;
-    found.answers = answers;
+    found.answers.all = answers;
     found.checks = checks;
     doubt(grid, found);
     factors
@@ -174,10 +170,10 @@ fn doubt(grid: &[&Question<'_>], found: &mut Findings) {
         let of = grid.iter().filter(|question| question.workload == name);
         of.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
     };
-    let ranks = found.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
-    let effects = found.effects.iter_mut().map(|one| (&one.workload, &mut one.text));
-    let both = found.interactions.iter_mut().map(|one| (&one.workload, &mut one.text));
-    let trends = found.trends.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let ranks = found.effects.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let effects = found.effects.main.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let both = found.effects.interactions.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let trends = found.effects.trends.iter_mut().map(|one| (&one.workload, &mut one.text));
     for (name, text) in ranks.chain(effects).chain(both).chain(trends) {
         if own(name) {
             *text = words::from_suspect_numbers(text);

@@ -55,7 +55,7 @@ const CURVE: [(f64, f64, f64); 4] =
     [(3000.0, 1.0, 1.0), (4000.0, 1.6, 1.0), (4400.0, 2.0, 1.0), (4800.0, 4.0, 1.0)];
 
 fn answered(study: Study) -> Answer {
-    study.findings().answers.remove(0)
+    study.findings().answers.all.remove(0)
 }
 
 fn load(answer: &Answer) -> &MostLoad {
@@ -65,7 +65,7 @@ fn load(answer: &Answer) -> &MostLoad {
 #[test]
 fn the_answer_has_its_two_rates_with_their_numbers() {
     let found = study(&CURVE).findings();
-    let answer = &found.answers[0];
+    let answer = &found.answers.all[0];
     assert_eq!(answer.verdict, Claim::Supported);
     let load = load(answer);
     assert_eq!(
@@ -172,7 +172,9 @@ fn silent_before_its_end_and_on_an_emulated_machine() {
     let mut going = study(&CURVE);
     going.measured.unfinished = true;
     let found = going.findings();
-    assert!(found.answers.is_empty() && found.summary.iter().all(|own| own.topic != "max-rate"));
+    assert!(
+        found.answers.all.is_empty() && found.summary.iter().all(|own| own.topic != "max-rate")
+    );
     let mut emulated = study(&CURVE);
     emulated.emulated = true;
     let answer = answered(emulated);
@@ -189,7 +191,7 @@ fn an_answer_of_another_kind_has_no_load() {
     })];
     let found = other.findings();
     assert!(
-        found.answers[0].max_rate.is_none()
+        found.answers.all[0].max_rate.is_none()
             && found.summary.iter().all(|own| own.topic != "max-rate")
     );
 }

@@ -201,7 +201,7 @@ mod tests {
         let asked = |values| {
             let mut study = study(values, HALF);
             study.measured.design.questions = vec![two(AskKind::Better, "old", "new")];
-            study.findings().answers.remove(0)
+            study.findings().answers.all.remove(0)
         };
         assert_eq!(asked([0.8, 0.8]).verdict, Claim::Supported);
         let found = asked([1.0 / 1.03, 1.0 / 1.44]);

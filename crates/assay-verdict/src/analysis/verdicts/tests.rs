@@ -133,11 +133,7 @@ fn facts() -> StudyFacts {
         plan_sha256: "0".repeat(64),
         started: "2026-11-20T12:00:00Z".to_owned(),
         seed: 42,
-        notes: Vec::new(),
-        confirms: None,
-        race_ratio: None,
-        lead_figure: None,
-        stopped_by: None,
+        ..StudyFacts::default()
     }
 }
 
@@ -147,11 +143,8 @@ fn environment() -> EnvironmentFacts {
         kernel: "6.18".to_owned(),
         cpu: "Example".to_owned(),
         cpus: Some(2),
-        memory_bytes: None,
         virtualization: "none".to_owned(),
-        platform: None,
-        targets: Vec::new(),
-        unknown: Vec::new(),
+        ..EnvironmentFacts::default()
     }
 }
 
@@ -199,10 +192,14 @@ fn an_emulated_machine_judges_amounts_alone() {
          times and rates of an emulated machine do not describe hardware."
     );
     assert!(one.note_facts.contains(&assay_study::findings::notes::Note::Emulated));
-    assert!(found.ranks.is_empty() && found.advice.is_empty() && found.trends.is_empty());
+    assert!(
+        found.effects.ranks.is_empty()
+            && found.advice.is_empty()
+            && found.effects.trends.is_empty()
+    );
     let memory = study("peak_rss_bytes");
     assert_eq!(memory.comparisons[0].verdict, Some(Verdict::Better));
-    assert_eq!(memory.ranks.len(), 1);
+    assert_eq!(memory.effects.ranks.len(), 1);
     assert_eq!(study("a_metric_of_somebody").comparisons[0].verdict, None);
 }
 
@@ -298,8 +295,8 @@ fn invalid_arms_stand_in_the_table_and_nowhere_else() {
     let found = study.margin(0.01).findings();
     assert_eq!(found.comparisons[1].verdict, None);
     let four = arm(&[("setting", "4")]);
-    assert!(found.ranks[0].ranks.iter().all(|place| place.configuration != four));
-    assert!((found.trends[0].peak - 4.0).abs() > 1e-9);
+    assert!(found.effects.ranks[0].ranks.iter().all(|place| place.configuration != four));
+    assert!((found.effects.trends[0].peak - 4.0).abs() > 1e-9);
     assert!(found.advice[0].evidence[0].ends_with("setting=2"), "{:?}", found.advice);
     assert!(found.checks.iter().any(|check| check.name == "invalid"));
 }
@@ -311,7 +308,11 @@ fn a_study_with_trials_to_come_says_nothing_yet() {
     let found = study.findings();
     assert!(found.comparisons.iter().all(|one| one.verdict == Some(Verdict::Inconclusive)));
     assert!(found.comparisons[0].text.contains("no verdict before"));
-    assert!(found.advice.is_empty() && found.ranks.is_empty() && found.trends.is_empty());
+    assert!(
+        found.advice.is_empty()
+            && found.effects.ranks.is_empty()
+            && found.effects.trends.is_empty()
+    );
 }
 
 #[test]
@@ -337,7 +338,7 @@ fn an_arm_with_a_single_trial_has_no_place_among_the_others() {
     few(2, &mut study);
     let placed = |study: &Study| {
         let again = Study { measured: study.measured.clone(), emulated: false };
-        again.findings().ranks[0].ranks.len()
+        again.findings().effects.ranks[0].ranks.len()
     };
     assert_eq!(placed(&study), 4);
     few(1, &mut study);
@@ -386,7 +387,7 @@ fn the_sentence_of_the_places_does_not_contradict_the_table() {
         let setting = arm(&[("setting", "b")]);
         let verdict =
             found.comparisons.iter().find(|one| one.configuration == setting).unwrap().verdict;
-        (verdict.unwrap(), found.ranks[0].text.clone())
+        (verdict.unwrap(), found.effects.ranks[0].text.clone())
     };
     let head = "work: setting a is the best of 5 configurations in IOPS";
     let end = "no significant difference from setting b";
@@ -431,7 +432,7 @@ fn effects_take_all_arms_from_the_same_time() {
         series.trials.push(again);
     }
     let found = study.findings();
-    for effect in &found.effects {
+    for effect in &found.effects.main {
         assert_eq!(effect.n, 5);
         assert!((effect.ratio - 1.0).abs() < 1e-9, "{effect:?}");
     }
@@ -465,7 +466,7 @@ fn a_mean_is_the_same_wherever_the_page_tells_it() {
         assert_eq!((own.n, base.n, compared.n), (5, 5, 5));
         near(own.geometric_mean.unwrap(), means[0]);
         near(base.geometric_mean.unwrap(), means[1]);
-        let places = &found.ranks[0].ranks;
+        let places = &found.effects.ranks[0].ranks;
         let place =
             places.iter().find(|place| place.configuration == compared.configuration).unwrap();
         near(place.geometric_mean, means[0]);
@@ -482,7 +483,7 @@ fn a_place_has_the_number_of_its_row() {
     let failed = &mut study.measured.series[0].trials[4];
     (failed.status, failed.value) = (Status::Failed, None);
     let found = study.findings();
-    let rank = &found.ranks[0];
+    let rank = &found.effects.ranks[0];
     assert_eq!(rank.ranks.len(), 3);
     for place in &rank.ranks {
         let row = found

@@ -20,8 +20,8 @@ fn study(means: &[f64]) -> Study {
 }
 
 fn told(found: &Findings) -> Option<&Trend> {
-    assert!(found.trends.len() <= 1);
-    found.trends.first()
+    assert!(found.effects.trends.len() <= 1);
+    found.effects.trends.first()
 }
 
 #[test]

@@ -147,7 +147,11 @@ mod tests {
             assert!(one.ratio.is_some_and(|ratio| (ratio - 0.5).abs() < 0.01), "{:?}", one.ratio);
             assert!(one.text.contains("no verdict: the better direction"), "{}", one.text);
             assert!(one.text.contains(option), "{}", one.text);
-            assert!(found.advice.is_empty() && found.ranks.is_empty(), "{:?}", found.advice);
+            assert!(
+                found.advice.is_empty() && found.effects.ranks.is_empty(),
+                "{:?}",
+                found.advice
+            );
             assert!(found.checks.iter().all(|check| check.name != "invalid"));
         }
         for better in [Better::Higher, Better::Lower] {
@@ -169,7 +173,7 @@ mod tests {
                 until_decided: false,
                 allow_inconclusive: false,
             });
-            study.findings().gate.unwrap()
+            study.findings().answers.gate.unwrap()
         };
         assert_eq!(ended(Better::Higher).outcome, GateEnd::Fail);
         assert_eq!(ended(Better::Lower).outcome, GateEnd::Pass);

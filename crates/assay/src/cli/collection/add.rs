@@ -102,7 +102,7 @@ fn is_other_file(system: &dyn System, path: &Path) -> bool {
 fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<Row>> {
     let directory = store::find(system, Some(id))?;
     let findings = store::findings_at(system, &directory)?;
-    if findings.hosts.is_some() {
+    if findings.environment.hosts.is_some() {
         return Err(Failure::mistake(format!(
             "{}: several hosts measured this result, but a row describes one drive; add the result of one host",
             findings.study.id

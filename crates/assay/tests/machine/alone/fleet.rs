@@ -55,7 +55,7 @@ fn no_trial_is_lost(ranks: &Ranks, before: &[usize]) {
 
 fn hosts(ended: &Ended) -> Value {
     let findings: Value = serde_json::from_str(&ended.stdout).unwrap();
-    findings["hosts"].clone()
+    findings["environment"]["hosts"].clone()
 }
 
 /// Two name spaces with a link between them, each with a host name of its own.

@@ -126,7 +126,7 @@ fn is_filled(name: &str, document: &Value) {
     assert!(absent.is_empty(), "{name}: {absent:?}");
     let study = presets::find(name).unwrap().unwrap();
     let levels = |factor: &Value| factor["levels"].as_array().unwrap().len();
-    let arms: usize = document["factors"].as_array().unwrap().iter().map(levels).product();
+    let arms: usize = document["study"]["factors"].as_array().unwrap().iter().map(levels).product();
     let cells = document["measurements"].as_array().unwrap();
     // Classes of requests have cells of their own beside those of the workloads.
     let own = |cell: &&Value| study.workload.iter().any(|work| cell["workload"] == work.name);

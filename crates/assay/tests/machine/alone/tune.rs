@@ -84,7 +84,10 @@ fn a_race_that_is_killed_is_put_back_and_gone_on_with_to_its_end() {
     let race = &document["race"];
     assert!(race["end"].is_string() && race["winner"].is_object(), "{race}");
     // What is set now is the baseline, and combinations that make no sense are told.
-    assert_eq!(race["baseline"]["read_ahead"], document["factors"][0]["levels"][0], "{document}");
+    assert_eq!(
+        race["baseline"]["read_ahead"], document["study"]["factors"][0]["levels"][0],
+        "{document}"
+    );
     let absent = document["absent"].to_string();
     assert!(
         absent.contains("combinations") && absent.contains("excluded by the study"),
