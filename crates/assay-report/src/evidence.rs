@@ -103,7 +103,7 @@ impl Evidence {
     pub fn compared(findings: Findings, results: &[Self]) -> Self {
         let found: Vec<&Findings> = results.iter().map(|one| &one.findings).collect();
         let of = |(one, name): (&Self, String)| {
-            let own = one.latencies.iter().filter(|_| findings.windows.is_some());
+            let own = one.latencies.iter().filter(|_| findings.are_windows());
             let named = move |own: &Latencies| {
                 let mut own = own.clone();
                 own.arm.insert(analysis::RESULT.to_owned(), name.clone());

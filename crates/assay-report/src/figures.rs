@@ -2,7 +2,6 @@
 //! evidence has not what it needs.
 
 pub mod bars;
-pub mod card;
 pub mod classes;
 pub mod effects;
 pub mod energy;
@@ -32,7 +31,7 @@ use assay_base::catalogue::About;
 use assay_base::exhibit::figure::Figure;
 use assay_kinds::work;
 use assay_kinds::work::tell::FactsFigure;
-use assay_verdict::analysis::{published, surfaces};
+use assay_verdict::analysis::{card, published, surfaces};
 
 pub trait Draws: Sync {
     /// What they are called, what they show, how they are read.
@@ -192,7 +191,7 @@ fn kinds(evidence: &Evidence) -> Vec<Vec<Figure>> {
         }
         // A window is one number of each kind: only what lies behind it is worth a figure.
         let is_behind = OF_WINDOWS.contains(&name);
-        if evidence.findings.windows.is_some() && !is_behind {
+        if evidence.findings.are_windows() && !is_behind {
             return Vec::new();
         }
         if evidence.findings.race.is_some() && !OF_RACES.contains(&name) {

@@ -398,7 +398,8 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
 
 #[test]
 fn questions_and_the_card_stand_on_every_page() {
-    use assay_study::findings::answers::{Answer, Beside, CardNumber, CardRow, Claim, Standing};
+    use assay_study::findings::answers::{Answer, Claim};
+    use assay_verdict::analysis::card::{self, Beside, CardNumber, CardRow, Standing};
     let number = |value: f64| Some(CardNumber { value, ci95: None, trust: Some(Trust::Trusted) });
     for (name, mut found) in fixtures() {
         found.answers.all = vec![Answer {
@@ -410,9 +411,8 @@ fn questions_and_the_card_stand_on_every_page() {
             evidence: Vec::new(),
             max_rate: None,
         }];
-        found.cards = vec![CardRow {
+        let card = CardRow {
             device: "SD16G, mmc".to_owned(),
-            capacity_bytes: Some(16_000_000_000),
             sequential_read: number(82.4e6),
             sequential_write: number(21e6),
             random_read: number(1820.0),
@@ -433,8 +433,8 @@ fn questions_and_the_card_stand_on_every_page() {
             }],
             text: vec!["Random writes are below it.".to_owned()],
             target: String::new(),
-            ratings: Vec::new(),
-        }];
+        };
+        found.exhibits.extend(card::exhibit(&[card]));
         for width in [40, 80] {
             let page = rendered(&found, width, false);
             let flat = page.split_whitespace().collect::<Vec<_>>().join(" ");

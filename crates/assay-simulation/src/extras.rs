@@ -85,7 +85,7 @@ fn slots(key: &str, replicates: usize, turns: Turns) -> Experiment {
         vec![Count { what: "noise floor flagged", bound: Bound::Free }],
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
-            let floor = found.noise_floor.ok_or("no noise floor")?;
+            let floor = found.effects.noise_floor.ok_or("no noise floor")?;
             Ok(vec![floor.different])
         },
     )

@@ -101,17 +101,15 @@ fn row(
                 .to_owned(),
         );
     }
-    let card =
-        findings.cards.iter().find(|card| card.target.is_empty() || card.target == target.name);
-    let (claimed, price, capacity) = card.map_or((Vec::new(), None, None), |card| {
-        let price = card.price.as_ref().map(|price| price.text.clone());
-        (card.ratings.iter().map(|one| one.rating.clone()).collect(), price, card.capacity_bytes)
-    });
+    let card = findings.study.card.clone().unwrap_or_default();
+    let claims = card.rated.map(|rated| rated.claims).unwrap_or_default();
+    let claimed = claims.into_iter().map(|(text, _)| text).collect();
+    let price = card.price.map(|price| price.text);
     Ok(Row {
         format: FORMAT.to_owned(),
         // What no drive did is never called by the name of one.
         device: extra.device.clone().filter(|_| !simulated(target)).unwrap_or_else(|| name(target)),
-        capacity_bytes: capacity.or(target.size_bytes),
+        capacity_bytes: card.capacity.map(|bytes| bytes.0).or(target.size_bytes),
         claimed: if extra.claimed.is_empty() { claimed } else { extra.claimed.clone() },
         price: extra.price.clone().or(price),
         measured,

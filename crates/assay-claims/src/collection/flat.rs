@@ -2,8 +2,8 @@
 
 use assay_base::lines;
 use assay_study::findings::Trust;
-use assay_study::findings::answers::{CardClaim, CardNumber, Standing};
 use assay_study::study::printed::Claim;
+use assay_verdict::analysis::card::{CardClaim, CardNumber, Standing};
 use assay_verdict::analysis::claims::{self, Numbers};
 
 use super::numbers::{ENERGY, NUMBERS};

@@ -73,7 +73,6 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
     sections.extend(answers::questions(findings));
-    sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
 }
 

@@ -15,7 +15,7 @@ const MOST_WORKLOADS: usize = 8;
 
 /// The results of a study of several workloads with more than a few configurations.
 pub fn matrix(findings: &Findings) -> Option<Section> {
-    let is_plain = findings.race.is_none() && findings.windows.is_none();
+    let is_plain = findings.race.is_none() && !findings.are_windows();
     if !is_plain || !study::is_one(findings) || findings.study.kind == "compare" {
         return None;
     }

@@ -5,6 +5,7 @@ use super::numbers;
 use super::remarks::{self, Name};
 use super::{
     Block, Cell, Column, Detail, Document, NONE, Remark, Role, Row, Section, Table, Tone, answers,
+    exhibits,
 };
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, printed};
@@ -27,8 +28,8 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     sections.extend(places.published.iter().map(beside));
     sections.extend(machines(places));
     sections.push(Section::of(Block::Remarks(all_remarks(findings, detail))));
+    sections.extend(exhibits::of_topics(findings));
     sections.extend(answers::questions(findings));
-    sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
 }
 

@@ -128,7 +128,6 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(study_more::absent(&page));
     sections.extend(answers::questions(findings));
     sections.extend(advice(&page));
-    sections.extend(answers::card(findings));
     Document { title: facts::title(findings), sections }
 }
 
@@ -315,7 +314,7 @@ fn all_remarks(page: &Page<'_>) -> Vec<Remark> {
         rows: Vec::new(),
     };
     let is_said = |text: &str| findings.summary.iter().any(|sentence| sentence.text == text);
-    let floor = findings.noise_floor.iter().filter(|floor| !is_said(&floor.text));
+    let floor = findings.effects.noise_floor.iter().filter(|floor| !is_said(&floor.text));
     let mut told: Vec<Remark> = floor.map(|floor| plain("noise floor", &floor.text)).collect();
     told.extend(remarks::rules(findings, Name::Arm, page.detail));
     told.extend(study_more::notes(page));

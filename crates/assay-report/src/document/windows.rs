@@ -5,9 +5,8 @@ use super::numbers::{self, under_heading};
 use super::study::Page;
 use super::{Cell, Column, Detail, Measured, Role, Row, Section, Table, find};
 use assay_base::quantity::metric::class;
-use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
-use assay_study::findings::Comparison;
+use assay_study::findings::{Comparison, WINDOWS};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_verdict::analysis::RESULT;
 
@@ -53,13 +52,8 @@ pub(super) fn sections(page: &Page<'_>) -> Option<Vec<Section>> {
     let columns = table.columns.clone();
     let title = "smaller changes".to_owned();
     let smaller = Table { title, columns, rows: smaller, ..Table::default() };
-    if let Some(windows) = &findings.windows {
-        for (name, one) in names.into_iter().zip([&windows.before, &windows.after]) {
-            let (length, start) =
-                (show::duration(one.seconds * 1e9), one.started.replace('T', " "));
-            table.notes.push(format!("{name}: {}, {length} starting at {start}.", one.result));
-        }
-        table.notes.push(format!("CPU pressure: {}.", windows.pressure));
+    if let Some(windows) = findings.exhibits.iter().find(|one| one.topic == WINDOWS) {
+        table.notes.extend(windows.notes.iter().cloned());
         table.notes.push(LEGEND.to_owned());
     }
     table.notes.push(format!(

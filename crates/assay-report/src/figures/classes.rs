@@ -52,7 +52,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         let [old, new] = [before, *after].map(|own| buckets(&own.nanoseconds));
         let what = match io::of_response(&before.class) {
             // The name of a class of others' work says already what it is of.
-            _ if evidence.findings.windows.is_some() => format!("{name}: latencies"),
+            _ if evidence.findings.are_windows() => format!("{name}: latencies"),
             Some(class) => format!("{name}: response times of {} operations", short(class)),
             None => format!("{name}: latencies of {class} operations"),
         };

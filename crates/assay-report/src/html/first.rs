@@ -7,8 +7,6 @@ use super::blocks;
 use super::parts::figure;
 use crate::document::{self, Large, Section, Standing};
 use assay_base::exhibit::figure::Figure;
-use assay_base::quantity::units::show;
-use assay_study::findings::answers::CardRow;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{Findings, SentenceRole, Trust};
 
@@ -50,14 +48,13 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
                 @if is_answered { p.answer { (answer) } }
                 (trust(&document::standing(findings)))
                 div.targets { @for one in &large { (numbers(one)) } }
-                @for card in &findings.cards { (price(card)) }
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
                 ul.said { @for sentence in rest { li { (sentence.text) } } }
             }
             @if let Some(matrix) = document::matrix(findings) { (blocks::leading(&matrix)) }
-            @if findings.windows.is_some() { (tables) }
+            @if findings.are_windows() { (tables) }
             @for one in lead { (figure(one)) }
-            @if findings.windows.is_none() { (tables) }
+            @if !findings.are_windows() { (tables) }
         }
     }
 }
@@ -77,17 +74,6 @@ fn numbers(large: &Large) -> Markup {
                         span.mark { (mark(number.stands)) " " (number.stands.words()) }
                     }
                 }
-            }
-        }
-    }
-}
-
-fn price(card: &CardRow) -> Markup {
-    html! {
-        @if let (Some(price), Some(per_gb)) = (&card.price, card.price_per_gb) {
-            p {
-                (card.device) ": " (price.text) ", "
-                (show::three_digits(per_gb)) " " (price.currency) " per GB"
             }
         }
     }

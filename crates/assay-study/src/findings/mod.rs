@@ -17,7 +17,6 @@ pub mod race;
 mod sentence;
 pub mod shown;
 mod trust;
-pub mod windows;
 
 use assay_base::exhibit::Exhibit;
 use assay_base::quantity::{Better, Scale};
@@ -65,6 +64,9 @@ pub struct StudyFacts {
     /// What varied; a check varies nothing.
     #[serde(default)]
     pub factors: Vec<crate::results::design::Factor>,
+    /// What is printed on the card or drive, and its price.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub card: Option<crate::study::Card>,
     /// The figure that its page shows first, where the study says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_figure: Option<String>,
@@ -550,7 +552,7 @@ pub struct Place {
     pub geometric_mean: f64,
 }
 
-/// How metrics depend on the factors, over all configurations.
+/// What the comparisons of several configurations say together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Effects {
@@ -566,6 +568,9 @@ pub struct Effects {
     /// Configurations in order.
     #[serde(default)]
     pub ranks: Vec<Rank>,
+    /// Ratio of two identical configurations.
+    #[serde(default)]
+    pub noise_floor: Option<NoiseFloor>,
 }
 
 /// The ratio of two identical arms: what this bench makes of no difference.
@@ -693,12 +698,8 @@ pub struct Findings {
     pub absent: Vec<AbsentCell>,
     /// Arms against the baseline.
     pub comparisons: Vec<Comparison>,
-    /// What the comparisons of several configurations say together.
     #[serde(flatten)]
     pub effects: Effects,
-    /// Ratio of two identical arms.
-    #[serde(default)]
-    pub noise_floor: Option<NoiseFloor>,
     /// Advice with its evidence.
     #[serde(default)]
     pub advice: Vec<Advice>,
@@ -719,18 +720,23 @@ pub struct Findings {
     /// Answers to the questions of the study.
     #[serde(flatten)]
     pub answers: answers::Answers,
-    /// Its rows of the flash table, one a target.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cards: Vec<answers::CardRow>,
     /// Several places in per cent of one of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub platforms: Option<places::Places>,
-    /// Two windows of others' work, one against the other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub windows: Option<windows::Windows>,
 }
 
+/// The workload of what was only watched.
+pub const WATCHED: &str = "watched";
+
+/// Topic of two compared results of `assay watch`.
+pub const WINDOWS: &str = "windows";
+
 impl Findings {
+    /// Whether two results of `assay watch` are compared.
+    pub fn are_windows(&self) -> bool {
+        self.exhibits.iter().any(|exhibit| exhibit.topic == WINDOWS)
+    }
+
     /// An arm in words, by what tells it from others.
     pub fn arm_words(&self, arm: &Arm) -> String {
         match arm_in_words(arm.iter().filter(|(name, _)| tells(&self.study.factors, name))) {

@@ -54,7 +54,7 @@ pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     if let Some(seen) = windows::of(first, later) {
         let [before, after] = windows::doubted(&seen, [first, &later[0]]);
         let mut found = compare_as(&before, std::slice::from_ref(&after), unit);
-        windows::tell(seen, [&before, &after], &mut found);
+        windows::tell(&seen, [&before, &after], &mut found);
         return found;
     }
     let mut found = compare_as(first, later, unit);

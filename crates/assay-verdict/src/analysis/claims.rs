@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
+use super::card::{CardClaim, CardNumber, Standing};
 use assay_base::quantity::units::show;
 use assay_study::findings::Trust;
-use assay_study::findings::answers::{CardClaim, CardNumber, Standing};
 use assay_study::study::printed::{Claim, Class, FAMILIES};
 
 /// Numbers by their names: `read_mb_s` and `write_mb_s` in bytes per second, `read_iops`, `write_iops`,

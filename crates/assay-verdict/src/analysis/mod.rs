@@ -7,7 +7,7 @@ mod aa_test;
 mod acknowledged;
 mod across;
 mod borrowed;
-mod card;
+pub mod card;
 mod cells;
 mod checks;
 pub mod claims;

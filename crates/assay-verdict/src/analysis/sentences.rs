@@ -157,7 +157,7 @@ pub(super) fn of_verdicts(
     stage: Stage,
 ) -> Vec<Sentence> {
     let mut sentences = Vec::new();
-    if let Some(floor) = found.noise_floor.as_ref().filter(|floor| floor.different) {
+    if let Some(floor) = found.effects.noise_floor.as_ref().filter(|floor| floor.different) {
         sentences.push(Sentence {
             about: vec![MetricRef::new(&floor.workload, &floor.metric)],
             interval: true,

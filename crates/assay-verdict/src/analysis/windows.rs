@@ -2,10 +2,10 @@
 //! latencies of devices, which tell of the device only where programs waited alike for processors.
 
 use assay_base::catalogue::About;
+use assay_base::exhibit::Exhibit;
 use assay_base::quantity::metric;
 use assay_base::quantity::units::show;
-use assay_study::findings::windows::{WATCHED, Window, Windows};
-use assay_study::findings::{Because, Cell, Findings, Trust, WorkloadFacts};
+use assay_study::findings::{Because, Cell, Findings, Trust, WATCHED, WINDOWS, WorkloadFacts};
 
 use super::across::{named, names};
 
@@ -20,6 +20,31 @@ pub(super) static ABOUT: About = About {
 
 /// Shares of the time that lie further apart are not alike.
 const APART: f64 = 0.10;
+
+/// Before and after.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Windows {
+    /// What is compared with.
+    pub before: Window,
+    /// What is compared.
+    pub after: Window,
+    /// Whether work waited so differently for a processor that latencies say little of the device.
+    pub unequal_pressure: bool,
+    /// What the two shares say of each other, a sentence without its end.
+    pub pressure: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Window {
+    /// Id of its result.
+    pub result: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// Its length.
+    pub seconds: f64,
+    /// Share, 0 to 1, of it in which something waited for a processor; none where that was not recorded.
+    pub cpu_pressure: Option<f64>,
+}
 
 /// Before and after, where exactly two windows are compared.
 pub(super) fn of(first: &Findings, later: &[Findings]) -> Option<Windows> {
@@ -37,7 +62,6 @@ fn window(found: &Findings) -> Option<Window> {
     let around = found.environment.activity.workloads.iter().find(|one| one.workload == WATCHED);
     Some(Window {
         result: found.study.id.clone(),
-        title: found.study.title.clone(),
         started: found.study.started.clone(),
         seconds: work.time_ns as f64 / 1e9,
         cpu_pressure: around.and_then(|one| one.pressure_shares.get("cpu").copied()),
@@ -62,7 +86,7 @@ pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2]
 }
 
 /// Adds the windows to what was found of them, with every number that was seen of each class.
-pub(super) fn tell(windows: Windows, sides: [&Findings; 2], found: &mut Findings) {
+pub(super) fn tell(windows: &Windows, sides: [&Findings; 2], found: &mut Findings) {
     for (side, name) in sides.into_iter().zip(names(&sides)) {
         let seen =
             |cell: &&Cell| !cell.primary && !cell.control && metric::class(&cell.metric).is_some();
@@ -71,7 +95,13 @@ pub(super) fn tell(windows: Windows, sides: [&Findings; 2], found: &mut Findings
         found.measurements.extend(side.measurements.iter().filter(seen).map(own));
     }
     found.study.lead_figure = Some("classes".to_owned());
-    found.windows = Some(windows);
+    let mut notes = Vec::new();
+    for (name, one) in names(&sides).into_iter().zip([&windows.before, &windows.after]) {
+        let (length, start) = (show::duration(one.seconds * 1e9), one.started.replace('T', " "));
+        notes.push(format!("{name}: {}, {length} starting at {start}.", one.result));
+    }
+    notes.push(format!("CPU pressure: {}.", windows.pressure));
+    found.exhibits.push(Exhibit { topic: WINDOWS.to_owned(), notes, ..Exhibit::default() });
 }
 
 /// How long something waited for a processor in each window.
@@ -129,8 +159,7 @@ mod tests {
     fn much_more_waiting_for_processors_makes_a_comparison_suspect() {
         let before = watched("a", Some(0.02));
         let found = compared(&before, watched("b", Some(0.45)));
-        let windows = found.windows.as_ref().unwrap();
-        assert!(windows.unequal_pressure);
+        assert!(found.are_windows());
         assert_eq!(trusts(&found), [Some(Trust::Suspect)]);
         let because = &found.measurements[0].reasons.last().unwrap();
         assert_eq!(because.rule, "unequal-pressure");
@@ -146,9 +175,8 @@ mod tests {
         let alike = compared(&before, watched("b", Some(0.09)));
         let unknown = compared(&before, watched("b", None));
         for (found, words) in [(alike, ": similar"), (unknown, "has no CPU wait times")] {
-            assert!(!found.windows.as_ref().unwrap().unequal_pressure);
             assert_eq!(trusts(&found), [Some(Trust::Trusted)]);
-            let told = &found.windows.as_ref().unwrap().pressure;
+            let told = found.exhibits[0].notes.last().unwrap();
             assert!(told.contains(words), "{told}");
         }
     }
@@ -158,7 +186,7 @@ mod tests {
         let mut own = watched("a", Some(0.02));
         own.workloads.iter_mut().for_each(|one| "random-read".clone_into(&mut one.name));
         let found = compared(&own, watched("b", Some(0.9)));
-        assert_eq!((found.windows, found.study.lead_figure), (None, None));
+        assert!(!found.are_windows() && found.study.lead_figure.is_none());
         assert!(found.measurements.iter().all(|cell| cell.trust == Some(Trust::Trusted)));
     }
 }

@@ -157,13 +157,15 @@ impl<'a> Analysis<'a> {
         found.of_kinds = self.of_kinds.into();
         kinds::settle(&mut found);
         lines::add(&mut found, plan, environment);
-        found.cards = card::rows(plan, &found);
+        found.study.card.clone_from(&plan.design.card);
+        let cards = card::rows(plan, &found);
         let published = published::beside(&plan.design, found.environment.is_emulated());
         explain(&mut found.answers.all, &plan.design, &found.absent);
         trust_surfaces(&mut self.surfaces, &mut self.accesses, &rows);
         let surfaces = surfaces::exhibit(&found, &published, &self.surfaces, &self.accesses);
         found.exhibits.extend(surfaces);
         found.exhibits.extend(published::exhibit(&found, &published));
+        found.exhibits.extend(card::exhibit(&cards));
         found.environment.activity.probes = trials.costs.told();
         surroundings::finish(&mut found.environment.activity, environment);
         found.environment.hosts = self.hosts.told(environment.fleet.as_ref());
@@ -178,6 +180,7 @@ impl<'a> Analysis<'a> {
         told.extend(verdicts);
         told.extend(race::confirmed(&found, plan.design.primary.as_deref()));
         told.extend(card::classes(plan, environment, &found));
+        told.extend(card::prices(&cards));
         found.summary = sentences::summary(&sentences::Story {
             plan,
             environment,

@@ -18,7 +18,7 @@ use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::pressure::{Observed, Pressure, Waited};
 use assay_machine::probes::processors;
-use assay_study::findings::windows::WATCHED;
+use assay_study::findings::WATCHED;
 use assay_study::plan;
 use assay_study::results::bundle::{Bundle, Histograms};
 use assay_study::results::design::Design;

@@ -100,7 +100,7 @@ fn a_race_ends_with_a_winner_and_without_a_verdict() {
     assert!(
         found.effects.trends.is_empty() && found.advice.is_empty() && found.answers.all.is_empty()
     );
-    assert!(found.noise_floor.is_none() && found.effects.interactions.is_empty());
+    assert!(found.effects.noise_floor.is_none() && found.effects.interactions.is_empty());
 }
 
 #[test]

@@ -7,13 +7,13 @@ use super::{accesses, latencies, of, surface};
 use crate::evidence::{Evidence, Latencies};
 use crate::figures::{all, ordered};
 use crate::tests::fixture;
+use assay_base::exhibit::Exhibit;
 use assay_base::exhibit::figure::{AxisScale, Layout};
-use assay_study::findings::answers::{Beside, CardNumber, CardRow, Standing};
-use assay_study::findings::windows::{Window, Windows};
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Cell, Findings, Trust, WINDOWS};
 use assay_study::results::plan::Arm;
 use assay_study::study::{lead, presets};
 use assay_verdict::analysis::RESULT;
+use assay_verdict::analysis::card::{self, Beside, CardNumber, CardRow, Standing};
 use assay_verdict::analysis::surfaces;
 
 fn lead_of(preset: &str) -> Option<String> {
@@ -56,15 +56,13 @@ pub(crate) fn flash() -> Evidence {
         writes,
         line: item == "5400 rpm laptop disk",
     };
-    found.cards = vec![CardRow {
+    let card = CardRow {
         device: "SD16G, mmc".to_owned(),
-        capacity_bytes: Some(16_000_000_000),
         sequential_read: Some(number(82.4e6)),
         sequential_write: Some(number(21e6)),
         random_read: Some(number(1820.0)),
         random_write: Some(number(19.3)),
         target: String::new(),
-        ratings: Vec::new(),
         rated_bytes_per_s: Some(95e6),
         share_of_rating: Some(82.4 / 95.0),
         price: Some("12.50 GBP".parse().unwrap()),
@@ -79,7 +77,8 @@ pub(crate) fn flash() -> Evidence {
             beside("InnoDisk miniDOM-U", 1440.0, "vendor", false),
         ],
         text: vec!["Random writes are below the disk's.".to_owned()],
-    }];
+    };
+    found.exhibits.extend(card::exhibit(&[card]));
     Evidence::bare(found)
 }
 
@@ -106,13 +105,6 @@ pub(crate) fn windows() -> Evidence {
     let ids = [&found.comparisons[0].baseline, &found.comparisons[0].configuration];
     let ids = ids.map(|arm| arm[RESULT].clone());
     let of_id = |id: &str| Arm::from([(RESULT.to_owned(), id.to_owned())]);
-    let window = |id: &String, share: f64| Window {
-        result: id.clone(),
-        title: format!("watched {share}"),
-        started: "2026-11-20T10:31:12Z".to_owned(),
-        seconds: 10.0,
-        cpu_pressure: Some(share),
-    };
     let arms = ids.each_ref().map(|id| of_id(id));
     found.comparisons.truncate(1);
     let compared = &mut found.comparisons[0];
@@ -140,9 +132,12 @@ pub(crate) fn windows() -> Evidence {
         }
     }
     found.study.lead_figure = Some("classes".to_owned());
-    let [before, after] = [window(&ids[0], 0.02), window(&ids[1], 0.45)];
-    found.windows =
-        Some(Windows { before, after, unequal_pressure: true, pressure: "unequal".to_owned() });
+    let notes = vec![
+        "earlier: a.".to_owned(),
+        "CPU pressure: tasks waited for a CPU in 2% of the time before and 45% after.".to_owned(),
+    ];
+    let topic = WINDOWS.to_owned();
+    found.exhibits.push(Exhibit { topic, notes, ..Exhibit::default() });
     let own = |(arm, slow): (&Arm, bool)| Latencies {
         workload: "watched, reads".to_owned(),
         arm: arm.clone(),

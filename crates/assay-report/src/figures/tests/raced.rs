@@ -68,7 +68,7 @@ fn raced(mut found: Findings, race: RaceAnswer) -> Evidence {
     found.effects.ranks.clear();
     found.advice.clear();
     found.answers.all.clear();
-    found.noise_floor = None;
+    found.effects.noise_floor = None;
     found.summary = vec![Sentence::new(SentenceRole::Answer, "race", &*race.text)];
     found.race = Some(race);
     Evidence::bare(found)

@@ -136,6 +136,7 @@ pub(super) fn compare(
     let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
     let mut effects = effects::grid(design, several);
     let factors = factors::told(design, several, &effects);
+    effects.noise_floor = noise_floor;
     effects.trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
     effects.ranks = grid.iter().filter_map(rank).collect();
     let evidence = advice::Evidence {
@@ -151,7 +152,6 @@ pub(super) fn compare(
     let advice = advice::advice(&evidence, stage);
     found.comparisons = comparisons;
     found.effects = effects;
-    found.noise_floor = noise_floor;
     found.advice = advice;
     found.answers.all = answers;
     found.checks = checks;

@@ -1,20 +1,23 @@
 //! A card's row of the flash table: what it does, what it is sold as, and where it lies beside
 //! published figures.
 
+mod exhibit;
+
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::{self, Pattern, Poll, WriteSync};
-use assay_study::findings::answers::{Beside, CardNumber, CardRow, Standing};
 use assay_study::findings::{Cell, Findings, Sentence, TargetFacts, Trust, capitalized};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload};
-use assay_study::study::Card;
 use assay_study::study::printed::Claimed;
+use assay_study::study::{Card, Price};
 
 use super::claims::{self, Numbers};
 use super::facts::noun;
 
+pub use exhibit::{CARD, exhibit};
+
 /// Published figures to be set beside a card.
-const ANCHORS: &str = include_str!("../../reference/anchors.csv");
+const ANCHORS: &str = include_str!("../../../reference/anchors.csv");
 
 /// The line that the article draws: what a laptop disk of 5400 rpm does.
 const LINE: &str = "5400 rpm laptop disk";
@@ -29,6 +32,93 @@ pub(super) const CLASS_TOPIC: &str = "card-class";
 
 /// What [`noun`] calls an SD card.
 const SD_CARD: &str = "card";
+
+/// A card's row of the flash table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CardRow {
+    pub device: String,
+    /// Linear reading, bytes per second.
+    pub sequential_read: Option<CardNumber>,
+    /// Linear writing, bytes per second.
+    pub sequential_write: Option<CardNumber>,
+    /// Random reads per second.
+    pub random_read: Option<CardNumber>,
+    /// Random writes per second.
+    pub random_write: Option<CardNumber>,
+    /// The target as the user wrote it, where there are several.
+    pub target: String,
+    /// Speed that is printed on it, bytes per second.
+    pub rated_bytes_per_s: Option<f64>,
+    /// Linear reading over that speed.
+    pub share_of_rating: Option<f64>,
+    /// Price and currency.
+    pub price: Option<Price>,
+    /// Random writes per second and unit of currency.
+    pub iops_per_unit: Option<f64>,
+    /// Price of 10^9 bytes.
+    pub price_per_gb: Option<f64>,
+    /// Its place against published figures, the line of the article first.
+    pub published: Vec<Beside>,
+    /// The same in sentences.
+    pub text: Vec<String>,
+}
+
+/// Something printed on a card, held against what was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardClaim {
+    /// As it is printed.
+    pub rating: String,
+    /// Above: reached. Below: not reached.
+    pub outcome: Standing,
+    /// The same in a sentence, with the numbers.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CardNumber {
+    /// Geometric mean of the trials.
+    pub value: f64,
+    /// 95% CI.
+    pub ci95: Option<[f64; 2]>,
+    pub trust: Option<Trust>,
+}
+
+impl CardNumber {
+    /// What stands beside it in a sentence where something speaks against it.
+    pub fn doubt(&self) -> &'static str {
+        self.trust.map_or("", Trust::doubt)
+    }
+}
+
+/// A card beside a published figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// What was published.
+    pub item: String,
+    /// What was counted there.
+    pub metric: String,
+    /// Operations per second.
+    pub iops: f64,
+    /// Where the figure comes from: measured, vendor, the author's rule.
+    pub kind: String,
+    /// Where the card lies.
+    pub place: Standing,
+    /// Whether it is of random writes, and not of random reads.
+    pub writes: bool,
+    /// Whether it is the line that the article draws, and no device that somebody measured.
+    pub line: bool,
+}
+
+/// Where a number lies against another, by its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// Surely above.
+    Above,
+    /// Surely below.
+    Below,
+    /// The interval holds it, or there is none.
+    Open,
+}
 
 /// The rows of a study with a table `[card]`, one a target; none for another.
 pub(super) fn rows(plan: &Plan, found: &Findings) -> Vec<CardRow> {
@@ -50,8 +140,6 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
     let mut row = CardRow {
         device: target.drive.clone(),
         target: if several { target.name.clone() } else { String::new() },
-        ratings: Vec::new(),
-        capacity_bytes,
         sequential_read: linear_read,
         sequential_write: linear_write,
         rated_bytes_per_s: claimed,
@@ -73,8 +161,8 @@ fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &Target
         text: Vec::new(),
     };
     let claims = card.rated.iter().flat_map(|claimed| &claimed.claims);
-    row.ratings = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
-    row.text = sentences(&row);
+    let ratings = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
+    row.text = sentences(&row, &ratings);
     row
 }
 
@@ -144,6 +232,23 @@ pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) 
     cards.filter_map(sentence).collect()
 }
 
+/// The price of each card, and of 10^9 bytes of it.
+pub(super) fn prices(rows: &[CardRow]) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    for row in rows {
+        let (Some(price), Some(per_gb)) = (&row.price, row.price_per_gb) else { continue };
+        let text = format!(
+            "{}: {}, {} {} per GB.",
+            row.device,
+            price.text,
+            show::three_digits(per_gb),
+            price.currency
+        );
+        sentences.push(Sentence::finding("price", text));
+    }
+    sentences
+}
+
 fn of_cell(cell: &Cell) -> Option<CardNumber> {
     let value = cell.value()?;
     Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
@@ -193,7 +298,7 @@ fn is_sound(number: &CardNumber) -> bool {
 }
 
 /// The line of the article first, then its neighbours by random writes.
-fn sentences(row: &CardRow) -> Vec<String> {
+fn sentences(row: &CardRow, ratings: &[CardClaim]) -> Vec<String> {
     let line = |one: &&Beside| one.line;
     let mut told: Vec<String> = row
         .published
@@ -209,7 +314,7 @@ fn sentences(row: &CardRow) -> Vec<String> {
         })
         .collect();
     told.extend(other_cards(&row.published, row.random_write.as_ref()));
-    told.extend(row.ratings.iter().map(|one| format!("Printed on the card: {}.", one.text)));
+    told.extend(ratings.iter().map(|one| format!("Printed on the card: {}.", one.text)));
     if row.share_of_rating.is_some() {
         told.push("The percentage refers to the read speed, like the ratings of cards.".to_owned());
     }
