@@ -191,12 +191,15 @@ fn surface(arm: &Arm) -> Surface {
     }
 }
 
-/// What a kind tells, of the workload of another study.
-fn told(kind: &str) -> Evidence {
-    let mut findings = fixture("study-two-arms");
-    let told = &kept("told.json").unwrap()[kind];
-    findings.of_kinds = serde_json::from_str(told).unwrap();
-    Evidence::bare(findings)
+/// What each kind of work tells, of the workload of another study.
+fn told_by_kinds() -> Vec<(String, Evidence)> {
+    let mut evidences = Vec::new();
+    for (kind, text) in kept("told.json").unwrap() {
+        let mut findings = fixture("study-two-arms");
+        findings.of_kinds = serde_json::from_str(&text).unwrap();
+        evidences.push((kind, Evidence::bare(findings)));
+    }
+    evidences
 }
 
 pub(crate) fn evidences() -> &'static [(String, Evidence)] {
@@ -210,16 +213,13 @@ pub(crate) fn evidences() -> &'static [(String, Evidence)] {
             ("flash".to_owned(), leads::flash()),
             ("energy".to_owned(), leads::power()),
             ("windows".to_owned(), leads::windows()),
-            ("convergence".to_owned(), told("steady_state")),
-            ("trace".to_owned(), told("io")),
-            ("replay".to_owned(), told("replay")),
-            ("crash-points".to_owned(), told("durability")),
             ("race".to_owned(), raced::evidence()),
             ("fleet".to_owned(), hosts::evidence()),
         ];
         let bare = |(name, findings)| (name, Evidence::bare(findings));
         read.extend(crate::tests::fixtures().into_iter().map(bare));
         read.extend(phases::of_kinds());
+        read.extend(told_by_kinds());
         read.sort_by(|left, right| left.0.cmp(&right.0));
         read
     })
@@ -245,12 +245,12 @@ fn only(evidence: &str, id: &str) -> Figure {
 fn figures_look_as_their_files() {
     let pictures = [
         ("boots", only("study-boots", "boots-boot")),
-        ("convergence", only("convergence", "convergence-rounds")),
-        ("trace", only("trace", "trace-watched")),
-        ("trace-sizes", only("trace", "trace-watched-3")),
+        ("convergence", only("steady_state", "convergence-rounds")),
+        ("trace", only("io", "trace-watched")),
+        ("trace-sizes", only("io", "trace-watched-3")),
         ("replay", only("replay", "replay-evening")),
         ("replay-sizes", only("replay", "replay-evening-5")),
-        ("crash-points", only("crash-points", "crash-points-log")),
+        ("crash-points", only("durability", "crash-points-log")),
         ("platforms", only("places", "platforms-percent")),
         ("platforms-compile", only("places", "platforms-compile-duration-s")),
         ("sweep", only("study-grid", "sweep-random-write-threads-iops")),
@@ -319,7 +319,7 @@ fn the_lead_shows_the_answer() {
         ("card", "bars-iops"),
         ("recorded", "published-random-write-iops"),
         ("places", "platforms-percent"),
-        ("trace", "trace-watched"),
+        ("io", "trace-watched"),
         // What is played is held against its recording behind the answer, and not before it.
         ("replay", "effects-iops-random-write"),
     ];
