@@ -143,7 +143,14 @@ pub struct Drawn {
 pub fn ordered(evidence: &Evidence) -> Ordered {
     let kinds = kinds(evidence);
     let asked = asked(evidence, &kinds).map(|own| own.iter().take(MOST_LEADING).collect());
-    let leads: Vec<&Figure> = asked.unwrap_or_else(|| leading(evidence, &kinds));
+    let mut leads: Vec<&Figure> = asked.unwrap_or_else(|| leading(evidence, &kinds));
+    // The author's values are open next to one's own.
+    if let Some([published, ..]) =
+        drawn_of(published::PUBLISHED.about.name, &kinds).map(Vec::as_slice)
+        && leads.len() < MOST_LEADING
+    {
+        leads.push(published);
+    }
     let leads: Vec<String> = leads.into_iter().map(|figure| figure.id.clone()).collect();
     let (mut lead, mut lead_kinds, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for (kind, figures) in FIGURES.iter().zip(kinds) {

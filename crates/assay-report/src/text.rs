@@ -4,7 +4,7 @@
 use super::document::{self, Block, Document, Remark, Row, Section, Table, Tone};
 use super::layout::{clean, glued, text_of, width_of, wrap};
 use super::table::aligned;
-use assay_base::exhibit::{Column, Role};
+use assay_base::exhibit::{Column, NONE, Role, Unit};
 use assay_study::findings::Findings;
 
 /// A block is never wider, however wide the terminal is.
@@ -172,8 +172,8 @@ impl Page {
         self.lines(columns, rows, chosen).filter(|lines| lines.len() == rows.len() + 1)
     }
 
-    /// A wide table as several below each other, each with the names of the rows; none where a
-    /// part does not fit either.
+    /// A wide table as several below each other, each with the names of the rows; later parts omit rows without
+    /// any value. None where a part does not fit either.
     fn broken(&self, columns: &[Column], rows: &[&Row]) -> Option<Vec<Vec<String>>> {
         if self.width < NARROW || !columns.iter().any(|column| column.breaks) {
             return None;
@@ -191,7 +191,12 @@ impl Page {
         let mut chosen = keys.clone();
         for group in groups {
             let longer: Vec<usize> = chosen.iter().chain(&group).copied().collect();
-            if let Some(lines) = self.aligned(columns, rows, &longer) {
+            let own = if parts.len() > 1 {
+                with_values(rows, &longer[keys.len()..])
+            } else {
+                rows.to_vec()
+            };
+            if let Some(lines) = self.aligned(columns, &own, &longer) {
                 if chosen.len() > keys.len() {
                     parts.pop();
                 }
@@ -199,7 +204,8 @@ impl Page {
                 chosen = longer;
             } else {
                 chosen = keys.iter().chain(&group).copied().collect();
-                parts.push(self.aligned(columns, rows, &chosen)?);
+                let own = with_values(rows, &group);
+                parts.push(self.aligned(columns, &own, &chosen)?);
             }
         }
         Some(parts)
@@ -284,4 +290,13 @@ fn remark(remark: &Remark) -> String {
         format!(" [{}]", remark.rows.join(", "))
     };
     format!("{}: {}{rows}", remark.rule, remark.text)
+}
+
+/// Rows with a value in one of these columns.
+fn with_values<'a>(rows: &[&'a Row], columns: &[usize]) -> Vec<&'a Row> {
+    let has_value = |row: &Row| {
+        let mut cells = columns.iter().filter_map(|index| row.cells.get(*index));
+        cells.any(|cell| cell.text(Unit::Words) != NONE)
+    };
+    rows.iter().copied().filter(|row| has_value(row)).collect()
 }

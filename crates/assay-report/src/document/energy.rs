@@ -1,10 +1,15 @@
 //! What the work cost in energy: a table where something tells it, else the reason why nothing does.
 
-use super::{Block, Column, Role, Section, Table, beside, spread};
+use super::{Block, Column, Role, Row, Section, Table, beside, spread};
+use assay_base::exhibit::Value;
 use assay_base::quantity::units::show;
 use assay_study::findings::shown::table_of_cells;
 use assay_study::findings::{Cell, Findings, Trust};
 
+/// Heading of the mean power.
+const POWER: &str = "mean W";
+/// Capacity of the battery of the example, a typical laptop battery.
+const BATTERY_WH: f64 = 50.0;
 /// Energy of one trial.
 const ENERGY: &str = "energy_j";
 
@@ -25,9 +30,13 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 fn source(findings: &Findings) -> Vec<String> {
     let around = &findings.environment.activity;
     let of = around.energy_of.as_ref().map(|of| format!("Source: {of}."));
-    let idle = around.idle_w.map(|watts| {
-        let watts = show::three_digits(watts);
-        format!("The idle machine used {watts} W; \"above idle\" excludes this power.")
+    let idle = around.idle_w.filter(|power| *power > 0.0).map(|idle_power_w| {
+        let watts = show::three_digits(idle_power_w);
+        let battery = show::duration(BATTERY_WH / idle_power_w * 3600e9);
+        format!(
+            "The idle machine used {watts} W; \"above idle\" excludes this power. A battery of {BATTERY_WH} Wh lasts \
+             {battery} at idle."
+        )
     });
     of.into_iter().chain(idle).collect()
 }
@@ -38,13 +47,22 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
         ("J/trial", ENERGY),
         ("above idle", "energy_above_idle_j"),
         ("J/GiB", "energy_j_per_gib"),
-        ("mean W", "power_w"),
+        (POWER, "power_w"),
     ];
     for (heading, metric) in metrics {
         table.add(Column::right(heading), cells, |cell| beside(findings, cell, metric));
     }
     table.add(Column::right("spread"), cells, |cell| spread(cell));
     table.add(Column::right("n"), cells, |cell| cell.n.to_string());
+    if let Some(idle_w) = findings.environment.activity.idle_w {
+        let mut idle = Row::new(vec![Value::Missing; table.columns.len()]);
+        idle.name = "idle".to_owned();
+        idle.cells[0] = "idle".into();
+        if let Some(power) = table.columns.iter().position(|column| column.title == POWER) {
+            idle.cells[power] = idle_w.into();
+        }
+        table.rows.push(idle);
+    }
     table
 }
 

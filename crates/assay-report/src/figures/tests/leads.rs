@@ -95,6 +95,7 @@ pub(crate) fn power() -> Evidence {
     let told = found.measurements.iter().filter(|cell| cell.primary && !cell.control).map(joules);
     let told: Vec<Cell> = told.collect();
     found.measurements.extend(told);
+    found.environment.activity.idle_w = Some(9.5);
     found.environment.activity.energy_of =
         Some("powercap: processor packages, not the drive".to_owned());
     Evidence::bare(found)
@@ -250,4 +251,13 @@ fn windows_stand_side_by_side_on_one_linear_axis() {
     let title = "Which scheduler is best for this drive?";
     let dated = ["2026-11-20 10:31", "2027-01-07 09:00"].map(|day| format!("{title} {day}"));
     assert_eq!(names, dated);
+}
+
+#[test]
+fn idle_machine_is_a_row_of_the_energy_table() {
+    let text = crate::text::render(&crate::document::make(&of("energy").findings), 80, false);
+    let idle: Vec<&str> =
+        text.lines().filter(|line| line.trim_start().starts_with("idle ")).collect();
+    assert!(idle.len() == 1 && idle[0].contains("9.5"), "{text}");
+    assert!(text.contains("lasts 5.26 h at"), "{text}");
 }

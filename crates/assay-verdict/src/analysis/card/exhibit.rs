@@ -75,9 +75,8 @@ fn add_published(table: &mut Table, published: &[Beside]) {
     for device in devices {
         let iops =
             |writes: bool| published.iter().find(|one| one.item == device && one.writes == writes);
-        let kind = published.iter().find(|one| one.item == device).map_or("", |one| &one.kind);
         let mut cells = vec![Value::Missing; table.columns.len()];
-        cells[0] = format!("{device} ({kind})").into();
+        cells[0] = format!("{device}, published").into();
         cells[3] = iops(false).map(|one| show::per_second(one.iops)).into();
         cells[4] = iops(true).map(|one| show::per_second(one.iops)).into();
         table.rows.push(Row::new(cells));
