@@ -218,7 +218,7 @@ fn spread(cell: &Measured) -> Option<String> {
 
 /// The mean of another metric of the row of a cell.
 fn beside(findings: &Findings, cell: &Measured, metric: &str) -> Option<f64> {
-    find(findings, &cell.workload, &cell.configuration, false, metric)?.value()
+    findings.cell(&cell.workload, &cell.configuration, metric)?.value()
 }
 
 /// The same as text below the heading of the metric.

@@ -3,7 +3,7 @@
 use super::check::missing;
 use super::numbers::{heading, span, under_heading};
 use super::study::is_one;
-use super::{Block, Column, Section, Table, comparison_of, find, result, spread};
+use super::{Block, Column, Section, Table, comparison_of, result, spread};
 use assay_kinds::work::metrics::is_told;
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::arm_in_words;
@@ -92,7 +92,7 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     table.add(Column::right("range"), cells, |cell| span(DURATION, range(findings, cell)));
     for (heading, metric, of) in BESIDE {
         table.add(Column::right(heading), cells, |cell| {
-            let own = find(findings, &cell.workload, &cell.configuration, false, metric)?;
+            let own = findings.cell(&cell.workload, &cell.configuration, metric)?;
             of(own).map(|value| under_heading(metric, value))
         });
     }
@@ -105,10 +105,10 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
 
 /// The shortest and the longest of all runs; none where the shortest took no longer than the shell's start.
 fn range(findings: &Findings, cell: &Cell) -> Option<[f64; 2]> {
-    let shortest = find(findings, &cell.workload, &cell.configuration, false, "duration_min_s")?;
+    let shortest = findings.cell(&cell.workload, &cell.configuration, "duration_min_s")?;
     Some([shortest.min?, longest(findings, cell)?])
 }
 
 fn longest(findings: &Findings, cell: &Cell) -> Option<f64> {
-    find(findings, &cell.workload, &cell.configuration, false, "duration_max_s")?.max
+    findings.cell(&cell.workload, &cell.configuration, "duration_max_s")?.max
 }

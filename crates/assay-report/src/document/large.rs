@@ -1,7 +1,7 @@
 //! What a first screen shows large: the subject, what it was measured on, and of a check its numbers.
 
 use super::numbers::value;
-use super::{answer, commands, exhibits, facts, files, find, micro, standing, study};
+use super::{answer, commands, exhibits, facts, files, micro, standing, study};
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::Pattern;
 use assay_kinds::work::metrics::{change, noun};
@@ -66,7 +66,7 @@ pub fn large(findings: &Findings) -> Vec<Large> {
 }
 
 fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
-    let of = |metric| find(findings, &cell.workload, &cell.configuration, false, metric);
+    let of = |metric| findings.cell(&cell.workload, &cell.configuration, metric);
     let (cell, other) = match cell.metric.as_str() {
         "iops" => (cell, of("bandwidth_bytes_per_s")),
         "bandwidth_bytes_per_s" => (cell, of("iops")),
@@ -279,7 +279,7 @@ pub fn largest_change(findings: &Findings) -> Option<String> {
 /// The means of baseline and configuration, unless one of them is invalid.
 fn means(findings: &Findings, found: &Comparison) -> Option<[f64; 2]> {
     let cells = [&found.baseline, &found.configuration]
-        .map(|arm| find(findings, &found.workload, arm, false, &found.metric));
+        .map(|arm| findings.cell(&found.workload, arm, &found.metric));
     let [Some(base), Some(own)] = cells else { return None };
     if [base, own].iter().any(|cell| cell.trust == Some(Trust::Invalid)) {
         return None;

@@ -3,7 +3,7 @@
 use super::classes::LEGEND;
 use super::numbers::{self, under_heading};
 use super::study::Page;
-use super::{Cell, Column, Detail, Measured, Role, Row, Section, Table, find};
+use super::{Cell, Column, Detail, Measured, Role, Row, Section, Table};
 use assay_base::quantity::metric::class;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::{Comparison, WINDOWS};
@@ -71,7 +71,7 @@ pub(super) fn sections(page: &Page<'_>) -> Option<Vec<Section>> {
 fn change(page: &Page<'_>, one: &Comparison) -> (f64, Row) {
     let [own, base] = one.means.map_or([None; 2], |means| means.map(Some));
     let values = [(&one.baseline, base), (&one.configuration, own)].map(|(arm, mean)| {
-        let cell = find(page.findings, &one.workload, arm, false, &one.metric);
+        let cell = page.findings.cell(&one.workload, arm, &one.metric);
         cell.and_then(Measured::value).or(mean)
     });
     let told = [numbers::ratio(one), numbers::interval(one), one.n.to_string()].map(Some);
