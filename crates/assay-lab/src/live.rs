@@ -133,7 +133,7 @@ impl Production {
             .map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// A study of this work with a factor; `observe` has its keys.
+    /// A study of this work with a factor; `production` has its keys.
     pub fn study(&self, factor: &str, replicates: u32, observe: &str) -> Done<String> {
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"Others' work\"\nreplicates = {replicates}\n\

@@ -23,7 +23,7 @@ pub struct Unstable;
 static ABOUT: About = About {
     name: "unstable",
     summary: "the undisturbed trials differ too much for a useful mean",
-    text: "Judges IOPS and, for live workloads (`observe`), the mean latency of each class. With up to four \
+    text: "Judges IOPS and, for live workloads (`production`), the mean latency of each class. With up to four \
            undisturbed trials, the rule triggers if the largest value is at least 3 times the smallest; with five or \
            more, if the 95% CI of the geometric mean is wider than ±40%. In 50 quick checks of an idle virtual drive \
            (350 rows), six sequential-read rows had a trial that was 1.8 to 2.7 times as fast as another, so the \

@@ -1,4 +1,4 @@
-//! `assay hold-pages`: has pages of memory and goes to them. Nobody types it: a study of the kind `pages`
+//! `assay hold-pages`: has pages of memory and goes to them. Nobody types it: a study of the kind `memory`
 //! starts it, a process for each trial, which the kernel may kill.
 
 use clap::Args;

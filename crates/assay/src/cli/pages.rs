@@ -319,7 +319,7 @@ fn factors() -> String {
             None => "yes".to_owned(),
             Some(why) => format!("no, {why}"),
         };
-        let _ = writeln!(page, "Under a production workload (`observe`): {live}.");
+        let _ = writeln!(page, "Under a production workload (`production`): {live}.");
     }
     page
 }

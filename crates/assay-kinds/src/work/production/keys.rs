@@ -1,4 +1,4 @@
-//! The keys of `observe`.
+//! The keys of `production`.
 
 use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::Time;

@@ -16,7 +16,7 @@ use super::{is_gated, words};
 pub(super) static ABOUT: About = About {
     name: "unequal-load",
     summary: "the load differed between two levels and may explain the difference",
-    text: "Applies to live workloads (`observe`), to each request class separately. Assay compares the served rates \
+    text: "Applies to live workloads (`production`), to each request class separately. Assay compares the served rates \
            (requests and bytes per second) between the levels like latency: paired, with simultaneous 95% CIs for all \
            comparisons of the workload. Better latency with a significantly lower rate, or worse latency with a \
            significantly higher one, gets no verdict, because fewer requests complete sooner. Better latency with a \
