@@ -37,8 +37,7 @@ Examples:
 pub struct Arguments {
     #[command(subcommand)]
     step: Option<Step>,
-    /// Result ID or a unique prefix [default: the latest]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", help = format!("{}{}", super::ID, super::LATEST))]
     result: Option<String>,
     /// Print one JSON document
     #[arg(long)]

@@ -30,8 +30,7 @@ Examples:
   assay advise apply 20261120-1031 --yes   apply the changes (root)
   assay advise undo                        undo the changes")]
 pub struct Arguments {
-    /// Result ID of assay advise confirm, or a unique prefix
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", help = format!("{}, of assay advise confirm", super::ID))]
     result: String,
     /// Apply the changes instead of only showing them
     #[arg(long)]

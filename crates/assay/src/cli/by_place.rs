@@ -76,12 +76,13 @@ fn name(words: &[String], brought: &mut [Brought], label: &str) -> Outcome<()> {
     let (id, name) = parts
         .filter(|(id, name)| !id.is_empty() && !name.is_empty())
         .ok_or_else(|| mistake("use ID=NAME, such as 20261120-1031=\"KVM guest\""))?;
-    let own = |at: &usize| words[*at] == id || brought[*at].findings.study.id.starts_with(id);
+    let own =
+        |at: &usize| words[*at] == id || store::is_short_for(id, &brought[*at].findings.study.id);
     let found: Vec<usize> = (0..words.len()).filter(own).collect();
     match found.as_slice() {
         [one] => brought[*one].label = Some(name.to_owned()),
         [] => return Err(mistake("no compared result has this ID")),
-        _ => return Err(mistake("several results match this prefix; use a longer ID prefix")),
+        _ => return Err(mistake("several results match this ID; use more of the ID")),
     }
     Ok(())
 }

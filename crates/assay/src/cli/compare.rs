@@ -44,8 +44,7 @@ Examples:
   assay compare --by platform BARE GUEST CONTAINER        percent of bare metal
   assay compare --by platform A B --platform B=KVM --published article-000")]
 pub struct Arguments {
-    /// Result IDs, unique prefixes or bundles; the first is the baseline
-    #[arg(value_name = "ID", num_args = 1.., required = true)]
+    #[arg(value_name = "ID", help = format!("{}; first: baseline", super::ID_OR_BUNDLE), num_args = 1.., required = true)]
     results: Vec<String>,
     /// Use these results as the baseline side
     ///

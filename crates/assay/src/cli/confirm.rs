@@ -30,8 +30,7 @@ Examples:
   assay advise confirm                    best setting of the latest result
   assay advise confirm 20261120-1031 --replicates 10")]
 pub struct Arguments {
-    /// Result ID or a unique prefix [default: the latest]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", help = format!("{}{}", super::ID, super::LATEST))]
     result: Option<String>,
     /// Run N complete passes [default: as in the study, at least 6]
     #[arg(long, value_name = "N")]

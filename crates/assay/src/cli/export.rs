@@ -29,8 +29,7 @@ Examples:
   assay export busy --format fio-iolog -o busy.log        for fio --read_iolog
   assay export 20261120-1031 -o card.assay        complete result")]
 pub struct Arguments {
-    /// Result ID, unique prefix or bundle [default: the latest]
-    #[arg(value_name = "ID|PATH")]
+    #[arg(value_name = "ID|PATH", help = format!("{}{}", super::ID_OR_BUNDLE, super::LATEST))]
     result: Option<String>,
     /// Choose the format (assay list exporters); .assay files are bundles
     #[arg(long, value_name = "FORMAT", value_parser = names(), required_unless_present = "output")]

@@ -31,7 +31,7 @@ fn long_about() -> String {
 
 fn ids() -> String {
     let of_trials = labels().map_or_else(String::new, |labels| format!("; {}", labels.ids));
-    format!("Result ID or a unique prefix{of_trials}")
+    format!("{}{of_trials}", super::ID)
 }
 
 fn examples() -> String {

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::registries::{self, Entry, described};
 use super::{meant, output, resume, schemas};
-use crate::store::{FORMATS_OF_FILES, parcel};
+use crate::store::{self, FORMATS_OF_FILES, parcel};
 use assay_base::catalogue::words::WORDS;
 use assay_base::failure::{Failure, Outcome};
 use assay_importers::importers::IMPORTERS;
@@ -127,8 +127,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     };
     let study = (kind == Kind::Schema).then_some("study");
     if let Some(name) = arguments.name.as_deref().or(study) {
-        let entry =
-            find(kind, &entries, name).map_err(|failure| elsewhere(system, name, failure))?;
+        let found = match kind {
+            Kind::Results => store::find_kept(system, name)
+                .and_then(|directory| find(kind, &entries, &bundle::id_of(&directory))),
+            _ => find(kind, &entries, name),
+        };
+        let entry = found.map_err(|failure| elsewhere(system, name, failure))?;
         if arguments.json || kind == Kind::Schema {
             output::json(&entry.item);
         } else {
@@ -157,10 +161,9 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// The entry with a name, or of a result the beginning of its ID.
+/// The entry with a name.
 fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> {
     let named = |entry: &&Entry| match kind {
-        Kind::Results => entry.name.starts_with(name) || entry.name.ends_with(name),
         Kind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
         Kind::Glossary => {
             let mut forms = WORDS.iter().filter(|word| word.about.name == entry.name);
@@ -179,7 +182,7 @@ fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> 
     })
 }
 
-/// The only entry whose name contains a word, such as `SLC cache` for `slc`; results are found by their beginning.
+/// The only entry whose name contains a word, such as `SLC cache` for `slc`.
 fn only_with<'e>(kind: Kind, entries: &'e [Entry], word: &str) -> Option<&'e Entry> {
     let word = word.to_lowercase();
     let mut found = entries.iter().filter(|entry| entry.name.to_lowercase().contains(&word));

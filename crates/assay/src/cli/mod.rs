@@ -79,6 +79,12 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use assay_base::failure::{Failure, Outcome};
 use assay_system::system::System;
 
+/// How a result is named; `store::is_short_for` compares.
+const ID: &str = "Result ID, or its unique beginning or end";
+/// The same where a path is accepted, too.
+const ID_OR_BUNDLE: &str = "ID, or its unique beginning or end, or a bundle";
+const LATEST: &str = " [default: the latest]";
+
 pub use output::hand_over;
 pub use pages::reference_pages;
 #[cfg(feature = "schema")]

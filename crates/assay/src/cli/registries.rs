@@ -74,7 +74,7 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<Entry>> {
         }
         match name {
             "filesystems" => entry = entry.fact("Example", FOR_A_DATABASE),
-            "schedulers" => entry = entry.fact("Keeps data", IN_USE),
+            "schedulers" => entry = entry.fact("Without erasing", IN_USE),
             _ => {}
         }
         entry.group = presets::group(name).unwrap_or_default();

@@ -15,8 +15,7 @@ Examples:
   assay remove 20261120-103107-a3f9
   assay remove --builds                delete cached builds of --rev")]
 pub struct Arguments {
-    /// Result IDs or unique prefixes
-    #[arg(value_name = "ID", required_unless_present = "builds")]
+    #[arg(value_name = "ID", help = super::ID, required_unless_present = "builds")]
     results: Vec<String>,
     /// Delete the cached builds of --rev
     ///

@@ -31,8 +31,7 @@ Examples:
   assay report --all -o site            write a page per result and an index
   assay report --format markdown        write text for a wiki and SVG figures")]
 pub struct Arguments {
-    /// Result IDs, unique prefixes or bundles [default: the latest]
-    #[arg(value_name = "ID|PATH")]
+    #[arg(value_name = "ID|PATH", help = format!("{}{}", super::ID_OR_BUNDLE, super::LATEST))]
     results: Vec<String>,
     /// Write a page per result and an index (with -o DIR)
     #[arg(long, requires = "output", conflicts_with_all = ["results", "by", "format"])]

@@ -21,10 +21,9 @@ use assay_system::system::System;
 #[command(after_help = "\
 Examples:
   assay resume                  resume the latest result
-  assay resume 20261120-1031    resume the result with this ID prefix")]
+  assay resume 20261120-1031    resume the result with this ID")]
 pub struct Arguments {
-    /// Result ID or a unique prefix [default: the latest]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", help = format!("{}{}", super::ID, super::LATEST))]
     result: Option<String>,
     /// Overwrite this device: ID and +NAMEs of its current contents
     #[arg(long, value_name = "ID")]

@@ -13,13 +13,12 @@ use assay_system::system::System;
 #[command(after_help = "\
 Examples:
   assay show                  show the latest result
-  assay show 20261120-1031    show the result with this ID prefix
+  assay show 20261120-1031    show the result with this ID
   assay show --full           show all comparisons, metrics, devices and probes
   assay show --forum          print narrow text to paste into a forum
   assay show --json           print findings for scripts")]
 pub struct Arguments {
-    /// Result ID, unique prefix or bundle [default: the latest]
-    #[arg(value_name = "ID|PATH")]
+    #[arg(value_name = "ID|PATH", help = format!("{}{}", super::ID_OR_BUNDLE, super::LATEST))]
     result: Option<String>,
     /// Show all comparisons, metrics, devices and probe costs
     #[arg(long)]

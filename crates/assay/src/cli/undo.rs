@@ -4,6 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::output;
+use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_runner::runner::apply;
 use assay_system::system::System;
@@ -19,8 +20,7 @@ Examples:
   assay advise undo                          undo the last applied changes
   assay advise undo 20261120-1031 --dry-run  show what would be undone")]
 pub struct Arguments {
-    /// Result ID or a unique prefix [default: the last one applied]
-    #[arg(value_name = "ID")]
+    #[arg(value_name = "ID", help = format!("{} [default: the last applied]", super::ID))]
     result: Option<String>,
     /// Show what would be undone; change nothing
     #[arg(long)]
@@ -51,11 +51,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<&'a Unfinished>> {
     let Some(wanted) = wanted else { return Ok(standing.last()) };
     let fitting: Vec<&Unfinished> =
-        standing.iter().filter(|one| one.id.starts_with(wanted)).collect();
+        standing.iter().filter(|one| store::is_short_for(wanted, &one.id)).collect();
     match fitting.as_slice() {
         [one] if !wanted.is_empty() => Ok(Some(one)),
         [_, _, ..] => Err(Failure::mistake(format!(
-            "`{wanted}` matches {} applied results; use a longer ID prefix",
+            "`{wanted}` matches {} applied results; use more of the ID",
             fitting.len()
         ))),
         _ => Err(Failure::mistake(format!("no applied result matches `{wanted}`"))),

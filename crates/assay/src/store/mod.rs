@@ -113,16 +113,12 @@ fn newest(system: &dyn System) -> Outcome<PathBuf> {
 /// outside the results can be named.
 pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
     let kept = kept(system)?;
-    let id =
-        |directory: &Path| directory.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    if let Some(directory) = kept.iter().find(|directory| id(directory) == wanted) {
+    if let Some(directory) = kept.iter().find(|directory| bundle::id_of(directory) == wanted) {
         return Ok(directory.clone());
     }
-    let matching = kept.into_iter().filter(|directory| {
-        let id = id(directory);
-        id.starts_with(wanted) || id.ends_with(wanted)
-    });
-    let matching = ours_first(system, matching.collect());
+    let mut matching = kept;
+    matching.retain(|directory| is_short_for(wanted, &bundle::id_of(directory)));
+    let matching = ours_first(system, matching);
     match matching.as_slice() {
         [directory] if !wanted.is_empty() => Ok(directory.clone()),
         several @ [_, _, ..] => Err(Failure::mistake(format!(
@@ -133,6 +129,10 @@ pub fn find_kept(system: &dyn System, wanted: &str) -> Outcome<PathBuf> {
             "no result named `{wanted}`; see `assay list`; `assay show` shows the latest"
         ))),
     }
+}
+
+pub fn is_short_for(wanted: &str, id: &str) -> bool {
+    id.starts_with(wanted) || id.ends_with(wanted)
 }
 
 pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {

@@ -137,7 +137,7 @@ static KEYS: Fields = Fields {
         needed(
             "trace",
             Form::Text,
-            "result with the recorded trace: its ID, a unique prefix, or its title",
+            "result with the recorded trace: its ID, or its unique beginning or end, or its title",
             "trace = \"evening\"",
         ),
         CLOCK.key(Form::Word(|| vec!["open", "dependent", "closed"]), "timing = \"open\""),
