@@ -279,7 +279,7 @@ pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
         )));
     }
     results.iter().try_for_each(comparable)?;
-    something(analysis::compare(first, later, days))
+    something(analysis::compare(first, later, days), later.first().map(|other| (first, other)))
 }
 
 /// Refuses a race: of its settings those stayed that were lucky, too, and across days nothing would tell.
@@ -308,14 +308,35 @@ pub fn compared_sides(
 ) -> Outcome<Findings> {
     earlier.iter().chain(later).try_for_each(comparable)?;
     let found = analysis::compare_sides(earlier, later, margin);
-    something(found.ok_or_else(|| Failure::mistake("nothing to compare"))?)
+    let found = found.ok_or_else(|| Failure::mistake("nothing to compare"))?;
+    something(found, earlier.first().zip(later.first()))
 }
 
-fn something(found: Findings) -> Outcome<Findings> {
+fn something(found: Findings, sides: Option<(&Findings, &Findings)>) -> Outcome<Findings> {
     if found.comparisons.is_empty() {
-        return Err(Failure::mistake(
-            "nothing to compare: the results have no common workload with the same settings",
-        ));
+        let apart = sides.and_then(|(one, other)| apart(one, other)).unwrap_or_default();
+        return Err(Failure::mistake(format!(
+            "nothing to compare: the results have no common workload with the same settings{apart}"
+        )));
     }
     Ok(found)
+}
+
+/// The first setting in which a common workload of two results differs, or else a workload that only one has.
+fn apart(one: &Findings, other: &Findings) -> Option<String> {
+    for cell in one.measurements.iter().filter(|cell| cell.primary) {
+        let name = &cell.workload;
+        let mut primary = other.measurements.iter().filter(|cell| cell.primary);
+        let Some(later) = primary.find(|later| later.workload == *name) else {
+            return Some(format!("; only {} has {name}", one.study.id));
+        };
+        let [own, others] = [cell, later].map(|cell| &cell.configuration);
+        for setting in own.keys().chain(others.keys()) {
+            let [was, is] = [own, others].map(|arm| arm.get(setting).map_or("unset", |own| own));
+            if was != is {
+                return Some(format!("; {name}: {setting} is {was} and {is}"));
+            }
+        }
+    }
+    None
 }
