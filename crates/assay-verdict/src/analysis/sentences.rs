@@ -23,19 +23,14 @@ use assay_system::system::site::{Backing, TargetKind};
 use super::rows::Row;
 use super::verdicts::words::listed;
 use super::verdicts::{Stage, words};
-use super::{acknowledged, card, facts};
+use super::{acknowledged, card, distinct, facts};
 use crate::truth::WRONG_DATA;
-
-use usual::{Usual, usual};
 
 /// Sentences at most.
 const MOST: usize = 5;
 
 /// Sentences about invalid rows at most.
 const MOST_INVALID: usize = 2;
-
-/// Comparisons of targets that come before what their syncs rest on.
-const FIRST_COMPARED: usize = 2;
 
 /// Of a drive that is none there is nothing to tell its owner.
 fn simulated() -> Sentence {
@@ -130,11 +125,10 @@ fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
     let mut told: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
     if story.environment.sites.len() > 1 {
         // Which target is faster comes first, and of several each may have its own to say of syncs.
-        let mut compared = compared(story);
-        let rest = compared.split_off(compared.len().min(FIRST_COMPARED));
-        told.extend(compared);
+        let all = &story.found.comparisons;
+        let targets = distinct(all.iter().filter_map(|found| found.configuration.get("target")));
+        told.extend(targets.iter().filter_map(|target| faster(story, target)));
         told.extend(story.rows.iter().filter_map(acknowledged_on));
-        told.extend(rest);
         return told;
     }
     let noun = facts::noun(story.environment.sites.first());
@@ -329,57 +323,67 @@ fn row_name(row: &Row<'_>) -> String {
     }
 }
 
-/// Workloads whose comparison says most, the first one first.
-const TELLING: [Usual; 4] =
-    [Usual::RandomWrite, Usual::Commit, Usual::RandomRead, Usual::SequentialRead];
+/// In how many workloads a target is faster than the first one, and where it differs most; nothing from invalid rows.
+fn faster(story: &Story<'_>, target: &String) -> Option<Sentence> {
+    let mut own: Vec<(&Comparison, f64)> = Vec::new();
+    for found in &story.found.comparisons {
+        if found.configuration.get("target") == Some(target) {
+            own.extend(usable(story, found).map(|(ratio, _)| (found, ratio)));
+        }
+    }
+    // Of equal ones the first counts.
+    own.sort_by(|one, other| other.1.ln().abs().total_cmp(&one.1.ln().abs()));
+    own.sort_by_key(|(found, _)| !differs(found));
+    let most = own.first()?.0;
+    let (ratio, trust) = usable(story, most)?;
+    let (first, ratio) = (most.baseline.get("target")?, show::times(ratio));
+    let change = format!("{}{}", about(trust)?, change(&ratio, &most.metric));
+    let sure = own.iter().filter(|(found, _)| differs(found));
+    let is_gain = |(found, ratio): &&(&Comparison, f64)| (ratio - 1.0) * found.better.sign() > 0.0;
+    let (all, sure, better) = (own.len(), sure.clone().count(), sure.filter(is_gain).count());
+    let counts = [
+        (better, "faster"),
+        (sure - better, "slower"),
+        (all - sure, "not significantly different"),
+    ];
+    let mut told = Vec::new();
+    for (count, word) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        told.push(format!("{word} in {count} of {all} workloads"));
+    }
+    let (told, workload) = (told.join(", "), &most.workload);
+    let next = format!("for verdicts, run `assay run check {first} {target} --set replicates=20`");
+    let text = match most.ci95 {
+        None => format!("{change} at {workload}, from too few replicates for a 95% CI; {next}"),
+        Some(_) if sure == 0 => format!("{told} (95% CIs); {next}"),
+        Some(ends) => {
+            let ([low, high], doubt) = (ends.map(show::times), trust.doubt());
+            format!(
+                "{told}; most at {workload}: {change} (ratio {ratio}, 95% CI {low}-{high}{doubt})"
+            )
+        }
+    };
+    let text = format!("{target} compared with {first}: {text}.");
+    Some(Sentence { interval: sure > 0, ..Sentence::of_comparison(most, text) })
+}
 
-/// Targets against the first one; nothing from invalid rows.
-fn compared(story: &Story<'_>) -> Vec<Sentence> {
-    let is = |found: &Comparison, wanted: Usual| {
-        let own = story.rows.iter().find(|row| row.workload.name == found.workload);
-        own.and_then(usual) == Some(wanted)
-    };
-    let found = TELLING.iter().flat_map(|wanted| {
-        let own = story.found.comparisons.iter().filter(move |found| is(found, *wanted));
-        own.map(move |found| (found, *wanted))
-    });
-    let sentence = |(found, usual): (&Comparison, Usual)| {
-        Some(Sentence::of_comparison(found, comparison(story, found, usual)?))
-    };
-    found.filter_map(sentence).collect()
+/// The ratio of a comparison, of few replicates that of the means, and the worse trust of its sides.
+fn usable(story: &Story<'_>, found: &Comparison) -> Option<(f64, Trust)> {
+    let cell = |arm| story.found.cell(&found.workload, arm, &found.metric);
+    let [own, first] = [cell(&found.configuration)?, cell(&found.baseline)?];
+    let ratio = found.ratio.or_else(|| Some(own.value()? / first.value()?))?;
+    let worst = own.trust?.max(first.trust?);
+    (worst != Trust::Invalid && ratio.is_finite() && ratio > 0.0).then_some((ratio, worst))
+}
+
+/// Whether the interval of a comparison excludes that there is no difference.
+fn differs(found: &Comparison) -> bool {
+    found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
 }
 
 /// What the syncs of a row rest on, with its target.
 fn acknowledged_on(row: &Row<'_>) -> Option<Sentence> {
     let text = acknowledged::of_row(row)?;
     Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
-}
-
-/// What a comparison is of, by the name of its workload: of synced writes also who waits for them, where a
-/// sync is known to reach the medium.
-fn subject(story: &Story<'_>, found: &Comparison, usual: Usual) -> String {
-    let name = &found.workload;
-    if usual == Usual::Commit && !story.rows.iter().any(Row::is_borrowed) {
-        return format!("{name} (as in database commits)");
-    }
-    name.clone()
-}
-
-fn comparison(story: &Story<'_>, found: &Comparison, usual: Usual) -> Option<String> {
-    let trust = |arm| story.found.cell(&found.workload, arm, &found.metric)?.trust;
-    let worst = trust(&found.configuration)?.max(trust(&found.baseline)?);
-    let about = about(worst)?;
-    let ends = found.ci95?;
-    let ([low, high], doubt) = (ends.map(show::times), worst.doubt());
-    let open = if ends[0] <= 1.0 && ends[1] >= 1.0 { "; no significant difference" } else { "" };
-    let ratio = show::times(found.ratio?);
-    Some(format!(
-        "{}: {about}{} on {} compared with {} (ratio {ratio}, 95% CI {low}-{high}{open}{doubt}).",
-        subject(story, found, usual),
-        change(&ratio, &found.metric),
-        found.configuration.get("target")?,
-        found.baseline.get("target")?,
-    ))
 }
 
 /// The word before a number: nothing, or `about ` where something speaks against it. None for an
