@@ -12,6 +12,7 @@ use assay_study::findings::{
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, Design};
 use assay_study::results::record::Status;
+use assay_study::study::presets;
 
 use super::acknowledged::of_because;
 use crate::analysis::distinct;
@@ -22,7 +23,8 @@ pub(super) fn tell(found: &mut Findings, design: &Design) {
     let Some(purpose) = &design.fit else { return };
     let seen: &Findings = found;
     let asked = design.questions.iter().enumerate();
-    let bounds = asked.map(|(at, ask)| bound(seen, ask, seen.answers.all.get(at))).collect();
+    let bounds =
+        asked.map(|(at, ask)| bound(seen, ask, purpose, seen.answers.all.get(at))).collect();
     let told = Fitness::of(purpose.clone(), bounds);
     let about = told.bounds.iter().flat_map(|bound| metrics(found, bound)).collect();
     let answer = Sentence::new(SentenceRole::Answer, "fitness", as_sentence(&told.text));
@@ -44,7 +46,7 @@ fn metrics(found: &Findings, bound: &FitBound) -> Vec<MetricRef> {
     all
 }
 
-fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
+fn bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) -> FitBound {
     let shown = match answer.map(|own| own.verdict) {
         Some(Claim::Supported) => Fit::Pass,
         Some(Claim::Contradicted) => Fit::Fail,
@@ -60,7 +62,7 @@ fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
         *first = format!("{}; {limit}.", first.trim_end_matches('.'));
     }
     if shown == Fit::Inconclusive {
-        because.extend(untold(found, ask));
+        because.extend(untold(found, ask, purpose));
     }
     because.extend(acknowledged(found, ask));
     let doubt = doubt(found, ask, shown);
@@ -83,14 +85,17 @@ fn bound(found: &Findings, ask: &Ask, answer: Option<&Answer>) -> FitBound {
     }
 }
 
-/// Why rows do not tell the number that is asked for: a slow drive does too few operations for a percentile.
-fn untold(found: &Findings, ask: &Ask) -> Vec<String> {
+/// Why rows do not tell the number that is asked for, and what would: a slow drive does too few operations for a
+/// percentile.
+fn untold(found: &Findings, ask: &Ask, purpose: &str) -> Vec<String> {
     let is_asked = |cell: &&AbsentCell| {
         let is_own = cell.metric.is_some() && cell.metric == ask.metric;
         is_own && ask.workloads.contains(&cell.workload) && matches(&cell.configuration, &ask.at)
     };
     let absent = found.absent.iter().filter(is_asked);
-    distinct(absent.map(|cell| format!("{}: {}.", cell.workload, cell.reason)))
+    let study = presets::find(purpose).map_or("FILE", |_| purpose);
+    let next = format!("repeat without --quick, or `assay run {study} --set runtime=60s`");
+    distinct(absent.map(|cell| format!("{}: {}; next: {next}.", cell.workload, cell.reason)))
 }
 
 fn asked_for(ask: &Ask) -> Option<String> {

@@ -185,9 +185,11 @@ fn why_a_number_is_missing_stands_with_its_bound_and_with_no_other() {
         tell(&mut found, &design);
         found.answers.requirements.unwrap().bounds.remove(0).reasons
     };
-    let why = "wal: needs 10,000 operations per trial, but had only 250.".to_owned();
-    assert!(because("fdatasync_p999_ns").contains(&why));
-    assert!(!because(P99).contains(&why));
+    let is_why = |text: &String| {
+        text.starts_with("wal: needs 10,000 operations per trial, but had only 250; next: repeat")
+    };
+    assert!(because("fdatasync_p999_ns").iter().any(is_why));
+    assert!(!because(P99).iter().any(is_why));
 }
 
 #[test]
