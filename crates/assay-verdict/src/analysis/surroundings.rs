@@ -45,10 +45,10 @@ pub(super) fn finish(found: &mut Activity, environment: &Environment) {
 }
 
 /// What should be read with the study as a whole.
-pub(super) fn checks(surroundings: &Activity, started: &str) -> Vec<Check> {
+pub(super) fn checks(surroundings: &Activity, environment: &Environment) -> Vec<Check> {
     let mut found = Vec::new();
     for drive in &surroundings.drives {
-        found.extend(wear(drive, started).map(|text| Check::new("wear", text)));
+        found.extend(wear(drive, environment).map(|text| Check::new("wear", text)));
         if !drive.grown.is_empty() {
             let grown: Vec<String> = drive
                 .grown
@@ -83,23 +83,23 @@ pub(super) fn studies(environment: &Environment) -> Option<Check> {
     Some(Check::new("studies", text))
 }
 
-/// `12 GiB were written to nvme0n1 since the study began, on 2026-07-30; its wear went from 3% to
-/// 4%`. A study may have been interrupted for days, in which others wrote as well.
-fn wear(drive: &DriveHealth, started: &str) -> Option<String> {
-    let wrote = drive.written_bytes.map(|bytes| {
-        let (bytes, date) = (show::bytes(bytes), started.split('T').next().unwrap_or(started));
-        format!("programs wrote {bytes} to {} since the study began on {date}", drive.drive)
-    });
-    let wear = drive.used_percent.map(|[before, after]| {
-        let whose = if wrote.is_some() { "its".to_owned() } else { format!("{}'s", drive.drive) };
-        if before == after {
-            format!("{whose} wear stayed at {before}%")
-        } else {
-            format!("{whose} wear rose from {before}% to {after}%")
-        }
-    });
-    let parts: Vec<String> = wrote.into_iter().chain(wear).collect();
-    (!parts.is_empty()).then(|| parts.join("; "))
+/// `nvme0n1 reports 4% of its rated endurance used (3% before), 41 TB written in total, 12 GiB since the study began on
+/// 2026-07-30`. A study may have been interrupted for days, in which others wrote as well.
+fn wear(drive: &DriveHealth, environment: &Environment) -> Option<String> {
+    let mut told = Vec::new();
+    if let Some([before, after]) = drive.used_percent {
+        let rose = if before == after { String::new() } else { format!(" ({before}% before)") };
+        told.push(format!("{after}% of its rated endurance used{rose}"));
+    }
+    let after = environment.surroundings.health_after.get(&drive.drive).and_then(Presence::value);
+    if let Some(bytes) = after.and_then(|after| after.written_bytes) {
+        // Sellers rate drives in TB.
+        told.push(format!("{} TB written in total", show::three_digits(bytes as f64 / 1e12)));
+    }
+    let date = environment.started.chars().take(10).collect::<String>();
+    let own = drive.written_bytes.map(show::bytes);
+    told.extend(own.map(|bytes| format!("{bytes} since the study began on {date}")));
+    (!told.is_empty()).then(|| format!("{} reports {}", drive.drive, told.join(", ")))
 }
 
 fn drive(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
@@ -344,6 +344,7 @@ mod tests {
 
     #[test]
     fn what_a_study_did_to_a_drive_is_a_sentence() {
+        const BEFORE: u64 = 41_000_000_000_000;
         let health = |written_bytes, used, errors| {
             Presence::Present(Health {
                 source: "nvme".to_owned(),
@@ -361,19 +362,24 @@ mod tests {
         let told = |after: Presence<Health>| {
             let mut bench = watched();
             let found = &mut bench.environment.surroundings;
-            found.health_before.insert("nvme0n1".to_owned(), health(1 << 30, 3, 0));
+            found.health_before.insert("nvme0n1".to_owned(), health(BEFORE, 3, 0));
             found.health_after.insert("nvme0n1".to_owned(), after);
-            checks(&bench.findings().environment.activity, &bench.environment.started)
+            checks(&bench.findings().environment.activity, &bench.environment)
                 .into_iter()
                 .map(|check| format!("{}: {}", check.name, check.text))
                 .collect::<Vec<_>>()
         };
-        let wear =
-            "wear: programs wrote 2 GiB to nvme0n1 since the study began on 2026-07-30; its wear ";
-        assert_eq!(told(health(3 << 30, 4, 0)), [format!("{wear}rose from 3% to 4%")]);
-        let worse = told(health(3 << 30, 3, 2));
+        let wear = |used: &str| {
+            format!(
+                "wear: nvme0n1 reports {used}, 41 TB written in total, 2 GiB since the study began on 2026-07-30"
+            )
+        };
+        let late = BEFORE + (2 << 30);
+        let rose = "4% of its rated endurance used (3% before)";
+        assert_eq!(told(health(late, 4, 0)), [wear(rose)]);
+        let worse = told(health(late, 3, 2));
         let errors = "drive-health: nvme0n1 counters increased: media errors 2".to_owned();
-        assert_eq!(worse, [format!("{wear}stayed at 3%"), errors]);
+        assert_eq!(worse, [wear("3% of its rated endurance used"), errors]);
         assert!(told(Presence::absent("gone")).is_empty());
     }
 

@@ -251,7 +251,7 @@ fn add_checks(
     let of_verdicts = std::mem::take(&mut found.checks);
     let mut all: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
     all.extend(of_verdicts);
-    all.extend(surroundings::checks(&found.environment.activity, &environment.started));
+    all.extend(surroundings::checks(&found.environment.activity, environment));
     all.extend(surroundings::observer(environment));
     all.extend(surroundings::studies(environment));
     all.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
