@@ -96,7 +96,8 @@ impl Runs for Planned {
         } else {
             "without a shell"
         };
-        let cold = if self.drop_caches { ", with an empty page cache" } else { "" };
+        let cold =
+            if self.drop_caches { "with an empty page cache" } else { "page cache not dropped" };
         let count = match self.runs_per_trial {
             Some(1) => "one run".to_owned(),
             Some(runs) => format!("{} runs", show::count(runs)),
@@ -120,7 +121,7 @@ impl Runs for Planned {
         let commit = self.revision.as_ref().map_or_else(String::new, |own| own.words());
         let own = self.quoted();
         format!(
-            "{own}{tree}{commit}{given}{setup}{before}{after}, {way}{cold}, {count}{told}{same}"
+            "{own}{tree}{commit}{given}{setup}{before}{after}, {way}, {cold}, {count}{told}{same}"
         )
     }
 
