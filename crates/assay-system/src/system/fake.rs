@@ -64,9 +64,6 @@ struct State {
     refuses_direct: bool,
     named_areas: bool,
     leftovers: BTreeMap<PathBuf, u64>,
-    alignment: Option<DirectAlignment>,
-    extents: Option<Vec<Extent>>,
-    cached: Result<u64, Errno>,
     holders: BTreeMap<String, (u32, u32)>,
     dropped: Vec<Range<u64>>,
     manners: BTreeMap<PathBuf, Manner>,
@@ -112,9 +109,6 @@ impl Default for State {
             refuses_direct: false,
             named_areas: false,
             leftovers: BTreeMap::new(),
-            alignment: Some(DirectAlignment { memory_bytes: 512, offset_bytes: 512 }),
-            extents: None,
-            cached: Ok(0),
             holders: BTreeMap::new(),
             dropped: Vec::new(),
             manners: BTreeMap::new(),
@@ -232,30 +226,6 @@ impl Fake {
     /// Puts a leftover area file somewhere.
     pub fn put_leftover(&self, path: impl Into<PathBuf>, bytes: u64) -> &Self {
         self.lock().leftovers.insert(path.into(), bytes);
-        self
-    }
-
-    /// Sets what statx says of direct I/O; 512 bytes for both unless set.
-    pub fn set_alignment(&self, alignment: Option<DirectAlignment>) -> &Self {
-        self.lock().alignment = alignment;
-        self
-    }
-
-    /// Sets the extents of every file; one written extent over what is asked unless set.
-    pub fn set_extents(&self, extents: Vec<Extent>) -> &Self {
-        self.lock().extents = Some(extents);
-        self
-    }
-
-    /// Sets how many pages are cached of any range, at most all of it; none unless set.
-    pub fn set_cached(&self, pages: u64) -> &Self {
-        self.lock().cached = Ok(pages);
-        self
-    }
-
-    /// Makes `cachestat` fail, as on kernels before 6.5; `mincore` goes on with 0 pages.
-    pub fn without_cachestat(&self) -> &Self {
-        self.lock().cached = Err(Errno::NOSYS);
         self
     }
 
@@ -622,7 +592,7 @@ impl System for Fake {
     }
 
     fn direct_alignment(&self, _: &File) -> io::Result<Option<DirectAlignment>> {
-        Ok(self.lock().alignment)
+        Ok(Some(DirectAlignment { memory_bytes: 512, offset_bytes: 512 }))
     }
 
     fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
@@ -634,21 +604,17 @@ impl System for Fake {
     }
 
     fn extents(&self, _: &File, range: Range<u64>) -> io::Result<Vec<Extent>> {
-        let whole = || {
-            let length = range.end.saturating_sub(range.start);
-            vec![Extent { start: range.start, length, unwritten: false, encoded: false }]
-        };
-        Ok(self.lock().extents.clone().unwrap_or_else(whole))
+        let length = range.end.saturating_sub(range.start);
+        Ok(vec![Extent { start: range.start, length, unwritten: false, encoded: false }])
     }
 
     fn cached_pages(&self, _: &File, range: Range<u64>) -> io::Result<CachedPages> {
         let of = range.end.saturating_sub(range.start).div_ceil(PAGE);
-        Ok(CachedPages { cached: self.lock().cached?.min(of), of })
+        Ok(CachedPages { cached: 0, of })
     }
 
-    fn resident_pages(&self, _: &File, range: Range<u64>) -> io::Result<CachedPages> {
-        let of = range.end.saturating_sub(range.start).div_ceil(PAGE);
-        Ok(CachedPages { cached: self.lock().cached.unwrap_or(0).min(of), of })
+    fn resident_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages> {
+        self.cached_pages(file, range)
     }
 
     fn reopen(&self, file: &File, _: Caching) -> io::Result<File> {
@@ -777,7 +743,6 @@ impl System for Fake {
     }
 
     fn forget_cache(&self) -> io::Result<()> {
-        self.lock().cached = Ok(0);
         Ok(())
     }
 
