@@ -3,7 +3,7 @@
 
 mod answers;
 mod check;
-mod check_tables;
+pub(super) mod check_tables;
 mod classes;
 mod commands;
 mod energy;

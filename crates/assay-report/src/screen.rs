@@ -1,6 +1,7 @@
 //! A result on a terminal, where the last lines are read first: details, then the answer with its doubts, then the
 //! numbers that it rests on.
 
+use super::document::check_tables::EXTREME;
 use super::document::{self, Block, Detail, Document, NONE, Remark, Role, Section};
 use super::layout::{clean, wrap};
 use super::table::cut;
@@ -33,7 +34,7 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
     let mut document = document::with(findings, detail);
     let mut doubts = Vec::new();
     if detail == Detail::Usual {
-        shorten(&mut document, answer, &mut doubts);
+        shorten(&mut document, answer, &mut doubts, &page);
         doubts.extend(dashes(&document));
     }
     let doubts: Part = doubts.iter().flat_map(|doubt| lines_of(doubt, page.width)).collect();
@@ -90,9 +91,9 @@ fn main_role(document: &Document, findings: &Findings) -> Option<Role> {
     leading.first().or(own).or(figure).map(|section| section.role)
 }
 
-/// Leaves out the conditions of the test, how tables are read and what the answer says again; remarks that take trust
-/// away go to `doubts`.
-fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>) {
+/// Leaves out the conditions of the test, how tables are read, what the answer says again and the last percentile where
+/// it has no room; remarks that take trust away go to `doubts`.
+fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page: &Page) {
     let is_legend = |section: &Section| section.role == Role::Closer && section.caption.is_none();
     document.sections.retain(|section| !is_legend(section));
     let others = document.sections.iter_mut().filter(|section| section.role != Role::Summary);
@@ -110,6 +111,9 @@ fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>) {
                     matches!(remark.trust, Some(Trust::Suspect | Trust::Invalid))
                 };
                 doubts.extend(remarks.extract_if(.., is_doubt));
+            }
+            Block::Table(table) if !page.has_room(table) => {
+                table.retain(|_, column| column.title != EXTREME);
             }
             Block::Text(_) | Block::Table(_) => {}
         }

@@ -124,8 +124,7 @@ impl Page {
         if let Some(lines) = self.worded(table, &rows) {
             return lines;
         }
-        let all: Vec<usize> = (0..table.columns.len()).collect();
-        if let Some(lines) = self.aligned(&table.columns, &rows, &all) {
+        if let Some(lines) = self.whole(table, &rows) {
             return self.with_notes(table, lines);
         }
         if let Some(parts) = self.broken(&table.columns, &rows) {
@@ -138,6 +137,17 @@ impl Page {
             return lines;
         }
         table.rows.iter().flat_map(|row| self.stacked(table, row)).collect()
+    }
+
+    /// All columns of a table; none where they do not fit.
+    fn whole(&self, table: &Table, rows: &[&Row]) -> Option<Vec<String>> {
+        let all: Vec<usize> = (0..table.columns.len()).collect();
+        self.aligned(&table.columns, rows, &all)
+    }
+
+    pub fn has_room(&self, table: &Table) -> bool {
+        let rows: Vec<&Row> = table.rows.iter().filter(|row| !row.cells.is_empty()).collect();
+        self.whole(table, &rows).is_some()
     }
 
     /// A table whose last column holds sentences, which are wrapped; none for another, where they

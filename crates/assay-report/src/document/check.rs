@@ -30,7 +30,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
         if !several {
             told.extend(facts::target(target));
         }
-        let table = check_tables::workloads(findings, title, &arm, detail);
+        let table = check_tables::workloads(findings, title, &arm);
         let classes = classes::table(findings, title, &arm);
         // Others' work that was watched has classes alone, and commands a table of their own.
         let others = [&commands, &micro, &files];

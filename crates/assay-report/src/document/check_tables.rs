@@ -1,7 +1,7 @@
 //! The tables: workloads of one target, and targets against the first.
 
 use super::{
-    Cell, Column, Detail, Measured, Row, Table, beside, depth_note, find, numbers, spread,
+    Cell, Column, Measured, Row, Table, beside, depth_note, find, numbers, spread,
 };
 use assay_base::exhibit::Unit;
 use assay_base::quantity::metric::RESPONSE_P99;
@@ -13,7 +13,7 @@ use assay_study::findings::{Comparison, Findings};
 use assay_study::results::plan::Arm;
 
 /// Rows of one arm, those of its classes below a load that was played again, absent ones last.
-pub(super) fn workloads(findings: &Findings, title: &str, arm: &Arm, detail: Detail) -> Table {
+pub(super) fn workloads(findings: &Findings, title: &str, arm: &Arm) -> Table {
     let own = findings.workloads.iter().filter(|workload| workload.configuration == *arm);
     let measured = own.flat_map(|workload| {
         let names = if workload.pace.is_some() { OF_OPEN_LOOPS } else { OF_ALL };
@@ -43,16 +43,11 @@ pub(super) fn workloads(findings: &Findings, title: &str, arm: &Arm, detail: Det
         Column::verdict("trust"),
     ];
     let rows = measured.chain(absent).collect();
-    let mut table = Table { title: title.to_owned(), columns, rows, ..Table::default() };
-    if detail == Detail::Usual {
-        // A line of 80 columns has no room for it.
-        table.retain(|_, column| column.title != EXTREME);
-    }
-    table
+    Table { title: title.to_owned(), columns, rows, ..Table::default() }
 }
 
-/// The column of the 99.9th percentile.
-const EXTREME: &str = "p99.9";
+/// The column of the 99.9th percentile, which needs many operations and, on a terminal, room.
+pub(crate) const EXTREME: &str = "p99.9";
 
 /// `random-read 4k q32`: what a workload is called, with its block size and queue depth.
 fn label(findings: &Findings, name: &str, arm: &Arm) -> String {
@@ -127,16 +122,15 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
         (least, most) => format!("Numbers are geometric means of {least} to {most} trials"),
     };
     let open_loops = findings.workloads.iter().filter(|own| own.pace.is_some()).count();
-    let spread = match open_loops {
-        _ if findings.measurements.iter().all(|cell| cell.metric != OF_ALL.0) => "",
-        0 => "; spread is half the range of the trials; p50 to p99.9 are service times",
-        all if all == findings.workloads.len() => {
-            "; spread is half the range of the trials; p50 to p99.9 are response times"
-        }
-        _ => {
-            "; spread is half the range of the trials; p50 to p99.9 are service times, or response times of workloads \
-             with an arrival rate"
-        }
+    let times = match open_loops {
+        0 => "service times",
+        all if all == findings.workloads.len() => "response times",
+        _ => "service times, or response times of workloads with an arrival rate",
+    };
+    let spread = if findings.measurements.iter().all(|cell| cell.metric != OF_ALL.0) {
+        String::new()
+    } else {
+        format!("; spread is half the range of the trials; p50 to p99.9 are {times}")
     };
     let mut told = vec![format!("{trials}{spread}.")];
     if !findings.comparisons.is_empty() {
@@ -217,16 +211,9 @@ impl<'a> Compared<'a> {
 
     /// What the trust words and the legend do not say.
     fn notes(&self) -> Vec<String> {
-        let mut notes = Vec::new();
-        if self.is_first {
-            return notes;
-        }
-        for (note, words) in self.found.remarks() {
-            if matches!(note, Some(Note::InFlight { .. })) {
-                notes.push(words.clone());
-            }
-        }
-        notes
+        let in_flight = |note: Option<&Note>| matches!(note, Some(Note::InFlight { .. }));
+        let own = self.found.remarks().filter(|(note, _)| !self.is_first && in_flight(*note));
+        own.map(|(_, words)| words.clone()).collect()
     }
 }
 

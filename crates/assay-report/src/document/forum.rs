@@ -49,7 +49,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
     let section = |target: &assay_study::findings::TargetFacts| {
         let arm = facts::arm_of(findings, target);
         let title = if several { target.name.as_str() } else { "" };
-        let mut table = check_tables::workloads(findings, title, &arm, super::Detail::Usual);
+        let mut table = check_tables::workloads(findings, title, &arm);
         narrow(&mut table, |_, column| !column.detail);
         Section::from(table)
     };
