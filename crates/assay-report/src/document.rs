@@ -175,22 +175,6 @@ impl From<Table> for Section {
     }
 }
 
-/// The cell of a metric; the second copy of the baseline is asked for by `control`.
-fn find<'a>(
-    findings: &'a Findings,
-    workload: &str,
-    arm: &Arm,
-    control: bool,
-    metric: &str,
-) -> Option<&'a Measured> {
-    findings.measurements.iter().find(|cell| {
-        cell.workload == workload
-            && cell.metric == metric
-            && cell.configuration == *arm
-            && cell.control == control
-    })
-}
-
 /// What is shown as the result of an arm: the mean over the pairs that its comparison rests on, so
 /// that it never contradicts the ratio beside it; where there is none, its own.
 pub(super) fn result(cell: &Measured, compared: Option<&Comparison>) -> Option<f64> {
@@ -218,7 +202,7 @@ fn spread(cell: &Measured) -> Option<String> {
 
 /// The mean of another metric of the row of a cell.
 fn beside(findings: &Findings, cell: &Measured, metric: &str) -> Option<f64> {
-    findings.cell(&cell.workload, &cell.configuration, metric)?.value()
+    findings.in_row_of(cell, metric)?.value()
 }
 
 /// The same as text below the heading of the metric.

@@ -1,8 +1,6 @@
 //! The tables: workloads of one target, and targets against the first.
 
-use super::{
-    Cell, Column, Measured, Row, Table, beside, depth_note, find, numbers, spread,
-};
+use super::{Cell, Column, Measured, Row, Table, beside, depth_note, numbers, spread};
 use assay_base::exhibit::Unit;
 use assay_base::quantity::metric::RESPONSE_P99;
 use assay_base::quantity::played::{self, Class, LatencyPoint, Told};
@@ -94,7 +92,7 @@ fn measured(
     arm: &Arm,
     (operations, bytes, quantiles): Names,
 ) -> Option<Row> {
-    let of = |metric: &str| find(findings, &name, arm, false, metric);
+    let of = |metric: &str| findings.cell(&name, arm, metric);
     let mean = |metric: Option<&str>| of(metric?)?.value();
     let iops = of(operations)?;
     iops.trust?;
@@ -192,7 +190,7 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
 
 impl<'a> Compared<'a> {
     fn of(findings: &'a Findings, found: &'a Comparison, arm: &'a Arm, is_first: bool) -> Self {
-        let cell = find(findings, &found.workload, arm, false, &found.metric);
+        let cell = findings.cell(&found.workload, arm, &found.metric);
         let target = arm.get("target").map_or("", String::as_str);
         Self { found, cell, target, is_first }
     }
@@ -240,7 +238,7 @@ mod tests {
         findings.environment.targets[1].encryption = vec!["gocryptfs".to_owned()];
         let compared = findings.comparisons[0].clone();
         for (arm, seconds) in [(&compared.baseline, 1.25), (&compared.configuration, 7.5)] {
-            let own = find(&findings, &compared.workload, arm, false, &compared.metric);
+            let own = findings.cell(&compared.workload, arm, &compared.metric);
             let mut cost = own.cloned().unwrap();
             cost.metric = "machine_cpu_s_per_gib".to_owned();
             cost.geometric_mean = Some(seconds);

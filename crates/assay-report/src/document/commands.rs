@@ -92,7 +92,7 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     table.add(Column::right("range"), cells, |cell| span(DURATION, range(findings, cell)));
     for (heading, metric, of) in BESIDE {
         table.add(Column::right(heading), cells, |cell| {
-            let own = findings.cell(&cell.workload, &cell.configuration, metric)?;
+            let own = findings.in_row_of(cell, metric)?;
             of(own).map(|value| under_heading(metric, value))
         });
     }
@@ -105,10 +105,10 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
 
 /// The shortest and the longest of all runs; none where the shortest took no longer than the shell's start.
 fn range(findings: &Findings, cell: &Cell) -> Option<[f64; 2]> {
-    let shortest = findings.cell(&cell.workload, &cell.configuration, "duration_min_s")?;
+    let shortest = findings.in_row_of(cell, "duration_min_s")?;
     Some([shortest.min?, longest(findings, cell)?])
 }
 
 fn longest(findings: &Findings, cell: &Cell) -> Option<f64> {
-    findings.cell(&cell.workload, &cell.configuration, "duration_max_s")?.max
+    findings.in_row_of(cell, "duration_max_s")?.max
 }

@@ -66,7 +66,7 @@ pub fn large(findings: &Findings) -> Vec<Large> {
 }
 
 fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
-    let of = |metric| findings.cell(&cell.workload, &cell.configuration, metric);
+    let of = |metric| findings.in_row_of(cell, metric);
     let (cell, other) = match cell.metric.as_str() {
         "iops" => (cell, of("bandwidth_bytes_per_s")),
         "bandwidth_bytes_per_s" => (cell, of("iops")),

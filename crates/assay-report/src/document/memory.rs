@@ -73,7 +73,7 @@ fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
 
 /// In how many of the trials that count the process was killed.
 fn killed(findings: &Findings, cell: &Measured) -> Option<String> {
-    let own = findings.cell(&cell.workload, &cell.configuration, KILLED.name)?;
+    let own = findings.in_row_of(cell, KILLED.name)?;
     let values = own.values();
     let killed = values.iter().filter(|value| **value > 0.0).count();
     Some(if killed == 0 { "no".to_owned() } else { format!("{killed} of {}", values.len()) })
@@ -81,8 +81,7 @@ fn killed(findings: &Findings, cell: &Measured) -> Option<String> {
 
 /// The worst trust of some of the numbers of a row.
 fn worst(findings: &Findings, cell: &Measured, metrics: &[Metric]) -> Cell {
-    let own =
-        |metric: &Metric| findings.cell(&cell.workload, &cell.configuration, metric.name)?.trust;
+    let own = |metric: &Metric| findings.in_row_of(cell, metric.name)?.trust;
     let trust = metrics.iter().filter_map(own).max();
     Rating::cell(trust.map(|trust| Rating { trust, is_lent: false }))
 }

@@ -4,7 +4,7 @@ use super::load;
 use super::numbers::{self, below, heading, under_heading};
 use super::pace;
 use super::study::Page;
-use super::{Block, Cell, Column, NONE, Section, Table, depth_note, find, grid, result, spread};
+use super::{Block, Cell, Column, NONE, Section, Table, depth_note, grid, result, spread};
 use assay_base::exhibit::Unit;
 use assay_base::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
 use assay_base::quantity::played;
@@ -182,8 +182,7 @@ pub(super) fn table(
         let own = |cell: &Measured| cell.workload == workload.name && cell.metric == metric;
         if findings.measurements.iter().any(own) {
             table.add(Column::right(heading), &lines, |line| {
-                let arm = &line.cell.configuration;
-                let own = find(findings, workload.name, arm, line.is_control(), metric)?;
+                let own = findings.in_row_of(line.cell, metric)?;
                 own.value().map(|ns| under_heading(metric, ns))
             });
         }

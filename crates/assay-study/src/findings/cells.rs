@@ -38,6 +38,16 @@ impl Findings {
         })
     }
 
+    /// The number of another metric in the row of a number.
+    pub fn in_row_of(&self, cell: &Cell, metric: &str) -> Option<&Cell> {
+        self.measurements.iter().find(|own| {
+            own.metric == metric
+                && own.control == cell.control
+                && own.workload == cell.workload
+                && own.configuration == cell.configuration
+        })
+    }
+
     /// Gives means of comparisons that are not the numbers of their rows a name of their own.
     pub fn name_means(&mut self) {
         let Self { measurements: cells, comparisons, .. } = self;
