@@ -4,6 +4,7 @@
 use clap::{Arg, ArgAction, Command};
 
 use super::VERSION;
+use assay_kinds::work::check_option::by_option;
 use assay_kinds::work::{Needs, Work};
 use assay_machine::factors::{self, Role};
 use assay_study::plan;
@@ -58,6 +59,9 @@ const fn more(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
     Row { name, shown: Shown::Never, fits }
 }
 
+/// The row of all options that a kind of work has by its name.
+const OF_KINDS: &str = "";
+
 /// Options by heading, in the order of the page.
 type Table = &'static [(&'static str, &'static [Row])];
 
@@ -91,13 +95,7 @@ const ALL: Table = &[
     ),
     (
         "Check",
-        &[
-            more("for", every),
-            more("capacity", every),
-            more("sustained", every),
-            more("mix", every),
-            more("area", every),
-        ],
+        &[more("for", every), more(OF_KINDS, every), more("mix", every), more("area", every)],
     ),
     (
         "Timed commands",
@@ -169,7 +167,9 @@ fn all() -> impl Iterator<Item = (&'static str, Row)> {
 
 /// The row of an option, with its heading and its place on the page.
 fn find(option: &Arg) -> Option<(&'static str, usize, Row)> {
-    let name = option.get_long()?;
+    let long = option.get_long()?;
+    let is_of_kind = by_option().any(|(kind, _)| kind.about.name == long);
+    let name = if is_of_kind { OF_KINDS } else { long };
     let mut rows = all().enumerate().map(|(at, (heading, row))| (heading, at, row));
     rows.find(|(_, _, row)| row.name == name)
 }
@@ -231,12 +231,12 @@ mod tests {
         for command in commands() {
             for arg in options(&command) {
                 let name = arg.get_long().unwrap();
-                let (heading, ..) = find(arg).unwrap_or_else(|| panic!("--{name} has no row"));
+                let (heading, _, row) = find(arg).unwrap_or_else(|| panic!("--{name} has no row"));
                 assert_eq!(arg.get_help_heading(), Some(heading), "--{name}");
-                seen.insert(name.to_owned());
+                seen.insert(row.name);
             }
         }
-        let rows = all().map(|(_, row)| row.name.to_owned());
+        let rows = all().map(|(_, row)| row.name);
         assert_eq!(rows.collect::<BTreeSet<_>>(), seen, "a row without an option");
         // No heading of a flattened struct comes to what stands behind it.
         for (name, heading) in [
@@ -265,17 +265,17 @@ mod tests {
     #[ignore = "nightly: 1 s"]
     fn a_study_has_its_own_options_and_no_others() {
         // Each with a study that it is for, and one that it is not for.
-        for (option, study, other) in [
-            ("as-root", "compile", "queue-depth"),
-            ("destroy", "queue-depth", "stack-size"),
-            ("reboots", "boot", "production"),
-            ("replicates", "queue-depth", "boot"),
-        ] {
+        for (option, study, other) in
+            [("as-root", "compile", "queue-depth"), ("destroy", "queue-depth", "stack-size")]
+        {
             assert!(of(study).contains(option), "--{option} is missing in {study}");
             assert!(!of(other).contains(option), "--{option} is in {other}");
         }
-        for (name, _) in presets::all() {
+        for (name, study) in presets::all() {
             let own = of(name);
+            let is_recorded = plan::recorded::asked(&study.unwrap()).is_some();
+            assert_eq!(own.contains("reboots"), is_recorded, "{name}");
+            assert_ne!(own.contains("replicates"), is_recorded, "{name}");
             assert!(["set", "json", "help"].iter().all(|one| own.contains(*one)), "{name}");
             // Those are for lines of commands in the place of a study.
             assert!(!own.contains("command") && !own.contains("prepare"), "{name}");
