@@ -582,7 +582,7 @@ mod tests {
     #[test]
     fn segments_follow_each_other() {
         let stack = |segments: [Option<f64>; 2]| Stack {
-            name: "boot".to_owned(),
+            name: "row".to_owned(),
             segments: segments.to_vec(),
         };
         let rows = [stack([Some(2.0), Some(3.0)]), stack([None, Some(1.0)])];
@@ -592,7 +592,7 @@ mod tests {
         assert_eq!(kernel[0].ends(), [[-0.4, 0.4], [0.0, 2.0]]);
         assert_eq!(userspace[0].ends(), [[-0.4, 0.4], [2.0, 5.0]]);
         assert_eq!(userspace[1].ends()[1], [0.0, 1.0]);
-        assert_eq!(kernel[0].text, "boot, kernel: 2");
+        assert_eq!(kernel[0].text, "row, kernel: 2");
         assert_eq!(stacked_bars("time", &["kernel"], value(), &[stack([None, None])]), None);
     }
 

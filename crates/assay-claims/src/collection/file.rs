@@ -261,7 +261,7 @@ mod tests {
             ("zero", text.replace("19.3", "0"), "not valid for a device"),
             ("word", text.replace("19.3", "\"fast\""), "not a row"),
             ("outside", text.replace("19.3", "30"), "CI does not contain"),
-            ("unknown", text.replace("write_iops", "boot_s"), "unknown number boot_s"),
+            ("unknown", text.replace("write_iops", "speed"), "unknown number speed"),
             ("result", text.replace("20261124-103107-a3f9", "../../x"), "result ID is invalid"),
             (
                 "newer",

@@ -182,7 +182,6 @@ mod tests {
 
     #[test]
     fn each_kind_shows_once_all_that_it_tells() {
-        let mut recorded = 0;
         for (kind, text) in told_by_kind() {
             let found: Findings = serde_json::from_value(document(&text)).unwrap();
             let shown: Vec<Exhibit> = found.kind_exhibits().collect();
@@ -196,9 +195,7 @@ mod tests {
             let is_shown = |facts: &&Facts| known.contains(&&facts.subject());
             assert!(all.iter().all(is_shown), "{kind}: {known:?}");
             assert_eq!(found.recorded(), exhibit.recorded, "{kind}");
-            recorded += usize::from(exhibit.recorded.is_some());
         }
-        assert!(recorded > 0, "no kind of which others record the trials tells anything");
         let nothing: Findings = serde_json::from_value(document("{}")).unwrap();
         assert_eq!((nothing.kind_exhibits().count(), nothing.recorded()), (0, None));
     }
@@ -214,7 +211,7 @@ mod tests {
         };
         let cell = |kernel: &str, control: bool, mean: f64| {
             json!({
-                "workload": "boot", "configuration": { "kernel": kernel }, "metric": "boot_s", "better": "lower",
+                "workload": "own", "configuration": { "kernel": kernel }, "metric": "own_s", "better": "lower",
                 "trials": [trial(3, mean)], "n": 1, "geometric_mean": mean, "min": mean,
                 "median": mean, "max": mean, "ci95": null, "provisional": true, "control": control,
                 "trust": "trusted", "reasons": [],
@@ -224,13 +221,13 @@ mod tests {
         text["measurements"] = json!([cell("6.1", true, 9.0), cell("6.1", false, 8.0)]);
         let found: Findings = serde_json::from_value(text).unwrap();
         let arm = [("kernel".to_owned(), "6.1".to_owned())].into();
-        let mut own = Subject { workload: "boot".to_owned(), arm };
+        let mut own = Subject { workload: "own".to_owned(), arm };
         assert_eq!(found.name(&own), "kernel 6.1");
         let numbers = found.numbers(&own);
-        assert_eq!((numbers.len(), numbers[0].metric, numbers[0].n), (1, "boot_s", 1));
+        assert_eq!((numbers.len(), numbers[0].metric, numbers[0].n), (1, "own_s", 1));
         assert_eq!((numbers[0].mean, &*numbers[0].trials), (Some(8.0), &[(3, Some(8.0))][..]));
         own.arm.clear();
-        assert_eq!((&*found.name(&own), found.numbers(&own).len()), ("boot", 0));
+        assert_eq!((&*found.name(&own), found.numbers(&own).len()), ("own", 0));
     }
 
     #[test]

@@ -83,7 +83,7 @@ mod tests {
         fake.write_whole(Path::new("/other.toml"), file("").as_bytes()).unwrap();
         for (word, told) in [
             ("/other.toml", "/other.toml has no requirements to check"),
-            ("boot", "boot has no requirements to check; did you mean \"boot-drive\"?"),
+            ("compile", "compile has no requirements to check; see `assay list requirements`"),
             ("postgres", "no published requirements for `postgres`; did you mean \"postgresql\"?"),
             ("sd-a2", "no published requirements for `sd-a2`; did you mean \"A2\"?"),
             ("class10", "no published requirements for `class10`; did you mean \"C10\"?"),

@@ -84,4 +84,11 @@ fn what_cannot_be_is_told_with_what_to_do() {
         let said = &ended.stderr;
         assert!(said.contains(told), "{words:?}: {said}");
     }
+    for what in ["run", "plan"] {
+        let words = [what, "boot", "--coordinator", "127.0.0.1:9"];
+        let ended = home.assay.command(&words).env("ASSAY_RANK", "0/2").output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(2), "{said}");
+        assert!(said.contains("the records of one machine"), "{said}");
+    }
 }

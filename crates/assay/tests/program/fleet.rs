@@ -173,11 +173,6 @@ fn what_is_missing_is_told_before_anything_is_begun() {
     assert!(text.contains("set ASSAY_RANKS"), "{text}");
     let text = told(&mut ranked(&own, &address, "0/2", &["--watch"]));
     assert!(text.contains("--watch"), "{text}");
-    for what in ["run", "plan"] {
-        let words = [what, "boot", "--coordinator", &*address];
-        let text = told(own.assay.command(&words).env("ASSAY_RANK", "0/2"));
-        assert!(text.contains("the records of one machine"), "{text}");
-    }
     let mut late = ranked(&own, &address, "0/3", &["--set", "hosts.join_timeout=1s"]);
     let ended = Running::start(&mut late).unwrap().end(LIMIT).unwrap();
     assert_eq!(ended.code, 3, "{}", ended.stderr);

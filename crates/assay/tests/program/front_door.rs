@@ -118,7 +118,6 @@ fn the_help_of_a_study_has_its_options_alone() {
     assert!(own.contains("--budget") && own.contains("depth = "), "{own}");
     assert!(!own.contains("--as-root") && !own.contains("--reboots"), "{own}");
     assert!(printed(&home, &["run", "compile", "-h"], "80").contains("--as-root"));
-    assert!(printed(&home, &["plan", "boot", "--help"], "80").contains("--reboots"));
     let commands = printed(&home, &["run", "--command", "true", "--help"], "80");
     assert!(commands.contains("--prepare") && !commands.contains("--reboots"), "{commands}");
     // All of them where the word means no study, which is told beside it.

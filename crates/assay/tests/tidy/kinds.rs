@@ -13,7 +13,7 @@ use assay_study::study::presets;
 use super::rust_files;
 use super::source::{blanked, literals, used_below};
 
-const ALONE: [&str; 2] = ["capacity", "network"];
+const ALONE: [&str; 3] = ["capacity", "network", "boot"];
 /// This file has their names.
 const THIS: &str = "crates/assay/tests/tidy/kinds.rs";
 
@@ -26,7 +26,14 @@ const REGISTRY: &str = "a test over what there is, which holds without it";
 type Elsewhere = (&'static str, &'static str, &'static [&'static str], &'static str);
 
 const ELSEWHERE: &[Elsewhere] = &[
-    ("capacity", "crates/assay/src/cli/options.rs", &["capacity"], REGISTRY),
+    ("boot", "crates/assay/src/cli/plan.rs", &["boot"], REGISTRY),
+    ("boot", "crates/assay/tests/program/endless.rs", &["boot"], REGISTRY),
+    ("boot", "crates/assay/tests/program/boots.rs", &[], TESTS),
+    ("boot", "crates/assay/tests/program/articles/recomputed.rs", &["boot"], PRINTED),
+    ("boot", "crates/assay-study/src/study/presets.rs", &["boot"], SHIPPED),
+    ("boot", "crates/assay-guest/src/kernel.rs", &["boot"], FILES),
+    ("boot", "crates/assay-runner/src/real/area.rs", &["boot"], FILES),
+    ("boot", "crates/assay-runner/src/runner/reboots.rs", &["boot"], FILES),
     ("capacity", "crates/assay-study/src/study/presets.rs", &["capacity"], SHIPPED),
     ("capacity", "crates/assay/tests/machine/capacity.rs", &[], TESTS),
     ("capacity", "crates/assay/tests/program/capacity.rs", &[], TESTS),

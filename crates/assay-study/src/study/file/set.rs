@@ -211,7 +211,6 @@ mod tests {
             ("queue-depth", "runtime", "3 s", "runtime = \"3 s\""),
             ("max-rate", "question.slo", "p99 < 9 ms", "slo = \"p99 < 9 ms\""),
             ("compile", "source", "/usr/src/linux", "source = \"/usr/src/linux\""),
-            ("boot", "boots", "7", "boots = 7"),
         ] {
             let text = text(preset, &[(key, value)]);
             assert!(text.contains(written), "{key}: {text}");
