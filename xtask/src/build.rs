@@ -5,7 +5,6 @@ use std::process::{Command, Stdio};
 
 use crate::lab::Done;
 
-/// Top of the workspace.
 pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new(".")).to_owned()
 }

@@ -9,7 +9,6 @@ use crate::lab::guest::kernel::Kernel;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
 
-/// Modules that the machines want.
 pub const MODULES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// Cuts of a liar at once: one that is found is not asked further.
 const PIECE: u64 = 3;

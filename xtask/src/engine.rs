@@ -184,7 +184,6 @@ fn sides() -> Vec<Side> {
     there
 }
 
-/// The bare ring test.
 fn ring() -> Option<String> {
     let named = std::env::var(RING).ok().filter(|path| Path::new(path).exists());
     named.or_else(|| has("t_io_uring").then(|| "t_io_uring".to_owned()))

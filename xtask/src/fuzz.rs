@@ -15,14 +15,12 @@ use crate::{bench, build, facts};
 use readers::READERS;
 
 pub const COUNT: usize = 1_000_000;
-/// Fixed before the first run.
 pub const SEED: usize = 20_261_122;
 /// Where inputs that do harm are kept.
 const KEPT: &str = "target/fuzz-findings";
 /// Memory that this process may come to need, whatever it is given to read.
 const MOST_BYTES: u64 = 1 << 30;
 
-/// One line of the table.
 struct Row {
     reader: &'static Reader,
     seeds: usize,
@@ -30,7 +28,6 @@ struct Row {
     seconds: f64,
 }
 
-/// Runs all readers, or one.
 pub fn run(options: &Options) -> Done<bool> {
     let chosen: Vec<&Reader> = READERS
         .iter()

@@ -19,7 +19,6 @@ use crate::lab::guest::machine::Accelerator;
 use crate::lab::guest::{self, Asked, Ended, Stream, found};
 use crate::options::Options;
 
-/// Options with a word.
 pub const WORDS: &[&str] = &[
     "--script",
     "--memory",

@@ -11,7 +11,6 @@ const SEED: u64 = 20_261_123;
 /// Of twenty studies of identical levels this many may find a winner.
 const MOST_WINNERS: u32 = 3;
 
-/// One check: what it saw.
 type Check = fn(&Path) -> Done<String>;
 
 /// Runs all checks, or those of one name, and keeps their lines as a page.

@@ -35,11 +35,9 @@ struct Command {
     name: &'static str,
     usage: &'static str,
     summary: &'static str,
-    /// Options that stand alone.
     flags: &'static [&'static str],
     /// Options with a number, and the number that stands where none is given.
     numbers: &'static [(&'static str, usize)],
-    /// Options with a word.
     words: &'static [&'static str],
     run: Run,
 }

@@ -11,7 +11,6 @@ pub struct Options {
     flags: Vec<String>,
     numbers: BTreeMap<String, usize>,
     texts: BTreeMap<String, String>,
-    /// What stands after `--`.
     rest: Vec<String>,
 }
 
@@ -52,7 +51,6 @@ impl Options {
         self.numbers.get(name).copied().unwrap_or_default()
     }
 
-    /// The words after `--`.
     pub fn rest(&self) -> &[String] {
         &self.rest
     }

@@ -25,7 +25,6 @@ const MACHINE: &str = include_str!("plug/machine.sh");
 const ADDRESSES: [&str; 2] = ["10.83.9.1", "10.83.9.2"];
 /// What is written to, what outlives a cut, and what is shown later of the first one.
 const DRIVES: [u64; 3] = [256 << 20; 3];
-/// Cuts of a study.
 const CUTS: u64 = 2;
 const LIMIT: Duration = Duration::from_secs(1800);
 /// An emulated machine is up by then.
@@ -39,7 +38,6 @@ pub struct Row {
     pub drive: &'static str,
     pub writer: &'static str,
     pub sync: &'static str,
-    /// Cuts that lose something.
     pub lost: u64,
 }
 

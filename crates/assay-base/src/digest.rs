@@ -14,7 +14,6 @@ pub fn sha256(bytes: impl AsRef<[u8]>) -> Digest {
 pub struct Sum(Sha256);
 
 impl Sum {
-    /// Adds what comes next.
     pub fn add(&mut self, bytes: impl AsRef<[u8]>) {
         self.0.update(bytes);
     }

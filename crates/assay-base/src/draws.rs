@@ -18,7 +18,6 @@ impl Draws {
         Self(ChaCha12Rng::from_seed(key))
     }
 
-    /// 64 random bits.
     pub fn bits(&mut self) -> u64 {
         self.0.next_u64()
     }

@@ -97,7 +97,6 @@ impl Failure {
         Self { kind: Kind::Needless, message: message.into() }
     }
 
-    /// A signal ended the work.
     pub fn interrupted(message: impl Into<String>) -> Self {
         Self { kind: Kind::Interrupted, message: message.into() }
     }

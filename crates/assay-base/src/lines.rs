@@ -35,7 +35,6 @@ impl Default for Splitter {
 }
 
 impl Splitter {
-    /// Nothing divided yet.
     pub fn new() -> Self {
         let reader = ReaderBuilder::new().terminator(Terminator::Any(b'\n')).build();
         Self { reader, bytes: Vec::new(), ends: Vec::new(), count: 0 }

@@ -16,7 +16,6 @@ use assay_study::plan::arms::makes_layers;
 use assay_study::study::{Study, presets};
 use serde::Serialize;
 
-/// Format of the document.
 pub const FORMAT: &str = "assay-articles/1";
 /// What the articles conclude, with verdicts and reasons.
 const CLAIMS: &str = "claims.csv";

@@ -25,7 +25,6 @@ pub enum On {
 impl On {
     pub const ALL: [Self; 5] = [Self::Target, Self::Drive, Self::Ext4, Self::Xfs, Self::Btrfs];
 
-    /// As study files write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Target => "target",

@@ -40,7 +40,6 @@ pub struct Lines {
 }
 
 impl Lines {
-    /// Both, in a sentence.
     pub fn words(&self) -> String {
         let told = |line: &str| last_words(line).unwrap_or_default();
         format!("`{}`, checked by `{}`", told(&self.command), told(&self.check))

@@ -48,7 +48,6 @@ impl Drive {
         Self::ReturnsStale,
     ];
 
-    /// As study files write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::HonorsFlushes => "honors-flushes",

@@ -19,7 +19,6 @@ pub enum Grade {
 impl Grade {
     pub const ALL: [Self; 3] = [Self::Replay, Self::Kill, Self::Plug];
 
-    /// As study files write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Replay => "replay",

@@ -84,18 +84,38 @@ pub enum Writer {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Makes what is written on.
-    Make { on: On },
-    /// Writes, from the beginning on.
-    Write { on: On, mounted: String, writer: Writer },
-    /// Reads back what is there.
-    Read { on: On, mounted: String, run: u64, bytes: u64 },
+    Make {
+        on: On,
+    },
+    Write {
+        on: On,
+        mounted: String,
+        writer: Writer,
+    },
+    Read {
+        on: On,
+        mounted: String,
+        run: u64,
+        bytes: u64,
+    },
     /// Tells what is under each name of the directory.
-    List { on: On, mounted: String, shape: Shape, run: u64 },
+    List {
+        on: On,
+        mounted: String,
+        shape: Shape,
+        run: u64,
+    },
     /// Runs the file system's own check on what was let go.
-    Inspect { on: On },
+    Inspect {
+        on: On,
+    },
     /// Runs the check of a command on what it had promised.
-    Check { on: On, mounted: String, own: Lines, lines: Vec<String> },
+    Check {
+        on: On,
+        mounted: String,
+        own: Lines,
+        lines: Vec<String>,
+    },
     /// What was told was heard.
     GoOn,
 }
@@ -111,7 +131,6 @@ pub enum Answer {
     Line(String),
     /// All are, and nothing was let go yet.
     Written,
-    /// An order is carried out.
     Done,
     /// What is there, in runs of sectors: how many, and what they hold.
     There(Vec<(u32, Held)>),
@@ -187,7 +206,6 @@ pub fn image(runs: &[(u32, Held)], sectors: usize) -> Vec<Seen> {
 pub enum Trouble {
     /// What lies on it cannot be reached.
     Unreachable(String),
-    /// Something else.
     Otherwise(String),
 }
 

@@ -13,7 +13,6 @@ pub enum Seen {
     Write(u32),
     /// What no write of this run put there: of another place, or changed.
     Strange,
-    /// What could not be read.
     Unreadable,
 }
 

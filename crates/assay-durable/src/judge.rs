@@ -76,7 +76,6 @@ pub struct Unpromised {
 }
 
 impl Unpromised {
-    /// Those of two cuts together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -358,7 +357,6 @@ impl Written {
 #[derive(Clone, Copy)]
 enum Block {
     Whole(u32),
-    /// Anything else.
     Found(Found),
 }
 

@@ -23,7 +23,6 @@ pub enum Step {
     Promise(u32),
 }
 
-/// All steps in their order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     pub steps: Vec<Step>,

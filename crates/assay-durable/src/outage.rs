@@ -274,7 +274,6 @@ impl Outage<'_> {
 enum Length {
     /// Times that it tells that something is done.
     Told(u32),
-    /// Requests to its drive.
     Requests(u32),
 }
 

@@ -14,7 +14,6 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Reads bytes from a place.
     pub fn read(&self, at_bytes: u64, into: &mut [u8]) {
         for (page, within, part) in parts(at_bytes, into.len() as u64) {
             let to = &mut into[part];

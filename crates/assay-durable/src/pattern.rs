@@ -44,7 +44,6 @@ impl Pattern {
         matches!(self, Self::Files | Self::Command)
     }
 
-    /// As study files write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Log => "log",
@@ -73,17 +72,25 @@ impl Pattern {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// The record at a place.
-    Record { place: u32 },
+    Record {
+        place: u32,
+    },
     /// A block of a transaction in the log.
-    Logged { transaction: u32, place: u32 },
+    Logged {
+        transaction: u32,
+        place: u32,
+    },
     /// The block that makes a transaction count.
-    Commit { transaction: u32 },
+    Commit {
+        transaction: u32,
+    },
     /// A block of a transaction in its place.
-    Home { transaction: u32, place: u32 },
+    Home {
+        transaction: u32,
+        place: u32,
+    },
 }
 
-/// What a program does next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Writes a block at a sector.

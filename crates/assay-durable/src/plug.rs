@@ -42,7 +42,6 @@ const PEER_TRIES: u32 = 30;
 const PEER_PAUSE: Duration = Duration::from_secs(2);
 /// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
-/// Digits of a file's name.
 const NAME_DIGITS: usize = 16;
 
 /// What of a trial lasts, whatever becomes of this process.
@@ -87,7 +86,6 @@ enum Note {
     Over,
 }
 
-/// What the next start needs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Begun {
     /// The start of the machine.

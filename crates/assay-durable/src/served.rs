@@ -70,7 +70,6 @@ impl Served {
         *self.inner() = Inner { base, now, ends, ..Inner::default() };
     }
 
-    /// What a reader sees.
     pub fn content(&self) -> Pages {
         self.inner().now.clone()
     }

@@ -22,7 +22,6 @@ pub enum Sync {
 impl Sync {
     pub const ALL: [Self; 4] = [Self::None, Self::Fsync, Self::Fdatasync, Self::Dsync];
 
-    /// As study files write it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",

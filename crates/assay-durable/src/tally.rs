@@ -125,7 +125,6 @@ impl Tally {
         }
     }
 
-    /// All of several together.
     pub fn of<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut whole = Self::default();
         for own in all {

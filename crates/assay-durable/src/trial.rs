@@ -117,9 +117,7 @@ pub struct Detail {
     pub syncs: u64,
     /// Rounds of the pattern, promised or not.
     pub rounds: u64,
-    /// Nanoseconds of writing.
     pub window_ns: u64,
-    /// What its cuts came to.
     #[serde(flatten)]
     pub tally: Tally,
     /// Whether it was ended before its last cut.

@@ -1,7 +1,6 @@
 //! Archives in the format that the kernel unpacks its first file system from: `newc` of cpio(5),
 //! uncompressed. One entry after the other, each a head of hexadecimal numbers, its name and its bytes.
 
-/// What precedes each head.
 const MAGIC: &str = "070701";
 /// The name of the entry that ends an archive.
 const LAST: &str = "TRAILER!!!";

@@ -29,7 +29,6 @@ pub const TALK: &str = "talk";
 pub const DRIVE: &str = "/dev/vda";
 /// The file of the one that was kept.
 const KEPT: &str = "kept";
-/// A line is no longer.
 const LONGEST_LINE: usize = 64 << 20;
 
 /// What makes guests that are alike: what they boot from is packed once.
@@ -82,7 +81,6 @@ impl Mould {
         &self.release
     }
 
-    /// What carries them out.
     pub fn accelerator(&self) -> Accelerator {
         self.setup.accelerator
     }
@@ -186,7 +184,6 @@ fn words() -> impl Iterator<Item = String> {
     all.into_iter()
 }
 
-/// What came of listening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Said {
     Line(String),
@@ -227,7 +224,6 @@ impl<'a> Driven<'a> {
         self.talk.write_all(whole.as_bytes()).map_err(|error| format!("lost the guest: {error}"))
     }
 
-    /// Listens for so long.
     pub fn hear(&mut self, wait: Duration) -> Said {
         if let Some(line) = taken(&mut self.rest) {
             return Said::Line(line);

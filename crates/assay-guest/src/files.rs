@@ -22,7 +22,6 @@ pub struct Files {
 }
 
 impl Files {
-    /// None yet, in a directory.
     pub fn new(place: &Path) -> Self {
         Self { place: place.to_owned(), open: BTreeMap::new() }
     }

@@ -31,7 +31,6 @@ const LISTS: [&str; 8] = [
 pub struct Kernel {
     /// `/lib/modules` has it as a folder: `6.1.0-18-cloud-amd64`.
     pub release: String,
-    /// The file that is booted.
     pub image: PathBuf,
     pub modules: PathBuf,
     /// A module and those that it needs, by file below that folder: `modules.dep`.

@@ -39,7 +39,6 @@ use tree::Tree;
 pub use host::{Done, call, found, has, is_root};
 pub use machine::missing;
 
-/// The first process.
 const INIT: &str = include_str!("init.sh");
 
 /// Modules that every guest has: its drives, its ports, and what a study may want without asking.
@@ -89,7 +88,6 @@ pub struct Asked {
     /// More for the kernel.
     pub append: String,
     pub modules: Vec<String>,
-    /// More programs of this machine.
     pub programs: Vec<PathBuf>,
     /// A wire to another guest, whose end here is `eth0` (module `virtio_net`).
     pub link: Option<Link>,
@@ -97,12 +95,10 @@ pub struct Asked {
     pub files: Vec<(String, Vec<u8>)>,
     /// A shell script that is the job; the words are its arguments. Without one they are the command.
     pub script: Option<Vec<u8>>,
-    /// Words of the job.
     pub words: Vec<String>,
     /// A root disk with systemd that has the program and the job in it, which then runs the job again
     /// after each boot; without one the root lies in memory and has no systemd.
     pub root: Option<PathBuf>,
-    /// Directory of its files.
     pub place: PathBuf,
     /// Until when it has to have ended, if that is not left to its job.
     pub limit: Option<Duration>,
@@ -134,7 +130,6 @@ impl Link {
     }
 }
 
-/// Which output of the job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     Out,
@@ -145,7 +140,6 @@ pub enum Stream {
 pub struct Ended {
     /// The exit code of its shell.
     pub code: u8,
-    /// What carried the guest out.
     pub accelerator: Accelerator,
     /// From the start of QEMU to its end.
     pub time: Duration,
@@ -160,7 +154,6 @@ pub struct Ended {
 /// Why there is no job that ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failed {
-    /// The caller stopped it.
     Interrupted,
     /// The guest never said that it is up.
     NoLife(String),

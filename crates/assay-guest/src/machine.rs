@@ -72,7 +72,6 @@ pub fn missing() -> Option<String> {
     Some(format!("{missing} is not installed; install the package {package}"))
 }
 
-/// How a drive is attached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bus {
     /// `/dev/vda`, by a module.
@@ -145,7 +144,6 @@ impl Machine {
         self.child.id()
     }
 
-    /// Since it was started.
     pub fn age(&self) -> Duration {
         self.started.elapsed()
     }

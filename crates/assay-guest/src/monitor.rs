@@ -20,7 +20,6 @@ const PAUSE: Duration = Duration::from_millis(5);
 /// Bytes a second that a kept machine may be written with: it is not to be held back.
 const UNHURRIED: u64 = 1 << 40;
 
-/// The line to one machine.
 pub struct Monitor {
     stream: UnixStream,
     rest: Vec<u8>,

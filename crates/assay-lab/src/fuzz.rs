@@ -34,7 +34,6 @@ pub struct Reader {
     pub read: fn(&[u8]) -> bool,
 }
 
-/// An input that did harm.
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub number: u64,
@@ -47,7 +46,6 @@ pub struct Finding {
 pub struct Ran {
     pub executions: u64,
     pub accepted: u64,
-    /// The longest that one took.
     pub slowest: Duration,
     pub longest: usize,
     pub findings: Vec<Finding>,

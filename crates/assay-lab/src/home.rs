@@ -18,7 +18,6 @@ pub const LIMIT: Duration = Duration::from_secs(700);
 
 /// A home for results and a folder for files.
 pub struct Home {
-    /// The folder for files.
     pub scratch: Scratch,
     pub assay: Assay,
 }

@@ -20,7 +20,6 @@ pub struct Crate {
     pub needs: Vec<String>,
 }
 
-/// The whole house.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
     /// From the top.

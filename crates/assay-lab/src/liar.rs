@@ -40,7 +40,6 @@ pub struct Character {
     pub claimed: u64,
     /// Bytes that it has: whole sectors.
     pub held: u64,
-    /// What it does beyond them.
     pub lie: Lie,
     /// Bytes that are written fast, and what each MiB costs after them.
     pub slow_after: Option<(u64, Duration)>,
@@ -60,7 +59,6 @@ const NODE: u64 = 2;
 const NAME: &[u8] = b"card";
 const MOST_WRITE: usize = 1 << 20;
 
-/// Operation codes of the protocol.
 mod code {
     pub const LOOKUP: u32 = 1;
     pub const FORGET: u32 = 2;

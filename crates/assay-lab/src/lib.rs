@@ -210,7 +210,6 @@ impl Drop for Mounted {
 #[derive(Debug)]
 pub struct LoopDevice {
     device: String,
-    /// The file below.
     pub image: PathBuf,
 }
 

@@ -93,7 +93,6 @@ impl Production {
         self.scratch.path().join("mnt")
     }
 
-    /// One process more.
     fn work(&mut self, name: &str, how: &[&str]) -> Done<()> {
         let mut words = self.lane.through();
         let (name, place) =
@@ -108,7 +107,6 @@ impl Production {
         Ok(())
     }
 
-    /// Every process is still there.
     pub fn is_at_work(&mut self) -> Done<()> {
         let ended = self.workers.iter_mut().any(|one| !matches!(one.0.try_wait(), Ok(None)));
         if ended { Err("a process of production ended".to_owned()) } else { Ok(()) }

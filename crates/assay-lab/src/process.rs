@@ -18,7 +18,6 @@ pub struct Ended {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
-    /// How long it ran.
     pub time: Duration,
 }
 

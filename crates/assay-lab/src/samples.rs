@@ -2,7 +2,6 @@
 
 use crate::Done;
 
-/// Pages with samples.
 pub const PAGES: [&str; 2] = ["README.md", "docs/tutorial.md"];
 
 /// The folder of the reports that samples are from.

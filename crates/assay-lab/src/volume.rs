@@ -12,11 +12,8 @@ const EXT4: [&str; 6] = ["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_j
 /// The kinds that `assay check` is tested on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filesystem {
-    /// On a loop device.
     Ext4,
-    /// On a loop device.
     Xfs,
-    /// On a loop device.
     Btrfs,
     Tmpfs,
     /// In memory, without holes: a loop device over its files takes no discards.
@@ -81,7 +78,6 @@ impl Volume {
         Self::nothing_yet(Scratch::on_drive(kind.name())?).made(kind, mebibytes, "defaults")
     }
 
-    /// The same with mount options.
     pub fn with_options(kind: Filesystem, mebibytes: u64, options: &str) -> Done<Self> {
         Self::nothing_yet(Scratch::new(kind.name())?).made(kind, mebibytes, options)
     }

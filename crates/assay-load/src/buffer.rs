@@ -62,7 +62,6 @@ impl Buffer {
         (self.pointer(0), last * self.stride + self.size)
     }
 
-    /// The bytes of a slot.
     #[inline]
     pub(crate) fn slot_mut(&mut self, slot: u32) -> &mut [u8] {
         // SAFETY: the bytes are inside of the mapping, initialised by the kernel, and borrowed

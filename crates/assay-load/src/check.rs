@@ -223,7 +223,6 @@ pub(crate) mod tests {
     use super::*;
     use crate::{Access, Arrivals, Schedule, SizeShare, Sizes, Slices};
 
-    /// A valid job to vary.
     pub(crate) fn job() -> Job {
         Job {
             time: Duration::from_secs(1),

@@ -61,7 +61,6 @@ impl Draw {
         }
     }
 
-    /// The next place.
     #[inline]
     pub(crate) fn next(&self, rng: &mut Xoshiro256PlusPlus) -> u64 {
         match self {

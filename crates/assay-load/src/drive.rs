@@ -23,7 +23,6 @@ use crate::verify::{Stamper, ThreadMarks};
 use crate::waits::Linked;
 use crate::{Class, Job, LoadError, Pace, QueueFacts, Target, clock};
 
-/// One thread of one run.
 pub(crate) struct Worker<'a> {
     pub(crate) job: &'a Job,
     pub(crate) kind: &'a EngineKind,
@@ -32,7 +31,6 @@ pub(crate) struct Worker<'a> {
     pub(crate) control: &'a Control<'a>,
 }
 
-/// What one thread hands back.
 #[derive(Debug)]
 pub(crate) struct Part {
     pub(crate) found: Found,
@@ -90,7 +88,6 @@ pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part
     }))
 }
 
-/// The operation in a slot.
 #[derive(Clone, Copy)]
 struct Flight {
     class: Class,
@@ -310,7 +307,6 @@ impl<'a, E: Engine<'a>> Drive<E> {
         self.hand_over(old)
     }
 
-    /// The operation that comes next.
     #[inline(always)]
     fn next(&mut self) -> Flight {
         if let Some(script) = &mut self.script {

@@ -61,7 +61,6 @@ pub(crate) enum Move {
     Sync,
 }
 
-/// One transfer to start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) way: Move,
@@ -74,7 +73,6 @@ pub(crate) struct Request {
     pub(crate) bytes: u32,
 }
 
-/// One transfer that ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completion {
     pub(crate) slot: u32,

@@ -162,7 +162,6 @@ pub struct FileTree<'a> {
     shares: Vec<Share>,
 }
 
-/// The files of one thread.
 struct Share {
     first: u32,
     paths: Paths,
@@ -172,11 +171,9 @@ struct Share {
     renamed: Vec<bool>,
     /// In which order they are gone to.
     order: Vec<u32>,
-    /// Where they are read to.
     buffer: Vec<u8>,
 }
 
-/// What a thread found.
 struct Part {
     operations: u64,
     start_ns: u64,
@@ -185,7 +182,6 @@ struct Part {
     spent: Spent,
 }
 
-/// What all threads are told.
 #[derive(Clone, Copy)]
 struct Task<'a> {
     act: FileAct,

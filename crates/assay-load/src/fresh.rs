@@ -14,9 +14,7 @@ use crate::content::PIECE;
 use crate::random::{Purpose, at, below, generator, key};
 use crate::{Class, Job};
 
-/// Words of a piece.
 const WORDS: usize = PIECE / 8;
-/// Pieces of a pool.
 const WINDOWS: usize = 16;
 /// Blocks of which copies are made.
 const COPIES: u64 = 256;
@@ -54,7 +52,6 @@ impl Pool {
     }
 }
 
-/// Copies among the pieces.
 #[derive(Debug)]
 struct Copies {
     pool: Pool,

@@ -34,7 +34,6 @@ const MOST_SAMPLES: u64 = 10_000;
 /// Random operations of one trial up to which each latency is kept.
 const MOST_RANDOM_SAMPLES: u64 = 1000;
 
-/// Whether completions are counted now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The ramp: the next completion at or after its end opens the window.
@@ -112,7 +111,6 @@ pub(crate) fn touched_histogram(used: bool) -> Histogram<u64> {
     histogram
 }
 
-/// What one thread found.
 #[derive(Debug)]
 pub(crate) struct Found {
     pub(crate) classes: Vec<ClassOutcome>,
@@ -414,7 +412,6 @@ impl Book {
         if self.forgone { took } else { took.max(self.end.saturating_sub(opened)) }
     }
 
-    /// Sums up.
     pub(crate) fn finish(mut self) -> Found {
         self.turn_page(self.last);
         let caught = self.classes.iter().any(|book| !book.counted.is_empty());

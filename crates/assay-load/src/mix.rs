@@ -136,7 +136,6 @@ impl FromStr for Mix {
     }
 }
 
-/// All operations of one class.
 fn alone(text: &str) -> Option<Mix> {
     let (_, class) = WORDS.into_iter().find(|(word, _)| *word == text)?;
     of_shares(&[(class, 100)])

@@ -192,7 +192,6 @@ fn drawn(job: &PageJob, pages: u32) -> Vec<u32> {
 struct Ranks {
     /// Share of the accesses that go to the first ranks, each with those before it.
     sums: Vec<f64>,
-    /// The page of each rank.
     pages: Vec<u32>,
 }
 

@@ -69,7 +69,6 @@ pub(crate) struct Walk {
     usual: u32,
 }
 
-/// One sequence of offsets.
 #[derive(Debug)]
 struct Track {
     start: u64,
@@ -246,7 +245,6 @@ impl Classes {
         matches!(self, Self::Only(Class::Rewrite))
     }
 
-    /// Class of the next operation.
     #[inline]
     pub(crate) fn next(&mut self) -> Class {
         match self {

@@ -37,7 +37,6 @@ pub fn mix64(value: u64) -> u64 {
     value ^ (value >> 31)
 }
 
-/// Key of one stream.
 pub(crate) fn key(seed: u64, thread: u32, purpose: Purpose) -> u64 {
     let stream = u64::from(thread) << 8 | purpose as u64;
     mix64(mix64(seed.wrapping_add(GOLDEN)).wrapping_add(stream.wrapping_mul(GOLDEN)))
@@ -48,7 +47,6 @@ pub(crate) fn at(key: u64, index: u64) -> u64 {
     mix64(key.wrapping_add(index.wrapping_add(1).wrapping_mul(GOLDEN)))
 }
 
-/// Sequential generator for one stream.
 pub(crate) fn generator(seed: u64, thread: u32, purpose: Purpose) -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(key(seed, thread, purpose))
 }

@@ -48,7 +48,6 @@ impl Sizes {
         self.all().map(|one| one.bytes).fold(job_bytes, u32::min)
     }
 
-    /// What is wrong with them.
     pub(crate) fn fault(&self, job_bytes: u32) -> Option<String> {
         for shares in [&self.reads, &self.writes].into_iter().filter(|shares| !shares.is_empty()) {
             let sum: u32 = shares.iter().map(|one| u32::from(one.percent)).sum();

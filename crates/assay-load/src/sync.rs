@@ -51,7 +51,6 @@ impl WriteSync {
         }
     }
 
-    /// Flags of each write.
     pub(crate) const fn flags(self) -> ReadWriteFlags {
         match self {
             Self::DataSynced => ReadWriteFlags::DSYNC,
@@ -127,7 +126,6 @@ impl Syncs {
         Self { every, left: every }
     }
 
-    /// Whether the next write is.
     #[inline]
     pub(crate) fn next(&mut self) -> bool {
         if self.every == 0 {
@@ -157,7 +155,6 @@ impl SyncTimes {
         Some(Self { counted: touched_histogram(true), rest: touched_histogram(true) })
     }
 
-    /// Notes one.
     #[inline]
     pub(crate) fn note(&mut self, sync_ns: u64, is_counting: bool) {
         let to = if is_counting { &mut self.counted } else { &mut self.rest };

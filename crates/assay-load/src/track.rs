@@ -234,7 +234,6 @@ impl Script {
         Some(Self { track, next: 0, start: 0, issued })
     }
 
-    /// Tells the start.
     pub(crate) fn begin(&mut self, start: u64) {
         self.start = start;
     }
@@ -255,7 +254,6 @@ impl Script {
         self.issued.extend(std::iter::repeat_n(after, count.min(room)));
     }
 
-    /// What was played.
     pub(crate) fn finish(self) -> Played {
         let steps = &self.track.steps;
         let mut acts = [Moved::default(); Act::ALL.len()];

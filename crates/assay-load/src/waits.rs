@@ -59,7 +59,6 @@ pub(crate) struct Linked {
     after_end: Vec<u32>,
     /// What waits for its time alone: that, and the request. There is room for all of them.
     ready: BinaryHeap<Reverse<(u64, u32)>>,
-    /// The request in each slot.
     slots: Vec<u32>,
     /// Stamp of the start of the run, and of the first of theirs.
     start: u64,
@@ -94,7 +93,6 @@ impl Linked {
         })
     }
 
-    /// Tells the start.
     pub(crate) fn begin(&mut self, start: u64) {
         self.start = start;
         let gap_ns = self.track.waits()[0].gap_ns;
@@ -159,7 +157,6 @@ impl Linked {
         }
     }
 
-    /// What was played.
     pub(crate) fn finish(self) -> Played {
         let at = |step: Option<&Step>| step.map_or(0, |step| step.at_ns);
         let steps = self.track.steps();

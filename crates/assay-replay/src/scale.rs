@@ -82,7 +82,6 @@ impl From<Scale> for String {
     }
 }
 
-/// How study files write it.
 pub static FORM: OwnForm = OwnForm {
     read: |text| text.parse::<Scale>().map(String::from),
     pattern: "^[0-9]{1,3}(\\.[0-9]{1,3})? ?x?$",

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1 << 20;
 const FORMAT: &str = "assay-source/1";
-/// Hexadecimal digits of a hash.
 const HASH_DIGITS: usize = 64;
 
 /// Reads a recording: calls with the moment it began and with each request of the device, in the order in which
@@ -19,7 +18,6 @@ const HASH_DIGITS: usize = 64;
 pub type Recall =
     fn(&dyn System, &Source, &mut dyn FnMut(u64, &BlockRequest)) -> Result<(), String>;
 
-/// For work that recalls nothing.
 pub fn nothing(
     _: &dyn System,
     _: &Source,
@@ -33,7 +31,6 @@ pub fn nothing(
 #[serde(try_from = "String", into = "String")]
 pub struct Source {
     pub id: String,
-    /// SHA-256 of the file, hexadecimal.
     pub sha256: String,
     /// The device that was recorded; of several their names with `+` between them.
     pub device: String,
@@ -69,7 +66,6 @@ pub struct Part {
 }
 
 impl Part {
-    /// Bytes that it takes.
     fn length(self) -> u64 {
         self.to_bytes.saturating_sub(self.from_bytes).div_ceil(MIB).saturating_mul(MIB)
     }
@@ -101,7 +97,6 @@ impl Source {
         BlockRequest { offset_bytes: place().unwrap_or(u64::MAX), ..*request }
     }
 
-    /// Requests that can be played.
     pub fn requests(&self) -> u64 {
         self.acts.iter().fold(0, |sum, moved| sum.saturating_add(moved.operations))
     }
@@ -241,7 +236,6 @@ impl From<Source> for String {
     }
 }
 
-/// How study files write it.
 pub static FORM: OwnForm = OwnForm {
     read: |text| text.parse::<Source>().map(String::from),
     pattern: "^assay-source/1 ",
@@ -256,7 +250,6 @@ const EXAMPLE: &str = "\
     device-bytes=1073741824 first-ns=0 length-ns=60000000000 from=0 to=1048576 \
     largest=4096 left-out=0 queued-ns=900000 read=2/8192 write=1/4096";
 
-/// The same as a key.
 pub const KEY_EXAMPLE: &str = "\
     source = \"assay-source/1 id=evening \
     sha256=0000000000000000000000000000000000000000000000000000000000000000 device=sda \

@@ -6,7 +6,6 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use assay_lab::Done;
 
-/// The draws of one study.
 pub struct Chance {
     draws: Draws,
     normal: Normal,
@@ -30,7 +29,6 @@ impl Chance {
         self.draws.below(bound as u64) as usize
     }
 
-    /// Puts items in random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         self.draws.shuffle(items);
     }

@@ -8,7 +8,6 @@ use crate::world::{self, PAIR_SD, World};
 use assay_study::findings::{Comparison, Verdict};
 
 const MARGINS: [f64; 3] = [0.02, 0.05, 0.1];
-/// Replicates of S5.
 const REPLICATES: [usize; 3] = [3, 6, 10];
 /// What the arm gains in S8.
 const GAIN: f64 = 0.05;

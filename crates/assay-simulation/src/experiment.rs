@@ -171,7 +171,6 @@ fn add(left: Done<Vec<u32>>, right: Done<Vec<u32>>) -> Done<Vec<u32>> {
     Ok(left.into_iter().zip(right).map(|(left, right)| left + right).collect())
 }
 
-/// One line of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub scenario: &'static str,

@@ -136,7 +136,6 @@ const FAILS: &str = "gate of 5% fails";
 const PASSES: &str = "gate of 5% passes";
 const TAKEN: &str = "of 30 fixed replicates used";
 
-/// Where nothing is lost.
 fn green() -> Vec<Count> {
     vec![
         Count { what: FAILS, bound: Bound::at_most(5.0) },

@@ -47,7 +47,6 @@ use assay_lab::{Done, facts};
 
 use experiment::{Experiment, Row};
 
-/// The seed of the suite.
 const SEED: u32 = 20_261_120;
 /// Studies of each setting where nothing is said: what the bounds were chosen for.
 const STUDIES: u32 = 4000;

@@ -63,7 +63,6 @@ fn lasting(arms: usize, replicates: usize) -> Experiment {
     )
 }
 
-/// A bench that may mislead.
 struct Law {
     scenario: &'static str,
     /// Names the random numbers.

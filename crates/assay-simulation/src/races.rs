@@ -79,7 +79,6 @@ impl Case {
     }
 }
 
-/// A race under way.
 struct Bench<'a> {
     case: &'a Case,
     truths: Vec<f64>,

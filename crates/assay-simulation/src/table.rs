@@ -57,7 +57,6 @@ fn returning(rows: &[Row]) -> String {
     text
 }
 
-/// Keeps the first of each.
 fn dedup_all(words: &mut Vec<&str>) {
     let mut seen = std::collections::BTreeSet::new();
     words.retain(|word| seen.insert(*word));

@@ -32,7 +32,6 @@ pub enum Turns {
     Same,
 }
 
-/// How trials scatter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
     /// Normal; each trial keeps this share of the deviation of the one before it.
@@ -89,7 +88,6 @@ impl World {
 /// A disturbance that returns. Its distance is told in trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Returning {
-    /// A sine of this period.
     Sine(f64),
     /// One of so many trials is slow.
     Slow(f64),
@@ -205,7 +203,6 @@ fn turns(world: &World, seed: u64) -> Vec<Turn> {
     }
 }
 
-/// Deviation of each trial.
 fn noise(world: &World, turns: &[Turn], chance: &mut Chance) -> Vec<f64> {
     match world.noise {
         Noise::Normal { kept } => {

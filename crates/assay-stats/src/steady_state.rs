@@ -380,7 +380,6 @@ impl Split {
         Self::at(series, best_split(series, centre, fewest), fewest)
     }
 
-    /// The split at a place.
     fn at(series: &[f64], index: usize, fewest: usize) -> Option<Self> {
         let (n, whole) = (series.len(), Sample::of(series)?);
         let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();

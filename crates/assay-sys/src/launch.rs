@@ -238,7 +238,6 @@ fn wait(process: Pid, options: c_int) -> io::Result<Option<Usage>> {
     }))
 }
 
-/// Of seconds and microseconds.
 const fn nanoseconds([seconds, microseconds]: [c_long; 2]) -> u64 {
     seconds as u64 * 1_000_000_000 + microseconds as u64 * 1000
 }

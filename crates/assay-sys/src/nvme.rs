@@ -6,7 +6,6 @@ use std::os::fd::BorrowedFd;
 use rustix::ioctl::{self, Opcode, opcode};
 
 const ADMIN_COMMAND: Opcode = opcode::read_write::<AdminCommand>(b'N', 0x41);
-/// Opcode of Get Log Page.
 const GET_LOG_PAGE: u8 = 0x02;
 /// The page with the health information.
 const HEALTH: u32 = 0x02;
@@ -14,7 +13,6 @@ const HEALTH: u32 = 0x02;
 const ALL_NAMESPACES: u32 = 0xffff_ffff;
 /// Milliseconds that the device may take.
 const PATIENCE_MS: u32 = 2_000;
-/// Bytes of the page.
 const PAGE_BYTES: usize = 512;
 
 /// `struct nvme_admin_cmd`.

@@ -119,7 +119,6 @@ fn meter(result: &Path) -> Done<()> {
     fs::write(&path, lines).map_err(|error| failed(&error))
 }
 
-/// All tests of these pages.
 pub fn all(browser: &Browser, bench: &Bench) -> bool {
     let ended = leads(browser, bench);
     let mut well = told("what a study says leads stands first, its table open", &ended);

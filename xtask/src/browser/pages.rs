@@ -99,7 +99,6 @@ pub fn bench(assay: &Assay, folder: &Path) -> Done<Bench> {
     Ok(bench)
 }
 
-/// All tests of reports.
 pub fn all(browser: &Browser, bench: &Bench) -> bool {
     let mut well = true;
     well &= told("a page loads nothing and complains of nothing", &alone(browser, bench));

@@ -47,7 +47,6 @@ impl Client {
         self.ask(Method::Get, "/shutdown", "", LAST_LIMIT).map(drop)
     }
 
-    /// Asks for something.
     pub fn get(&self, command: &str) -> Done<Value> {
         self.ask(Method::Get, &self.at(command), "", LIMIT)
     }

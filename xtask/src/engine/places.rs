@@ -76,7 +76,6 @@ fn in_volume(volume: Volume) -> (PathBuf, Box<dyn Any>) {
     (volume.directory().join("both"), Box::new(volume))
 }
 
-/// A device of compressed memory.
 struct Zram {
     number: String,
 }

@@ -15,7 +15,6 @@ use crate::lab_guest;
 
 const PRELUDE: &str = include_str!("checks/prelude.sh");
 
-/// Subject and script.
 type Check = (&'static str, &'static str);
 
 /// What there is to look at.

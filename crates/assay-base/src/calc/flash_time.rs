@@ -9,20 +9,16 @@ const FEW_OPERATIONS: f64 = 30.0;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Question {
-    /// Bytes to go over.
     pub area_bytes: u64,
     pub block_bytes: u64,
     pub speeds: Vec<Speed>,
-    /// Seconds that one trial takes.
     pub trial_s: f64,
     /// Seconds that all trials may take.
     pub budget_s: Option<f64>,
 }
 
-/// How fast a device is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Speed {
-    /// Operations per second.
     Iops(f64),
     /// Bytes per second.
     Rate(f64),
@@ -30,7 +26,6 @@ pub enum Speed {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlashTime {
-    /// Bytes to go over.
     pub area_bytes: u64,
     pub block_bytes: u64,
     pub operations: u64,
@@ -41,19 +36,15 @@ pub struct FlashTime {
     /// Trials that fit into the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replicates: Option<u64>,
-    /// One entry a speed.
     pub speeds: Vec<At>,
 }
 
 /// The answer for one speed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct At {
-    /// Operations per second.
     pub iops: f64,
     pub bytes_per_s: f64,
-    /// Seconds of one whole pass.
     pub pass_s: f64,
-    /// Operations of one limited trial.
     pub operations_per_trial: f64,
     /// Share of the area that a trial goes over, in percent.
     pub trial_percent: f64,

@@ -7,12 +7,9 @@ use crate::calc::reading::pair;
 use crate::failure::{Failure, Outcome};
 use crate::quantity::Bytes;
 
-/// A picture in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FrameBuffer {
-    /// Pixels across.
     pub width: u32,
-    /// Lines down.
     pub height: u32,
     pub bits_per_pixel: u32,
     pub bytes: u64,
@@ -22,7 +19,6 @@ pub struct FrameBuffer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Region {
     pub start_bytes: u64,
-    /// Bytes.
     pub length_bytes: u64,
 }
 
@@ -35,7 +31,6 @@ pub struct Memmap {
     pub region_bytes: u64,
     /// What lies between regions, and behind them where the memory is told.
     pub gaps: Vec<Region>,
-    /// What two regions claim.
     pub overlaps: Vec<Region>,
     /// How much more the regions have than there was before, in percent.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -18,7 +18,6 @@ use serde::Serialize;
 
 pub use reading::{bytes_per_s, number, pair, size_of};
 
-/// Format of the JSON document.
 pub const FORMAT: &str = "assay-calc/1";
 
 /// One calculation as a JSON document.

@@ -48,9 +48,7 @@ impl Cell {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Measure {
-    /// Operations per second.
     Iops,
-    /// Bytes per second.
     Bandwidth,
     /// Nanoseconds of an operation in the mean.
     Latency,
@@ -59,7 +57,6 @@ pub enum Measure {
 impl Test {
     pub const ALL: [Self; 4] = [Self::Iops, Self::Throughput, Self::Latency, Self::WriteSaturation];
 
-    /// Its word in study files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Iops => "iops",
@@ -170,7 +167,6 @@ pub enum Class {
 }
 
 impl Class {
-    /// Its word in study files.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Enterprise => "enterprise",

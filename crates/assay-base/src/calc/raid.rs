@@ -9,19 +9,16 @@ pub use models::{Model, Moved, Source};
 
 use crate::failure::{Failure, Outcome};
 
-/// How disks are joined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "u8")]
 pub enum Level {
     /// Chunks in turns, no second copy.
     Raid0,
-    /// Everything on every disk.
     Raid1,
     /// Parity on a disk of its own.
     Raid4,
     /// Parity in turns on all disks.
     Raid5,
-    /// Two parities.
     Raid6,
     /// Chunks in turns, each on two disks.
     Raid10,
@@ -89,7 +86,6 @@ impl Level {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Question {
-    /// How the disks are joined.
     pub level: Level,
     pub disks: u32,
     pub disk_bytes: u64,

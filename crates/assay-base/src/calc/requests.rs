@@ -20,7 +20,6 @@ pub use pair::{Pair, Side, Sides};
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the kernel's own")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// Index among the devices.
     pub device: usize,
     /// `read`, `write`, `flush`, `discard`, `write-zeroes` or `fua`.
     pub class: &'static str,

@@ -31,7 +31,6 @@ pub struct Question {
 /// How the size is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wanted {
-    /// This many bytes.
     Size(u64),
     /// As many as take this share of memory (0 to 1) when the device is full.
     Share(f64),

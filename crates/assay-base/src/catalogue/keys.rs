@@ -11,10 +11,8 @@ pub struct Fields {
 }
 
 pub struct Field {
-    /// As files write it.
     pub name: &'static str,
     pub form: Form,
-    /// Whether it must be there.
     pub need: Need,
     pub summary: &'static str,
     /// The key with a value, as it would stand in a file.
@@ -44,13 +42,11 @@ pub enum Form {
         least: u64,
         most: u64,
     },
-    /// `true` or `false`.
     Flag,
     /// `true` or `false`, or a path.
     FlagOrPath,
     /// The name of a metric: of ours, or of one that programs tell of themselves.
     Metric,
-    /// Bytes with their unit.
     Size {
         least: Bytes,
         most: Bytes,
@@ -89,7 +85,6 @@ pub enum Form {
     Names(fn() -> Vec<&'static str>),
     /// A number with the unit of what it counts.
     Amount,
-    /// An amount of money.
     Price,
     /// What is printed on a device: speeds, operations per second, classes.
     Claims,

@@ -4,7 +4,6 @@
 pub mod keys;
 pub mod words;
 
-/// An entry's own words.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// Name: lower case, words joined by `-`.

@@ -31,7 +31,6 @@ const fn word(
     Word { about: About { name, summary, text }, forms }
 }
 
-/// All of them, by name.
 pub static WORDS: &[Word] = &[
     word(
         "95% CI",

@@ -81,7 +81,6 @@ pub struct Slot {
     pub heading: bool,
 }
 
-/// Marks that belong together.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Series {
@@ -108,7 +107,6 @@ pub enum Colour {
     Same,
 }
 
-/// Steps of [`Colour::Heat`].
 pub const HEAT_STEPS: usize = 8;
 /// Colours of [`Colour::Series`], and shapes.
 pub const SERIES_COLOURS: usize = 8;
@@ -123,7 +121,6 @@ pub const MOST_BANDS: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Mark {
-    /// Points, each with its interval.
     Points,
     /// Points joined by a line, intervals as a band; of more than [`MOST_BANDS`] as strokes.
     Line,
@@ -158,7 +155,6 @@ pub struct Point {
     pub text: String,
     /// What is printed next to a bar or in a tile.
     pub label: Option<String>,
-    /// Why it is marked.
     pub remark: Option<String>,
     /// Whether a line goes to it from the one before.
     pub joined: bool,
@@ -168,7 +164,6 @@ pub struct Point {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Look {
-    /// Nothing special.
     #[default]
     Solid,
     /// With care: suspect, left out by design.
@@ -193,7 +188,6 @@ pub struct Span {
     pub label: String,
 }
 
-/// What a stretch means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum SpanKind {
@@ -353,7 +347,6 @@ impl Figure {
         self.series.iter().map(|series| series.points.len()).sum()
     }
 
-    /// Points of all series.
     pub fn points(&self) -> impl Iterator<Item = &Point> {
         self.series.iter().flat_map(|series| &series.points)
     }

@@ -13,7 +13,6 @@ pub struct Table {
     pub title: String,
     pub columns: Vec<Column>,
     pub rows: Vec<Row>,
-    /// Sentences that explain the table.
     pub notes: Vec<String>,
 }
 

@@ -28,7 +28,6 @@ pub enum Unit {
     /// A part of one, in percent with all its nines: `99.99%`.
     Quantile,
     Percent,
-    /// One number over another.
     Ratio,
     Joules,
     Watts,

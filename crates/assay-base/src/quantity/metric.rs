@@ -56,9 +56,7 @@ pub struct Metric {
     /// Name with the unit in it; part of the contract with scripts.
     pub name: &'static str,
     pub better: Better,
-    /// What a sentence calls it.
     pub noun: &'static str,
-    /// One line for people.
     pub summary: &'static str,
     /// What it is taken from.
     pub of: Of,
@@ -148,21 +146,20 @@ pub enum Nature {
 pub enum Of {
     /// Sums and counters of a trial.
     Counts,
-    /// The latencies of its operations.
     Latencies,
     /// Requests of one class that reached the devices.
-    Class { class: &'static str, what: Statistic },
+    Class {
+        class: &'static str,
+        what: Statistic,
+    },
 }
 
 /// What is told of a class of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     Mean,
-    /// Latency that half stay below.
     P50,
-    /// Latency that 90% stay below.
     P90,
-    /// Latency that 99% stay below.
     P99,
     /// Requests per second.
     Rate,

@@ -72,7 +72,6 @@ impl FromStr for SetSize {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Skew {
-    /// None: all alike.
     #[default]
     Uniform,
     /// Zipf's law with this exponent.

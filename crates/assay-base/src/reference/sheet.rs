@@ -29,7 +29,6 @@ pub struct Row<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Printed {
     pub value: f64,
-    /// Digits behind the point.
     pub decimals: usize,
 }
 

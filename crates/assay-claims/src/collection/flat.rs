@@ -9,14 +9,12 @@ use assay_verdict::analysis::claims::{self, Numbers};
 use super::numbers::{ENERGY, NUMBERS};
 use super::row::Row;
 
-/// A row in one line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flat {
     /// The file that it is of, below the rows; of a published row its article.
     pub file: String,
     /// Model.
     pub device: String,
-    /// Gigabytes of 10^9 bytes.
     pub capacity_gb: Option<f64>,
     /// What is printed on it.
     pub claimed: String,
@@ -84,7 +82,6 @@ impl Flat {
         }
     }
 
-    /// Whether its numbers are none.
     pub fn is_invalid(&self) -> bool {
         self.trust.ends_with(INVALID)
     }

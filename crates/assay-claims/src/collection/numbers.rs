@@ -7,7 +7,6 @@ use assay_study::findings::facts::IoFacts;
 pub struct Kind {
     /// Name in files and queries.
     pub name: &'static str,
-    /// Heading with its unit.
     pub title: &'static str,
     /// Its work alone, without the unit.
     pub work: &'static str,

@@ -6,14 +6,12 @@ use assay_study::findings::Trust;
 use assay_study::results::plan::is_false;
 use serde::{Deserialize, Serialize};
 
-/// Format of a row's file.
 pub const FORMAT: &str = "assay-collection/1";
 
 /// What was measured of one device at one time, and what it is sold as.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Row {
-    /// Format and version.
     pub format: String,
     /// Model of the device.
     pub device: String,
@@ -43,7 +41,6 @@ pub struct Row {
     /// Result that it was made of, where it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
-    /// Hash of that result's plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_sha256: Option<String>,
     /// Version that measured it.
@@ -99,7 +96,6 @@ pub struct Published {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {
-    /// Serial number of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub serial: Option<String>,
     pub target: String,

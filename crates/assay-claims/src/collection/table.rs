@@ -5,12 +5,10 @@ use std::collections::{BTreeMap, HashSet};
 use super::flat::Flat;
 use super::numbers::NUMBERS;
 
-/// Rows of one device.
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
     /// The device as its first row spells it.
     pub device: &'a str,
-    /// Its rows, as they came.
     pub rows: Vec<&'a Flat>,
 }
 

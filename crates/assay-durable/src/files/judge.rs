@@ -16,7 +16,6 @@ pub struct Lost {
     pub other: Option<u32>,
     /// The call that made the name stand for what was promised.
     pub made: usize,
-    /// The call that promised it.
     pub promised: usize,
 }
 

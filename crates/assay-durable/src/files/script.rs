@@ -55,7 +55,6 @@ pub enum Call {
 }
 
 impl Call {
-    /// In a story.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Create { .. } => "creation",

@@ -10,7 +10,6 @@ pub struct Barrier {
     lost: BTreeMap<u32, String>,
 }
 
-/// What came of a meeting.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Met {
     All,

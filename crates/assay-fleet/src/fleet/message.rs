@@ -70,14 +70,12 @@ impl Message {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Joined {
-    /// What its host calls itself.
     pub name: String,
     pub targets: Vec<String>,
     pub process: Process,
     pub purpose: Purpose,
 }
 
-/// What ranks come together for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
@@ -96,13 +94,10 @@ pub struct Process {
     pub id: u32,
 }
 
-/// What all ranks begin with.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Welcome {
-    /// The fleet's.
     pub id: String,
-    /// Seed of everything drawn.
     pub seed: u64,
     /// Processes of other ranks on the machine of this one.
     pub fellows: Vec<u32>,
@@ -115,7 +110,6 @@ pub struct Next {
     /// Number of its first meeting; its second one follows.
     pub meeting: u64,
     pub planned: PlannedTrial,
-    /// The trial that it repeats.
     pub repeats: Option<Repeats>,
     /// Nanoseconds for which rank 0 waits at a meeting of it, at most.
     pub patience_ns: u64,

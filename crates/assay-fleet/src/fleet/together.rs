@@ -40,7 +40,6 @@ pub struct Slot {
 #[derive(Clone, Debug)]
 pub struct OneHost {
     pub rank: u32,
-    /// What the host calls itself.
     pub name: String,
     pub ran: Ran,
     pub latency_ns: BTreeMap<String, Tally>,

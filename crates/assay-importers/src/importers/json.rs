@@ -96,7 +96,6 @@ pub(super) fn number(value: &Value, keys: &[&str]) -> Option<f64> {
     at(value, keys)?.as_f64()
 }
 
-/// A whole number below keys.
 pub(super) fn whole(value: &Value, keys: &[&str]) -> Option<u64> {
     at(value, keys)?.as_u64()
 }

@@ -9,7 +9,6 @@ const TOLD: usize = 20;
 /// Mistakes that are kept, so that a large file that is wrong throughout does not fill the memory.
 const KEPT: usize = 10_000;
 
-/// One field with its place.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cell<'a> {
     /// Line from 1.

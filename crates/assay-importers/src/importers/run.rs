@@ -32,7 +32,6 @@ pub struct Run {
     pub values: Vec<Told>,
     /// Why it counts for nothing, where it does.
     pub failed: Option<String>,
-    /// What trust rules weigh.
     pub evidence: Vec<ImportEvidence>,
 }
 

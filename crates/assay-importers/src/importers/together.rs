@@ -27,7 +27,6 @@ const MOST_KINDS: usize = 1000;
 /// Numbers above this are a mistake, and their ratios would not be finite.
 const LARGEST: f64 = 1e15;
 
-/// A run with its place.
 struct One<'a> {
     run: &'a Run,
     given: &'a Arm,

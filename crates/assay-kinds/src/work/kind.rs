@@ -54,7 +54,6 @@ pub trait Kind:
     /// Some work of this kind, to try levels on.
     fn sample() -> Self;
 
-    /// It among the others.
     const ENTRY: Entry = Entry {
         about: Self::ABOUT,
         keys: Self::KEYS,
@@ -139,7 +138,6 @@ pub struct Parameter {
 /// What a rule of trust looks at; a kind of work says what of it there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Judged {
-    /// What the machine did meanwhile.
     Machine,
     /// Bytes that are claimed to have moved to and from the target.
     Bytes,
@@ -214,7 +212,6 @@ impl<'a> InStudy<'a> {
 
 /// Where mistakes between keys are told; paths are those of the file, `workload/0/io/size`.
 pub trait Complaints {
-    /// A mistake in a value.
     fn value(&mut self, path: &str, message: String, hint: Option<String>);
     /// A mistake that a key stands for.
     fn key(&mut self, path: &str, message: String, hint: Option<String>);
@@ -344,7 +341,6 @@ pub struct ByHand<'a> {
     pub time_ns: u64,
     /// What differs from what was asked for, and why.
     pub note: Option<&'a str>,
-    /// What goes on meanwhile.
     pub background: Option<&'a Background>,
 }
 

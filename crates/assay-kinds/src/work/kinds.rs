@@ -109,7 +109,6 @@ macro_rules! kinds {
                     }
                 }
 
-                /// The same, to be changed.
                 pub fn of_mut(work: &mut Work) -> Option<&mut Self> {
                     match work {
                         Work::$variant(own) => Some(own),
@@ -132,7 +131,6 @@ macro_rules! kinds {
                     }
                 }
 
-                /// The same, to be changed.
                 pub fn of_mut(work: &mut Planned) -> Option<&mut Self> {
                     match work {
                         Planned::$variant(own) => Some(own),
@@ -155,7 +153,6 @@ macro_rules! kinds {
                     }
                 }
 
-                /// The same, to be changed.
                 pub fn of_mut(measured: &mut Measured) -> Option<&mut Self> {
                     match &mut measured.detail {
                         Detail::$variant(own) => Some(own),

@@ -47,7 +47,6 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// Those of two works together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -90,7 +89,6 @@ pub struct Measured {
     /// Those that could not be had, by name, and why.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
-    /// Things worth telling.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// What only its kind of work counts.
@@ -179,9 +177,7 @@ pub struct SeriesRow {
     pub class: String,
     pub operations: u64,
     pub bytes: u64,
-    /// Sum of their latencies, nanoseconds.
     pub latency_sum_ns: u64,
-    /// The slowest of them, nanoseconds.
     pub latency_max_ns: u64,
     /// Buckets of latency with something in them: index and count. A bucket begins at
     /// `results::series::bucket_from_ns`. Empty in the series of versions that did not count them.
@@ -189,7 +185,6 @@ pub struct SeriesRow {
     pub latency_buckets: Vec<[u32; 2]>,
 }
 
-/// One run of some work.
 #[derive(Clone, Debug)]
 pub struct Ran {
     pub measured: Measured,

@@ -250,7 +250,6 @@ fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOu
     })
 }
 
-/// What only micro-benchmarks count.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     pub operations: u64,

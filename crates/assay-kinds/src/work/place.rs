@@ -32,7 +32,6 @@ pub struct Area {
     pub asked: u64,
     /// Whether the tool wrote it (and may write it).
     pub written: bool,
-    /// Nanoseconds that filling took.
     pub fill_ns: u64,
 }
 
@@ -58,7 +57,6 @@ impl Area {
     }
 }
 
-/// How direct I/O is done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectUse {
     /// Alignment of buffers in memory, bytes.
@@ -111,9 +109,7 @@ pub struct Programs<'a> {
     pub replicate: u32,
     /// The place of the trial in its study, from 1; 0 for what is none.
     pub trial: u32,
-    /// Reads formats of other tools.
     pub formats: ReadFormat,
-    /// Reads recordings of requests.
     pub recall: Recall,
     /// What of the trial lasts when the machine loses its power.
     pub notes: Option<&'a dyn Notes>,

@@ -39,7 +39,6 @@ pub struct RecordLabels {
     pub text: &'static str,
     /// What may be typed in the place of a result.
     pub ids: &'static str,
-    /// Lines of the command.
     pub examples: &'static [&'static str],
 }
 
@@ -59,7 +58,6 @@ pub fn named(word: &str) -> Option<(&'static Entry, &'static Recording, Option<&
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Source {
-    /// The journal of this machine.
     #[default]
     Own,
     /// A file or directory: exported text, or a journal of its own.

@@ -114,7 +114,6 @@ pub trait Rows {
     /// What a row is called in a sentence.
     fn name(&self, of: &Subject) -> String;
 
-    /// Its numbers, a metric each.
     fn numbers(&self, of: &Subject) -> Vec<Number<'_>>;
 }
 
@@ -174,7 +173,6 @@ pub struct OwnFigure {
     pub known_by: &'static str,
     pub along: &'static str,
     pub description: &'static str,
-    /// In the order of reading.
     pub figures: &'static [PhaseFigure],
 }
 

@@ -9,7 +9,6 @@ use super::MODULES;
 use super::kernel::Kernel;
 use crate::{Done, Scratch, call, has, is_root};
 
-/// Packages beside the smallest system.
 const PACKAGES: &str = "--include=systemd,systemd-sysv,dbus,udev,kmod";
 
 /// Bytes of the disk: a sparse file.

@@ -87,9 +87,7 @@ name = "write"
 io   = { pattern = "random", mix = "write", block_size = "4 KiB", direct = false, sync = "fdatasync", runtime = "20 ms", ramp_time = "1 ms" }
 "#;
 
-/// Where zram devices are added.
 const ZRAM: &str = "/sys/class/zram-control/hot_add";
-/// What the kernel swaps to.
 const SWAPS: &str = "/proc/swaps";
 
 /// Programs whose processes a run starts and may not leave.

@@ -15,7 +15,6 @@ const IN_A_ROUND: u64 = 64;
 /// One good block in so many beyond the first wrong one, and it is no border.
 const MOSTLY: u64 = 10;
 
-/// What trying again came to.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Confirmed {
     pub counts: SeenCounts,

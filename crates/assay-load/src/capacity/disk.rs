@@ -41,7 +41,6 @@ pub(super) trait Disk {
     fn may_fill_up(&self) -> bool;
 }
 
-/// An open file or device.
 pub(super) struct Real<'a> {
     file: BorrowedFd<'a>,
     buffer: Buffer,

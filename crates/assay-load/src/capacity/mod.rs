@@ -164,7 +164,6 @@ pub struct SeenCounts {
 }
 
 impl SeenCounts {
-    /// Counts one more.
     pub(crate) fn add(&mut self, seen: Seen) {
         *match seen {
             Seen::AsWritten => &mut self.as_written,

@@ -31,7 +31,6 @@ const WRITING_PERCENT: u64 = 60;
 const TRIED_PIECES: u64 = 8;
 const TRIED_BLOCKS: u64 = 16;
 
-/// A target under way.
 pub(super) struct Pass<'a> {
     pub disk: &'a mut dyn Disk,
     stop: &'a AtomicBool,
@@ -45,7 +44,6 @@ pub(super) struct Pass<'a> {
     unwritten: BTreeMap<u64, u64>,
 }
 
-/// How a write ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Written {
     Yes,

@@ -175,7 +175,6 @@ struct Naming {
     registered: Registered,
     /// Whether trims are discards of a device.
     discards: bool,
-    /// How writes are synced.
     sync: WriteSync,
 }
 

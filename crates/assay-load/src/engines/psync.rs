@@ -31,7 +31,6 @@ pub(super) struct Psync<'a> {
     clearing: Clearing,
     depth: u32,
     waits: bool,
-    /// Flags of each write.
     flags: ReadWriteFlags,
     /// Whether what syncs a write is an `fsync`.
     is_fsync: bool,

@@ -7,7 +7,6 @@ use std::ops::Range;
 use super::FileJob;
 use crate::random::{Purpose, key, mix64};
 
-/// Levels of directories at most.
 pub(super) const MOST_DEPTH: u32 = 16;
 
 /// Paths of some files, the one that each is created with and the one that it is renamed to, below the
@@ -54,7 +53,6 @@ impl Paths {
         self.path(2 * at)
     }
 
-    /// What it is renamed to.
     #[inline]
     pub(super) fn renamed(&self, at: usize) -> &CStr {
         self.path(2 * at + 1)
@@ -73,7 +71,6 @@ struct Shape {
     depth: u32,
     /// Directories below each that holds no files.
     fan_out: u64,
-    /// Digits of their names.
     digits: usize,
 }
 

@@ -10,7 +10,6 @@ use super::pass::{Reader, Verified};
 use super::stamp::{Holds, MOST_FLIPPED, SECTOR, Stamp, look};
 use crate::{LoadError, Target, clock};
 
-/// Bytes of one read.
 const PIECE_BYTES: u64 = 1 << 20;
 const PAGE_BYTES: u64 = 4096;
 /// Runs that are told apart: the newest, by their start.

@@ -87,12 +87,10 @@ pub struct WrongData {
     pub bits: Option<u32>,
 }
 
-/// What a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
     /// Nothing of the run need stand there, and nothing wrong does.
     Untouched,
-    /// As it was written.
     Sound,
     /// By a write of which it is not known that it had ended.
     Late,

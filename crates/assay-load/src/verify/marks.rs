@@ -143,7 +143,6 @@ impl Written {
     }
 }
 
-/// An operation in a slot.
 #[derive(Clone, Copy, Debug)]
 struct Begun {
     index: u64,
@@ -151,7 +150,6 @@ struct Begun {
     since_ns: u64,
 }
 
-/// No operation.
 const FREE: u64 = u64::MAX;
 
 /// Stamps the writes of one thread, and notes their order.
@@ -160,7 +158,6 @@ pub(crate) struct Stamper {
     run: u64,
     seed: u64,
     thread: u32,
-    /// Operations that were begun.
     begun: u64,
     /// All with a lower number had ended at the last look.
     low: u64,

@@ -121,7 +121,6 @@ pub struct Verified {
 }
 
 impl Verified {
-    /// Notes a wrong block.
     pub(super) fn blame(&mut self, wrong: WrongData) {
         self.corrupt.add(wrong.fault);
         if self.first.len() < MOST_TOLD {

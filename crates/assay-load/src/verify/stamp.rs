@@ -101,18 +101,17 @@ pub(crate) fn fill(bytes: &mut [u8], first: &Stamp) {
     }
 }
 
-/// What a sector holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Holds {
     /// A whole head, and as many bits behind it that are not what it says.
-    Stamped { stamp: Stamp, wrong_bits: u32 },
-    /// Zeros.
+    Stamped {
+        stamp: Stamp,
+        wrong_bits: u32,
+    },
     Zero,
-    /// Anything else.
     Strange,
 }
 
-/// Looks at a sector.
 pub(super) fn look(sector: &[u8]) -> Holds {
     let words = words(sector);
     let (hidden, rest) = parts(&words);

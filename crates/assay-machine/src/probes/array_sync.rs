@@ -42,7 +42,6 @@ pub struct Progress {
     /// Bytes that were in line after it.
     pub after_bytes: u64,
     pub of_bytes: u64,
-    /// Nanoseconds in between.
     pub span_ns: u64,
 }
 

@@ -80,7 +80,6 @@ struct Disk {
     sequence: Option<u64>,
 }
 
-/// A tracer at work.
 struct Attached {
     disks: Vec<Disk>,
     means: Means,
@@ -174,7 +173,6 @@ impl Tracer {
         Some(Reading { at_ns: system.monotonic_ns(), totals })
     }
 
-    /// What ended since a reading.
     fn after(&mut self, system: &dyn System, before: &Reading) -> Presence<BlockLatency> {
         let disks = match self.next.take() {
             Some(Presence::Present(disks)) => disks,

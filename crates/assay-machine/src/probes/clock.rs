@@ -31,7 +31,6 @@ pub static PROBE: Entry = Entry {
 pub struct Clock {
     /// Nanoseconds that the wall clock went further than the monotonic one: it was set.
     pub stepped_ns: i64,
-    /// Nanoseconds that the machine slept.
     pub suspended_ns: u64,
 }
 

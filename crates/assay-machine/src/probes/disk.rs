@@ -54,10 +54,8 @@ pub const FIELDS: &[Field] = &[
 pub struct Traffic {
     /// Length of the span in nanoseconds.
     pub span_ns: u64,
-    /// Read requests completed.
     pub reads: u64,
     pub read_bytes: u64,
-    /// Write requests completed.
     pub writes: u64,
     pub write_bytes: u64,
     pub discard_bytes: u64,

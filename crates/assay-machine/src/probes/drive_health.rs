@@ -49,7 +49,6 @@ pub static PROBE: Entry = Entry {
 pub struct Health {
     /// Who was asked: `nvme`, `mmc`, `smartctl`.
     pub source: String,
-    /// Degrees Celsius.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<i64>,
     /// Wear in percent of what it was made for; may pass 100.

@@ -48,7 +48,6 @@ pub struct Energy {
     /// Who tells: `meter`, `powercap`, `battery`, `hwmon`.
     pub source: String,
     pub what: String,
-    /// Length of the span, nanoseconds.
     pub span_ns: u64,
     pub joules: f64,
     /// Joules by part, where it has several.
@@ -57,7 +56,6 @@ pub struct Energy {
 }
 
 impl Energy {
-    /// Mean power, watts.
     pub fn watts(&self) -> f64 {
         self.joules / (self.span_ns as f64 / 1e9)
     }
@@ -99,7 +97,6 @@ impl Probe for Meters {
     }
 }
 
-/// Counters at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
     at_ns: u64,

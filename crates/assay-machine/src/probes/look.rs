@@ -19,7 +19,6 @@ pub struct Entry {
     pub fields: &'static [Field],
     /// Names of the rules of trust that judge its observations.
     pub rules: &'static [&'static str],
-    /// How reports tell its observations.
     pub presentation: Presentation,
     /// What it finds on this machine, or why it finds nothing. None of what looks at the target
     /// itself, of which nothing can be said without one.
@@ -64,7 +63,6 @@ pub enum Unit {
     Milliseconds,
     /// Hundredths of a second of one processor.
     Ticks,
-    /// Thousandths of a degree Celsius.
     Millidegrees,
     Joules,
     /// A word, or yes or no.
@@ -126,7 +124,6 @@ impl Moment {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Asked<'a> {
     pub probes: &'a [String],
-    /// File of an external meter.
     pub meter: Option<&'a str>,
 }
 
@@ -136,7 +133,6 @@ impl Asked<'_> {
     }
 }
 
-/// Where a trial takes place.
 #[derive(Clone)]
 pub struct Scene<'a> {
     pub system: &'a dyn System,
@@ -183,7 +179,6 @@ pub trait Pair {
 
     fn read(system: &dyn System) -> Self::Reading;
 
-    /// What happened between two readings.
     fn between(before: &Self::Reading, after: &Self::Reading) -> Presence<Self::Observed>;
 }
 

@@ -125,7 +125,6 @@ pub struct Reading {
 pub struct Machine {
     /// Since the start of the machine.
     pub counters: Presence<Counters>,
-    /// Bytes in some states.
     pub levels: Presence<Levels>,
     pub page_bytes: u64,
 }
@@ -135,7 +134,6 @@ pub struct Machine {
 pub struct Counters {
     /// Pages that came back from swap.
     pub swapped_in: u64,
-    /// Pages that went to swap.
     pub swapped_out: u64,
     oom_kills: u64,
     stalls: u64,

@@ -67,7 +67,6 @@ pub struct MountTraffic {
     pub settle: Moved,
 }
 
-/// The target's mount.
 #[derive(Default)]
 pub struct Traffic(Vec<Presence<Moved>>);
 

@@ -27,7 +27,6 @@ macro_rules! observations {
         }
 
         impl Evidence {
-            /// Nothing was read, because.
             pub fn absent(reason: &str) -> Self {
                 Self {
                     $($name: <$probe as Probe>::nothing(reason),)+

@@ -50,7 +50,6 @@ pub struct Supply {
 
 pub(super) const SUPPLIES: &str = "/sys/class/power_supply";
 
-/// Mains and batteries.
 pub struct Supplies;
 
 impl Pair for Supplies {

@@ -42,7 +42,6 @@ pub static PROBE: Entry = Entry {
     here: Some(|system| present(&machine(system), OFF).map(|_| "works".to_owned())),
 };
 
-/// Time that work waited.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
     #[serde(default = "not_recorded")]
@@ -61,9 +60,7 @@ impl From<Pressure> for Observed {
 /// Time that work waited, by resource: `cpu`, `io`, `memory`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pressure {
-    /// Length of the span, nanoseconds.
     pub span_ns: u64,
-    /// Nanoseconds by resource.
     pub waited: BTreeMap<String, Waited>,
 }
 
@@ -80,7 +77,6 @@ pub struct Waited {
 pub const RESOURCES: [&str; 3] = ["cpu", "io", "memory"];
 const OFF: &str = "the kernel reports no pressure; boot with psi=1";
 
-/// Totals at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
     at_ns: u64,

@@ -74,12 +74,10 @@ impl ProcessorTicks {
     }
 }
 
-/// What happened during the run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
     #[serde(default = "not_recorded")]
     pub ticks: Presence<ProcessorTicks>,
-    /// Thermal throttle events, all processors.
     #[serde(default = "not_recorded")]
     pub throttle_events: Presence<u64>,
     /// Periods in which the control group was held back.
@@ -119,7 +117,6 @@ impl Pair for Processors {
     }
 }
 
-/// How much a counter grew.
 fn increase(before: &Presence<u64>, after: &Presence<u64>) -> Presence<u64> {
     before.both(after, |before, after| after.saturating_sub(*before))
 }

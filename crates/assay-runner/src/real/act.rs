@@ -22,7 +22,6 @@ const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
 /// Bytes that are written at once.
 const CHUNK: usize = 1 << 20;
 
-/// Carries one change out.
 pub fn act(act: &Act) -> io::Result<()> {
     match act {
         Act::Set { path, value } => set(path, value),

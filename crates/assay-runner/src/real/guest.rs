@@ -89,7 +89,6 @@ fn chosen(system: &dyn System, named: Option<&str>, modules: &[&str]) -> Outcome
     })
 }
 
-/// Where fetched kernels are kept.
 fn kept_kernels(system: &dyn System) -> Outcome<PathBuf> {
     let set = |name: &str| {
         let path = PathBuf::from(system.variable(name)?);

@@ -201,7 +201,6 @@ impl<'t> Client<'t> {
         Ok((PhaseRun { job: phase, began_ns, probes, up_bytes, down_bytes }, used))
     }
 
-    /// A stream of this session.
     fn stream(&self, way: Way, congestion: &str) -> io::Result<TcpStream> {
         let stream = TcpStream::connect_timeout(&self.address, CONNECT).map_err(|e| lost(&e))?;
         sockopt::set_tcp_congestion(&stream, congestion).map_err(|_| {

@@ -53,7 +53,6 @@ fn is_overtaken(error: &io::Error) -> bool {
     again || error.raw_os_error() == Some(Errno::PIPE.raw_os_error())
 }
 
-/// What a program prints.
 pub fn output_of(name: &str, arguments: &[&str]) -> io::Result<String> {
     Ok(ended(name, arguments, Stdio::null(), (LONGEST_LOOK, LONGEST_ANSWER))?.text)
 }

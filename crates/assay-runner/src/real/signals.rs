@@ -9,7 +9,6 @@ use std::thread;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
-/// By these somebody asks.
 const ASKING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
 /// By these the kernel says that it goes on no further, once for each write: they stop it like the
 /// others, but nobody is impatient.

@@ -24,7 +24,6 @@ const MIB: u64 = 1 << 20;
 pub(super) const USUAL_AREA_BYTES: u64 = 1 << 30;
 /// Bytes written between two looks at the clock and at the user's wish to stop.
 const FILL_STEP_BYTES: u64 = 64 * MIB;
-/// Operations in flight while filling.
 const FILL_DEPTH: u64 = 8;
 
 /// An open target. An area file of the tool's own is removed when this is dropped, whatever the
@@ -133,12 +132,10 @@ impl<'a> OpenTarget<'a> {
         }
     }
 
-    /// Alignment of buffers in memory.
     pub fn memory_alignment(&self) -> usize {
         self.direct.value().map_or(4096, |direct| direct.memory_alignment.max(4096) as usize)
     }
 
-    /// What the engines work on.
     pub fn medium(&self, area: Area) -> Medium<'_> {
         Medium { file: self.file(), area, memory_alignment: self.memory_alignment(), law: None }
     }
@@ -246,7 +243,6 @@ pub struct Wanted<'s> {
     pub size: Option<Bytes>,
     /// The shipped study that asks, where it is one.
     pub preset: Option<&'s str>,
-    /// Whether that is planned alone.
     pub planned: bool,
 }
 
@@ -432,14 +428,12 @@ pub fn usual_bytes(free: u64) -> u64 {
     (free / 10).clamp(SMALLEST_AREA_BYTES, USUAL_AREA_BYTES) / MIB * MIB
 }
 
-/// How an area is filled.
 pub struct Fill {
     /// Engine for more than one operation in flight.
     pub engine: Engine,
     pub content: Content,
     /// Time after which filling ends and what was written is the area.
     pub limit_ns: u64,
-    /// Seed of the content.
     pub seed: u64,
 }
 

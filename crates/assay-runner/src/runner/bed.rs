@@ -27,7 +27,6 @@ use assay_system::system::{
 
 /// One place where trials can be run: a target, or what is made on it.
 struct Slot<'a> {
-    /// Index of its target.
     place: usize,
     /// What it stands on, as it was found last.
     site: Site,

@@ -90,7 +90,6 @@ pub fn resume_options<'s>(
     options.concat()
 }
 
-/// One sentence a change.
 pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
     let mut told = Vec::new();
     if let Ground::Own { size, members } = demands.ground {

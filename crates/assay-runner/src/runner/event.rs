@@ -23,21 +23,20 @@ impl Context<'_> {
     }
 }
 
-/// Something worth telling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The area of a target is being written.
     Filling {
         target: String,
-        /// Bytes written.
         done_bytes: u64,
-        /// Bytes asked for.
         of_bytes: u64,
         /// Nanoseconds that the rest takes at the same rate.
         remaining_ns: u64,
     },
     /// Something is made for the trials that follow.
-    Making { what: String },
+    Making {
+        what: String,
+    },
     /// Another process uses a device, or builds a commit.
     Waiting {
         /// What Assay waits for, and how long at most.
@@ -45,10 +44,12 @@ pub enum Event {
         waited_ns: u64,
     },
     /// Nanoseconds that all trials take, by estimates: before the first fill.
-    Estimated { expected_ns: u64 },
-    /// A target's pilot runs.
-    Pilot { target: String },
-    /// The plan is made.
+    Estimated {
+        expected_ns: u64,
+    },
+    Pilot {
+        target: String,
+    },
     Planned {
         /// Trials, lead-in included.
         trials: usize,
@@ -61,7 +62,6 @@ pub enum Event {
     },
     /// What the plan will be able to see.
     Foreseen {
-        /// In a sentence.
         text: String,
     },
     /// Trials are run again because others were disturbed.
@@ -79,7 +79,6 @@ pub enum Event {
         text: String,
         /// Trials that come now, lead-ins included.
         trials: usize,
-        /// Trials that have run.
         done: usize,
         /// Nanoseconds that these are expected to take.
         expected_ns: u64,
@@ -87,7 +86,6 @@ pub enum Event {
         most_ns: u64,
     },
     TrialStarted {
-        /// Its position in the plan.
         index: usize,
         workload: String,
         target: String,
@@ -96,7 +94,6 @@ pub enum Event {
         remaining_ns: u64,
     },
     TrialEnded {
-        /// Its position in the plan.
         index: usize,
         /// Operations counted, or why there are none.
         result: Result<u64, String>,

@@ -39,7 +39,6 @@ pub struct Member<'a> {
     pub line: Box<dyn Line + 'a>,
     pub place: Place,
     pub purpose: Purpose,
-    /// What this host calls itself.
     pub name: String,
     pub on_failure: OnFailure,
     /// How much longer than expected a rank is waited for.
@@ -53,7 +52,6 @@ pub struct Member<'a> {
 struct Turn {
     planned: PlannedTrial,
     patience_ns: u64,
-    /// Number of its next meeting.
     meeting: u64,
     /// Meetings that are left before the work.
     left: u32,
@@ -100,7 +98,6 @@ const LONGER: u32 = 2;
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 const NUMBERS: &str = "/proc/self/ns/pid";
 
-/// What rank 0 says next.
 pub enum Told {
     Trial(PlannedTrial, Option<Repeats>),
     Over(Option<String>),
@@ -153,7 +150,6 @@ impl<'a> Fleet<'a> {
         self.member.place.leads()
     }
 
-    /// Seed of everything drawn.
     pub fn seed(&self) -> u64 {
         self.seed
     }
@@ -416,7 +412,6 @@ impl<'a> Fleet<'a> {
         self.member.line.say(0, message).map_err(|why| format!("lost rank 0: {why}"))
     }
 
-    /// What rank 0 says next.
     fn of_zero(&mut self, wait: Duration) -> Result<Message, String> {
         match self.member.line.hear(wait, self.stop) {
             Some((_, Heard::Said(message))) => Ok(*message),

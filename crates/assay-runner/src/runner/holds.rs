@@ -13,7 +13,6 @@ use assay_study::plan::design::Demands;
 use assay_system::system::network::lab;
 use assay_system::system::{Hold, HoldError, beside, resolve};
 
-/// Time between two tries.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Time between two events about waiting.
 const TOLD_EVERY_NS: u64 = 1_000_000_000;

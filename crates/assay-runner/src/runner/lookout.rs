@@ -18,7 +18,6 @@ use assay_system::system::devices::{self, Counters};
 const TAIL: f64 = 0.99;
 const MS_NS: u64 = 1_000_000;
 
-/// Who looks during one trial.
 pub struct Post<'a> {
     scene: Scene<'a>,
     inner: Mutex<Inner<'a>>,

@@ -39,7 +39,6 @@ pub struct Bench<'a> {
     pub medium: Medium<'a>,
     pub path: &'a Path,
     pub seed: u64,
-    /// Seed of the whole study.
     pub study_seed: u64,
     /// Who runs commands, where that is not the user of this process.
     pub runs_as: Option<Caller>,

@@ -9,7 +9,6 @@ use assay_study::study::simulated;
 use assay_system::system::site::{Site, TargetKind};
 use assay_system::system::{Consent, System, devices, identity, resolve};
 
-/// A target, resolved.
 pub struct Place {
     pub site: Site,
     /// The law of the simulated engine, where that is the target.

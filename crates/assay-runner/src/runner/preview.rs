@@ -17,7 +17,6 @@ use assay_study::study::Study;
 use assay_system::system::System;
 use assay_system::system::site::Site;
 
-/// What a study would do.
 pub struct Preview {
     pub study: Study,
     /// Its plan, made from estimates.

@@ -39,7 +39,6 @@ const OVER: [&str; 3] = ["running", "degraded", "maintenance"];
 /// Variables that say where results lie: they are what they were when the study began.
 const HOMES: [&str; 5] = ["ASSAY_HOME", "XDG_DATA_HOME", "HOME", "SUDO_UID", "SUDO_GID"];
 
-/// What would be done.
 #[derive(Clone, Debug)]
 pub struct Proposal {
     pub study: Study,
@@ -53,7 +52,6 @@ pub struct Proposal {
 }
 
 impl Proposal {
-    /// Where the unit will lie.
     pub fn path(&self) -> PathBuf {
         let [file, _] = unit_files(UNIT, WANTED_BY);
         file

@@ -25,7 +25,6 @@ pub struct Resolved<'a> {
     pub watchdog: Option<Box<dyn Watchdog>>,
     /// The devices that the targets stand on.
     pub marks: Vec<Mark>,
-    /// Keeps others off.
     pub holds: Vec<Hold>,
 }
 

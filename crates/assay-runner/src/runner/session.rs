@@ -35,7 +35,6 @@ use assay_study::study::Prepare;
 use assay_system::system::site::{Site, TargetKind};
 use assay_system::system::{System, beside};
 
-/// A study under way.
 pub struct Session<'a, 'f> {
     pub system: &'a dyn System,
     /// When it began, or would have had it not been interrupted.
@@ -77,7 +76,6 @@ pub enum End {
     Complete,
     /// At the end of a replicate, for a reason.
     Early(String),
-    /// By the user.
     Interrupted,
     /// Because a device that it stands on is not there any more.
     Gone(String),

@@ -46,7 +46,6 @@ impl<'a> Setting<'a> {
         Scene { system: self.system, site: self.site, file, asked }
     }
 
-    /// Bytes of the area.
     pub fn range(&self) -> Range<u64> {
         let area = self.surveyed.survey.area;
         area.start..area.start + area.length

@@ -18,7 +18,6 @@ use assay_system::system::site::{Drive, Site, TargetKind};
 /// How often a rest looks whether the user wants to stop.
 const STEP: Duration = Duration::from_millis(100);
 
-/// Before the first trial.
 pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroundings {
     let mut found = Surroundings {
         health_before: drive_health::of_sites(context.system, sites),
@@ -35,7 +34,6 @@ pub fn before(context: &mut Context<'_>, plan: &Plan, sites: &[Site]) -> Surroun
     found
 }
 
-/// Energy while nothing is done.
 fn idle(context: &Context<'_>, plan: &Plan, rest: Duration) -> Presence<Energy> {
     let asked = Asked { probes: &plan.probes, meter: plan.meter.as_deref() };
     let system = context.system;

@@ -30,7 +30,6 @@ const SAMPLES: u32 = 64;
 const SAMPLE_BYTES: u64 = 4096;
 const MIB: u64 = 1 << 20;
 
-/// A target, opened and surveyed.
 pub struct Surveyed<'a> {
     pub opened: OpenTarget<'a>,
     pub survey: Survey,
@@ -38,12 +37,10 @@ pub struct Surveyed<'a> {
     pub law: Option<assay_load::Law>,
     /// What all of the area holds, where that is one content and known.
     pub holds: Cell<Option<Content>>,
-    /// Seed of the whole study.
     pub seed: u64,
 }
 
 impl Surveyed<'_> {
-    /// What the engines work on.
     pub fn medium(&self) -> Medium<'_> {
         Medium { law: self.law, ..self.opened.medium(self.survey.area) }
     }

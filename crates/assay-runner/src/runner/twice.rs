@@ -14,7 +14,6 @@ use assay_verdict::truth::hides_its_cache;
 /// Pieces, one in each equal part of the drive.
 const PIECES: u64 = 3;
 const PIECE_BYTES: u64 = 8 << 20;
-/// Bytes of one reading.
 const STEP: usize = 1 << 20;
 /// No piece is begun after that: a slow drive waits for nobody.
 const LIMIT_NS: u64 = 2_000_000_000;

@@ -59,7 +59,6 @@ pub struct Report {
     /// Blocks: of one operation each, or sectors where only the stamps are known.
     pub verified: Verified,
     pub runs: Vec<FoundStamps>,
-    /// What could not be told.
     pub unverified: Vec<String>,
 }
 

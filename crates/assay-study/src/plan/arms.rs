@@ -24,7 +24,6 @@ pub struct PlannedArm {
     pub levels: Arm,
     /// The second copy of the baseline.
     pub control: bool,
-    /// Index of its target.
     pub target: usize,
 }
 
@@ -37,7 +36,6 @@ pub struct Layout {
     pub replicates: u32,
     /// The levels of each arm, in their order.
     pub arms: Vec<Arm>,
-    /// Combinations that make no sense.
     pub omitted: Vec<Omitted>,
     /// The parts of them that make what trials stand on, each once; an empty one is the target itself.
     pub bases: Vec<Arm>,

@@ -34,7 +34,6 @@ const DEADLINE_PERCENT: u64 = 140;
 pub struct Timed {
     /// Workloads with ramp, time and depth set.
     pub workloads: Vec<PlannedWorkload>,
-    /// Rest before each trial.
     pub gap_ns: u64,
     /// A replicate that would end past this by half its length is not started.
     pub budget_ns: Option<u64>,
@@ -89,12 +88,10 @@ pub struct Turns<'a> {
     pub rules: order::Rules,
     /// What is visited at one go.
     pub groups: &'a [Vec<usize>],
-    /// Replicates of the whole plan.
     pub replicates: u32,
 }
 
 impl Turns<'_> {
-    /// Lead-ins of the whole study.
     fn lead_ins(&self, replicates: u64) -> u64 {
         self.rules.lead_ins(self.groups.len(), replicates)
     }

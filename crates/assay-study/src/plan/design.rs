@@ -56,7 +56,6 @@ pub struct Demands {
     pub meter: Option<String>,
 }
 
-/// One factor with its levels.
 #[derive(Clone)]
 pub struct Varied {
     pub name: String,
@@ -67,7 +66,6 @@ pub struct Varied {
     rank: usize,
 }
 
-/// Where a study takes place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ground {
     /// At the targets that the user names.

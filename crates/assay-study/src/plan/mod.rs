@@ -212,7 +212,6 @@ fn planned_workload(
     })
 }
 
-/// Two remarks as one.
 fn join(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {
         (Some(first), Some(second)) => Some(format!("{first}; {second}")),

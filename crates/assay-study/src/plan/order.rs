@@ -18,7 +18,6 @@ pub struct Turn {
     /// Replicate from 1.
     pub replicate: u32,
     pub item: usize,
-    /// Left out by design.
     pub lead_in: bool,
 }
 
@@ -26,7 +25,6 @@ pub struct Turn {
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub order: Order,
-    /// What runs before a replicate.
     pub lead_in: LeadIn,
     /// Whether arms are compared: where nothing is, one lead-in is enough.
     pub compared: bool,

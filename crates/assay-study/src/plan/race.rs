@@ -51,7 +51,6 @@ pub fn rules(plan: &Plan) -> Option<Rules> {
     })
 }
 
-/// The arm that never leaves.
 fn baseline(plan: &Plan) -> Option<usize> {
     plan.workloads.iter().position(|own| matches(&own.arm, &plan.design.baseline))
 }
@@ -98,7 +97,6 @@ fn unscreenable(plan: &Plan) -> Option<String> {
 /// What a race knows of a trial that has run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
-    /// Position in the plan.
     pub order: u32,
     pub replicate: u32,
     /// Index into `Plan::workloads`: the arm.

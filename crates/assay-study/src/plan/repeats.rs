@@ -22,7 +22,6 @@ pub struct Ran {
     /// Index into `Plan::workloads`.
     pub workload: usize,
     pub status: Status,
-    /// The trial that it repeats.
     pub repeats: Option<Repeats>,
 }
 

@@ -12,7 +12,6 @@ const DEFLATED: u32 = 0x1c84_9314;
 const V2: u32 = 0x1c84_9313;
 /// Bytes before the counts.
 const HEAD_BYTES: usize = 40;
-/// Bytes of the longest count.
 const LONGEST_COUNT: usize = 9;
 /// Bytes of counts that are read; one of ours has at most a tenth of it.
 const MOST_BYTES: usize = 4 << 20;

@@ -243,7 +243,6 @@ pub struct Stored {
     pub environment: Environment,
     /// Finished trials in the order in which they ran.
     pub trials: Vec<Trial>,
-    /// What the user added.
     pub label: Label,
     /// Why it ended before its last planned trial, where a rule ended it.
     pub ended: Option<String>,
@@ -259,7 +258,6 @@ impl Stored {
 #[derive(Clone, Debug)]
 pub enum Kept {
     Study(Box<Stored>),
-    /// Numbers that were brought along.
     Import(Box<StoredImport>),
 }
 
@@ -415,7 +413,6 @@ pub fn label(system: &dyn System, directory: &Path) -> Label {
     label
 }
 
-/// Stores what the user added.
 pub fn set_label(system: &dyn System, directory: &Path, label: &Label) -> Outcome<()> {
     json(label).and_then(|bytes| system.write_whole(&directory.join("label.json"), &bytes)).map_err(
         |error| Failure::refused(format!("cannot change {}: {error}", directory.display())),
@@ -538,7 +535,6 @@ pub struct Listed {
     /// When it started, RFC 3339.
     pub started: String,
     pub bytes: u64,
-    /// Finished trials, lead-in included.
     pub trials: usize,
     pub planned: usize,
     /// Whether its process ended before the last trial without a reason.

@@ -26,7 +26,6 @@ pub struct Design {
     /// What runs before the first trial of a replicate.
     #[serde(default, skip_serializing_if = "LeadIn::is_default")]
     pub lead_in: LeadIn,
-    /// When the study ends.
     #[serde(default)]
     pub stopping: Stopping,
     /// How much worse than the baseline an arm may be.
@@ -41,7 +40,6 @@ pub struct Design {
     /// What the place is to be good enough for: the questions are bounds then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fit: Option<String>,
-    /// Claims that the findings answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Ask>,
     /// Published numbers that its own are shown beside.
@@ -134,10 +132,7 @@ pub enum Stopping {
         half_width: Option<f64>,
     },
     /// After any replicate, by a confidence sequence that holds at all of them at once.
-    Open {
-        /// As above.
-        half_width: Option<f64>,
-    },
+    Open { half_width: Option<f64> },
     /// Arms leave after replicates in which they are surely behind, until one is left (R15).
     Race {
         /// It ends, too, when no arm that is left can be better than the leader by more than this share.

@@ -7,13 +7,11 @@ use serde::{Deserialize, Serialize};
 use super::fleet::Fleet;
 use super::surroundings::Surroundings;
 
-/// Format of `environment.json`.
 pub const FORMAT: &str = "assay-environment/1";
 
 /// The machine and what the targets stand on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
-    /// Format and version.
     pub format: String,
     /// Version of the tool that measured.
     pub assay: String,

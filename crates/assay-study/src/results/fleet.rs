@@ -113,7 +113,6 @@ pub struct Together {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     pub rank: u32,
-    /// What the host calls itself.
     pub name: String,
     /// Where its own window began, nanoseconds since all were let go.
     pub since_go_ns: u64,
@@ -124,7 +123,6 @@ pub struct Share {
     pub bytes: u64,
     /// Operations per second in the window that all hosts share.
     pub operations_per_s: f64,
-    /// Bytes per second in that.
     pub bytes_per_s: f64,
 }
 

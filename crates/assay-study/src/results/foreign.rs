@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{bundle, id};
 
-/// Format of the mark.
 pub const FORMAT: &str = "assay-foreign/1";
 pub const FILE: &str = "foreign.json";
 /// What the names of such results end with.
@@ -18,10 +17,8 @@ const END: &str = "-foreign";
 /// Results of one origin that lie beside each other.
 const MOST_OF_ONE: usize = 1000;
 
-/// Where a result came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mark {
-    /// Format and version.
     pub format: String,
     /// The id that it had where it was measured.
     pub id: String,

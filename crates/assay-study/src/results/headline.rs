@@ -10,9 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bundle;
 
-/// Format of `headline.json`.
 const FORMAT: &str = "assay-headline/1";
-/// The file in a bundle.
 const FILE: &str = "headline.json";
 const TRIALS: &str = "trials.jsonl";
 

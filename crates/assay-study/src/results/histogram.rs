@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::buckets;
 use super::tally::Tally;
 
-/// Format of a histogram file.
 pub const FORMAT: &str = "assay-histogram/1";
 
 /// Lowest latency told apart, nanoseconds.
@@ -22,20 +21,17 @@ pub const LOWEST_NS: u64 = 1;
 /// Highest latency kept, nanoseconds: one hour.
 pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
-/// Significant digits kept.
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
 /// The document of one class of operations of one trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistogramDocument {
-    /// Format and version.
     pub format: String,
     /// Class: `read` or `write`.
     pub class: String,
     /// Unit of the values: `ns`.
     pub unit: String,
     pub significant_digits: u8,
-    /// Lowest value told apart.
     pub lowest: u64,
     pub highest: u64,
     /// Values recorded; what the encoded part must add up to.
@@ -137,7 +133,6 @@ fn damaged(document: &HistogramDocument, why: &str) -> HistogramError {
 /// nanoseconds, significant digits.
 pub(super) type Settings = (u64, u64, u8);
 
-/// Refuses settings that differ.
 pub(super) fn same_settings(ours: Settings, theirs: Settings) -> Result<(), HistogramError> {
     if ours == theirs {
         return Ok(());

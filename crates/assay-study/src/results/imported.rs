@@ -30,14 +30,12 @@ pub const SOURCE: &str = "trials.csv";
 /// What was imported, and how (`import.json`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Import {
-    /// Format and version.
     pub format: String,
     /// Version of the tool that imported.
     pub assay: String,
     pub importer: String,
     /// Name that the file had, without its directories.
     pub file: String,
-    /// SHA-256 of the file, hexadecimal.
     pub sha256: String,
     pub title: String,
     /// When it was imported, RFC 3339.
@@ -60,12 +58,10 @@ pub struct Import {
     pub better: BTreeMap<String, Better>,
 }
 
-/// One file of another tool.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceFile {
     /// Name that it had, without its directories.
     pub file: String,
-    /// SHA-256 of it, hexadecimal.
     pub sha256: String,
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub arm: Arm,
@@ -102,7 +98,6 @@ pub struct StoredImport {
     pub about: Import,
     /// What the files hold; one for a table.
     pub contents: Vec<Vec<u8>>,
-    /// What the user added.
     pub label: Label,
 }
 

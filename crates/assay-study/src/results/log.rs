@@ -12,7 +12,6 @@ pub struct Entry {
     pub at: String,
     /// What: `resumed`, `setup-once`, `lead-in`, `cut`, `ended`.
     pub event: String,
-    /// More of it, one sentence.
     pub text: String,
 }
 

@@ -17,7 +17,6 @@ use super::design::{Design, Fresh, LeadIn};
 
 pub use assay_kinds::work::{Area, DirectUse, EngineUse};
 
-/// Format of `plan.json`.
 pub const FORMAT: &str = "assay-plan/2";
 
 /// Levels of the factors by name: which arm a trial belongs to. Empty when nothing varies.
@@ -233,9 +232,7 @@ fn perhaps_bare<'de, D: Deserializer<'de>>(from: D) -> Result<Presence<ReadTwice
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
     pub hole_bytes: u64,
-    /// Bytes allocated but never written.
     pub unwritten_bytes: u64,
-    /// Bytes stored compressed or encoded.
     pub encoded_bytes: u64,
     pub sampled_blocks: u32,
     /// Those of them that held only zeros.
@@ -252,10 +249,8 @@ pub struct PlannedWorkload {
     /// The second copy of the baseline.
     #[serde(default, skip_serializing_if = "is_false")]
     pub control: bool,
-    /// Index of the target.
     pub target: usize,
     pub work: Planned,
-    /// Nanoseconds run but not counted.
     pub ramp_ns: u64,
     /// Nanoseconds counted; the most, where operations are counted.
     pub time_ns: u64,
@@ -320,7 +315,6 @@ pub struct AbsentWorkload {
     pub name: String,
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub configuration: Arm,
-    /// Index of the target.
     pub target: usize,
     pub reason: String,
 }
@@ -343,7 +337,6 @@ pub(super) fn is_first(host: &u32) -> bool {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTrial {
-    /// Position in the plan.
     pub order: u32,
     /// Index of the machine that runs it; 0 where there is one.
     #[serde(default, skip_serializing_if = "is_first")]
@@ -375,7 +368,6 @@ impl PlannedTrial {
 pub struct Turn {
     /// Replicate from 1; 0 for the only lead-in of older plans.
     pub replicate: u32,
-    /// Left out by design.
     pub lead_in: bool,
 }
 
@@ -440,7 +432,6 @@ pub struct Plan {
     pub format: String,
     /// SHA-256 of the plan without this field, hexadecimal.
     pub sha256: String,
-    /// Seed of everything drawn.
     pub seed: u64,
     /// What is compared, and by which rules; plans of versions before factors have none.
     #[serde(default = "Design::before_factors")]
@@ -449,7 +440,6 @@ pub struct Plan {
     /// Probes that watch each trial, beside those that always do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<String>,
-    /// File of an external meter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meter: Option<String>,
     /// Nanoseconds of rest before the first trial in which the idle machine's energy is told.
@@ -464,9 +454,7 @@ pub struct Plan {
     pub deadline_ns: u64,
     /// What was found beforehand, one entry a target.
     pub surveys: Vec<Survey>,
-    /// What will be run.
     pub workloads: Vec<PlannedWorkload>,
-    /// What will not, and why.
     pub absent: Vec<AbsentWorkload>,
     pub trials: Vec<PlannedTrial>,
 }

@@ -63,7 +63,6 @@ pub struct Spent {
 /// One line of `trials.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
-    /// Position in the plan.
     pub order: u32,
     /// Index of the machine that ran it; 0 where there is one.
     #[serde(default, skip_serializing_if = "is_first")]
@@ -77,13 +76,11 @@ pub struct TrialRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Repeats>,
     pub status: Status,
-    /// Why, unless ok.
     pub reason: Option<String>,
     /// When it started, RFC 3339.
     pub started: String,
     /// What was measured, unless it failed.
     pub measured: Option<Measured>,
-    /// What others' work meanwhile counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Measured>,
     pub evidence: Evidence,

@@ -21,7 +21,6 @@ use serde::{Deserialize, Serialize};
 use code::{Coder, Fault};
 pub use recall::{recall, source};
 
-/// What the first line says.
 pub const FORMAT: &str = "assay-requests/1";
 pub const FILE: &str = "requests.bin";
 /// Bytes that are packed and appended at once: some 100,000 requests.
@@ -31,10 +30,8 @@ const LONGEST_HEADER_BYTES: u64 = 1 << 16;
 /// Devices that a header may name.
 const MOST_DEVICES: usize = assay_system::system::MOST_TRACED;
 
-/// What stands before the requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// [`FORMAT`].
     pub format: String,
     /// When the recording began, RFC 3339.
     pub started: String,

@@ -41,7 +41,6 @@ impl Default for Surroundings {
 }
 
 impl Surroundings {
-    /// Whether nothing was looked at.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

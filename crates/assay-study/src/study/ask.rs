@@ -37,10 +37,8 @@ pub struct Ask {
     /// The lowest and the highest level at which a peak is claimed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub between: Vec<String>,
-    /// At least this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<Amount>,
-    /// At most this much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<Amount>,
     /// What the response stays below, as it was written: see [`Limit`](super::limit::Limit).

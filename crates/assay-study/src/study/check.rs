@@ -49,7 +49,6 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// A mistake in a value.
     fn value(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
         self.mistakes.add(path, self.places.of(path).value, message, hint);
     }

@@ -9,7 +9,6 @@ use super::file::mistakes::{Mistakes, Places};
 use super::limit::Limit;
 use super::{Ask, AskKind, Order, StopRule, Study, words};
 
-/// Judges all questions.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     for (index, ask) in study.question.iter().enumerate() {
         let path = format!("question/{index}");

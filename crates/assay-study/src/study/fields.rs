@@ -9,7 +9,6 @@ use super::SMALLEST_AREA_BYTES;
 
 /// The shortest budget that leaves a trial something to measure.
 pub const SMALLEST_BUDGET: Time = Time(2_000_000_000);
-/// Replicates at most.
 pub const MOST_REPLICATES: u64 = 10_000;
 /// The smallest number of replicates that a look may come after.
 pub const SMALLEST_LOOK: u64 = 3;
@@ -381,7 +380,6 @@ pub static AREA: Fields = Fields {
     ],
 };
 
-/// Keys of `precondition`.
 pub static PRECONDITION: Fields = Fields {
     label: "precondition",
     rows: &[

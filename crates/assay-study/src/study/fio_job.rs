@@ -549,7 +549,6 @@ fn direction(job: &Job, told: &mut Told) -> Direction {
     Direction { pattern, mix, gap }
 }
 
-/// So many per cent read.
 fn mix_of(read: u64) -> String {
     match read {
         0 => "write".to_owned(),

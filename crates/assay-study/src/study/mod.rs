@@ -42,7 +42,6 @@ pub use prepare::{AreaRequest, Cache, Fresh, Precondition, Prepare, Start};
 pub use published::Pointer;
 pub use schema::schema;
 
-/// Format of study files.
 pub const FORMAT: &str = "assay-study/1";
 
 /// The smallest area that may be asked for.
@@ -57,7 +56,6 @@ pub const DEFAULT_MARGIN: Percent = Percent(5.0);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Study {
-    /// Format and version.
     pub format: String,
     pub title: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,7 +73,6 @@ pub struct Study {
     /// What the place is to be good enough for: what its questions ask for are bounds then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirements: Option<String>,
-    /// Complete passes over all arms.
     #[serde(default = "default_replicates")]
     pub replicates: u32,
     /// What counts as equivalent, fixed beforehand; without it there are ratios and no verdicts.
@@ -159,7 +156,6 @@ pub struct Study {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unavailable: BTreeMap<String, String>,
     pub workload: Vec<Workload>,
-    /// Claims that the findings answer.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub question: Vec<Ask>,
     /// Titles of the texts that it does again.
@@ -200,10 +196,8 @@ impl Hosts {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
-    /// The study ends.
     #[default]
     Stop,
-    /// The others continue without it.
     Continue,
 }
 
@@ -307,7 +301,6 @@ impl Study {
     }
 }
 
-/// When a study ends (R8).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stop {
@@ -340,7 +333,6 @@ impl Stop {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopRule {
-    /// After its replicates.
     #[default]
     Fixed,
     /// After one of the declared looks, each with its share of the error.
@@ -353,7 +345,6 @@ pub enum StopRule {
     Best,
 }
 
-/// Where a study takes place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Target {

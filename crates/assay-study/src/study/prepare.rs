@@ -7,7 +7,6 @@ use assay_base::quantity::{Bytes, Percent, Time};
 use assay_kinds::work::io::Content;
 use serde::{Deserialize, Serialize};
 
-/// Which bytes of the target.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AreaRequest {
@@ -95,7 +94,6 @@ pub struct Prepare {
     pub wait_idle: Option<Time>,
 }
 
-/// Passes over the whole device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Precondition {

@@ -6,7 +6,6 @@ use assay_kinds::work::check_option;
 use super::printed::{Class, FAMILIES};
 use super::{Study, file};
 
-/// A shipped study.
 struct Preset {
     name: &'static str,
     /// Subject of its question, under which lists show it.

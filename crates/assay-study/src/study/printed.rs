@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::ask::Amount;
 
-/// Something printed on a device.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Claim {
     /// Bytes per second; nothing says of which way: it is held against reading.
@@ -21,7 +20,6 @@ pub enum Claim {
         /// Of writes, and not of reads.
         writes: bool,
     },
-    /// A class of SD cards.
     Class(&'static Class),
 }
 

@@ -19,7 +19,6 @@ pub struct Pointer {
     /// Title of the text that prints them; by default the study's first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub article: Option<String>,
-    /// The table below `reference/`.
     pub table: String,
     /// Words that stand in the rows that are meant, each a whole cell.
     pub row: Vec<String>,

@@ -28,7 +28,6 @@ const NOT_EMPTY: &str = r"\S";
 const TOLD: &str = "^reported_[a-z0-9_]+$";
 const READING: &str = "^([a-z-]+|.+:[^:]*:(higher|lower))$";
 
-/// The schema (JSON Schema 2020-12).
 pub fn schema() -> Value {
     let mut schema = table(&STUDY);
     schema["$schema"] = json!("https://json-schema.org/draft/2020-12/schema");

@@ -12,7 +12,6 @@ use super::race;
 /// Levels of one range at most.
 const MOST_LEVELS: usize = 1000;
 
-/// What to write, in messages.
 const LIKE: &str = "use the form \"16 KiB .. 4 MiB in doublings\" or \"32 .. 256 in steps of 32\"";
 
 pub fn is_range(text: &str) -> bool {

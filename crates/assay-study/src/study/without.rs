@@ -18,7 +18,6 @@ type Levels = BTreeMap<String, String>;
 /// Combinations up to which constraints are tried one by one.
 pub const MOST_TRIED: usize = 20_000;
 
-/// What to write, in messages.
 const LIKE: &str =
     "use the form \"scheduler = none and nr_requests > 256\" or \"queue_depth > nr_requests\"";
 

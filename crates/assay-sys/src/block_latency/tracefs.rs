@@ -18,7 +18,6 @@ use std::time::{Duration, Instant};
 use super::BlockTotals;
 use events::{Matcher, Watched};
 
-/// Where tracefs is mounted.
 const ROOTS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 
 /// Events that tell of requests; those of bios that end are needed for bio-based devices alone.
@@ -95,7 +94,6 @@ impl Trace {
         Ok(Self { instance, shared, reader: Some(reader), marks: 0 })
     }
 
-    /// Where its instance lies.
     #[cfg(test)]
     pub(super) fn place(&self) -> &Path {
         &self.instance.0
@@ -277,7 +275,6 @@ fn filter(watched: &[Watched]) -> String {
     terms.join(" || ")
 }
 
-/// Where tracefs is.
 fn root() -> Option<&'static Path> {
     ROOTS.iter().map(Path::new).find(|root| root.join("instances").is_dir())
 }
@@ -312,7 +309,6 @@ fn processors(list: &str) -> usize {
     list.trim().split(',').filter_map(count).sum::<usize>().max(1)
 }
 
-/// KiB of each ring.
 fn ring_kib(processors: usize) -> usize {
     (RINGS_KIB / processors).clamp(RING_KIB, 16 * RING_KIB)
 }

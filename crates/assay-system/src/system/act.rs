@@ -20,7 +20,6 @@ pub enum Act {
         path: PathBuf,
         value: String,
     },
-    /// Mounts a file system.
     Mount {
         device: PathBuf,
         point: PathBuf,
@@ -67,7 +66,6 @@ pub enum Act {
     RemoveDirectory {
         path: PathBuf,
     },
-    /// Writes a text file whole.
     WriteFile {
         path: PathBuf,
         text: String,
@@ -95,7 +93,6 @@ pub enum Act {
         number: u32,
         range: Range<u64>,
     },
-    /// Takes such a partition away.
     RemovePartition {
         disk: PathBuf,
         number: u32,
@@ -128,13 +125,11 @@ pub enum Act {
     /// Writes zeros over a range of a device that nothing uses.
     Wipe {
         device: PathBuf,
-        /// The range in bytes.
         range: Range<u64>,
     },
     /// Tells a device that nothing uses that a range of it holds nothing.
     Discard {
         device: PathBuf,
-        /// The range in bytes.
         range: Range<u64>,
     },
 }

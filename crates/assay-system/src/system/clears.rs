@@ -10,10 +10,8 @@ use super::{System, sysfs};
 /// try would tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clears {
-    /// Why nothing can be trimmed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_trim: Option<String>,
-    /// Why nothing can be zeroed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub no_zeroing: Option<String>,
     /// Why completions cannot be polled for; asked only where a study wants to.

@@ -147,7 +147,6 @@ pub struct Happened {
 }
 
 impl Happened {
-    /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -236,7 +235,6 @@ pub struct Executed {
     pub read_bytes: Presence<u64>,
     /// Bytes that went, or will go, to storage for it; not those of files that it deleted before.
     pub write_bytes: Presence<u64>,
-    /// Its page faults and switches.
     pub happened: Happened,
     pub counted: Counted,
     /// The end of what it complained of (its standard error).

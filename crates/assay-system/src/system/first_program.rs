@@ -28,7 +28,6 @@ fn of_line(line: &str) -> Option<u64> {
     seconds.parse::<u64>().ok()?.checked_mul(1_000_000)?.checked_add(fraction)
 }
 
-/// The same as a sentence.
 pub fn words(system: &dyn System) -> String {
     match until_init_us(system) {
         Presence::Present(us) => format!(

@@ -18,12 +18,10 @@ pub enum Counted {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IoLimit {
-    /// Kernel name of the device.
     pub device: String,
     pub counted: Counted,
     /// Bytes or requests per second.
     pub per_s: u64,
-    /// The file that sets it.
     pub place: PathBuf,
 }
 

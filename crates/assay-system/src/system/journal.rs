@@ -30,7 +30,6 @@ pub const FORMAT: &str = "assay-journal/1";
 const ENDING: &str = ".jsonl";
 /// Times that a new journal is locked: others lock it, too, for a moment, to see whose it is.
 const ATTEMPTS: u32 = 25;
-/// Time between two of them.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Where the kernel tells which start of the machine this is.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";

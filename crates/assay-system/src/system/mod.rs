@@ -110,7 +110,6 @@ impl std::fmt::Display for DeviceNumber {
     }
 }
 
-/// Room on a file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Space {
     /// Bytes that this user may still write.
@@ -119,12 +118,10 @@ pub struct Space {
     pub read_only: bool,
 }
 
-/// How a target is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Caching {
     /// Past the page cache (`O_DIRECT`).
     Direct,
-    /// Through the page cache.
     Buffered,
 }
 
@@ -140,7 +137,6 @@ pub struct DirectAlignment {
 /// A file of the tool's own to measure in, made and locked by [`System::create_area`].
 #[derive(Debug)]
 pub struct AreaFile {
-    /// Open for reading and writing.
     pub file: File,
     /// Its name, where the file system offers no unnamed files; the maker removes it.
     pub name: Option<PathBuf>,
@@ -177,7 +173,6 @@ pub struct Extent {
     pub length: u64,
     /// Allocated, but never written: reads return zeros without touching the medium.
     pub unwritten: bool,
-    /// Stored compressed or encoded.
     pub encoded: bool,
 }
 
@@ -189,7 +184,6 @@ pub struct CachedPages {
     pub of: u64,
 }
 
-/// Who runs this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct User {
     pub id: u32,
@@ -233,7 +227,6 @@ impl Drop for Locked {
     }
 }
 
-/// Who has a lock, too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Holder {
     /// Process id, where the kernel tells.
@@ -264,7 +257,6 @@ impl Hold {
 pub enum Locking {
     /// To look at it, together with others who look.
     Look,
-    /// To have it alone.
     Own,
     /// To have it alone, made where it is not there.
     New,
@@ -289,12 +281,7 @@ pub struct OwnFile {
 #[derive(Debug)]
 pub enum HoldError {
     /// Another process has it; its id and user id, where the kernel tells.
-    Held {
-        /// Process id of the holder.
-        process: Option<u32>,
-        /// User id of the holder.
-        user: Option<u32>,
-    },
+    Held { process: Option<u32>, user: Option<u32> },
     /// The lock could not be tried.
     Failed(io::Error),
 }
@@ -382,18 +369,13 @@ pub trait System: Sync {
     fn read_text(&self, path: &Path) -> io::Result<String>;
     /// Bytes of one of the tool's own files.
     fn read_bytes(&self, path: &Path) -> io::Result<Vec<u8>>;
-    /// Names in a directory, sorted.
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
-    /// Where a symbolic link points.
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
-    /// Absolute path without links.
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
     fn status(&self, path: &Path) -> io::Result<Status>;
     /// Room on the file system under a path.
     fn space(&self, path: &Path) -> io::Result<Space>;
-    /// Value of an environment variable.
     fn variable(&self, name: &str) -> Option<String>;
-    /// Who runs this process.
     fn user(&self) -> User;
     /// Bytes of a page of memory.
     fn page_bytes(&self) -> u64;
@@ -403,7 +385,6 @@ pub trait System: Sync {
 
     /// Wall clock as RFC 3339 with the local offset, whole seconds.
     fn now(&self) -> String;
-    /// Monotonic clock in nanoseconds.
     fn monotonic_ns(&self) -> u64;
     /// Wall clock in nanoseconds since 1970.
     fn wall_ns(&self) -> u64;

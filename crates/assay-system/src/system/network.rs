@@ -38,11 +38,8 @@ pub fn on_the_wire(data: BitRate) -> BitRate {
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
     Idle,
-    /// From here to the peer.
     Up,
-    /// From the peer to here.
     Down,
-    /// Both at the same time.
     Both,
 }
 
@@ -90,7 +87,6 @@ pub struct PhaseJob {
 }
 
 impl PhaseJob {
-    /// Nanoseconds of all of it.
     pub const fn whole_ns(&self) -> u64 {
         self.ramp_ns.saturating_add(self.time_ns)
     }
@@ -103,11 +99,9 @@ pub struct LinkJob<'a> {
     pub peer: &'a PeerAt,
     /// What both ends know; none where the laboratory draws one.
     pub token: Option<&'a Token>,
-    /// TCP streams in each direction.
     pub streams: u32,
     /// Their congestion control, by the kernel's name.
     pub congestion: &'a str,
-    /// Nanoseconds between two probes.
     pub probe_ns: u64,
     /// The phases, one after the other.
     pub phases: &'a [PhaseJob],
@@ -138,7 +132,6 @@ pub struct PhaseRun {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkRun {
-    /// The phases, in their order.
     pub phases: Vec<PhaseRun>,
     /// The peer's address, as it was reached.
     pub peer: String,

@@ -14,7 +14,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{System, sysfs};
 
-/// Where a system runs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Place {
     /// What lies between it and the metal, the nearest to the processor first; nothing on bare metal.
@@ -269,7 +268,6 @@ fn by_kernel(system: &dyn System, kind: &str, signs: &Signs) -> PlaceLayer {
     PlaceLayer { kind: PlaceKind::Hypervisor, name, signs }
 }
 
-/// What may show a hypervisor.
 struct Signs {
     signatures: Vec<String>,
     /// Maker and product in the firmware's tables.

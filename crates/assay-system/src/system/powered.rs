@@ -43,7 +43,6 @@ pub trait Powered {
     /// It cannot be reached any more.
     fn say(&mut self, line: &str) -> Result<(), String>;
 
-    /// Listens for a moment.
     fn hear(&mut self) -> Heard;
 }
 

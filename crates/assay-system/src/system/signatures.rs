@@ -71,7 +71,6 @@ fn from_hexadecimal<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D:
     u64::from_str_radix(digits, 16).map_err(serde::de::Error::custom)
 }
 
-/// What `wipefs --json` prints.
 #[derive(Deserialize)]
 struct WipefsAnswer {
     signatures: Vec<Signature>,
@@ -135,7 +134,6 @@ fn add(found: &mut Vec<Signature>, more: Vec<Signature>) {
 #[derive(Debug, Default, PartialEq)]
 pub struct Superblocks {
     pub has_original: bool,
-    /// Offsets of its superblock copies.
     pub copies: Vec<u64>,
 }
 

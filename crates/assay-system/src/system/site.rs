@@ -42,12 +42,10 @@ pub const NEW_LOOP_DEVICE: &str = "a new loop device";
 /// Of md's devices (Linux, admin-guide/devices.txt).
 pub const MD_MAJOR: u32 = 9;
 
-/// One device of the stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Layer {
     /// Kernel name: `sda1`, `dm-0`, `loop3`.
     pub name: String,
-    /// Major and minor number.
     pub number: DeviceNumber,
     /// What it is: `disk`, `partition`, `loop`, `crypt`, `linear`, `raid5`, `zram`, ...
     pub kind: String,
@@ -93,7 +91,6 @@ fn is_not_asked<T>(seen: &Presence<T>) -> bool {
 pub struct Drive {
     /// Kernel name.
     pub name: String,
-    /// Major and minor number.
     pub number: DeviceNumber,
     /// Name for `--destroy`: serial number, by-id name, or NAME:SIZE.
     pub id: String,
@@ -101,7 +98,6 @@ pub struct Drive {
     pub firmware: Presence<String>,
     pub serial: Presence<String>,
     pub size_bytes: u64,
-    /// Turning platters.
     pub rotational: Presence<bool>,
     /// Turns of the platters a minute.
     #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
@@ -166,13 +162,11 @@ pub struct Mount {
 /// What is known of a loop device that stands on no drive.
 pub const LOOP_IN_MEMORY: &str = "the file of the loop device is in memory";
 
-/// Everything below a target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Site {
     /// As the user wrote it.
     pub target: String,
     pub kind: TargetKind,
-    /// Absolute path.
     pub path: PathBuf,
     /// The mount, unless the target is a device.
     pub mount: Presence<Mount>,

@@ -5,7 +5,6 @@ use std::path::{Component, Path};
 
 use super::{FileKind, System};
 
-/// Write permission of everybody.
 pub const ALL_WRITE: u32 = 0o002;
 /// Only owners rename and remove what is in the directory.
 const STICKY: u32 = 0o1000;

@@ -46,7 +46,6 @@ pub struct Entry {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
-    /// Its entries, in its order.
     pub entries: Vec<Entry>,
     /// How many could not be read.
     pub faults: usize,

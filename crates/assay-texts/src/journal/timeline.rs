@@ -21,13 +21,10 @@ pub mod ids {
     pub const FINISHED: &str = "b07a249cd024414a82dd00cd181378ff";
     /// The same of a container, or of one user's services.
     pub const USER_FINISHED: &str = "eed00a68ffd84e31882105fd973abdd1";
-    /// A unit begins to start.
     pub const STARTING: &str = "7d4958e842da4a758f6c1cdc7b36dcc5";
-    /// A unit has started.
     pub const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
     /// A unit could not be started.
     pub const FAILED: &str = "be02cf6855d2428ba40df7e9d022f03d";
-    /// The journal was opened.
     pub const JOURNAL_STARTED: &str = "f77379a8490b408bbe5f6940505a777b";
     /// The journal was closed: the machine was shut down.
     pub const JOURNAL_STOPPED: &str = "d93fb3c9c24d451a97cea615ce59c00b";
@@ -45,7 +42,6 @@ pub struct Boot {
     pub kernel: Presence<String>,
     /// The device that the kernel was told to take its root from.
     pub root: Presence<String>,
-    /// What the user called it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     pub end: End,
@@ -82,7 +78,6 @@ pub struct Phases {
 }
 
 impl Phases {
-    /// None of them, because.
     pub fn absent(reason: &str) -> Self {
         let absent = || Presence::absent(reason);
         Self {

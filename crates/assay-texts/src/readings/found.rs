@@ -126,7 +126,6 @@ impl Reader {
     }
 }
 
-/// Refuses what cannot be compared.
 fn sound(name: &str, value: f64) -> Result<(), String> {
     if name.len() > NAME_BYTES {
         return Err(format!("the name of a number is too long: {}", quoted(name)));

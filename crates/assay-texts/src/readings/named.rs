@@ -3,7 +3,6 @@
 
 use regex_lite::Regex;
 
-/// A number without any name.
 const UNNAMED: &str = "number";
 
 /// Units as people write them, and as names of metrics end.

@@ -73,7 +73,6 @@ fn not_emptied(case: &Case<'_>) -> Option<String> {
     ))
 }
 
-/// That runs read different amounts.
 fn differs(details: &[&command::Detail]) -> Option<String> {
     let spans = || details.iter().filter_map(|detail| detail.read_span_bytes);
     let least = spans().map(|[least, _]| least).min()?;

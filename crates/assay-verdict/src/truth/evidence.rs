@@ -164,9 +164,7 @@ fn less(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
 /// Bytes moved against bytes claimed, summed over the trials to which something applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Share {
-    /// Bytes that the devices moved.
     pub moved: u64,
-    /// Bytes that the tool claims.
     pub claimed: u64,
     pub trials: usize,
 }

@@ -104,7 +104,6 @@ impl Remark {
         Self::of(Trust::Invalid, text)
     }
 
-    /// Something speaks against the number.
     fn suspect(text: impl Into<String>) -> Self {
         Self::of(Trust::Suspect, text)
     }
@@ -234,11 +233,9 @@ static ONLY_SLOW: &[&dyn TruthRule] = &[
     &stalled::Stalled,
 ];
 
-/// Rates and times.
 const SPEED: &[Nature] = &[Nature::Speed];
 /// Them, and what was moved.
 const MOVED: &[Nature] = &[Nature::Speed, Nature::Traffic];
-/// Everything that can be measured.
 const ALL: &[Nature] = &[Nature::Speed, Nature::Traffic, Nature::Amount];
 
 /// Whether what a rule says is about metrics of a nature; a rule that is not known here may change all.

@@ -10,7 +10,6 @@ use super::{Case, MOVED, Remark, TruthRule};
 /// Smallest area, bytes: below it the drive's own cache may hold all of it.
 const SMALLEST_AREA: u64 = 16 << 20;
 
-/// Fewest operations in a cell.
 const FEWEST_OPERATIONS: u64 = 30;
 
 pub struct TooSmall;

@@ -46,7 +46,6 @@ impl TruthRule for WrongData {
     }
 }
 
-/// Trials with wrong blocks.
 fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     let found = details.iter().filter_map(|own| own.verified.as_ref());
     let bad: Vec<_> = found.filter(|own| own.corrupt.all() > 0).collect();

@@ -153,7 +153,7 @@ pub struct Standing {
     pub trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
     pub is_lent: bool,
-    /// What speaks against them.
+
     pub reasons: Vec<String>,
 }
 

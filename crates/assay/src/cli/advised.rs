@@ -23,7 +23,6 @@ pub struct Advised<'a> {
     /// Whether it is for something or against it.
     pub kind: AdviceKind,
     pub status: AdviceStatus,
-    /// One sentence, or a few.
     pub text: &'a str,
     /// What one would type to bring the machine there, where the arm stands for settings.
     pub lines: &'a [String],
@@ -41,7 +40,6 @@ pub struct Compared<'a> {
     pub trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
     pub virtual_device: bool,
-    /// What speaks against the numbers.
     pub reasons: &'a [String],
     pub comparison: &'a Comparison,
 }

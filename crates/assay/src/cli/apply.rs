@@ -114,11 +114,9 @@ struct Document<'a> {
     trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
     virtual_device: bool,
-    /// What speaks against the numbers.
     reasons: &'a [String],
     proposal: Proposed<'a>,
     done: bool,
-    /// Whether everything was so before.
     already_applied: bool,
 }
 

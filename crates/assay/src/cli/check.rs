@@ -13,7 +13,6 @@ use assay_study::plan::allocation::Quick;
 use assay_study::study::{SMALLEST_AREA_BYTES, Study, Workload};
 use assay_system::system::System;
 
-/// Budget of `--quick`.
 const QUICK_BUDGET: &str = "15 s";
 /// Trials of each workload where targets are compared: of three pairs an interval is so wide that hardly
 /// any difference shows.
@@ -157,7 +156,6 @@ fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
     Ok(study)
 }
 
-/// The row that `--mix` adds.
 fn mixed(text: &str) -> Outcome<Workload> {
     let mix: Mix = text.parse().map_err(|error| Failure::mistake(format!("--mix: {error}")))?;
     let io = io::Asked { mix, queue_depth: 32, ..io::Asked::sample() };

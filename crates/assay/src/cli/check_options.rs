@@ -117,7 +117,6 @@ impl KindOptions {
         self.0.iter().any(|own| check_option::takes_all(own.kind))
     }
 
-    /// They, as they are typed.
     pub(super) fn typed(&self) -> String {
         self.0.iter().map(Given::typed).collect::<Vec<_>>().join(" ")
     }

@@ -51,7 +51,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-/// Names what is no row.
 fn tell_refused(index: &Index) {
     for one in &index.refused {
         output::message(&format!("skipped {}: {}", one.file, one.why));

@@ -40,7 +40,6 @@ pub fn run(arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// The script for a shell.
 fn script(shell: &str) -> Outcome<String> {
     let shells = Shells::builtins();
     let known = shells.completer(shell);
@@ -116,7 +115,6 @@ fn attach(command: Command, values: &Values<'_>) -> Command {
     command.mut_subcommands(|own| attach(own, values))
 }
 
-/// IDs of stored results.
 fn results(system: &dyn System) -> Vec<String> {
     let kept = store::kept(system).unwrap_or_default();
     kept.iter().filter_map(|path| Some(path.file_name()?.to_str()?.to_owned())).collect()

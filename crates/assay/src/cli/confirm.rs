@@ -106,7 +106,6 @@ struct Best {
     raced: bool,
 }
 
-/// The winner of a race.
 fn of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
     let winner = race.winner.clone().filter(|_| race.can_be_confirmed());
     let arm = winner.ok_or_else(|| {

@@ -208,7 +208,6 @@ fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,
-    /// What the study asks.
     title: &'a str,
     /// A line for each workload and setting.
     commands: Vec<Told<'a>>,
@@ -218,7 +217,6 @@ struct Document<'a> {
     notes: &'a [String],
 }
 
-/// A command line.
 #[derive(Serialize)]
 struct Told<'a> {
     workload: &'a str,

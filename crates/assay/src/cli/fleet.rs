@@ -133,7 +133,6 @@ impl Own<'_> {
         AllHosts::preview(system, (member, &stop), study, consented, quick)
     }
 
-    /// Comes together with the others.
     fn member(
         &self,
         system: &dyn System,

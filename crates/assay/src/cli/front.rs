@@ -20,11 +20,9 @@ const INDENT: usize = 11;
 /// Below this a summary stands in lines of its own.
 const NARROW: usize = 30;
 
-/// The end of the page.
 pub(super) const CODES: &str = "Exit codes: 0 success; 1 regression, failed bound or corrupt data; 2 usage error; 3 not possible \
                                 on this machine; 4 settings not restored; 5 inconclusive or trials lost; 130 interrupted.";
 
-/// Where to read more.
 const GUIDE: &str = concat!("Guide: docs/SUMMARY.md in ", env!("CARGO_PKG_REPOSITORY"));
 
 /// The page in this width, of the commands that this build has.

@@ -123,7 +123,6 @@ fn what_a_level_takes_names_no_device() {
     assert!(all > 100 && lost > 10, "{all}, {lost}");
 }
 
-/// Programs that change a device.
 const CHANGES: [&str; 8] =
     ["mkfs", "mdadm", "cryptsetup", "mkswap", "blkdiscard", "wipefs", "dd ", "--destroy"];
 

@@ -198,7 +198,6 @@ fn of_numbers(arguments: &Arguments, several: bool) -> Option<&'static str> {
     all.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
-/// Takes whole results in.
 fn bring(system: &dyn System, arguments: &Arguments, parcels: &[PathBuf]) -> Outcome<()> {
     add::bring(system, parcels, |id, file, how| {
         if arguments.json {
@@ -214,7 +213,6 @@ fn bring(system: &dyn System, arguments: &Arguments, parcels: &[PathBuf]) -> Out
     })
 }
 
-/// A format with its files.
 type Study = (&'static Importer, Vec<Brought>);
 
 /// Each table is a study; the files of another tool are one together.
@@ -289,7 +287,6 @@ fn named_arms(arguments: &Arguments) -> Outcome<Vec<(String, Arm)>> {
 /// The name in a pattern that numbers runs.
 const RUN: &str = "run";
 
-/// A path's last part.
 fn last(path: &str) -> String {
     let name = Path::new(path).file_name();
     name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
@@ -307,7 +304,6 @@ fn both(first: Option<Failure>, second: Failure) -> Failure {
     }
 }
 
-/// The levels that `--baseline` names.
 fn baseline(words: &[String]) -> Outcome<Arm> {
     let mut arm = Arm::new();
     for word in words {
@@ -328,7 +324,6 @@ fn baseline(words: &[String]) -> Outcome<Arm> {
     Ok(arm)
 }
 
-/// The directions that `--better` states.
 fn directions(words: &[String]) -> Outcome<BTreeMap<String, Better>> {
     let mut stated = BTreeMap::new();
     for word in words {
@@ -352,7 +347,6 @@ fn directions(words: &[String]) -> Outcome<BTreeMap<String, Better>> {
     Ok(stated)
 }
 
-/// The margin as a fraction.
 fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
     let Some(text) = text else { return Ok(None) };
     let margin: Percent =

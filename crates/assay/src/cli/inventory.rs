@@ -42,7 +42,6 @@ impl Asked {
 }
 
 impl Inventory {
-    /// Looks at everything.
     pub fn of(system: &dyn System) -> Self {
         let mut drives = drives(system);
         drives.retain(|drive| !drive.is_made());

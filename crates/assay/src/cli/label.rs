@@ -55,7 +55,6 @@ pub struct NoteArguments {
     platform: Option<String>,
 }
 
-/// Runs `assay note`.
 pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
     if let Some((entry, recording, which)) = named(&arguments.result) {
         let more = arguments.platform.is_some() || arguments.title.is_some();

@@ -248,7 +248,6 @@ const MOST_LEVELS: usize = 24;
 /// Columns of the target of a result.
 const MOST_TARGET: usize = 12;
 
-/// Whether a result is wanted.
 fn wanted(arguments: &Arguments) -> Outcome<impl Fn(&Listed) -> bool> {
     let title = match &arguments.preset {
         None => None,
@@ -262,7 +261,6 @@ fn wanted(arguments: &Arguments) -> Outcome<impl Fn(&Listed) -> bool> {
     })
 }
 
-/// Stored results, latest first.
 fn results(system: &dyn System, wanted: &dyn Fn(&Listed) -> bool) -> Outcome<Vec<Entry>> {
     parcel::sweep(system, &identity::results_directory(system)?);
     let mut listed = Vec::new();

@@ -115,7 +115,6 @@ Benchmark storage; compare settings, commands and commits. Start with:
   assay --help            list all commands
 ";
 
-/// What a manual page shows.
 const EXAMPLES: &str = "\
 Examples:
   assay check                    benchmark this directory

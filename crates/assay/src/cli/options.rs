@@ -65,7 +65,6 @@ const OF_KINDS: &str = "";
 /// Options by heading, in the order of the page.
 type Table = &'static [(&'static str, &'static [Row])];
 
-/// The whole page.
 const ALL: Table = &[
     (
         "Configurations",

@@ -55,7 +55,6 @@ pub fn text(text: &str) {
     raw(&outside::page(text));
 }
 
-/// Writes what a result says.
 pub fn result(system: &dyn System, findings: &Findings, detail: Detail) {
     painted(&assay_report::screen::screen(findings, detail, columns(system), colour(system)));
 }

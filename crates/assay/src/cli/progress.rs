@@ -17,7 +17,6 @@ use assay_runner::runner::trial::OUT_OF_TIME;
 const STEPS: u64 = 1000;
 const MINUTE_NS: u64 = 60_000_000_000;
 
-/// Shows events.
 pub struct Progress {
     quiet: bool,
     bar: Option<ProgressBar>,
@@ -93,7 +92,6 @@ impl Progress {
         self.draw(event);
     }
 
-    /// Takes the bar away.
     pub fn finish(&self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

@@ -18,7 +18,6 @@ use assay_study::study::{Study, Workload, fields, presets};
 use assay_system::system::{System, quoted};
 use assay_verdict::{analysis, truth};
 
-/// An entry of a registry.
 #[derive(Default)]
 pub(super) struct Entry {
     pub(super) name: String,
@@ -111,7 +110,6 @@ fn time(system: &dyn System, study: &Study) -> String {
     }
 }
 
-/// Whether a study needs root.
 fn root(study: &Study) -> &'static str {
     let demands = Demands::of(study);
     let makes = demands.made.any || demands.network.changes || arms::gives_up_data(study);

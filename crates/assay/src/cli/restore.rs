@@ -19,7 +19,6 @@ use assay_system::system::{Hold, HoldError, System, identity, journal, mains};
 
 /// Times that a journal which a process has is looked at: what was killed holds it for a moment.
 const ATTEMPTS: u32 = 25;
-/// Time between two of them.
 const PAUSE: Duration = Duration::from_millis(20);
 /// Id of the journal of name spaces that were found.
 const NETWORK_SPACES: &str = "network-name-spaces";
@@ -46,7 +45,6 @@ pub struct Arguments {
 #[derive(Serialize)]
 struct Document<'a> {
     format: &'static str,
-    /// Whether nothing was done.
     dry_run: bool,
     /// What would be looked at, where nothing was done.
     #[serde(skip_serializing_if = "Option::is_none")]

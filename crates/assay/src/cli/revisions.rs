@@ -82,7 +82,6 @@ fn find(system: &dyn System, work: &mut command::Asked, levels: &[String]) -> Ou
     Ok(())
 }
 
-/// Two names of one commit.
 fn alike(revisions: &BTreeMap<String, String>) -> Option<[&str; 2]> {
     let mut known: BTreeMap<&str, &str> = BTreeMap::new();
     revisions
@@ -130,7 +129,6 @@ pub fn make<'s>(
     Ok(trees)
 }
 
-/// The trees of a study.
 #[derive(Debug)]
 pub struct Made<'s> {
     /// Nobody removes them as long as these are there.

@@ -59,7 +59,6 @@ impl From<Finished> for Unended {
 }
 
 impl Unended {
-    /// How many trials are finished.
     pub fn trials(&self) -> usize {
         self.0.trials.len()
     }
@@ -281,7 +280,6 @@ fn matters(finished: &mut Finished) -> Vec<Failure> {
     [lost, cut, left].into_iter().flatten().collect()
 }
 
-/// Prints what a study found.
 pub fn tell(system: &dyn System, findings: &Findings, is_kept: bool, how: Printing) {
     if how.json {
         output::document(&assay_report::json(findings));
@@ -474,7 +472,6 @@ pub(super) const LOOKS: Patience = Patience {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Answer {
-    /// The command stops by itself.
     Stop,
     /// It does so already.
     Tell(&'static str),

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::registries::Entry;
 
-/// The schemas by document.
 pub(super) fn entries() -> Vec<Entry> {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let findings = read(include_str!("../../schemas/findings-1.schema.json"));

@@ -25,7 +25,6 @@ pub fn load_partly(system: &dyn System, word: &str) -> Outcome<Study> {
     look(system, word, true, &mut |line| output::aside(line))
 }
 
-/// The same in silence.
 pub fn quietly(system: &dyn System, word: &str) -> Outcome<Study> {
     look(system, word, false, &mut |_| {})
 }

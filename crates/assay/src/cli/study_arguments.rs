@@ -372,7 +372,6 @@ impl StudyArguments {
         study.configurations.clear();
     }
 
-    /// Sets the rule of `--until`.
     fn put_until(&self, study: &mut Study) -> Outcome<()> {
         let rule = match self.until.as_deref() {
             None => return Ok(()),

@@ -114,7 +114,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-/// Tells what was seen.
 fn conclude(arguments: &Arguments, state: &State) -> Outcome<()> {
     if arguments.json {
         output::json(&document::document(state));

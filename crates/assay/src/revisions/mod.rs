@@ -25,7 +25,6 @@ pub enum Error {
     Mistake(String),
     /// The machine, or git, refused.
     Refused(String),
-    /// A commit does not build.
     DoesNotBuild {
         commit: Commit,
         build: String,
@@ -34,7 +33,6 @@ pub enum Error {
         /// The last lines of what it said.
         lines: Vec<String>,
     },
-    /// The user wants to stop.
     Stopped,
 }
 

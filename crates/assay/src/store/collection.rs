@@ -39,7 +39,6 @@ pub struct Index {
     pub rows: Vec<Flat>,
     /// What is no row, as far as it is named.
     pub refused: Vec<Refused>,
-    /// Files that are no rows.
     pub refused_in_all: usize,
 }
 

@@ -32,7 +32,6 @@ const PIECE_BYTES: usize = 1 << 16;
 /// Nanoseconds since the beginning, a running number, device, what to do, where, and how much.
 type Line = (u64, u64, u16, &'static str, u64, u32);
 
-/// The log of a recording.
 pub struct Iolog<'s> {
     reader: Reader<'s>,
     waiting: BinaryHeap<Reverse<Line>>,
@@ -42,7 +41,6 @@ pub struct Iolog<'s> {
     text: Vec<u8>,
     at: usize,
     over: bool,
-    /// Requests that have no line.
     pub left_out: u64,
 }
 

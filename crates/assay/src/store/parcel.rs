@@ -39,11 +39,9 @@ pub const ENTRY: assay_base::catalogue::About = assay_base::catalogue::About {
 /// How its file is usually called.
 pub const ENDING: &str = "assay";
 
-/// Format of the file.
 pub const FORMAT: &str = "assay-bundle/1";
 /// What stands first in it.
 const ABOUT: &str = "bundle.json";
-/// Bytes of that.
 const MOST_ABOUT_BYTES: u64 = 64 << 10;
 /// Bytes in which its first head lies.
 const HEADS_BYTES: u64 = 4096;

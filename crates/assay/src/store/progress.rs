@@ -23,7 +23,6 @@ const PART_BYTES: u64 = 1 << 20;
 /// Bytes of the longest line.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// How far a study is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     pub title: String,
@@ -35,9 +34,7 @@ pub struct Progress {
     pub planned: usize,
     /// Seconds that the trials left are expected to take while it runs.
     pub left_s: Option<u64>,
-    /// The trial that runs.
     pub now: Option<String>,
-    /// What a reader should know.
     pub warnings: Vec<String>,
 }
 
@@ -170,7 +167,6 @@ impl Watched {
         ended.map(|entry| entry.text.as_str())
     }
 
-    /// The trials to come.
     fn look_ahead(&self) -> Ahead {
         if race::is_one(&self.plan) {
             return self.look_ahead_in_race();

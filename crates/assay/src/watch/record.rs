@@ -38,7 +38,6 @@ use assay_system::system::{System, machine, resolve};
 
 /// Seconds of which rows are kept.
 const MOST_SECONDS: u64 = 4 * 3600;
-/// Why something is not there.
 const NOTHING_RUN: &str = "Assay only observed and ran no workload";
 
 /// Where and under which title a bundle is to be written.

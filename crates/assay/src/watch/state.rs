@@ -7,7 +7,6 @@ use super::sampler::{Disk, DiskSpan, Load, Reading, Sampler, Span, User};
 
 /// Looks that are remembered: two minutes of one a second.
 pub const HISTORY: usize = 120;
-/// Programs that are remembered.
 const MOST_USERS: usize = 200;
 
 /// Everything that a page or a text shows.
@@ -55,7 +54,6 @@ impl Moment {
 }
 
 impl State {
-    /// Takes the first reading.
     pub fn begin(sampler: &mut Sampler<'_>) -> Self {
         let first = sampler.read();
         let none = sampler.between(&first, &first);
@@ -72,7 +70,6 @@ impl State {
         }
     }
 
-    /// Takes another reading.
     pub fn look(&mut self, sampler: &mut Sampler<'_>) {
         let now = sampler.read();
         self.last = sampler.between(&self.latest, &now);

@@ -8,7 +8,6 @@ use assay_runner::runner::Event;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Strip {
     pub title: String,
-    /// Trials that have run.
     pub done: usize,
     /// Trials in all, as far as is known; none before it is planned.
     pub planned: usize,

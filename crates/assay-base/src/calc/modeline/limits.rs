@@ -5,10 +5,8 @@ use serde::Serialize;
 use super::Figures;
 use crate::calc::reading::number;
 
-/// Limits; each may be missing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Limits {
-    /// Highest pixel clock in MHz.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub clock_max_mhz: Option<f64>,
     /// Lines per second in kHz, lowest and highest.

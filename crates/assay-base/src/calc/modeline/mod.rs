@@ -58,7 +58,6 @@ impl Sign {
     }
 }
 
-/// What follows from a mode.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
     pub clock_mhz: f64,

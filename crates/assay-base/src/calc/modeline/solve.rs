@@ -30,15 +30,12 @@ pub struct Found {
     pub mode: Mode,
     pub figures: Figures,
     pub limits: Vec<Judged>,
-    /// As programs write it.
     pub forms: Forms,
     pub remarks: Vec<String>,
 }
 
-/// Highest refresh within limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Highest {
-    /// `highest_refresh`.
     pub task: &'static str,
     /// Pixels across and lines down.
     #[serde(rename = "size_pixels")]
@@ -51,7 +48,6 @@ pub struct Highest {
 /// Modes at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct At {
-    /// `at_refresh`.
     pub task: &'static str,
     /// Pixels across and lines down.
     #[serde(rename = "size_pixels")]
@@ -64,7 +60,6 @@ pub struct At {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
-    /// `check`.
     pub task: &'static str,
     /// Name of the line, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -73,7 +68,6 @@ pub struct Check {
     pub figures: Figures,
     pub fits: bool,
     pub limits: Vec<Judged>,
-    /// As programs write it.
     pub forms: Forms,
     /// Whether another mode in the same limits is better.
     pub better: Presence<Better>,

@@ -11,7 +11,6 @@ const PAGE: u64 = 4096;
 /// What was measured on md, with where it comes from.
 const MEASURED: &str = include_str!("../../../reference/md.csv");
 
-/// Where a number comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
@@ -35,11 +34,9 @@ impl Source {
     }
 }
 
-/// One way of counting.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Model {
     pub model: &'static str,
-    /// Where its number comes from.
     pub source: Source,
     pub text: &'static str,
     /// What is moved, or why this way of counting has no answer here.
@@ -242,7 +239,6 @@ fn measured(question: &Question) -> Presence<Moved> {
     )
 }
 
-/// Lines of five numbers.
 fn rows(table: &str) -> impl Iterator<Item = [f64; 5]> {
     table.lines().filter_map(|line| {
         let numbers: Option<Vec<f64>> = line.split(',').map(|cell| cell.parse().ok()).collect();

@@ -10,7 +10,6 @@ use super::{MOST_STEPS, OfClass, OfDevice, OverTime, Recorded, Request, floor_po
 const MOST_UNITS: u64 = 1 << 26;
 /// So many devices have all of them.
 const MANY_DEVICES: u64 = 8;
-/// The smallest unit.
 const SMALLEST_UNIT_BYTES: u64 = 4096;
 /// Ends of requests that are remembered: several streams, and a queue that is served out of order.
 const REMEMBERED: usize = 64;
@@ -19,7 +18,6 @@ const BIN_NS: u64 = 100_000_000;
 const MOST_BINS: usize = 7 * 86_400 * 10;
 /// Bins below which nothing is said of bursts.
 const FEWEST_BINS: usize = 10;
-/// Counts requests of some devices.
 #[derive(Debug)]
 pub struct Counter {
     names: Vec<String>,

@@ -58,7 +58,6 @@ pub(super) static BYTES: Measure = Measure {
     most: "16 EiB",
 };
 
-/// Units of time.
 pub(super) static TIME: Measure = Measure {
     units: &[
         unit("ns", 1, &["ns", "nsec", "nanosecond", "nanoseconds"], &[]),

@@ -53,12 +53,10 @@ struct Blkparse {
     flushes: BTreeMap<usize, VecDeque<u64>>,
     /// Those that arrived where nothing is handed over.
     queued_flushes: BTreeMap<usize, VecDeque<u64>>,
-    /// The events are over.
     is_summary: bool,
     requests: u64,
     /// Requests whose arrival is that of their hand-over.
     unqueued: u64,
-    /// Ends without a beginning.
     unbegun: u64,
     /// What was forgotten because too much had begun.
     forgotten: u64,
@@ -70,7 +68,6 @@ struct Issued {
     arrived_ns: u64,
     sector: u64,
     sectors: u64,
-    /// Those that have not ended.
     left: u64,
 }
 

@@ -26,7 +26,6 @@ const MOST_BYTES: u64 = 1 << 60;
 /// Longer than anybody records: a year.
 const MOST_SECONDS: u64 = 366 * 86_400;
 
-/// A format, line by line.
 pub trait Lines {
     /// Takes a line, and hands on the requests that it is or ends.
     ///

@@ -14,7 +14,6 @@ const STATUSES: [(&str, Status); 6] = [
     ("warmup", Status::Warmup),
 ];
 
-/// How a trial ended.
 pub(super) fn status(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<Status> {
     let found = STATUSES.iter().find(|(name, _)| *name == cell.text);
     if found.is_none() {
@@ -36,7 +35,6 @@ pub(super) fn replicate(cell: &Cell<'_>, zero: bool, mistakes: &mut Mistakes<'_>
     Some(number)
 }
 
-/// A position in time.
 pub(super) fn order(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<u32> {
     let advice = "number the trials 1, 2, 3, ... in run order, or remove the column";
     whole(cell, advice, mistakes)
@@ -69,7 +67,6 @@ pub(super) fn word<'a>(
     Some(cell.text)
 }
 
-/// A mistake was reported.
 pub(super) struct Reported;
 
 /// A value; it may be absent where the trial failed.
@@ -91,7 +88,6 @@ pub(super) fn value(
     Err(Reported)
 }
 
-/// A plain decimal number.
 pub(super) fn number(text: &str) -> Result<f64, String> {
     let written = quoted(text);
     if is_plain(text) {

@@ -7,7 +7,6 @@ use crate::importers::words::{nearest, quoted};
 
 /// What a column of a setting begins with.
 pub(super) const FACTOR: &str = "factor_";
-/// Columns that every file has.
 const REQUIRED: [&str; 4] = ["replicate", "workload", "metric", "value"];
 /// Columns that a file may have.
 const OPTIONAL: [&str; 5] = ["order", "status", "reason", "counted", "mean_kind"];
@@ -16,7 +15,6 @@ const OPTIONAL: [&str; 5] = ["order", "status", "reason", "counted", "mean_kind"
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Header {
     pub line: usize,
-    /// Names as they were written.
     pub names: Vec<String>,
     pub replicate: Option<usize>,
     pub order: Option<usize>,
@@ -25,7 +23,6 @@ pub(super) struct Header {
     pub value: Option<usize>,
     pub status: Option<usize>,
     pub reason: Option<usize>,
-    /// Columns of settings.
     pub factors: Vec<usize>,
 }
 
@@ -101,7 +98,6 @@ impl Header {
         self.names[column].strip_prefix(FACTOR).unwrap_or_default().trim()
     }
 
-    /// A field with its place.
     pub(super) fn cell<'a>(&'a self, line: usize, column: usize, text: &'a str) -> Cell<'a> {
         let name = self.names.get(column).map_or("", String::as_str);
         Cell { line, column: column + 1, name, text }

@@ -13,7 +13,6 @@ use crate::importers::words::{advice, quoted};
 const NAME_IT: &str = "write the name of the metric, such as `duration_s`";
 const WORDS: [&str; 3] = ["lower", "higher", "difference"];
 
-/// What follows the name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Suffix {
     better: Option<Better>,
@@ -35,7 +34,6 @@ impl Declared {
         said.unwrap_or_else(|| metrics::better(&self.name))
     }
 
-    /// How it is compared.
     pub(super) fn scale(&self) -> Scale {
         self.suffix.as_ref().map(|(suffix, ..)| suffix.scale).unwrap_or_default()
     }
@@ -51,7 +49,6 @@ impl Declared {
     }
 }
 
-/// All metrics of a file.
 #[derive(Default)]
 pub(super) struct Metrics {
     pub all: Vec<Declared>,

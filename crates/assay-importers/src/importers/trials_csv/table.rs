@@ -41,10 +41,8 @@ impl Names {
     }
 }
 
-/// One setting with its levels.
 pub(super) struct Factor {
     pub name: String,
-    /// Its column, from 0.
     pub column: usize,
     pub levels: Names,
 }

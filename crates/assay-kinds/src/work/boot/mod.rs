@@ -30,7 +30,6 @@ const MOST_BOOTS: u64 = 1000;
 /// A boot ends by itself: what is told of its time is a bound.
 const BOUND: Time = Time(600_000_000_000);
 
-/// What boots are grouped by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum By {
@@ -38,7 +37,6 @@ pub enum By {
     Kernel,
     /// The device that the kernel took its root from.
     RootDevice,
-    /// What the user called them.
     Label,
 }
 

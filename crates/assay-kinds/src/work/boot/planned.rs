@@ -13,7 +13,6 @@ use crate::work::place::Run;
 use crate::work::tell::Tells;
 use assay_texts::journal::timeline::{Boot, End};
 
-/// Boots, as they are read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     /// A unit whose start is timed.

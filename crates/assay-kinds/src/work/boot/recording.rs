@@ -13,7 +13,6 @@ use crate::work::Planned;
 use crate::work::check_option::Example;
 use crate::work::recorded::{Record, RecordLabels, Recorded, Recording, Records, Source};
 
-/// What a boot is called.
 pub(super) static BOOTS: Recording = Recording {
     one: "boot",
     many: "boots",

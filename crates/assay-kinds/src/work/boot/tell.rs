@@ -16,7 +16,6 @@ use crate::work::{self, Measured};
 
 /// Units that are told of a group.
 const MOST_UNITS: usize = 10;
-/// Groups that have a sentence.
 const MOST_SENTENCES: usize = 6;
 /// Boots of a figure: the newest.
 const MOST_DRAWN: usize = 40;

@@ -60,7 +60,6 @@ pub struct Asked {
     pub mix: Way,
     #[serde(default = "usual_size")]
     pub block_size: Bytes,
-    /// Operations in flight.
     #[serde(default = "usual_depth")]
     pub queue_depth: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]

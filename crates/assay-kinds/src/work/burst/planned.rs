@@ -17,7 +17,6 @@ use crate::work::{self};
 pub struct Planned {
     pub mix: Way,
     pub size_bytes: u64,
-    /// Who carries operations out.
     pub engine: Engine,
     /// Threads, and operations in flight of each.
     pub in_flight: [u32; 2],

@@ -62,7 +62,6 @@ pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
     (unit.is_finite() && unit >= SHORTEST_REST_S).then(|| RESTS.map(pause))
 }
 
-/// A load under way.
 struct Running<'a> {
     planned: &'a Planned,
     run: &'a Run<'a>,

@@ -45,7 +45,6 @@ pub enum Probe {
     /// A sample of the whole, and a zone at its beginning.
     #[default]
     Fast,
-    /// Every block.
     Full,
 }
 
@@ -66,7 +65,6 @@ impl Probe {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// How much is looked at.
     #[serde(default)]
     pub mode: Probe,
     /// Time of a trial at most.

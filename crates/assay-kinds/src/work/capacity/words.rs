@@ -36,7 +36,6 @@ fn sold(bytes: u64) -> String {
     )
 }
 
-/// The answer, in a sentence.
 pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
     let outcome = &detail.outcome;
     let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);

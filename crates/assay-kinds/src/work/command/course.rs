@@ -42,7 +42,6 @@ const LAST_CLEANUP: Duration = Duration::from_secs(10);
 const TRIAL_SETUP: &str = "trial_setup";
 const SETUP: &str = "setup";
 
-/// How a line is run.
 #[derive(Clone, Copy)]
 struct How<'s> {
     timeout: Option<Duration>,
@@ -71,9 +70,7 @@ impl<'s> How<'s> {
 
 /// Why the runs of a trial end early.
 enum Break {
-    /// The user wants to stop.
     Stopped,
-    /// A line failed.
     Failed(String),
 }
 

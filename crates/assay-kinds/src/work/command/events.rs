@@ -96,7 +96,6 @@ pub(super) struct Events {
 }
 
 impl Events {
-    /// One run more.
     pub(super) fn add(&mut self, executed: &Executed) {
         self.runs += 1;
         self.happened = self.happened.plus(executed.happened);

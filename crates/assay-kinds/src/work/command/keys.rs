@@ -170,7 +170,6 @@ const PREPARE: Row = Row::new(
     },
 );
 
-/// `drop_caches`.
 const COLD: Row = Row::new(
     [
         "drop_caches",

@@ -68,10 +68,8 @@ pub struct Asked {
     pub conclude: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// With an empty page cache.
     #[serde(default, skip_serializing_if = "is_no")]
     pub drop_caches: bool,
-    /// Through the shell.
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub shell: bool,
     /// Runs that end with an error count too.

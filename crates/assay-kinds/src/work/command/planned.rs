@@ -31,9 +31,7 @@ pub struct Planned {
     pub conclude: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
-    /// With an empty page cache.
     pub drop_caches: bool,
-    /// Through the shell.
     pub shell: bool,
     /// Runs that end with an error count too.
     pub ignore_failure: bool,

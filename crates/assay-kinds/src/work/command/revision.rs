@@ -15,7 +15,6 @@ pub struct Revision {
     /// The commit, all digits of it.
     pub commit: String,
     pub repository: String,
-    /// The line that built it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
     /// The directory that it lies in, below the target.

@@ -93,12 +93,10 @@ impl Tally {
         self.detail.runs
     }
 
-    /// What they took together, nanoseconds.
     pub(super) fn wall_ns(&self) -> u64 {
         self.wall_ns
     }
 
-    /// One run more.
     pub(super) fn add(&mut self, executed: &Executed) {
         let wall_ns = executed.wall_ns;
         let detail = &mut self.detail;
@@ -208,7 +206,6 @@ impl Tally {
         }
     }
 
-    /// Mean nanoseconds of a run.
     fn duration_ns(&self) -> f64 {
         self.alone(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
     }

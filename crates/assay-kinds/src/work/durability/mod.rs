@@ -27,7 +27,6 @@ use super::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells}
 #[serde(transparent)]
 pub struct Asked(pub asked::Asked);
 
-/// As it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Planned(pub asked::Planned);

@@ -5,10 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::work::measured::Counts;
 
-/// What only small files count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// The phases in their order.
     pub phases: Vec<Phase>,
     /// For `drop_caches`: bytes of files in the page cache before and after it was emptied, where most was
     /// left.

@@ -6,7 +6,6 @@ use assay_load::FileAct;
 
 pub struct Of {
     pub act: FileAct,
-    /// Files per second.
     pub rate: Metric,
     /// What half of the files stay below.
     pub half: Metric,
@@ -72,7 +71,6 @@ const DELETE: Of = Of {
     tail: time("delete_p99_ns", "p99 time to delete", "p99 time to delete a file").of_writes(),
 };
 
-/// By phase.
 const ALL: [Of; 5] = [CREATE, STAT, READ, RENAME, DELETE];
 
 pub(super) const METRICS: &[Metric] = &[

@@ -204,7 +204,6 @@ pub(super) fn content(io: &Asked) -> Vec<String> {
     }
 }
 
-/// When a write is done.
 pub(super) fn sync(io: &Asked) -> Vec<String> {
     let word = match io.sync {
         _ if !io.mix.carries() => return Vec::new(),
@@ -243,7 +242,6 @@ pub(super) fn rate(io: &Asked) -> Vec<String> {
     vec![format!("--rate_iops={number}"), format!("--rate_process={law}")]
 }
 
-/// A pause after each operation.
 pub(super) fn think(io: &Asked) -> Vec<String> {
     let pause = io.think_time.map(|think| format!("--thinktime={}us", think.0.div_ceil(1000)));
     pause.into_iter().collect()

@@ -4,7 +4,6 @@ use assay_base::catalogue::keys::OwnForm;
 
 use super::{Access, Duplicates, WriteSync};
 
-/// Which blocks operations go to.
 pub(super) static ACCESS: OwnForm = OwnForm {
     read: |text| text.parse::<Access>().map(String::from),
     pattern: Access::LOOKS,

@@ -65,7 +65,6 @@ pub enum AskedEngine {
     #[default]
     #[serde(rename = "auto")]
     Auto,
-    /// `pread` and `pwrite`.
     #[serde(rename = "psync")]
     Psync,
     #[serde(rename = "io_uring")]

@@ -25,7 +25,6 @@ const MOST_OPERATIONS: u64 = 1_000_000_000;
 pub(super) const MOST_SAMPLES: u64 = 10_000;
 /// Operations in flight per thread at most.
 const MOST_DEPTH: u32 = 4096;
-/// Threads at most.
 const MOST_THREADS: u32 = 1024;
 
 parameters! {

@@ -25,7 +25,6 @@ use crate::work::{self};
 /// From this operation size on, bandwidth is the primary metric (amendment to R5).
 const LARGE: Bytes = Bytes(64 << 10);
 
-/// Who carries operations out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Engine {
     /// A simulated drive, whose law comes with the target.
@@ -303,7 +302,6 @@ pub fn plan(io: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), 
     Ok((planned, join(engine_note, direct_note)))
 }
 
-/// Two remarks as one.
 fn join(first: Option<String>, second: Option<String>) -> Option<String> {
     match (first, second) {
         (Some(first), Some(second)) => Some(format!("{first}; {second}")),

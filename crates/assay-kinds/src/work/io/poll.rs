@@ -9,7 +9,6 @@ use crate::work::kind::{Complaints, InStudy};
 use crate::work::place::Offer;
 use crate::work::table::word;
 
-/// The key, and the factor.
 pub const NAME: &str = "poll";
 pub(super) const CHOICES: &str = "none, sqpoll or iopoll";
 

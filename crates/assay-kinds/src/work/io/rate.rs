@@ -58,7 +58,6 @@ impl From<Rate> for String {
     }
 }
 
-/// How study files write it.
 pub(super) static FORM: OwnForm = OwnForm {
     read: |text| text.parse::<Rate>().map(String::from),
     pattern: "^[0-9][0-9,]*( ?/s)?$",
@@ -71,7 +70,6 @@ pub(super) fn written(text: &str) -> Option<String> {
     text.parse::<Rate>().ok().map(String::from)
 }
 
-/// Sets it from a level.
 pub(super) fn set(io: &mut Asked, text: &str) -> Result<(), String> {
     io.arrival_rate = Some(text.parse()?);
     Ok(())

@@ -74,7 +74,6 @@ impl Size {
         self.parts().all(|part| part.bytes.0.is_multiple_of(unit))
     }
 
-    /// As engines take it.
     pub(super) fn sizes(&self) -> Sizes {
         if self.one().is_some() {
             return Sizes::ONE;

@@ -20,7 +20,6 @@ pub struct Job {
     pub ramp_ns: u64,
     /// Nanoseconds that are counted.
     pub time_ns: u64,
-    /// Seed of contents and draws.
     pub seed: u64,
 }
 
@@ -64,7 +63,6 @@ pub(super) struct Done {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Counters {
-    /// Major faults of this process.
     pub major_faults: Presence<u64>,
     /// Pages of the machine that came from swap and that went there, zswap's with them.
     pub swapped: Presence<[u64; 2]>,

@@ -15,14 +15,12 @@ pub struct Detail {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub killed: Option<Stage>,
     pub accesses: u64,
-    /// Nanoseconds that filling took.
     pub fill_ns: u64,
     /// What held the set at the end; none where it was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
 }
 
-/// What a process was doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stage {

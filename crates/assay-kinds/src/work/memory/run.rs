@@ -209,7 +209,6 @@ fn ran(planned: &Planned, done: &Done, elapsed_ns: u64, page_bytes: u64) -> Ran 
     }
 }
 
-/// What was measured, by metric.
 fn values(
     planned: &Planned,
     done: &Done,

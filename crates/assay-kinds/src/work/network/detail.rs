@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::work::measured::Counts;
 
-/// What only a link counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// The peer's address, as it was reached.
@@ -15,7 +14,6 @@ pub struct Detail {
     /// The line of `tc` that shows how the way out was shaped, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shaped: Option<String>,
-    /// The phases in their order.
     pub phases: Vec<PhaseDetail>,
 }
 

@@ -53,7 +53,6 @@ impl Asked {
         self.peer.as_deref() == Some(LAB)
     }
 
-    /// Takes it to the laboratory.
     fn be_in_lab(&mut self) {
         self.peer = Some(LAB.to_owned());
         self.interface = Some(lab::INTERFACE.to_owned());
@@ -74,7 +73,6 @@ impl Asked {
         }
     }
 
-    /// Why it cannot be done.
     fn obstacle(&self) -> Option<String> {
         if !self.phases.contains(&Load::Idle) {
             return Some("added latency requires an idle phase; add idle to phases".into());

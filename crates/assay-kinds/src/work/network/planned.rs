@@ -40,11 +40,9 @@ pub struct Planned {
     /// TCP streams each way.
     pub streams: u32,
     pub congestion: String,
-    /// The phases, in their order.
     pub phases: Vec<Load>,
     /// Nanoseconds that count of each.
     pub phase_ns: u64,
-    /// Nanoseconds between two probes.
     pub probe_ns: u64,
     /// The interface whose way out is shaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]

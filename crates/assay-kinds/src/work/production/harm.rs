@@ -27,7 +27,6 @@ const SHORTEST_NS: u64 = 500_000_000;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Harm(Option<f64>);
 
-/// Factors that may be chosen.
 const FACTORS: [(&str, Option<f64>); 7] = [
     ("off", None),
     ("1.5x", Some(1.5)),
@@ -96,7 +95,6 @@ impl<'de> Deserialize<'de> for Harm {
 /// What a second may show of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassLimits {
-    /// Mean latency, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_ns: Option<f64>,
     /// Time that 99% stay below, nanoseconds.
@@ -104,7 +102,6 @@ pub struct ClassLimits {
     pub p99_ns: Option<f64>,
 }
 
-/// What a second may show.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     /// Of each class that the baseline had enough of.
@@ -189,7 +186,6 @@ fn p99(second: &Second, class: &str) -> Option<f64> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum What {
-    /// Mean latency of a class.
     Mean,
     /// The latency that 99% of a class stay below.
     P99,
@@ -241,7 +237,6 @@ pub struct Judge<'a> {
 }
 
 impl<'a> Judge<'a> {
-    /// Nothing is known yet.
     pub fn new(limits: Option<&'a Limits>) -> Self {
         Self { limits, in_a_row: 0 }
     }

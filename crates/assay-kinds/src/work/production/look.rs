@@ -55,7 +55,6 @@ pub struct Glance {
     pub classes: BTreeMap<String, Served>,
     /// Why requests were not seen one by one, where they were not.
     pub untraced: Option<String>,
-    /// Requests under way now.
     pub in_flight: u64,
     /// Nanoseconds that requests were under way, summed over them.
     pub under_way_ns: u64,

@@ -28,7 +28,6 @@ const MOST_JUMPS_CHANGED: f64 = 0.05;
 /// Requests of the recording that cannot be played.
 const MOST_LEFT_OUT: f64 = 0.01;
 
-/// What only a play counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
     /// By class (`read`, `write`, `flush`, `trim`, `zero`).

@@ -28,14 +28,12 @@ pub use detail::{Beside, Detail, Fidelity, Paced};
 pub use planned::Planned;
 pub use tell::Facts;
 
-/// Operations in flight at most.
 const MOST_DEPTH: u32 = 4096;
 /// In flight at most where nothing is said.
 const USUAL_DEPTH: u32 = 128;
 /// What is played of it in a quick look.
 const QUICK: Time = Time(5_000_000_000);
 
-/// When requests start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -64,10 +62,8 @@ impl Clock {
 pub struct Asked {
     /// The result that has it: its id, the beginning of that, or its title.
     pub trace: String,
-    /// When requests start.
     #[serde(default)]
     pub timing: Clock,
-    /// How many times as fast.
     #[serde(default)]
     pub speed: Scale,
     /// What is played of it, from its beginning.
@@ -76,7 +72,6 @@ pub struct Asked {
     /// Which device of it, where several were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
-    /// In flight at most.
     #[serde(default = "usual_depth")]
     pub queue_depth: u32,
     /// Which recording that is, once it is known.

@@ -33,7 +33,6 @@ pub struct Planned {
     /// Nanoseconds of the recording that are played, from its first request.
     pub length_ns: u64,
     pub engine: Engine,
-    /// In flight at most.
     pub depth: u32,
     /// Whether it goes past the page cache.
     pub direct: bool,

@@ -40,7 +40,6 @@ pub struct Prepared {
     pub wanted_bytes: u64,
     /// Bytes that were written in one piece before the first round.
     pub filled_bytes: u64,
-    /// Nanoseconds that this took.
     pub fill_ns: u64,
 }
 
@@ -57,10 +56,8 @@ pub struct Round {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Operations of its window.
     pub operations: u64,
     pub bytes: u64,
-    /// Length of the window, nanoseconds.
     pub window_ns: u64,
     /// Mean service time of an operation, nanoseconds.
     pub mean_ns: u64,

@@ -189,7 +189,6 @@ fn of_cells(planned: &Planned, detail: &Detail) -> Vec<String> {
     found
 }
 
-/// Whether it became steady.
 fn of_rounds(planned: &Planned, detail: &Detail, window: Option<&Window>) -> Vec<String> {
     let rounds = detail.rounds.len();
     let mut found = Vec::new();

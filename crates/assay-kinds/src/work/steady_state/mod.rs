@@ -57,7 +57,6 @@ pub struct Asked {
     /// Operations in flight of each of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
-    /// How long a cell runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell_time: Option<Time>,
     /// Time of a trial at most.

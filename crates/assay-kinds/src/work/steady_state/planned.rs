@@ -22,7 +22,6 @@ const SUPPOSED_NS_OF_BYTE: u64 = 5;
 pub struct Planned {
     pub test: Test,
     pub class: Class,
-    /// Who carries operations out.
     pub engine: Engine,
     /// Threads, and operations in flight of each.
     pub in_flight: [u32; 2],
@@ -35,7 +34,6 @@ pub struct Planned {
     pub left_out: Vec<String>,
     /// How long each of them runs, nanoseconds.
     pub cell_ns: u64,
-    /// Rounds at most.
     pub most_rounds: u32,
     /// Bytes of the target that are used.
     pub range_bytes: u64,

@@ -34,7 +34,6 @@ pub(super) fn io_of(test: Test, cell: Cell, [threads, depth]: [u32; 2]) -> io::A
     io::Asked { pattern, mix, block_size: size, queue_depth: depth, threads, ..io::Asked::sample() }
 }
 
-/// Rounds under way.
 struct Running<'a> {
     planned: &'a Planned,
     run: &'a Run<'a>,

@@ -13,7 +13,6 @@ const LEAST_NS: u64 = 10_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Its cells in their order.
     pub cells: Vec<Cell>,
     /// How long each of them runs, nanoseconds.
     pub cell_ns: u64,

@@ -37,7 +37,6 @@ const TRIAL: Time = Time(300_000_000_000);
 /// The same of a quick look.
 const QUICK: Time = Time(30_000_000_000);
 
-/// Nanoseconds of a second.
 const SECOND_NS: u64 = 1_000_000_000;
 /// Seconds that are told apart: a day.
 const MOST_SECONDS: u64 = 86_400;
@@ -60,7 +59,6 @@ static KEYS: Fields = Fields {
     )],
 };
 
-/// `assay check --sustained`.
 static OPTION: CheckOption = CheckOption {
     help: "Measure sustained writes instead of speed: when the rate drops, and how far",
     values: None,

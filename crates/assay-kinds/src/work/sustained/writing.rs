@@ -101,7 +101,6 @@ fn lengths(ends_ns: &[u64]) -> Vec<u64> {
     ends_ns.iter().zip(begins).map(|(end, begin)| (end - begin).max(1)).collect()
 }
 
-/// Writing under way.
 struct Writing<'a> {
     planned: &'a Planned,
     run: &'a Run<'a>,
@@ -368,7 +367,6 @@ impl Writing<'_> {
         }
     }
 
-    /// The trial that slices make.
     fn ran(mut self) -> Ran {
         if self.stopped {
             let after = show::duration(self.spent_ns() as f64);

@@ -8,7 +8,6 @@ use super::FileSystem;
 /// An option that a level may give to a program.
 pub type Allowed = (&'static str, Takes);
 
-/// What follows an option.
 #[derive(Clone, Copy, Debug)]
 pub enum Takes {
     Nothing,

@@ -7,7 +7,6 @@ use assay_system::system::site::Mount;
 use super::FileSystem;
 use crate::factors::{Factor, Role, View};
 
-/// The level that compresses nothing.
 const NONE: &str = "none";
 /// The file system that has it.
 const BTRFS: &str = "btrfs";
@@ -73,7 +72,6 @@ impl Factor for Compression {
     }
 }
 
-/// A level with its number.
 fn full(level: &str) -> &str {
     USUAL.iter().find(|(short, _)| *short == level).map_or(level, |(_, full)| full)
 }

@@ -24,9 +24,7 @@ pub use volume::FileSystems;
 
 #[derive(Debug)]
 pub struct FileSystem {
-    /// As the kernel calls it.
     pub name: &'static str,
-    /// One line about it.
     pub summary: &'static str,
     pub program: &'static str,
     /// The package that brings the program.

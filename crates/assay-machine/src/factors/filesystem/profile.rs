@@ -13,7 +13,6 @@ use crate::factors::{Factor, Role, View};
 /// How data lie on several devices.
 #[derive(Debug)]
 pub(super) struct Profile {
-    /// As btrfs calls it.
     pub name: &'static str,
     /// Devices at the least: btrfs makes some on fewer, on which they are another one.
     pub least: usize,

@@ -35,7 +35,6 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.undo
     }
 
-    /// The machine, to look at.
     pub fn system(&self) -> &'a dyn System {
         self.guard.system
     }

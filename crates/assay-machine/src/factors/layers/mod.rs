@@ -42,7 +42,6 @@ pub static LAYERS: &[&dyn Layer] = &[
     &encryption::EncryptedDirectories,
 ];
 
-/// Levels by factor.
 pub type Levels = BTreeMap<String, String>;
 
 /// A place on a device for what is made.
@@ -112,7 +111,6 @@ pub enum Takes {
     Nothing,
     /// One; of several, one of it is made on each.
     One,
-    /// Everything there is.
     All,
 }
 
@@ -189,7 +187,6 @@ pub trait Layer: Sync {
 pub trait Recipe {
     fn words(&self) -> String;
 
-    /// What it takes from below.
     fn takes(&self) -> Takes {
         Takes::One
     }

@@ -14,7 +14,6 @@ use super::{Base, ByHand, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish
 use crate::factors::guard::Builder;
 use crate::factors::{Factor, Role, View, has_module, one_amount};
 
-/// The level that makes nothing.
 const NONE: &str = "none";
 /// The level of an option that asks for nothing special.
 const DEFAULTS: &str = "defaults";
@@ -39,7 +38,6 @@ const FREE: &str = "/dev/mdN";
 /// Stands for the name that members bear.
 const NAME: &str = "NAME";
 
-/// How disks are joined.
 #[derive(Debug)]
 struct Way {
     /// As users and mdadm call it.
@@ -103,7 +101,6 @@ fn way(name: &str) -> Option<&'static Way> {
 
 pub(super) struct Arrays;
 
-/// How the members are joined.
 struct Level;
 /// Bytes that lie on one member before the next one's turn.
 struct Chunk;

@@ -17,7 +17,6 @@ use super::{Base, ByHand, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish}
 use crate::factors::guard::Builder;
 use crate::factors::{Factor, Role, Setting, View, one_amount};
 
-/// The level that gives none.
 const NONE: &str = "none";
 const FILE: &str = "file";
 const ZRAM: &str = "zram";

@@ -13,7 +13,6 @@ use super::{Base, ByHand, Gives, Layer, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::{Factor, Role, View, one_amount};
 
-/// The level that makes none.
 const NONE: &str = "none";
 /// The level of the size that is that of what lies below.
 const AS_BELOW: &str = "as-target";
@@ -27,7 +26,6 @@ const PAGE: u64 = 4096;
 /// Memory that is left to the machine: one part in so many of what is free.
 const LEFT: u64 = 8;
 
-/// Devices of compressed memory.
 pub(super) struct Zram;
 
 struct Algorithm;

@@ -25,7 +25,6 @@ pub enum Means {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BlockLatency {
     pub means: Means,
-    /// Length of the span, nanoseconds.
     pub span_ns: u64,
     /// By device, by class (`read`, `write`, `flush`, `discard`, `write-zeroes`, `fua`): classes of
     /// which something ended. A device that vanished is absent with that reason.
@@ -117,7 +116,6 @@ pub fn bucket_from_ns(index: u64) -> u64 {
     latency_bucket_from_ns(position(index))
 }
 
-/// Where a bucket ends, nanoseconds.
 pub fn bucket_to_ns(index: u64) -> u64 {
     latency_bucket_from_ns(position(index) + 1)
 }

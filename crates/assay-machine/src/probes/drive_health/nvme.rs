@@ -7,7 +7,6 @@ use assay_base::presence::Presence;
 
 use crate::probes::drive_health::Health;
 
-/// Bytes of the log.
 const PAGE_BYTES: usize = 512;
 /// Bytes of a unit of what was written.
 const UNIT_BYTES: u64 = 512_000;

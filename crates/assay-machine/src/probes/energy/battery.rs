@@ -9,7 +9,6 @@ use assay_system::system::{System, sysfs};
 use super::Counter;
 use crate::probes::power_supply::SUPPLIES;
 
-/// Joules of a watt-hour.
 const WATT_HOUR: f64 = 3_600.0;
 
 /// What is left in each battery, as long as all that there are discharge.

@@ -92,7 +92,6 @@ pub fn parse(text: &str) -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-/// Where a line keeps what.
 #[derive(Clone, Copy, Debug)]
 struct Columns {
     time: usize,

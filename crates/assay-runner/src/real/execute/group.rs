@@ -31,7 +31,6 @@ const KILLED: Duration = Duration::from_secs(2);
 pub enum Groups {
     /// It was not looked for yet.
     Unknown,
-    /// None can be made.
     Impossible,
     Made(Group),
 }
@@ -223,7 +222,6 @@ enum Version {
     Two,
 }
 
-/// Names of a group's files.
 struct Files {
     entry: &'static str,
     peak: &'static str,

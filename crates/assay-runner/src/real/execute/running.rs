@@ -45,7 +45,6 @@ pub struct Running<'a> {
     tree: Tree<'a>,
     /// What it complains of, and what it prints.
     streams: [Stream; 2],
-    /// When its end was seen.
     ended: Option<Duration>,
     is_reaped: bool,
     /// Counts of its bytes. Without root they are shown to who opened them while it ran.

@@ -73,7 +73,6 @@ pub struct Tree<'a> {
     started: OnceCell<u64>,
 }
 
-/// This process among the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Own {
     id: i32,

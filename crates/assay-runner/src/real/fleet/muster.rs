@@ -32,7 +32,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// How long rank 0 waits until its own name has an address.
 const NAMED: Duration = Duration::from_secs(60);
 
-/// Somebody who connected.
 struct Stranger {
     stream: TcpStream,
     address: IpAddr,

@@ -58,7 +58,6 @@ fn told(error: std::io::Error) -> String {
     error.to_string()
 }
 
-/// The drive of this machine.
 struct OwnDrive;
 
 impl Place for OwnDrive {

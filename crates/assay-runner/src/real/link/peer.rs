@@ -30,9 +30,7 @@ const AT_ONCE: usize = 64;
 const MOST_SESSIONS: usize = 2;
 /// By then whoever connected must have shown the token.
 const ADMISSION: Duration = Duration::from_secs(1);
-/// A session lasts no longer.
 const LONGEST_SESSION: Duration = Duration::from_secs(15 * 60);
-/// Nor a phase.
 const LONGEST_PHASE_MS: u64 = 5 * 60 * 1000;
 /// A session that says nothing for so long is over.
 const SILENCE: Duration = Duration::from_secs(10 * 60);
@@ -254,7 +252,6 @@ impl House {
         }
     }
 
-    /// Meets somebody who connected.
     fn meet(mut held: Held, stream: TcpStream, address: SocketAddr) {
         let house = Arc::clone(&held.house);
         // Whoever goes wrong is let go; nobody else hears of it.
@@ -270,7 +267,6 @@ impl House {
         }
     }
 
-    /// Has somebody show the token.
     fn admit(
         &self,
         held: &mut Held,
@@ -437,7 +433,6 @@ impl House {
         None
     }
 
-    /// Loads streams from now on.
     fn start(&self, [up, down]: [Vec<TcpStream>; 2], ms: u64) -> Option<Work> {
         let began = Instant::now();
         let until = began + Duration::from_millis(ms);

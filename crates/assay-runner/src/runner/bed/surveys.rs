@@ -236,7 +236,6 @@ impl TestBed<'_> {
         Ok(Ok(wanted.iter().flat_map(|setting| guard.beside(setting)).collect()))
     }
 
-    /// Writes all of a device.
     fn prime(
         &mut self,
         context: &mut Context<'_>,

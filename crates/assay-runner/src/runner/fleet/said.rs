@@ -17,7 +17,6 @@ pub fn rows(plan: &Plan, environment: &Environment, trials: &[&TrialRecord]) -> 
         .collect()
 }
 
-/// The same of one workload.
 fn words_of_rules(
     plan: &Plan,
     environment: &Environment,

@@ -35,7 +35,6 @@ pub struct OfHost {
 }
 
 impl Fleet<'_> {
-    /// Hears who came.
     pub(super) fn take_in(&mut self) -> Result<(), String> {
         let ranks: BTreeSet<u32> = (1..self.member.place.ranks).collect();
         let joined = self.one_of_each(&ranks, self.member.wait, |message| match message {
@@ -106,7 +105,6 @@ impl Fleet<'_> {
         self.say_to_each(&Message::Agreed(own.clone()))
     }
 
-    /// Says which trial comes next.
     pub fn announce(&mut self, planned: &PlannedTrial, repeats: Option<Repeats>, expected_ns: u64) {
         let grace_ns = self.member.grace.as_nanos() as u64;
         let patience_ns = expected_ns.saturating_mul(2).saturating_add(grace_ns);

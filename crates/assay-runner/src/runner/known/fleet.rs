@@ -44,7 +44,6 @@ struct Wire {
     ends: Option<(usize, Ending)>,
 }
 
-/// How a rank is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// Its process dies: the connection is closed.
@@ -109,7 +108,6 @@ pub struct Came {
     pub kept: Vec<Stored>,
 }
 
-/// What a rank is given.
 #[derive(Clone)]
 pub struct Given {
     pub study: &'static str,

@@ -84,7 +84,6 @@ fn lasts(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// What may surprise.
 pub(super) fn cautions(system: &dyn System) -> Vec<String> {
     let mut told = vec![
         "the first restart ends all running programs; save your work, and make sure that the \

@@ -10,9 +10,7 @@ pub const FIRST_LOOK: u32 = crate::study::race::FEWEST;
 /// What a race is run by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
-    /// Arms at its beginning.
     pub arms: usize,
-    /// The one that never leaves.
     pub baseline: usize,
     /// The share of the best within which a winner is good enough.
     pub closeness: f64,
@@ -76,12 +74,14 @@ pub enum Why {
         /// Half-width of the sequence of that mean.
         width: f64,
     },
-    /// No trial of it counted.
     Silent,
     /// It harmed others' work and was rolled back.
     Harmed,
     /// A level of it left in the screen before the race.
-    Level { factor: usize, level: usize },
+    Level {
+        factor: usize,
+        level: usize,
+    },
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -91,21 +91,17 @@ pub struct Left {
     pub why: Why,
 }
 
-/// Why a race is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// One arm is left.
     One,
     /// No arm that is left can be better than the leader by more than was declared.
     Close,
-    /// All its replicates were run.
     Replicates,
 }
 
 /// How a race stands after a complete replicate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
-    /// Complete replicates.
     pub replicates: u32,
     /// The arm with the highest mean; none before the first look, and where no arm has values enough.
     pub leader: Option<usize>,
@@ -117,7 +113,6 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// Before anything has run.
     pub fn new(rules: &Rules) -> Self {
         Self {
             replicates: 0,
@@ -150,11 +145,9 @@ pub fn standing(rules: &Rules, logs: &Logs, replicates: u32) -> Standing {
     now
 }
 
-/// An arm beside the leader.
 #[derive(Clone, Copy, Debug)]
 struct Pair {
     arm: usize,
-    /// Replicates that have both.
     n: usize,
     mean: f64,
     variance: f64,

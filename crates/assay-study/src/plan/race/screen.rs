@@ -119,11 +119,9 @@ pub struct Level {
     pub factor: usize,
     /// Number of the level in its factor.
     pub level: usize,
-    /// Trials of it that counted.
     pub n: usize,
     /// Its effect beside that of the best level of its factor; none where the trials do not tell it.
     pub beside: Option<Beside>,
-    /// Whether its arms leave.
     pub left: bool,
 }
 
@@ -320,7 +318,6 @@ impl Model {
         best.map(|(level, _)| level)
     }
 
-    /// A level beside another one.
     fn beside(&self, fit: &Effects, t: f64, factor: usize, levels: [usize; 2]) -> Option<Beside> {
         let [own, other] = levels.map(|level| match self.place(factor, level) {
             Place::At(at) => Some(at),

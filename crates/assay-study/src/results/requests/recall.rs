@@ -77,7 +77,6 @@ fn directory(system: &dyn System, source: &Source) -> Result<PathBuf, String> {
     })
 }
 
-/// A device of a recording.
 struct Chosen {
     index: u16,
     name: String,
@@ -113,7 +112,6 @@ fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<Chosen>, String> 
     }
 }
 
-/// SHA-256 of the file.
 fn hash(system: &dyn System, directory: &Path) -> io::Result<String> {
     let file = system.open_for_reading(&directory.join(FILE), Caching::Buffered)?;
     let source = super::Stream::new(system, file);

@@ -22,7 +22,6 @@ pub struct Read {
     pub mistakes: Mistakes,
 }
 
-/// Reads a whole file.
 pub fn read(root: &DeTable<'_>) -> Read {
     let mut reader = Reader { root, places: Places::default(), mistakes: Mistakes::default() };
     let json = Value::Object(reader.table("", &STUDY, root));

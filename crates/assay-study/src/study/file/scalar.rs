@@ -18,7 +18,6 @@ use super::super::{Amount, Price, Start, words};
 #[derive(Debug, PartialEq, Eq)]
 pub struct Complaint {
     pub message: String,
-    /// What to write instead.
     pub hint: Option<String>,
 }
 

@@ -1,6 +1,5 @@
 //! Keys of fio's job files: what is translated, what only reports, and what others would have meant.
 
-/// Other names of one key.
 const ALIASES: [(&str, &str); 21] = [
     ("readwrite", "rw"),
     ("blocksize", "bs"),

@@ -13,7 +13,6 @@ use super::{Job, Told, line_of};
 pub(super) struct Paced {
     /// Operations per second over all threads.
     pub rate: Option<u64>,
-    /// At random distances.
     pub poisson: bool,
     /// Nanoseconds between the end of an operation and the next one.
     pub think_ns: Option<u64>,

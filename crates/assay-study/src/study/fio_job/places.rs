@@ -13,7 +13,6 @@ const USUAL_PARETO: &str = "0.2";
 /// Sizes of operations in bytes, with their shares in percent.
 type Shares = Vec<(u64, u64)>;
 
-/// How large operations are.
 pub(super) struct Sizing {
     pub(super) size: Size,
     pub(super) mean: u64,

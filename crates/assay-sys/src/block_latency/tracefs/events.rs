@@ -59,7 +59,6 @@ fn number(text: &str, between: char) -> Option<(u32, u32)> {
     Some((major.parse().ok()?, minor.parse().ok()?))
 }
 
-/// One event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Event<'a> {
     name: &'a str,

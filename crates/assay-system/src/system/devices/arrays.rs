@@ -22,7 +22,6 @@ pub struct Array {
     pub name: String,
     /// `raid5`, `lvm`, `btrfs`, ...
     pub kind: String,
-    /// Its members by kernel name.
     pub members: Vec<String>,
 }
 

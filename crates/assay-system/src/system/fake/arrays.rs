@@ -12,7 +12,6 @@ use crate::system::{DeviceNumber, Errno, System as _, devices};
 
 /// What a superblock of version 1.2 takes of a member.
 const OWN: u64 = 1 << 20;
-/// Where mounted btrfs show themselves.
 pub(super) const BTRFS: &str = "/sys/fs/btrfs";
 
 /// A btrfs that was made on several devices.

@@ -16,12 +16,10 @@ const MAPPER_MAJOR: u32 = 254;
 const PASSPHRASE: u64 = 4096;
 const CONFIGURATION: &str = "gocryptfs.conf";
 
-/// What encrypts something now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Encrypted {
     /// Directories of gocryptfs, by where they are mounted.
     served: BTreeMap<PathBuf, PathBuf>,
-    /// Passphrases of directories of gocryptfs.
     passphrases: BTreeMap<PathBuf, Vec<u8>>,
     /// Directories of fscrypt: their key, and whether the file system has it.
     directories: BTreeMap<PathBuf, (Vec<u8>, bool)>,
@@ -247,7 +245,6 @@ impl State {
         self.encrypted.directories.retain(|path, _| !path.starts_with(point));
     }
 
-    /// Shows a device of device-mapper.
     fn map(&mut self, name: &str, below: &str, bytes: u64) -> io::Result<()> {
         let taken = |minor: &u32| {
             self.tree.nodes.contains_key(&place_of(&format!("dm-{minor}")).join("dev"))

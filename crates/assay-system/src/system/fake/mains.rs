@@ -123,7 +123,6 @@ impl Mains for Fake {
     }
 }
 
-/// A connection to the peer.
 struct Wire<'a> {
     fake: &'a Fake,
     lines: Lines,

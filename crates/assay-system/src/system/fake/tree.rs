@@ -48,7 +48,6 @@ pub enum Node {
     Closed,
 }
 
-/// Files of a machine.
 #[derive(Clone, Debug, Default)]
 pub struct Tree {
     pub nodes: Files<Node>,
@@ -170,7 +169,6 @@ impl Tree {
         }
     }
 
-    /// Names in a directory, sorted.
     pub fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
         let (path, node) = self.find(directory)?;
         if *node != Node::Directory {

@@ -13,7 +13,6 @@ use crate::system::{Act, Errno, System, devices, mounts, network, signatures, sw
 const ATTEMPTS: u32 = 25;
 /// The same of a program that is waited for: on a busy machine it takes its time.
 const ATTEMPTS_OF_A_PROGRAM: u32 = 150;
-/// Time between two of them.
 const PAUSE: Duration = Duration::from_millis(200);
 /// Settings that restore each other wrongly (another scheduler has another queue depth) are right
 /// after this many rounds, or never.
@@ -36,7 +35,6 @@ pub enum Restored {
     Nothing(String),
 }
 
-/// What became of everything.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     pub done: Vec<String>,

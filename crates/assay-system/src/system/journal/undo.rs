@@ -189,7 +189,6 @@ pub enum Undo {
     Unit {
         /// Its name: a file of this name below [`UNITS`].
         name: String,
-        /// The target that wants it.
         wanted_by: String,
         /// What was written: whatever else it holds now is somebody else's.
         written: String,

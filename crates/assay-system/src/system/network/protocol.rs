@@ -30,18 +30,14 @@ pub const TOKEN_FILE_VARIABLE: &str = "ASSAY_PEER_TOKEN_FILE";
 /// Which way a stream goes, as the client sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// To the peer.
     Up,
-    /// From it.
     Down,
 }
 
-/// What a connection is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Role {
     /// It begins a session and says what is to be done.
     Control,
-    /// A stream of a session.
     Stream {
         session: u64,
         way: Way,
@@ -166,7 +162,6 @@ pub fn session_key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
     USE.key(token, (riddle, own))
 }
 
-/// Who signs a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Whoever asks.
@@ -205,9 +200,7 @@ fn number(bytes: &[u8]) -> u64 {
 pub enum Order {
     /// Take so many streams each way and load them for so many milliseconds.
     Go {
-        /// Streams that bring bytes.
         up: u32,
-        /// Streams that take bytes.
         down: u32,
         ms: u64,
     },

@@ -56,7 +56,6 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
     output::page(system, output, &text)
 }
 
-/// Rows of a collection.
 #[derive(Serialize)]
 struct Document {
     format: &'static str,

@@ -23,16 +23,13 @@ static ON_ERRORS: AtomicBool = AtomicBool::new(false);
 /// The same of standard output.
 static ON_OUTPUT: AtomicBool = AtomicBool::new(false);
 
-/// Where a page is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Standard output.
     Output,
     /// Standard error, where standard output goes elsewhere.
     Errors,
 }
 
-/// An open stream.
 enum Opened {
     Output(Stdout),
     Errors(Stderr),
@@ -53,7 +50,6 @@ impl Stream {
         }
     }
 
-    /// Puts the terminal back, once.
     fn put_back(self) {
         if self.flag().swap(false, Ordering::SeqCst) {
             // There is nobody to tell where the terminal is gone.
@@ -79,22 +75,15 @@ impl Write for Opened {
     }
 }
 
-/// What a key asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key {
-    /// End.
     Quit,
     /// Ctrl-C, which the terminal does not turn into a signal meanwhile.
     Interrupt,
-    /// Stand still, or go on.
     Pause,
-    /// Begin anew.
     Reset,
-    /// The next class.
     Class,
-    /// The next device.
     Device,
-    /// Explain the keys.
     Help,
     /// Another key, or another size of the terminal: draw again.
     Other,
@@ -104,9 +93,7 @@ pub enum Key {
 pub struct Screen {
     stream: Stream,
     terminal: Terminal<CrosstermBackend<Opened>>,
-    /// What the terminal can show.
     pub looks: Looks,
-    /// Whether keys can be read.
     keys: bool,
     /// Whether they come from standard input; else from the controlling terminal.
     from_input: bool,

@@ -27,13 +27,9 @@ const BESIDE: Duration = Duration::from_secs(1);
 const NOT_TRACED: &str = "this page does not show request classes (the result contains the recorded classes); to see \
                           classes, run `assay watch` in another terminal";
 
-/// Watching, until it ends.
 pub struct Session<'a, 'b> {
-    /// The machine.
     pub system: &'a dyn System,
-    /// What is read.
     pub sampler: &'b mut Sampler<'a>,
-    /// What was seen.
     pub state: &'b mut State,
     /// Time between two readings.
     pub every: Duration,
@@ -47,7 +43,6 @@ pub struct Session<'a, 'b> {
     pub requests: Option<&'b mut Recording<'a>>,
 }
 
-/// Why a page was left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     /// Its time was over, a signal came, or the terminal is gone.
@@ -243,7 +238,6 @@ impl Session<'_, '_> {
 
 /// What a page beside a study of this process shares with it.
 pub struct Beside<'a> {
-    /// What the study tells.
     pub strip: &'a Mutex<Strip>,
     /// Targets as the user wrote them.
     pub targets: &'a [String],

@@ -20,7 +20,6 @@ pub struct Studies {
 }
 
 impl Studies {
-    /// Nothing was looked for yet.
     pub fn new(system: &dyn System) -> Self {
         let results = identity::results_directories(system).unwrap_or_default();
         Self { results, watched: None, searched_ns: None }

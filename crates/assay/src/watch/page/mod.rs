@@ -16,7 +16,6 @@ use super::{State, Strip};
 /// The smallest terminal on which the page can be read.
 const SMALLEST: (u16, u16) = (40, 12);
 
-/// What a terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Looks {
     /// Colours; none of them says anything that is not said otherwise.
@@ -25,16 +24,13 @@ pub struct Looks {
     pub blocks: bool,
 }
 
-/// What the keys chose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct View {
     /// Position among the shown disks.
     pub disk: usize,
     /// The class that is shown alone, by its position in the order of classes.
     pub class: Option<usize>,
-    /// The page stands still.
     pub paused: bool,
-    /// The keys are explained.
     pub help: bool,
 }
 
@@ -50,12 +46,9 @@ impl View {
     }
 }
 
-/// Everything that the page shows.
 pub struct Page<'a> {
     pub state: &'a State,
-    /// A study that runs meanwhile.
     pub strip: Option<&'a Strip>,
-    /// What the keys chose.
     pub view: &'a View,
     pub looks: Looks,
     /// Seconds that it takes in all, where it ends by itself.

@@ -19,7 +19,6 @@ pub enum Tracing {
         /// Why it is not the better means.
         instead: Option<String>,
     },
-    /// There is none, because.
     Off(String),
 }
 
@@ -106,7 +105,6 @@ fn reason(error: &io::Error) -> String {
     if error.get_ref().is_some() { error.to_string() } else { sysfs::reason(error) }
 }
 
-/// How people call it.
 fn name(means: Means) -> &'static str {
     match means {
         Means::Bpf => "BPF program",

@@ -43,7 +43,6 @@ impl Load {
         self.user + self.system
     }
 
-    /// The sum of two.
     #[must_use]
     pub fn plus(&self, other: &Self) -> Self {
         Self {
@@ -54,7 +53,6 @@ impl Load {
         }
     }
 
-    /// Each share divided.
     #[must_use]
     pub fn divided_by(&self, number: f64) -> Self {
         Self {

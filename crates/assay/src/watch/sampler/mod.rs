@@ -64,7 +64,6 @@ pub struct Span {
     pub processors: Presence<Vec<Load>>,
     /// Times that a processor was slowed down by heat.
     pub throttle_events: Presence<u64>,
-    /// Time that work waited.
     pub pressure: Presence<Pressure>,
     pub sensors: Presence<Vec<Sensor>>,
     /// Memory; what was swapped is that of the span.
@@ -137,7 +136,6 @@ impl<'a> Sampler<'a> {
         self.tracing.read().value().cloned().unwrap_or_default()
     }
 
-    /// What happened between two readings.
     pub fn between(&self, before: &Reading, after: &Reading) -> Span {
         between(&self.disks, before, after)
     }

@@ -48,7 +48,6 @@ impl User {
     }
 }
 
-/// Process and thread.
 type Thread = (u32, u32);
 
 /// Bytes that a thread or a program has moved.
@@ -69,7 +68,6 @@ impl Moved {
     }
 }
 
-/// Looks at all programs.
 pub(super) struct Watcher {
     before: Option<BTreeMap<Thread, Moved>>,
     /// Watched disk by the number of everything that lies on it; none where open files are
@@ -80,7 +78,6 @@ pub(super) struct Watcher {
 }
 
 impl Watcher {
-    /// Nothing was looked at yet.
     pub fn new(system: &dyn System, disks: &[Disk]) -> Self {
         let mut found = BTreeMap::new();
         for disk in disks {

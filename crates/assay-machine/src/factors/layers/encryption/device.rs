@@ -35,7 +35,6 @@ struct Volume {
     /// Cipher and bits of its key; none where cryptsetup chooses.
     cipher: Option<(String, String)>,
     sector: Option<Bytes>,
-    /// As cryptsetup calls them.
     flags: Vec<&'static str>,
     /// Whether what lies on the device is encrypted.
     in_place: bool,

@@ -24,9 +24,7 @@ pub(in crate::factors) const FSCRYPT: &str = "fscrypt";
 const GOCRYPTFS: &str = "gocryptfs";
 /// The type of mounts that it serves.
 const SERVED: &str = "fuse.gocryptfs";
-/// The device is encrypted.
 const DM_CRYPT: &str = "dm-crypt";
-/// All levels, the lowest first.
 const LEVELS: [&str; 4] = [NONE, DM_CRYPT, FSCRYPT, GOCRYPTFS];
 
 /// The level of an option that asks for nothing special.
@@ -37,11 +35,9 @@ const SECTORS: [Bytes; 4] = [Bytes(512), Bytes(1024), Bytes(2048), Bytes(4096)];
 const QUEUES: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
 
 pub(in crate::factors) struct Encryption;
-/// Cipher of dm-crypt.
 struct Cipher;
 /// Bytes that dm-crypt encrypts at once.
 struct Sector;
-/// Who does dm-crypt's work.
 struct Queues;
 /// Whether a volume is new, or what lay on the device is encrypted.
 struct Conversion;

@@ -125,7 +125,6 @@ fn remarks(page: &mut Page, found: &Found) {
     page.list("Remarks", all.collect());
 }
 
-/// Modes at a rate.
 pub fn at(at: &At, monitor: Option<String>) -> Page {
     let title = format!("assay calc: {} at {} Hz", size_words(at.size), decimal(at.refresh_hz, 3));
     let mut page = Page::new(title);
