@@ -224,12 +224,16 @@ pub trait Asks {
     /// What it does, in a line.
     fn words(&self) -> String;
 
-    fn needs(&self) -> Needs;
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
 
-    fn touches(&self) -> Touch;
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
 
     /// Tells what must hold between its keys and does not; `path` is that of its table.
-    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints);
+    fn complain(&self, _path: &str, _study: &InStudy<'_>, _to: &mut dyn Complaints) {}
 
     /// Programs without which it cannot be run.
     fn programs(&self) -> Vec<&str> {
@@ -287,7 +291,7 @@ pub trait Asks {
 
     /// Whether a trial ends by its time, and not by something that it counts.
     fn ends_by_time(&self) -> bool {
-        true
+        false
     }
 
     /// Sets what a study without a budget leaves open.
@@ -358,7 +362,9 @@ pub trait Runs {
     /// How it was run, in a line.
     fn words(&self) -> String;
 
-    fn touches(&self) -> Touch;
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
 
     /// Runs it once.
     ///

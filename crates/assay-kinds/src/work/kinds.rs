@@ -1,5 +1,61 @@
 //! One line a kind of work: all that is the same for each of them is made from it.
 
+/// Finds the type of one kind in that of all kinds, and makes that of it.
+macro_rules! of_kind {
+    ($own:ty: $whole:ty, |$from:ident| $place:expr => $all:ident::$variant:ident) => {
+        #[allow(
+            unreachable_patterns,
+            clippy::match_wildcard_for_single_variants,
+            reason = "there may be one kind, or two"
+        )]
+        impl $own {
+            /// None where it is of another kind.
+            pub fn of($from: &$whole) -> Option<&Self> {
+                match &$place {
+                    $all::$variant(own) => Some(own),
+                    _ => None,
+                }
+            }
+
+            pub fn of_mut($from: &mut $whole) -> Option<&mut Self> {
+                match &mut $place {
+                    $all::$variant(own) => Some(own),
+                    _ => None,
+                }
+            }
+        }
+
+        impl From<$own> for $all {
+            fn from(own: $own) -> Self {
+                Self::$variant(own)
+            }
+        }
+    };
+}
+
+/// Lets the type of all kinds do what that of each one does.
+macro_rules! derefs {
+    ($all:ident: $target:path, $($variant:ident $($own:ident)?,)+) => {
+        impl std::ops::Deref for $all {
+            type Target = dyn $target;
+
+            fn deref(&self) -> &Self::Target {
+                match self {
+                    $(Self::$variant(own) => own,)+
+                }
+            }
+        }
+
+        impl std::ops::DerefMut for $all {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                match self {
+                    $(Self::$variant(own) => own,)+
+                }
+            }
+        }
+    };
+}
+
 /// Declares the kinds of work: `module = Variant`. The module has a type `Asked` that is a
 /// [`Kind`](super::Kind), `Planned` that [`Runs`](super::Runs), and `Detail`: what it counts beside
 /// what all work measures. What `tells Facts` of its own has that type, too, which
@@ -95,90 +151,11 @@ macro_rules! kinds {
         }
 
         $(
-            #[allow(
-                unreachable_patterns,
-                clippy::match_wildcard_for_single_variants,
-                reason = "there may be one kind, or two"
-            )]
-            impl $module::Asked {
-                /// What is asked for, where the work is of this kind.
-                pub fn of(work: &Work) -> Option<&Self> {
-                    match work {
-                        Work::$variant(own) => Some(own),
-                        _ => None,
-                    }
-                }
-
-                pub fn of_mut(work: &mut Work) -> Option<&mut Self> {
-                    match work {
-                        Work::$variant(own) => Some(own),
-                        _ => None,
-                    }
-                }
-            }
-
-            #[allow(
-                unreachable_patterns,
-                clippy::match_wildcard_for_single_variants,
-                reason = "there may be one kind, or two"
-            )]
-            impl $module::Planned {
-                /// What is planned, where the work is of this kind.
-                pub fn of(work: &Planned) -> Option<&Self> {
-                    match work {
-                        Planned::$variant(own) => Some(own),
-                        _ => None,
-                    }
-                }
-
-                pub fn of_mut(work: &mut Planned) -> Option<&mut Self> {
-                    match work {
-                        Planned::$variant(own) => Some(own),
-                        _ => None,
-                    }
-                }
-            }
-
-            #[allow(
-                unreachable_patterns,
-                clippy::match_wildcard_for_single_variants,
-                reason = "there may be one kind, or two"
-            )]
-            impl $module::Detail {
-                /// What was counted, where the work was of this kind.
-                pub fn of(measured: &Measured) -> Option<&Self> {
-                    match &measured.detail {
-                        Detail::$variant(own) => Some(own),
-                        _ => None,
-                    }
-                }
-
-                pub fn of_mut(measured: &mut Measured) -> Option<&mut Self> {
-                    match &mut measured.detail {
-                        Detail::$variant(own) => Some(own),
-                        _ => None,
-                    }
-                }
-            }
+            of_kind!($module::Asked: Work, |work| *work => Work::$variant);
+            of_kind!($module::Planned: Planned, |work| *work => Planned::$variant);
+            of_kind!($module::Detail: Measured, |measured| measured.detail => Detail::$variant);
+            $(of_kind!($module::$facts: Facts, |facts| *facts => Facts::$variant);)?
         )+
-
-        $(impl From<$module::Asked> for Work {
-            fn from(own: $module::Asked) -> Self {
-                Self::$variant(own)
-            }
-        })+
-
-        $(impl From<$module::Planned> for Planned {
-            fn from(own: $module::Planned) -> Self {
-                Self::$variant(own)
-            }
-        })+
-
-        $(impl From<$module::Detail> for Detail {
-            fn from(own: $module::Detail) -> Self {
-                Self::$variant(own)
-            }
-        })+
 
         impl Facts {
             pub fn kind(&self) -> &'static Entry {
@@ -225,90 +202,9 @@ macro_rules! kinds {
             }
         }
 
-        $($(
-            #[allow(
-                unreachable_patterns,
-                clippy::match_wildcard_for_single_variants,
-                reason = "there may be one kind, or two"
-            )]
-            impl $module::$facts {
-                pub fn of(facts: &Facts) -> Option<&Self> {
-                    match facts {
-                        Facts::$variant(own) => Some(own),
-                        _ => None,
-                    }
-                }
-            }
-
-            impl From<$module::$facts> for Facts {
-                fn from(own: $module::$facts) -> Self {
-                    Self::$variant(own)
-                }
-            }
-        )?)+
-
-        impl std::ops::Deref for Facts {
-            type Target = dyn tell::OfRow;
-
-            fn deref(&self) -> &Self::Target {
-                match self {
-                    $($(Self::$variant(own @ $module::$facts { .. }) => own,)?)+
-                }
-            }
-        }
-
-        impl std::ops::DerefMut for Facts {
-            fn deref_mut(&mut self) -> &mut Self::Target {
-                match self {
-                    $($(Self::$variant(own @ $module::$facts { .. }) => own,)?)+
-                }
-            }
-        }
-
-        impl std::ops::Deref for Work {
-            type Target = dyn Asks;
-
-            fn deref(&self) -> &Self::Target {
-                match self {
-                    $(Self::$variant(own) => own,)+
-                }
-            }
-        }
-
-        impl std::ops::DerefMut for Work {
-            fn deref_mut(&mut self) -> &mut Self::Target {
-                match self {
-                    $(Self::$variant(own) => own,)+
-                }
-            }
-        }
-
-        impl std::ops::Deref for Planned {
-            type Target = dyn Runs;
-
-            fn deref(&self) -> &Self::Target {
-                match self {
-                    $(Self::$variant(own) => own,)+
-                }
-            }
-        }
-
-        impl std::ops::DerefMut for Planned {
-            fn deref_mut(&mut self) -> &mut Self::Target {
-                match self {
-                    $(Self::$variant(own) => own,)+
-                }
-            }
-        }
-
-        impl std::ops::Deref for Detail {
-            type Target = dyn Counts;
-
-            fn deref(&self) -> &Self::Target {
-                match self {
-                    $(Self::$variant(own) => own,)+
-                }
-            }
-        }
+        derefs!(Work: Asks, $($variant,)+);
+        derefs!(Planned: Runs, $($variant,)+);
+        derefs!(Detail: Counts, $($variant,)+);
+        derefs!(Facts: tell::OfRow, $($($variant $facts,)?)+);
     };
 }

@@ -13,9 +13,7 @@ use assay_load::MicroOutcome;
 use assay_system::system::Caching;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{
-    Asks, ByHand, CommandLine, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Runs, Touch,
-};
+use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};
 use super::measured::{Claims, Counts, Measured, Ran};
 use super::place::{Offer, Run};
 
@@ -93,18 +91,12 @@ impl Asks for Asked {
         words(self.operation).to_owned()
     }
 
-    fn needs(&self) -> Needs {
-        Needs::Nothing
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
-    }
-
-    fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
-
     fn time(&self) -> Option<Time> {
         self.runtime
+    }
+
+    fn ends_by_time(&self) -> bool {
+        true
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
@@ -156,10 +148,6 @@ pub struct Planned {
 impl Runs for Planned {
     fn words(&self) -> String {
         format!("{}, one at a time in a single thread", words(self.operation))
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {

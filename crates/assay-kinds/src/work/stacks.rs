@@ -14,10 +14,7 @@ use assay_base::quantity::{Better, Bytes, Metric, Time};
 use assay_system::system::{Caching, System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
-use super::kind::{
-    Asks, ByHand, CommandLine, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Parameter,
-    Runs, Touch,
-};
+use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Parameter, Runs};
 use super::measured::{Claims, Counts, Measured, Ran, Told, told};
 use super::place::{Offer, Run};
 
@@ -147,22 +144,8 @@ impl Asks for Asked {
         format!("{} threads with a stack of {}", self.threads, self.stack_size)
     }
 
-    fn needs(&self) -> Needs {
-        Needs::Nothing
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
-    }
-
-    fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
-
     fn time(&self) -> Option<Time> {
         Some(BOUND)
-    }
-
-    fn ends_by_time(&self) -> bool {
-        false
     }
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
@@ -188,10 +171,6 @@ impl Runs for Planned {
     fn words(&self) -> String {
         let limit = Bytes(self.limit_bytes);
         format!("{} idle threads, each with a stack of {limit}", self.threads)
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {

@@ -19,10 +19,12 @@ pub trait Tells {
     /// A metric of its own that what the rules of trust say may change; none of all others.
     fn as_judged(
         &self,
-        metric: &str,
-        measured: &Measured,
-        spoken: &[Spoken<'_>],
-    ) -> Option<Result<f64, String>>;
+        _metric: &str,
+        _measured: &Measured,
+        _spoken: &[Spoken<'_>],
+    ) -> Option<Result<f64, String>> {
+        None
+    }
 }
 
 /// A row of a study, as far as a kind of work hears of it.
@@ -98,10 +100,12 @@ pub trait OfRow {
     fn subject(&self) -> Subject;
 
     /// Takes the numbers of the row by their metrics, so that there is one wherever it is told.
-    fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>);
+    fn settle(&mut self, _number: &dyn Fn(&str) -> Option<f64>) {}
 
     /// What of it rests on the numbers of the row, where it keeps a sentence that does.
-    fn resting(&mut self) -> Option<Resting<'_>>;
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        None
+    }
 
     /// Why a command that ran it fails, whatever was asked for.
     fn failure(&self) -> Option<String> {

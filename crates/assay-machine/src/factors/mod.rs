@@ -111,7 +111,9 @@ pub trait Factor: Sync {
     /// Levels as an example, as a study file writes them.
     fn example(&self) -> &'static str;
 
-    fn role(&self) -> Role;
+    fn role(&self) -> Role {
+        Role::Layer
+    }
 
     /// Whether a level is one; else in one line what to write instead.
     fn judge(&self, level: &str) -> Result<(), String>;

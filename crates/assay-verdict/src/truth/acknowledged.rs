@@ -1,7 +1,6 @@
 //! `cached-sync`: syncs end before their medium can hold what was written.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_kinds::work::io::{self, Pattern};
@@ -14,7 +13,7 @@ use assay_system::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
 use super::cached::is_loop_in_memory;
 use super::evidence::is_simulated;
 use super::host_cache::hides_its_cache;
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 pub const NAME: &str = "cached-sync";
 
@@ -66,10 +65,6 @@ impl TruthRule for Acknowledged {
 
     fn looks_at(&self) -> Judged {
         Judged::Medium
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

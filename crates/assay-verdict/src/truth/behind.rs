@@ -1,12 +1,11 @@
 //! `late-submission`: an open loop did not hold its schedule.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::{Pace, tolerance};
 use assay_kinds::work::{Judged, io};
 
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// Share of the scheduled operations that may be late or missing.
 const HELD: f64 = 0.005;
@@ -32,10 +31,6 @@ impl TruthRule for Behind {
 
     fn looks_at(&self) -> Judged {
         Judged::Operations
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

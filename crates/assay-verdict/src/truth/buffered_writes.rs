@@ -1,13 +1,12 @@
 //! `buffered-writes`: direct writes went through the page cache all the same.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::MIB;
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// Bytes of a page where the bundle does not say: the most common size.
 const PAGE_BYTES: u64 = 4096;
@@ -32,10 +31,6 @@ impl TruthRule for BufferedWrites {
 
     fn looks_at(&self) -> Judged {
         Judged::Bytes
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

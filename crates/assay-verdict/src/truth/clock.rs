@@ -1,14 +1,13 @@
 //! `clock`: the clock was set, or the machine slept.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::{Judged, io};
+use assay_kinds::work::io;
 use assay_machine::probes::clock;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// Steps up to here are corrections of nobody's concern, nanoseconds.
 const SMALL_STEP_NS: u64 = 10_000_000;
@@ -27,14 +26,6 @@ static ABOUT: About = About {
 impl TruthRule for Clock {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,7 +1,6 @@
 //! `low-queue-depth`: fewer operations were in flight than was asked for.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::{Judged, io};
@@ -9,7 +8,7 @@ use assay_system::system::site::TargetKind;
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
 use super::imported::first_objection;
-use super::{Case, Remark, SPEED, TruthRule, emptied};
+use super::{Case, Remark, TruthRule, emptied};
 
 /// Share of the asked depth that the device must have had on average.
 const LEAST_SHARE: f64 = 0.5;
@@ -40,10 +39,6 @@ impl TruthRule for Depth {
 
     fn looks_at(&self) -> Judged {
         Judged::Operations
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::{Judged, command};
+use assay_kinds::work::command;
 use assay_study::results::record::TrialRecord;
 
 use super::{ALL, Case, Remark, TruthRule};
@@ -37,10 +37,6 @@ static ABOUT: About = About {
 impl TruthRule for DifferentWork {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
     }
 
     fn changes(&self) -> &'static [Nature] {

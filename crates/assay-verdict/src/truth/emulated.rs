@@ -1,10 +1,8 @@
 //! `emulated`: a program carried out each instruction in the place of a processor.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
-use assay_kinds::work::Judged;
 
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 pub struct Emulated;
 
@@ -20,14 +18,6 @@ static ABOUT: About = About {
 impl TruthRule for Emulated {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,7 +1,6 @@
 //! `host-cache`: what lies between this machine and a drive that it only borrows.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_kinds::work::io;
@@ -12,7 +11,7 @@ use assay_study::results::record::TrialRecord;
 use assay_system::system::site::{Backing, Drive, Site};
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// A drive that is a file.
 const LOOP: &str = "loop";
@@ -60,11 +59,6 @@ impl TruthRule for HostCache {
 
     fn looks_at(&self) -> Judged {
         Judged::Medium
-    }
-
-    /// What is kept on the other side changes how fast that is, and not how much this machine's devices move.
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -145,9 +145,13 @@ impl Remark {
 pub trait TruthRule: Sync {
     fn about(&self) -> &About;
     /// What it looks at: work of which there is no such thing is not judged by it.
-    fn looks_at(&self) -> Judged;
+    fn looks_at(&self) -> Judged {
+        Judged::Machine
+    }
     /// What it can change: metrics of another nature are not judged by it.
-    fn changes(&self) -> &'static [Nature];
+    fn changes(&self) -> &'static [Nature] {
+        SPEED
+    }
     fn judge(&self, case: &Case<'_>) -> Option<Remark>;
     /// For rules about events in time: what happened during this trial that nobody asked for.
     fn disturbance(&self, _case: &Case<'_>, _trial: &TrialRecord) -> Option<String> {

@@ -3,7 +3,6 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::Judged;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
@@ -21,10 +20,6 @@ static ABOUT: About = About {
 impl TruthRule for Oom {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
     }
 
     fn changes(&self) -> &'static [Nature] {

@@ -1,12 +1,10 @@
 //! `power-supply`: the plug was pulled, or put in.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
-use assay_kinds::work::Judged;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 pub struct PowerSupply;
 
@@ -21,14 +19,6 @@ static ABOUT: About = About {
 impl TruthRule for PowerSupply {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -3,7 +3,7 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::{Judged, Measured, command, metrics};
+use assay_kinds::work::{Measured, command, metrics};
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{Share, compression, in_trials, is_simulated, seconds, witnessed};
@@ -36,10 +36,6 @@ static ABOUT: About = About {
 impl TruthRule for PrintedRate {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
     }
 
     fn changes(&self) -> &'static [Nature] {

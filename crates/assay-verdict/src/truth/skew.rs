@@ -1,12 +1,11 @@
 //! `host-skew`: the windows of the hosts of a fleet lie beside each other.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_study::results::fleet::{Share, Together};
 
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// What of the longest window all hosts have to share.
 const SHARED: f64 = 0.95;
@@ -28,10 +27,6 @@ impl TruthRule for Skew {
 
     fn looks_at(&self) -> Judged {
         Judged::Operations
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

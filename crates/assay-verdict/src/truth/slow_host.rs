@@ -1,12 +1,11 @@
 //! `slow-host`: one host of a fleet is far behind the others, trial after trial.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_study::results::fleet::{Share, Together, words};
 
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// A host is slow in a trial where the others' median is so many times its rate.
 const TIMES: f64 = 2.0;
@@ -30,10 +29,6 @@ impl TruthRule for SlowHost {
 
     fn looks_at(&self) -> Judged {
         Judged::Operations
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,16 +1,14 @@
 //! `slow-member`: one device of an array takes much longer than the others.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::Judged;
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_machine::probes::service::{Slowest, Work, slowest};
 use assay_study::results::record::TrialRecord;
 use assay_system::system::devices::{self, Array};
 
 use super::evidence::is_simulated;
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// Fewest trials in which the same member must be the slow one.
 const FEWEST_TRIALS: usize = 3;
@@ -42,14 +40,6 @@ static ABOUT: About = About {
 impl TruthRule for SlowMember {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,13 +1,12 @@
 //! `stalled`: for a while nothing was done at all.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Judged, Measured, io};
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// Share of the window that one operation may take.
 const LONGEST_SHARE: f64 = 0.2;
@@ -36,10 +35,6 @@ impl TruthRule for Stalled {
 
     fn looks_at(&self) -> Judged {
         Judged::Operations
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

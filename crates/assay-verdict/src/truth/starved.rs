@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::{Judged, Measured, command};
+use assay_kinds::work::{Measured, command};
 use assay_stats::FEWEST_FOR_INTERVAL;
 use assay_study::results::record::{Status, TrialRecord};
 
 use super::evidence::{in_trials, is_simulated, seconds};
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// Share of their time that threads may wait for a processor: a tenth of the time is about a tenth
 /// of the rate, twice the usual margin.
@@ -55,14 +54,6 @@ static ABOUT: About = About {
 impl TruthRule for Starved {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn minds_others(&self) -> bool {

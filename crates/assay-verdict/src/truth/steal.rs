@@ -1,13 +1,11 @@
 //! `steal`: the hypervisor gave the processors to others.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::Judged;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// Percent of processor time from which on a trial is disturbed: what was stolen can change a rate by
 /// about as much, and half of the usual margin of 5% must not come from others.
@@ -29,14 +27,6 @@ static ABOUT: About = About {
 impl TruthRule for Steal {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

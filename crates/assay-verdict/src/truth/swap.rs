@@ -3,7 +3,6 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::Judged;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{MIB, in_trials, seconds};
@@ -27,10 +26,6 @@ static ABOUT: About = About {
 impl TruthRule for Swap {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
     }
 
     fn changes(&self) -> &'static [Nature] {

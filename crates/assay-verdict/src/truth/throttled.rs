@@ -1,14 +1,12 @@
 //! `throttled`: the processor or its control group held the tool back.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
-use assay_kinds::work::Judged;
 use assay_machine::probes::temperature::LEAST_LIMIT_MC;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 pub struct Throttled;
 
@@ -24,14 +22,6 @@ static ABOUT: About = About {
 impl TruthRule for Throttled {
     fn about(&self) -> &'static About {
         &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -1,13 +1,12 @@
 //! `unstable`: the trials of a row lie so far apart that their mean says little.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_stats::geometric_mean;
 use assay_study::results::record::{Status, TrialRecord};
 
-use super::{Case, Remark, SPEED, TruthRule};
+use super::{Case, Remark, TruthRule};
 
 /// Up to so many trials their range is looked at, from there on the interval of their mean.
 const FEW: usize = 4;
@@ -38,10 +37,6 @@ impl TruthRule for Unstable {
 
     fn looks_at(&self) -> Judged {
         Judged::Operations
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
     }
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {

@@ -15,8 +15,8 @@ use assay_base::quantity::Time;
 use assay_base::quantity::metric::{Better, Metric, metric};
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Asks, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
-use super::place::{Offer, Run};
+use super::kind::{Asks, Complaints, InStudy, Judged, Kind, OwnParameter};
+use super::place::Offer;
 use super::recorded::{Recording, Records};
 
 pub use assay_texts::journal::timeline::{Boot, End, Unit};
@@ -182,14 +182,6 @@ impl Asks for Asked {
         )
     }
 
-    fn needs(&self) -> Needs {
-        Needs::Nothing
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
-    }
-
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         let other = study.factors.keys().find(|name| *name != self.group_by.name());
         if let Some(name) = other {
@@ -211,16 +203,8 @@ impl Asks for Asked {
         Some(BOUND)
     }
 
-    fn ends_by_time(&self) -> bool {
-        false
-    }
-
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         Ok((Planned { until: self.until_unit.clone() }.into(), None))
-    }
-
-    fn pilot(&self, _: &Run<'_>) -> Result<Option<u64>, String> {
-        Ok(None)
     }
 
     fn records(&self) -> Option<&dyn Records> {

@@ -7,7 +7,7 @@ use assay_base::quantity::Metric;
 use serde::{Deserialize, Serialize};
 
 use super::{PHASES, UNTIL, WHOLE, source};
-use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Claims, Counts, Measured, Ran, told};
 use crate::work::place::Run;
 use crate::work::tell::Tells;
@@ -24,10 +24,6 @@ impl Runs for Planned {
     fn words(&self) -> String {
         let until = self.until.as_ref().map(|unit| format!(", with the time until {unit} started"));
         format!("boots recorded in the systemd journal{}", until.unwrap_or_default())
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
     }
 
     /// The boot that this machine runs in: another one is not to be had at will.

@@ -11,8 +11,8 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{Detail, PHASES, Planned, UNTIL, USERSPACE, WHOLE};
-use crate::work::tell::{FactsFigure, Number, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
-use crate::work::{self, Measured};
+use crate::work::tell::{FactsFigure, Number, OfRow, Rows, Seen, Shows, Tells};
+use crate::work::{self};
 
 /// Units that are told of a group.
 const MOST_UNITS: usize = 10;
@@ -89,11 +89,6 @@ impl Tells for Planned {
         };
         Some(facts.into())
     }
-
-    /// No rule has evidence of boots.
-    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
-        None
-    }
 }
 
 /// The units that took longest on average over the boots that tell of them.
@@ -120,13 +115,6 @@ fn slowest(details: &[&Detail]) -> Vec<SlowUnit> {
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
         Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-
-    /// Times of groups are shown from their rows, and kept nowhere else.
-    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
-
-    fn resting(&mut self) -> Option<Resting<'_>> {
-        None
     }
 }
 
@@ -346,6 +334,7 @@ impl Group<'_> {
 mod tests {
     use super::super::measured;
     use super::*;
+    use crate::work::Measured;
     use crate::work::tell::{Bare, Failed};
     use assay_texts::journal::entry;
     use assay_texts::journal::timeline::{Boot, boots};

@@ -13,7 +13,7 @@ use assay_base::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::io::{self, Content};
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
 use super::place::Offer;
 
@@ -243,18 +243,12 @@ impl kind::Asks for Asked {
         touch(self.mix)
     }
 
-    fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
-
     fn time(&self) -> Option<Time> {
         self.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
         self.runtime = time;
-    }
-
-    fn ends_by_time(&self) -> bool {
-        false
     }
 
     fn settle(&mut self) {

@@ -7,8 +7,8 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{Bucket, Course, Detail, Estimate, Planned, Way};
-use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
-use crate::work::{self, Measured};
+use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
+use crate::work::{self};
 
 /// What a load that empties a bucket says.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -44,11 +44,6 @@ impl Tells for Planned {
             Facts { workload, configuration: arm, mix, size_bytes, timeline: course, trial, text }
                 .into(),
         )
-    }
-
-    /// None of its metrics is changed by what rules say.
-    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
-        None
     }
 }
 
@@ -159,9 +154,6 @@ impl OfRow for Facts {
     fn subject(&self) -> Subject {
         Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
-
-    /// Its numbers are those of its trial.
-    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
 
     fn resting(&mut self) -> Option<Resting<'_>> {
         let unsaid = Some("The burst duration is unknown.");

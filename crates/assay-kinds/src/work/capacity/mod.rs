@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::Work;
 use super::check_option::CheckOption;
 use super::io::Content;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
 
@@ -173,18 +173,12 @@ impl kind::Asks for Asked {
         TOUCH
     }
 
-    fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
-
     fn time(&self) -> Option<Time> {
         self.runtime
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
         self.runtime = time;
-    }
-
-    fn ends_by_time(&self) -> bool {
-        false
     }
 
     fn settle(&mut self) {

@@ -25,7 +25,7 @@ use assay_system::system::network::token::is_secret;
 use serde::{Deserialize, Serialize};
 
 use super::Work;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter};
 use super::place::{Offer, Run};
 
 pub use assay_texts::readings::{
@@ -483,10 +483,6 @@ impl kind::Asks for Asked {
 
     fn needs(&self) -> Needs {
         Needs::Directory
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
     }
 
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {

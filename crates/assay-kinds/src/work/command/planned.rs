@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::{self, Tree};
 use super::{DURATION, Produced, Reading, Revision, course, events, line};
-use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
 use crate::work::{self};
@@ -121,10 +121,6 @@ impl Runs for Planned {
         format!(
             "{own}{tree}{commit}{given}{setup}{before}{after}, {way}, {cold}, {count}{told}{same}"
         )
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {

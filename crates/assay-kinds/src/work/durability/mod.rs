@@ -21,7 +21,7 @@ use super::kind::{
 };
 use super::measured::{Claims, Count, Counts, Measured, Ran};
 use super::place::{ONLY_READ, Offer, Run};
-use super::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use super::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -120,10 +120,6 @@ impl Asks for Asked {
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
         self.0.runtime = time;
-    }
-
-    fn ends_by_time(&self) -> bool {
-        false
     }
 
     fn settle(&mut self) {
@@ -290,10 +286,6 @@ impl Tells for Planned {
         let left_out = details(seen.left_out.iter().copied());
         tell::Facts::of(seen.subject, &self.0, &trials, &left_out).map(|own| Facts(own).into())
     }
-
-    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
-        None
-    }
 }
 
 impl Shows for Facts {
@@ -310,13 +302,6 @@ impl Shows for Facts {
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
         self.0.subject()
-    }
-
-    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
-
-    /// A promise is lost or not, however fast it was.
-    fn resting(&mut self) -> Option<Resting<'_>> {
-        None
     }
 
     fn failure(&self) -> Option<String> {

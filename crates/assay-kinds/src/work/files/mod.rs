@@ -15,7 +15,7 @@ use assay_base::quantity::{Bytes, Metric, Time};
 
 pub use assay_load::{FileAct, FileSync, Pattern};
 
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter};
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
 use super::{Work, io};
@@ -95,10 +95,6 @@ impl kind::Asks for Asked {
         Needs::Directory
     }
 
-    fn touches(&self) -> Touch {
-        Touch::default()
-    }
-
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         // What varies is looked at under each arm.
         let varies = ["files", "threads", "directories", "pattern"]
@@ -115,10 +111,6 @@ impl kind::Asks for Asked {
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
         self.runtime = time;
-    }
-
-    fn ends_by_time(&self) -> bool {
-        false
     }
 
     fn settle(&mut self) {

@@ -6,7 +6,7 @@ use assay_load::FileJob;
 use serde::{Deserialize, Serialize};
 
 use super::{Detail, FILES, FileSync, Pattern, rate, run};
-use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
 use crate::work::{self};
@@ -98,10 +98,6 @@ impl Planned {
 impl Runs for Planned {
     fn words(&self) -> String {
         self.tree_words()
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {

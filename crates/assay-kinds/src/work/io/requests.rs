@@ -9,8 +9,8 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{Detail, Planned};
-use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
-use crate::work::{self, Measured};
+use crate::work::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
+use crate::work::{self};
 
 /// Of so many classes of devices each has a line of sizes.
 const MOST_LINES: usize = 40;
@@ -34,11 +34,6 @@ impl Tells for Planned {
         let Subject { workload, arm } = seen.subject.clone();
         let text = words(&recorded);
         Some(Facts { workload, configuration: arm, recorded: *recorded, text }.into())
-    }
-
-    /// None of its metrics is changed by what rules say.
-    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
-        None
     }
 }
 
@@ -167,13 +162,6 @@ impl Shows for Facts {
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
         Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-
-    /// What was recorded is counted, and no number of a row.
-    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
-
-    fn resting(&mut self) -> Option<Resting<'_>> {
-        None
     }
 }
 

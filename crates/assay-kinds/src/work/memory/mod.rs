@@ -17,7 +17,7 @@ use assay_base::quantity::{Bytes, Metric, Time};
 use assay_system::system::execute::MemoryLimit;
 
 pub use super::io::Content;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, OwnParameter};
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
 
@@ -90,14 +90,6 @@ impl kind::Asks for Asked {
         self.planned().map_or_else(|error| error, |planned| planned.set_words())
     }
 
-    fn needs(&self) -> Needs {
-        Needs::Nothing
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
-    }
-
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         // What varies is looked at under each arm.
         let varies =
@@ -115,6 +107,10 @@ impl kind::Asks for Asked {
 
     fn time(&self) -> Option<Time> {
         self.runtime
+    }
+
+    fn ends_by_time(&self) -> bool {
+        true
     }
 
     fn ramp(&self) -> Option<Time> {

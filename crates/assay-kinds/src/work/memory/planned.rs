@@ -6,7 +6,7 @@ use assay_system::system::execute::MemoryLimit;
 use serde::{Deserialize, Serialize};
 
 use super::{Content, Detail, EXPECTED, HELD, RATE, Skew, run};
-use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
 use crate::work::{self};
@@ -94,10 +94,6 @@ impl Runs for Planned {
             self.set_words().trim_end_matches(','),
             self.writes_percent
         )
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {

@@ -17,7 +17,7 @@ use assay_base::catalogue::keys::Fields;
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_system::system::network::{Load, lab};
 
-use super::kind::{self, Complaints, InStudy, Judged, Kind, LinkNeeds, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, LinkNeeds, OwnParameter};
 use super::place::{Offer, Run};
 use super::tell::{OwnRule, ShownNumbers};
 use super::{Work, io};
@@ -117,14 +117,6 @@ impl kind::Asks for Asked {
         self.planned().link_words()
     }
 
-    fn needs(&self) -> Needs {
-        Needs::Nothing
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
-    }
-
     fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         let varies = |name: &str| study.factors.contains_key(name);
         if self.interface.is_none()
@@ -160,10 +152,6 @@ impl kind::Asks for Asked {
 
     fn time(&self) -> Option<Time> {
         Some(Time(self.planned().whole_ns()))
-    }
-
-    fn ends_by_time(&self) -> bool {
-        false
     }
 
     fn hurry(&mut self, _: Option<Bytes>) {

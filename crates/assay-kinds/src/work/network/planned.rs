@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{carried, judge};
 use super::{AROUND_NS, Detail, LAB, metrics, parameters};
-use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Claims, Measured, Ran};
 use crate::work::place::Run;
 use crate::work::{self};
@@ -158,10 +158,6 @@ impl Runs for Planned {
         self.link_words()
     }
 
-    fn touches(&self) -> Touch {
-        Touch::default()
-    }
-
     fn shaped(&self) -> Option<Shaped> {
         let in_lab = self.peer.as_deref() == Some(LAB);
         let interface = self.interface.clone()?;
@@ -211,10 +207,6 @@ impl Runs for Planned {
     fn halved(&self) -> work::Planned {
         let phase_ns = (self.phase_ns / 2).max(SHORTEST_NS.min(self.phase_ns));
         Self { phase_ns, ..self.clone() }.into()
-    }
-
-    fn threads(&self) -> u32 {
-        1
     }
 
     /// Takes the rate that shares are of; nothing is made smaller.

@@ -15,7 +15,7 @@ use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::Work;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, OwnParameter};
 use super::place::Offer;
 
 pub use detail::{Detail, Period, Second};
@@ -85,14 +85,6 @@ impl kind::Asks for Asked {
             self.left_out(),
             self.rollback_threshold.words()
         )
-    }
-
-    fn needs(&self) -> Needs {
-        Needs::Nothing
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
     }
 
     fn complain(&self, _path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Asked, Detail, Harm, by_hand, metrics, run};
 use crate::work::io::Engine;
-use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Offer, Run};
 use crate::work::{self};
@@ -39,10 +39,6 @@ impl Runs for Planned {
             self.settle,
             self.harm.words()
         )
-    }
-
-    fn touches(&self) -> Touch {
-        Touch::default()
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {

@@ -271,10 +271,6 @@ impl kind::Asks for Asked {
         }
     }
 
-    fn ends_by_time(&self) -> bool {
-        false
-    }
-
     fn hurry(&mut self, _: Option<Bytes>) {
         if self.source.is_none() {
             self.trace_length = Some(self.trace_length.map_or(QUICK, |span| span.min(QUICK)));

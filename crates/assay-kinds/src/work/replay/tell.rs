@@ -8,8 +8,8 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{Beside, Detail, Fidelity, Paced, Planned};
-use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
-use crate::work::{self, Measured};
+use crate::work::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
+use crate::work::{self};
 
 /// How faithful the least faithful trial of a row was.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -33,11 +33,6 @@ impl Tells for Planned {
         let (trials, fidelity) = (all.len(), (*worst).clone());
         let text = words(&fidelity, trials);
         Some(Facts { workload, configuration: arm, trials, fidelity, text }.into())
-    }
-
-    /// None of its metrics is changed by what rules say.
-    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
-        None
     }
 }
 
@@ -193,13 +188,6 @@ fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Table> {
 impl OfRow for Facts {
     fn subject(&self) -> Subject {
         Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-
-    /// Its numbers are those of its trial.
-    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
-
-    fn resting(&mut self) -> Option<Resting<'_>> {
-        None
     }
 }
 

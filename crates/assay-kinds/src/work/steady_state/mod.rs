@@ -265,10 +265,6 @@ impl kind::Asks for Asked {
         self.runtime = time;
     }
 
-    fn ends_by_time(&self) -> bool {
-        false
-    }
-
     fn settle(&mut self) {
         self.runtime = self.runtime.or(Some(BOUND));
     }

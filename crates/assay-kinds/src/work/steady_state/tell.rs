@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use super::planned::in_window;
 use super::{BANDWIDTH, Detail, IOPS, InWindow, LATENCY, Planned, Told, Window, told};
-use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::work::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
 use crate::work::{self, Measured};
 use assay_base::calc::pts::{Cell, Class, Measure, Test};
 
@@ -80,11 +80,6 @@ impl Tells for Planned {
             text,
         };
         Some(facts.into())
-    }
-
-    /// None of its metrics is changed by what rules say.
-    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
-        None
     }
 }
 
@@ -198,9 +193,6 @@ impl OfRow for Facts {
     fn subject(&self) -> Subject {
         Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
     }
-
-    /// Its numbers are those of its trial.
-    fn settle(&mut self, _: &dyn Fn(&str) -> Option<f64>) {}
 
     fn resting(&mut self) -> Option<Resting<'_>> {
         let unsaid = Some("The steady-state performance is unknown.");

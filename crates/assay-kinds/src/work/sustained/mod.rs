@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use super::check_option::CheckOption;
 use super::io::Content;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
 use super::place::Offer;
 use super::tell::OwnRule;
@@ -144,10 +144,12 @@ impl kind::Asks for Asked {
         TOUCH
     }
 
-    fn complain(&self, _: &str, _: &InStudy<'_>, _: &mut dyn Complaints) {}
-
     fn time(&self) -> Option<Time> {
         self.runtime
+    }
+
+    fn ends_by_time(&self) -> bool {
+        true
     }
 
     fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {

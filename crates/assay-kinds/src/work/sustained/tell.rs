@@ -7,7 +7,7 @@ use assay_base::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::{Again, Course, Detail, Level, Planned, Rated, Rests, SUSTAINED, course};
-use crate::work::tell::{FactsFigure, NearLimit, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+use crate::work::tell::{FactsFigure, NearLimit, OfRow, Resting, Rows, Seen, Shows, Tells};
 use crate::work::{self, Measured};
 
 /// What writing for long says.
@@ -56,11 +56,6 @@ impl Tells for Planned {
         }
         let Subject { workload, arm } = seen.subject.clone();
         Some(Facts { workload, configuration: arm, timeline: course, several, text }.into())
-    }
-
-    /// None of its metrics is changed by what rules say.
-    fn as_judged(&self, _: &str, _: &Measured, _: &[Spoken<'_>]) -> Option<Result<f64, String>> {
-        None
     }
 }
 

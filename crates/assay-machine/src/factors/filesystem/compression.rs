@@ -5,7 +5,7 @@ use assay_base::presence::Presence;
 use assay_system::system::site::Mount;
 
 use super::FileSystem;
-use crate::factors::{Factor, Role, View};
+use crate::factors::{Factor, View};
 
 const NONE: &str = "none";
 /// The file system that has it.
@@ -35,10 +35,6 @@ impl Factor for Compression {
 
     fn example(&self) -> &'static str {
         "[\"none\", \"lzo\", \"zstd:1\", \"zstd:3\", \"zlib\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {

@@ -16,7 +16,7 @@ use assay_base::catalogue::About;
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 
-use super::{Factor, Role, View};
+use super::{Factor, View};
 
 pub use allowed::{Allowed, Takes};
 pub(super) use compression::Compression;
@@ -97,10 +97,6 @@ impl Factor for Kind {
         "[\"ext4\", \"xfs\", \"btrfs\"]"
     }
 
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
     fn judge(&self, level: &str) -> Result<(), String> {
         if find(level).is_some() {
             return Ok(());
@@ -131,10 +127,6 @@ impl Factor for MkfsOptions {
 
     fn caution(&self, level: &str) -> Option<&'static str> {
         caution(level)
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
@@ -171,10 +163,6 @@ impl Factor for MountOptions {
 
     fn caution(&self, level: &str) -> Option<&'static str> {
         caution(level)
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {

@@ -8,7 +8,7 @@ use assay_system::system::{System, devices, mounts, sysfs};
 
 use super::DEFAULTS;
 use crate::factors::layers::too_few;
-use crate::factors::{Factor, Role, View};
+use crate::factors::{Factor, View};
 
 /// How data lie on several devices.
 #[derive(Debug)]
@@ -88,10 +88,6 @@ impl Factor for BtrfsProfile {
 
     fn example(&self) -> &'static str {
         "[\"defaults\", \"single\", \"raid0\", \"raid1\", \"raid10\", \"raid5\", \"raid6\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {

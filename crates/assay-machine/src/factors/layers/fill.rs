@@ -13,7 +13,7 @@ use assay_system::system::{Act, FileKind, Space, System, mounts};
 use super::{Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::permanent::ANY_DIRECTORY;
-use crate::factors::{Factor, Role, View};
+use crate::factors::{Factor, View};
 
 pub(in crate::factors) const FILL: &str = "fill_level";
 /// The level that leaves everything as it is.
@@ -56,10 +56,6 @@ impl Factor for Level {
 
     fn example(&self) -> &'static str {
         "[\"none\", \"50%\", \"80%\", \"95%\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {

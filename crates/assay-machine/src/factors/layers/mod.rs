@@ -196,7 +196,9 @@ pub trait Recipe {
         1
     }
 
-    fn gives(&self) -> Gives;
+    fn gives(&self) -> Gives {
+        Gives::Device
+    }
 
     /// What is missing here to make it on things of so many bytes each, or may not be asked of it, if
     /// anything is.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use assay_base::failure::Outcome;
 use assay_system::system::{Act, System};
 
-use super::{Base, ByHand, Gives, Layer, Made, Recipe, Takes, Typed, Wish};
+use super::{Base, ByHand, Layer, Made, Recipe, Takes, Typed, Wish};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
 
@@ -41,10 +41,6 @@ impl Recipe for OverZeros {
 
     fn takes(&self) -> Takes {
         Takes::Nothing
-    }
-
-    fn gives(&self) -> Gives {
-        Gives::Device
     }
 
     fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {

@@ -10,9 +10,9 @@ use assay_base::quantity::Bytes;
 use assay_system::system::journal::{Mark, Member, Undo};
 use assay_system::system::{Act, System, devices, signatures, sysfs};
 
-use super::{Base, ByHand, Device, Gives, Layer, Made, Recipe, Takes, Typed, Wish, too_few};
+use super::{Base, ByHand, Device, Layer, Made, Recipe, Takes, Typed, Wish, too_few};
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, Role, View, has_module, one_amount};
+use crate::factors::{Factor, View, has_module, one_amount};
 
 const NONE: &str = "none";
 /// The level of an option that asks for nothing special.
@@ -130,10 +130,6 @@ impl Factor for Level {
         "[\"raid5\", \"raid6\", \"raid10\", \"raid1\", \"raid0\", \"none\"]"
     }
 
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
     fn judge(&self, level: &str) -> Result<(), String> {
         if level == NONE || way(level).is_some() {
             return Ok(());
@@ -165,10 +161,6 @@ impl Factor for Chunk {
 
     fn example(&self) -> &'static str {
         "[\"32 KiB\", \"128 KiB\", \"1 MiB\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
@@ -205,10 +197,6 @@ impl Factor for Bitmap {
         "[\"none\", \"internal\"]"
     }
 
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
     fn judge(&self, level: &str) -> Result<(), String> {
         let fine = [DEFAULTS, NONE, INTERNAL].contains(&level);
         if fine { Ok(()) } else { Err(format!("`{level}`: use {NONE} or {INTERNAL}")) }
@@ -231,10 +219,6 @@ impl Factor for StripeCache {
 
     fn example(&self) -> &'static str {
         "[256, 4096]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
@@ -268,10 +252,6 @@ impl Factor for Sync {
 
     fn example(&self) -> &'static str {
         "[\"none\", \"100 MB/s\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
@@ -465,10 +445,6 @@ impl Recipe for Array {
 
     fn least(&self) -> usize {
         self.way.least
-    }
-
-    fn gives(&self) -> Gives {
-        Gives::Device
     }
 
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {

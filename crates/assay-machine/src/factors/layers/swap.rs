@@ -15,7 +15,7 @@ use assay_system::system::{
 use super::zram::{self, ALGORITHMS};
 use super::{Base, ByHand, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, Role, Setting, View, one_amount};
+use crate::factors::{Factor, Setting, View, one_amount};
 
 const NONE: &str = "none";
 const FILE: &str = "file";
@@ -105,10 +105,6 @@ impl Factor for Kind {
         "[\"none\", \"file\", \"zswap\", \"zram\"]"
     }
 
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
     fn judge(&self, level: &str) -> Result<(), String> {
         wanted(level).map(drop)
     }
@@ -148,10 +144,6 @@ impl Factor for Size {
         "[\"512 MiB\", \"1 GiB\"]"
     }
 
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
     fn judge(&self, level: &str) -> Result<(), String> {
         let size: Bytes = level.parse()?;
         if size < LEAST_SIZE {
@@ -181,10 +173,6 @@ impl Factor for Pool {
 
     fn example(&self) -> &'static str {
         "[\"current\", \"20%\", \"50%\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
@@ -218,10 +206,6 @@ impl Factor for Allocator {
 
     fn example(&self) -> &'static str {
         "[\"current\", \"zbud\", \"zsmalloc\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {

@@ -54,10 +54,6 @@ impl Recipe for OverDevice {
         "a loop device".to_owned()
     }
 
-    fn gives(&self) -> Gives {
-        Gives::Device
-    }
-
     fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
         None
     }

@@ -9,9 +9,9 @@ use assay_base::quantity::Bytes;
 use assay_system::system::journal::Undo;
 use assay_system::system::{ADD_ZRAM, Act, System, devices, sysfs};
 
-use super::{Base, ByHand, Gives, Layer, Made, Recipe, Typed, Wish};
+use super::{Base, ByHand, Layer, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, Role, View, one_amount};
+use crate::factors::{Factor, View, one_amount};
 
 const NONE: &str = "none";
 /// The level of the size that is that of what lies below.
@@ -48,10 +48,6 @@ impl Factor for Algorithm {
         "[\"none\", \"lzo-rle\", \"lz4\"]"
     }
 
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
     fn judge(&self, level: &str) -> Result<(), String> {
         if level == NONE || ALGORITHMS.contains(&level) {
             return Ok(());
@@ -84,10 +80,6 @@ impl Factor for Size {
 
     fn example(&self) -> &'static str {
         "[\"as-target\", \"512 MiB\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
@@ -161,10 +153,6 @@ impl Wanted {
 impl Recipe for Wanted {
     fn words(&self) -> String {
         format!("zram ({})", self.algorithm)
-    }
-
-    fn gives(&self) -> Gives {
-        Gives::Device
     }
 
     fn room(&self, below: &[u64]) -> u64 {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
-use crate::factors::layers::{Base, ByHand, Device, Gives, Layer, Made, Recipe, Typed, Wish};
+use crate::factors::layers::{Base, ByHand, Device, Layer, Made, Recipe, Typed, Wish};
 
 const PROGRAM: &str = "cryptsetup";
 const MODULE: &str = "dm-crypt";
@@ -167,10 +167,6 @@ impl Recipe for Volume {
         }
     }
 
-    fn gives(&self) -> Gives {
-        Gives::Device
-    }
-
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
         if kernel_lacks(system, MODULE) {
             return Some(format!(
@@ -283,10 +279,6 @@ impl Recipe for Volume {
 impl Recipe for Misplaced {
     fn words(&self) -> String {
         self.0.to_owned()
-    }
-
-    fn gives(&self) -> Gives {
-        Gives::Device
     }
 
     fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {

@@ -11,7 +11,7 @@ use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_system::system::{System, mounts};
 
-use crate::factors::{Factor, Role, View, has_module};
+use crate::factors::{Factor, View, has_module};
 
 pub(in crate::factors) use device::EncryptedDevices;
 pub(in crate::factors) use directory::EncryptedDirectories;
@@ -64,10 +64,6 @@ impl Factor for Encryption {
         "[\"none\", \"dm-crypt\"]"
     }
 
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
     fn judge(&self, level: &str) -> Result<(), String> {
         if LEVELS.contains(&level) {
             return Ok(());
@@ -106,10 +102,6 @@ impl Factor for Cipher {
         "[\"aes-xts-plain64\", \"xchacha12,aes-adiantum-plain64\"]"
     }
 
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
     fn judge(&self, level: &str) -> Result<(), String> {
         if level == DEFAULTS {
             return Ok(());
@@ -144,10 +136,6 @@ impl Factor for Sector {
         "[\"512 B\", \"4 KiB\"]"
     }
 
-    fn role(&self) -> Role {
-        Role::Layer
-    }
-
     fn judge(&self, level: &str) -> Result<(), String> {
         if level == DEFAULTS || sector(level).is_some() {
             return Ok(());
@@ -177,10 +165,6 @@ impl Factor for Queues {
 
     fn example(&self) -> &'static str {
         "[\"defaults\", \"no_read_workqueue+no_write_workqueue\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
@@ -215,10 +199,6 @@ impl Factor for Conversion {
 
     fn example(&self) -> &'static str {
         "[\"defaults\", \"in-place\"]"
-    }
-
-    fn role(&self) -> Role {
-        Role::Layer
     }
 
     fn judge(&self, level: &str) -> Result<(), String> {
