@@ -67,7 +67,6 @@ pub struct BestRow {
     pub lines: Vec<String>,
 }
 
-/// A workload under one arm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subject {

@@ -92,7 +92,6 @@ impl Failure {
         }
     }
 
-    /// There is nothing to measure.
     pub fn needless(message: impl Into<String>) -> Self {
         Self { kind: Kind::Needless, message: message.into() }
     }

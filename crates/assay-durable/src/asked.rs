@@ -438,7 +438,6 @@ const PLUG: &str = "one manual power cut of this machine per trial, when Assay a
 const NO_PEER: &str = "no peer records acknowledged writes while this machine is off; start `assay peer --listen \
                        ADDRESS:7710` on another machine and use --set peer=ADDRESS:7710";
 
-/// By what, in a sentence.
 fn synced(sync: Sync) -> String {
     match sync {
         Sync::None => "never synced".to_owned(),
@@ -473,7 +472,6 @@ pub struct Planned {
     /// Options that a file system in a machine is mounted with.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mounted: String,
-    /// What is the user's own.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub own: Option<Lines>,
     #[serde(default, skip_serializing_if = "is_usual")]

@@ -166,7 +166,6 @@ pub fn environment(directory: &str, promised: Option<(&str, usize)>) -> Vec<(Str
 /// What a command prints, line by line as it comes.
 #[derive(Debug, Default)]
 pub struct Printed {
-    /// The beginning of a line.
     rest: Vec<u8>,
     lines: u64,
 }

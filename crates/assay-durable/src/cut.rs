@@ -67,13 +67,11 @@ pub struct Landed {
     pub sectors: u32,
 }
 
-/// A moment without power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Steps that were done by then.
     pub steps: usize,
     pub survivors: Survivors,
-    /// Writes that no flush covered.
     pub uncovered: u32,
     /// Those of them that survived, whole or torn.
     pub survived: u32,

@@ -127,7 +127,6 @@ pub enum Answer {
     Ready,
     /// A round, or so many calls, are done.
     Round(u32),
-    /// A command has promised something.
     Line(String),
     /// All are, and nothing was let go yet.
     Written,
@@ -258,7 +257,6 @@ pub trait Place {
 
 /// A directory of the program's own on the drive of a machine.
 pub trait Room {
-    /// It, call by call.
     fn files(&mut self) -> Box<dyn Directory + '_>;
 
     /// Runs a command there; `promised` hears each line that it prints.

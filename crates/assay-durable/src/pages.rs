@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 const PAGE: usize = 4096;
 
-/// The content of a drive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pages {
     pages: BTreeMap<u64, Arc<[u8; PAGE]>>,

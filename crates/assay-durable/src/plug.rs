@@ -88,7 +88,6 @@ enum Note {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Begun {
-    /// The start of the machine.
     boot: String,
     /// Under what the peer keeps its promises; its file is named by it.
     key: String,

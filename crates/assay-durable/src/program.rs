@@ -102,7 +102,6 @@ struct Round {
     promised: u32,
     /// Writes below that had been begun at its end.
     begun: u32,
-    /// Steps up to its promise.
     steps: usize,
 }
 

@@ -22,7 +22,6 @@ pub struct Served {
 struct Inner {
     /// What lay on it when it got power.
     base: Pages,
-    /// What a reader sees.
     now: Pages,
     log: Log,
     /// What the writes of the log carried; none carried zeros.

@@ -10,7 +10,6 @@ use crate::{Done, call, found, has, is_root};
 /// Packages that name the newest kernel, the smaller one first.
 const NAMING: [&str; 2] = ["linux-image-cloud-amd64", "linux-image-amd64"];
 
-/// Held by who fetches one.
 const TURN: &str = ".turn";
 /// Where it is unpacked meanwhile.
 const UNFINISHED: &str = ".unfinished";

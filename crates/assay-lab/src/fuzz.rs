@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use crate::Done;
 
-/// Bytes of the longest input.
 pub const LONGEST: usize = 1 << 18;
 /// An input that takes longer is a finding; far above what a busy machine makes of a short one.
 pub const SLOW: Duration = Duration::from_secs(20);

@@ -12,7 +12,6 @@ use crate::Done;
 #[derive(Debug)]
 pub struct Recording {
     pub length: u64,
-    /// Offsets and bytes.
     pub rows: Vec<(u64, Vec<u8>)>,
 }
 

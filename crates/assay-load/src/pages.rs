@@ -16,7 +16,6 @@ use crate::{clock, new_histogram};
 
 /// Accesses that are drawn; then they begin anew.
 const DRAWN: usize = 1 << 17;
-/// Marks an access that writes.
 const WRITES: u32 = 1 << 31;
 /// Who fills says how far it came as often as this.
 const STEP_BYTES: usize = 1 << 20;

@@ -91,7 +91,6 @@ fn study(bench: &Bench, name: &str, text: &str) -> Done<String> {
     Ok(path.display().to_string())
 }
 
-/// The alphabet over and over.
 fn letters(count: usize) -> String {
     ('a'..='z').cycle().take(count).collect()
 }

@@ -20,7 +20,6 @@ pub struct Question {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Speed {
     Iops(f64),
-    /// Bytes per second.
     Rate(f64),
 }
 
@@ -39,7 +38,6 @@ pub struct FlashTime {
     pub speeds: Vec<At>,
 }
 
-/// The answer for one speed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct At {
     pub iops: f64,

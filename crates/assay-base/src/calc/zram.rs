@@ -28,7 +28,6 @@ pub struct Question {
     pub device: u32,
 }
 
-/// How the size is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Wanted {
     Size(u64),

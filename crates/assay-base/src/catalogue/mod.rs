@@ -9,7 +9,6 @@ pub struct About {
     /// Name: lower case, words joined by `-`.
     pub name: &'static str,
     pub summary: &'static str,
-    /// The rest, in plain sentences.
     pub text: &'static str,
 }
 

@@ -193,7 +193,6 @@ pub struct Span {
 pub enum SpanKind {
     /// Every other one of equal parts.
     Alternate,
-    /// Run, but not counted.
     Ramp,
     Disturbed,
 }

@@ -4,7 +4,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{Subject, Unit};
 
-/// Text of a missing value.
 pub const NONE: &str = "-";
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

@@ -116,7 +116,6 @@ impl Metric {
 /// The direction of what a metric tells or a remark is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Whatever the work does.
     Both,
     Reads,
     /// What is written, flushed or discarded.

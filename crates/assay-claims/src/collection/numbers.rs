@@ -5,7 +5,6 @@ use assay_study::findings::facts::IoFacts;
 
 #[derive(Debug)]
 pub struct Kind {
-    /// Name in files and queries.
     pub name: &'static str,
     pub title: &'static str,
     /// Its work alone, without the unit.

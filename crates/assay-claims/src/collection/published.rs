@@ -10,7 +10,6 @@ use super::row::{FORMAT, Number, Published, Row};
 /// The table, in the author's own digits.
 const TABLE: &str = include_str!("../../reference/collection.csv");
 
-/// The rows, marked as published.
 pub fn rows() -> Vec<Row> {
     let fields = |line: &str| {
         let mut splitter = Splitter::new();

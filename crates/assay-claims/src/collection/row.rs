@@ -43,7 +43,6 @@ pub struct Row {
     pub result: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_sha256: Option<String>,
-    /// Version that measured it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub assay: String,
     /// Somebody else measured it, and whoever contributed it vouches for nothing.
@@ -82,7 +81,6 @@ pub struct Number {
     pub latency_ns: Vec<[f64; 2]>,
 }
 
-/// Where a row was printed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Published {

@@ -7,7 +7,6 @@ use assay_system::system::network::handshake::{same, sign};
 /// Bytes of a text at most: histograms of all classes of a trial with room to spare. No more is held of a
 /// connection.
 pub const LONGEST: usize = 8 << 20;
-/// Bytes before the text.
 const HEAD: usize = 4 + 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -58,7 +58,6 @@ impl Caller {
     }
 }
 
-/// What rank 0 says first.
 pub fn greeting(riddle: &Digest) -> String {
     USE.greeting(riddle)
 }
@@ -71,7 +70,6 @@ pub fn read_greeting(line: &str) -> Result<Digest, String> {
     USE.read_greeting(line)
 }
 
-/// The answer of whoever dials.
 pub fn hello(token: &Token, caller: &Caller, riddle: &Digest, own: &Digest) -> String {
     USE.hello(token, &caller.words(), (riddle, own))
 }

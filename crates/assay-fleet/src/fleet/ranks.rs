@@ -113,7 +113,6 @@ fn number(name: &str, text: &str) -> Result<u32, String> {
     })
 }
 
-/// Refuses two sizes.
 fn agrees(told: u32, asked: Option<u32>, name: &str) -> Result<(), String> {
     match asked {
         Some(asked) if asked != told => {

@@ -5,7 +5,6 @@ use assay_base::lines;
 use super::HEAD_BYTES;
 use super::words::quoted;
 
-/// Keys that a message names.
 const NAMED: usize = 4;
 
 /// Texts of tools of which another form can be read, by what stands in them.

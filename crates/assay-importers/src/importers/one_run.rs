@@ -7,7 +7,6 @@ use assay_kinds::work::command::{Number, ToolOutput, slug};
 use super::run::{Run, Told, name_places};
 use super::{Reads, find};
 
-/// What messages call the text.
 const NAME: &str = "its output";
 
 /// The numbers of a text that a tool wrote in one run, the most important first. Where it did several kinds

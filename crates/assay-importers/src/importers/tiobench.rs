@@ -23,7 +23,6 @@ pub const IMPORTER: Importer = Importer {
 
 const SECTIONS: [&str; 4] =
     ["Sequential Reads", "Random Reads", "Sequential Writes", "Random Writes"];
-/// Fields behind the identifier.
 const FIELDS: usize = 10;
 const SETTINGS: [(&str, usize); 3] = [("file size MB", 0), ("block size", 1), ("threads", 2)];
 

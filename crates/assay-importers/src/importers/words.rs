@@ -4,7 +4,6 @@ pub(super) use assay_base::catalogue::nearest;
 
 /// Letters of a field that a message repeats.
 const SHOWN: usize = 40;
-/// Choices that a message names.
 const NAMED: usize = 8;
 
 /// A field as messages repeat it: short, and on one line.

@@ -96,7 +96,6 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Operations inside the window.
     pub fn operations(&self) -> u64 {
         self.detail.operations()
     }

@@ -25,7 +25,6 @@ const TRIAL: Time = Time(1_000_000_000);
 const QUICK: Time = Time(300_000_000);
 /// A process lasts so long at most: a longer trial has several, one after the other.
 const PIECE_NS: u64 = 1_000_000_000;
-/// What the pilot looks for.
 const LOOK_NS: u64 = 20_000_000;
 
 /// A micro-benchmark, as a study asks for it.

@@ -88,7 +88,6 @@ pub struct Offer<'a> {
     pub clears: &'a Clears,
 }
 
-/// An open target.
 #[derive(Clone, Copy)]
 pub struct Medium<'a> {
     /// The open file; absent for the simulated engine.

@@ -35,7 +35,6 @@ pub struct RecordLabels {
     pub give: GiveLabel,
     /// What `note` is for beside results, in a few words.
     pub about: &'static str,
-    /// The same in sentences.
     pub text: &'static str,
     /// What may be typed in the place of a result.
     pub ids: &'static str,
@@ -69,7 +68,6 @@ pub enum Source {
 pub struct Record {
     /// What tells it from all others.
     pub id: String,
-    /// The level of its factor.
     pub group: String,
     /// Microseconds since 1970 of the wall clock at its beginning.
     pub began_wall_us: Option<u64>,

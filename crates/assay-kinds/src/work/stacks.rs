@@ -238,7 +238,6 @@ impl Runs for Planned {
 /// What was read of the processes that had the threads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// The readings, a process each.
     pub held: Vec<Held>,
 }
 

@@ -124,7 +124,6 @@ impl Probe for Tracer {
     }
 }
 
-/// The counts before a trial.
 struct Reading {
     at_ns: u64,
     totals: Presence<BlockTotals>,

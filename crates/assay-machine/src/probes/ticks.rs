@@ -18,7 +18,6 @@ pub struct Ticks {
 }
 
 impl Ticks {
-    /// With work.
     pub fn busy(&self) -> u64 {
         self.user + self.nice + self.system + self.irq + self.softirq
     }

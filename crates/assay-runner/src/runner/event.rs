@@ -51,7 +51,6 @@ pub enum Event {
         target: String,
     },
     Planned {
-        /// Trials, lead-in included.
         trials: usize,
         /// Those of them that are left out of the analysis by design.
         warm_ups: usize,
@@ -66,7 +65,6 @@ pub enum Event {
     },
     /// Trials are run again because others were disturbed.
     Repeating {
-        /// How many, lead-in included.
         trials: usize,
         /// Those of them that are left out of the analysis by design.
         warm_ups: usize,

@@ -25,7 +25,6 @@ pub struct Finished {
     pub interrupted: bool,
     /// Options with which `assay resume ID` goes on with it: the consents of its user.
     pub resume_options: String,
-    /// What became of that device.
     pub gone: Option<String>,
     /// Why it ended before its last planned trial, where a rule ended it.
     pub ended: Option<String>,

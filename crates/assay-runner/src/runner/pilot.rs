@@ -28,7 +28,6 @@ const FEWEST_IN_A_LOOK: u64 = 8;
 /// Looks in a group, and groups.
 const LOOKS: usize = 3;
 const GROUPS: usize = 4;
-/// Rest before a group.
 const REST: Duration = Duration::from_millis(20);
 /// Four groups may well agree by chance: trials scatter by as much between them at least.
 const LEAST_BETWEEN: f64 = 0.01;

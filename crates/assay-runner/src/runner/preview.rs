@@ -19,7 +19,6 @@ use assay_system::system::site::Site;
 
 pub struct Preview {
     pub study: Study,
-    /// Its plan, made from estimates.
     pub plan: Plan,
     /// What each survey of the plan is about.
     pub sites: Vec<Site>,

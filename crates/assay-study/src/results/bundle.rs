@@ -294,7 +294,6 @@ pub(super) fn read_as_planned(system: &dyn System, directory: &Path) -> Outcome<
     Ok(stored)
 }
 
-/// A bundle without its trials.
 pub fn frame(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let stored = frame_as_planned(system, directory)?;
     if !course::is_of(&stored.plan) {

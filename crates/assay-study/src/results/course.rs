@@ -23,7 +23,6 @@ pub const RATE: &str = "arrival_rate";
 pub const CLOSED: &str = "closed loop";
 /// Trials that only find where to look.
 pub const SEARCHES: u32 = 6;
-/// Steps around what they find.
 pub const FIRST: usize = 5;
 /// Steps more where one side of the limit was not found. R16 allows four, and 54 trials in all: six that search
 /// and six of each of eight rates.

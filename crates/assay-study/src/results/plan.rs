@@ -346,7 +346,6 @@ pub struct PlannedTrial {
     /// Left out by design: it only makes the next trial follow its own arm.
     #[serde(default, skip_serializing_if = "is_false")]
     pub lead_in: bool,
-    /// Index into [`Plan::workloads`].
     pub workload: usize,
     pub arm: Arm,
     pub seed: u64,

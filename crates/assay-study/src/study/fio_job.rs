@@ -611,7 +611,6 @@ fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
     (format!("directory = {}", quoted(folder)), false)
 }
 
-/// A study has one target.
 fn elsewhere(job: &Job, first: &Job, told: &mut Told) {
     let line = job.settings.get("filename").or(job.settings.get("directory"));
     told.refuse(

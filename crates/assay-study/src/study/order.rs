@@ -55,7 +55,6 @@ impl Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeadIn {
-    /// Half a trial.
     #[default]
     Half,
     /// A whole one, where what an arm leaves behind needs longer to fade.

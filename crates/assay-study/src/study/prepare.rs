@@ -124,7 +124,6 @@ pub enum Fresh {
     /// In each replicate: luck of the layout is averaged.
     #[default]
     Replicate,
-    /// Once a study.
     Study,
 }
 

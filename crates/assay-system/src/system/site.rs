@@ -164,7 +164,6 @@ pub const LOOP_IN_MEMORY: &str = "the file of the loop device is in memory";
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Site {
-    /// As the user wrote it.
     pub target: String,
     pub kind: TargetKind,
     pub path: PathBuf,

@@ -13,7 +13,6 @@ use assay_base::quantity::units::show;
 use assay_runner::runner::Event;
 use assay_runner::runner::trial::OUT_OF_TIME;
 
-/// Steps of the bar.
 const STEPS: u64 = 1000;
 const MINUTE_NS: u64 = 60_000_000_000;
 

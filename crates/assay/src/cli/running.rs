@@ -473,7 +473,6 @@ pub(super) const LOOKS: Patience = Patience {
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Answer {
     Stop,
-    /// It does so already.
     Tell(&'static str),
     /// It is not waited for any longer.
     End(Failure),

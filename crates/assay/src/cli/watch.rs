@@ -123,7 +123,6 @@ fn conclude(arguments: &Arguments, state: &State) -> Outcome<()> {
     output::kept()
 }
 
-/// Tells where it was kept.
 fn told(system: &dyn System, wish: &Wish, quiet: bool) {
     if quiet {
         return;

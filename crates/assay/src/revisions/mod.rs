@@ -23,7 +23,6 @@ pub use trees::{Lying, Removal, Tree, Trees, directory, kept, remove, unfinished
 pub enum Error {
     /// What was named is no repository, or no commit of it.
     Mistake(String),
-    /// The machine, or git, refused.
     Refused(String),
     DoesNotBuild {
         commit: Commit,

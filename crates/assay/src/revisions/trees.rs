@@ -373,7 +373,6 @@ pub fn unfinished(system: &dyn System, home: &Path) -> Vec<Lying> {
 pub enum Removal {
     Removed,
     InUse,
-    /// It is there, and why.
     Failed(String),
 }
 

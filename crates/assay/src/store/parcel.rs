@@ -40,7 +40,6 @@ pub const ENTRY: assay_base::catalogue::About = assay_base::catalogue::About {
 pub const ENDING: &str = "assay";
 
 pub const FORMAT: &str = "assay-bundle/1";
-/// What stands first in it.
 const ABOUT: &str = "bundle.json";
 const MOST_ABOUT_BYTES: u64 = 64 << 10;
 /// Bytes in which its first head lies.

@@ -20,7 +20,6 @@ use assay_verdict::analysis;
 
 /// Bytes of trials that are read at once; more for a line that is longer.
 const PART_BYTES: u64 = 1 << 20;
-/// Bytes of the longest line.
 const MOST_BYTES: u64 = 16 << 20;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,7 +76,6 @@ pub struct Watched {
     ran: Vec<repeats::Ran>,
     /// The same as a race knows them, where it is one.
     runs: Vec<race::Run>,
-    /// How long they took.
     pace: Pace,
     disturbed: Odd,
     failed: Odd,

@@ -114,7 +114,6 @@ struct Probes<'a> {
     absent: BTreeMap<&'static str, &'a str>,
 }
 
-/// Everything since the beginning.
 pub fn document(state: &State) -> Value {
     let whole = &state.whole;
     json!(Document {

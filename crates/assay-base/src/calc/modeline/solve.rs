@@ -52,7 +52,6 @@ pub struct At {
     /// Pixels across and lines down.
     #[serde(rename = "size_pixels")]
     pub size: [u32; 2],
-    /// Rate that was asked for.
     pub refresh_hz: f64,
     pub limits: Limits,
     pub timings: Vec<Row>,

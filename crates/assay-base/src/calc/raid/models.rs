@@ -14,12 +14,10 @@ const MEASURED: &str = include_str!("../../../reference/md.csv");
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Source {
-    /// The article's own count.
     Published,
     /// The steps that the article lists.
     AsListed,
     Computed,
-    /// Counted on a running array.
     Measured,
 }
 

@@ -21,7 +21,6 @@ const LONGEST_NAME: usize = 32;
 const UNIT_BYTES: u64 = 1 << 20;
 /// What places and sizes are multiples of.
 const SECTOR_BYTES: u64 = 512;
-/// No device is larger.
 const MOST_BYTES: u64 = 1 << 60;
 /// Longer than anybody records: a year.
 const MOST_SECONDS: u64 = 366 * 86_400;

@@ -83,7 +83,6 @@ pub(super) fn add(sum: &mut Sum, amount: &Presence<u64>) {
     *sum = Some(so_far.both(amount, |sum, amount| sum.saturating_add(*amount)));
 }
 
-/// Sums over runs.
 #[derive(Default)]
 pub(super) struct Events {
     runs: u64,

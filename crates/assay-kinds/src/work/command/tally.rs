@@ -19,7 +19,6 @@ const SHORT_NS: f64 = 5e6;
 /// Share of the shell's own start from which on a time can be told from it.
 const SMALLEST_SHARE: f64 = 0.1;
 
-/// Starts of the shell alone.
 #[derive(Default)]
 pub(super) struct Starts {
     pub(super) count: u64,
@@ -79,7 +78,6 @@ pub(super) struct Tally {
     system_ns: u64,
     /// Processor time of what stands around the runs.
     aside_ns: u64,
-    /// Whether that left processes running.
     aside_left: bool,
     peak: Option<Presence<PeakMemory>>,
     read: Sum,

@@ -27,7 +27,6 @@ const HEARD_BYTES: u64 = 8 << 20;
 /// What the pilot tries: what any limit leaves room for.
 const TRIED_BYTES: u64 = 4 << 20;
 const TRIED_NS: u64 = 20_000_000;
-/// The class of its latencies.
 const CLASS: &str = "access";
 /// SIGKILL.
 const KILL: i32 = 9;

@@ -22,7 +22,6 @@ const LEAST_LOADED: f64 = 0.8;
 const LEAST_SENT: f64 = 0.8;
 /// Share of them that must have come back.
 const LEAST_BACK: f64 = 0.5;
-/// Fewest probes of a phase.
 const FEWEST: usize = 20;
 /// Nothing finer is told of what load adds.
 const FINEST_NS: f64 = 1e5;

@@ -25,7 +25,6 @@ const PILOT_NS: u64 = 6_000_000_000;
 /// A lead-in has no shorter phases.
 const SHORTEST_NS: u64 = 2_000_000_000;
 
-/// What no such line says.
 const NOT_SAID: &[&str] = &[
     "flent and ping do not report whether the load was active during the whole measurement",
     "for shaping commands, see the levels in assay plan --commands",

@@ -10,7 +10,6 @@ use super::look::{Glance, Lookout};
 use crate::work::measured::{Claims, Measured, Ran, SeriesRow};
 use crate::work::place::Run;
 
-/// Time between two glances, nanoseconds.
 const GLANCE_NS: u64 = 1_000_000_000;
 /// The longest time without a look at the user's wish to stop, nanoseconds.
 const PATIENCE_NS: u64 = 50_000_000;

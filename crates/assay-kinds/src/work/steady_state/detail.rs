@@ -43,7 +43,6 @@ pub struct Prepared {
     pub fill_ns: u64,
 }
 
-/// One pass over all cells.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
     /// What was seen of each cell, in their order.

@@ -130,7 +130,6 @@ pub struct Wish<'a> {
 }
 
 impl<'a> Wish<'a> {
-    /// What an arm asks for.
     pub const fn of(levels: &'a Levels) -> Self {
         Self { levels, own_target: None }
     }

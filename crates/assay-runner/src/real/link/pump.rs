@@ -19,7 +19,6 @@ const LOOK_NS: i64 = 50_000_000;
 /// For how long bytes go, and how they are counted.
 #[derive(Clone, Copy)]
 pub struct Course {
-    /// When the first slice begins.
     pub began: Instant,
     pub until: Instant,
     pub slices: usize,

@@ -22,7 +22,6 @@ const SECTOR_BYTES: u64 = 512;
 const CLASS: u8 = 0b111;
 const ARRIVED: u8 = 1 << 3;
 const ISSUED: u8 = 1 << 4;
-/// Bytes of the longest number.
 const LONGEST: u32 = 10;
 
 /// Why no request could be read.

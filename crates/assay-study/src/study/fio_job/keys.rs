@@ -72,7 +72,6 @@ pub const CORE: [&str; 38] = [
     "sqthread_poll",
 ];
 
-/// What this engine does anyway.
 pub const SAME: [&str; 11] = [
     "norandommap",
     "randrepeat",

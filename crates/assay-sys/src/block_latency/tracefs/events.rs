@@ -126,7 +126,6 @@ fn nanoseconds(text: &str) -> Option<u64> {
     Some(seconds.parse::<u64>().ok()? * 1_000_000_000 + micros * 1_000)
 }
 
-/// A bio on its way.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     at_ns: u64,
@@ -163,7 +162,6 @@ impl Arrivals {
     }
 }
 
-/// A request under way.
 #[derive(Clone, Copy, Debug)]
 struct Issue {
     at_ns: u64,

@@ -134,7 +134,6 @@ impl Fake {
         Ok(())
     }
 
-    /// What `cryptsetup status` prints.
     pub(super) fn volume(&self, line: &str) -> Option<String> {
         let name = line.strip_prefix("cryptsetup status ")?;
         let known = self.lock().encrypted.volumes.get(name).cloned();

@@ -20,7 +20,6 @@ use assay_base::failure::{Failure, Outcome};
 
 /// Whether a page is on the terminal, which a panic must know.
 static ON_ERRORS: AtomicBool = AtomicBool::new(false);
-/// The same of standard output.
 static ON_OUTPUT: AtomicBool = AtomicBool::new(false);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

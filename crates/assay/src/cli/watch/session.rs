@@ -31,7 +31,6 @@ pub struct Session<'a, 'b> {
     pub system: &'a dyn System,
     pub sampler: &'b mut Sampler<'a>,
     pub state: &'b mut State,
-    /// Time between two readings.
     pub every: Duration,
     /// When it ends by itself, nanoseconds of the monotonic clock.
     pub until_ns: Option<u64>,

@@ -24,7 +24,6 @@ const FILES: [(&str, u64); 8] = [
 const SOURCE_BYTES: u64 = LARGEST_RUNS_BYTES;
 /// Directories of a result, with files of JSON and what each has at most.
 pub const DIRECTORIES: [(&str, u64); 2] = [("histograms", MIB), ("series", MIB)];
-/// Files of one at most.
 pub const MOST_FILES: usize = 50_000;
 /// Bytes that one unpacks to at most, however many it has; the largest of our own has a tenth of it.
 const MOST_BYTES: u64 = 1 << 30;

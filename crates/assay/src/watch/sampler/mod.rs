@@ -30,7 +30,6 @@ pub struct Sampler<'a> {
     ask_drives: bool,
 }
 
-/// The counters at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
     /// When, nanoseconds of the monotonic clock.
