@@ -28,7 +28,7 @@ impl Rows {
         (self.0.len() - 1) as f64
     }
 
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.0.len()
     }
 
@@ -225,7 +225,7 @@ mod tests {
         let mut rows = Rows::default();
         rows.heading("writes");
         assert_eq!([rows.add("ext4"), rows.add("xfs")], [1.0, 2.0]);
-        assert_eq!(rows.len(), 3);
+        assert_eq!(rows.count(), 3);
         assert_eq!(rows.axis().text(1.0), "ext4");
     }
 

@@ -56,7 +56,7 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     table.add(Column::right("n"), cells, |cell| cell.n.to_string());
     if let Some(idle_w) = findings.environment.activity.idle_w {
         let mut idle = Row::new(vec![Value::Missing; table.columns.len()]);
-        idle.name = "idle".to_owned();
+        "idle".clone_into(&mut idle.name);
         idle.cells[0] = "idle".into();
         if let Some(power) = table.columns.iter().position(|column| column.title == POWER) {
             idle.cells[power] = idle_w.into();

@@ -17,7 +17,7 @@ pub fn forum(findings: &Findings) -> Document {
 
 fn tables(findings: &Findings) -> Vec<Section> {
     if let Some(places) = &findings.platforms {
-        let mut sections = super::places::tables(findings, places, false);
+        let mut sections = super::places::tables(findings, places);
         for block in sections.iter_mut().flat_map(|section| &mut section.blocks) {
             if let Block::Table(table) = block {
                 narrow(table, |_, column| !column.detail);

@@ -14,16 +14,12 @@ use assay_study::findings::places::{Beside, Placed, Places, Row as Number, Unit}
 use assay_study::findings::{Comparison, EnvironmentFacts, Findings};
 use assay_study::results::plan::{Arm, arm_in_words};
 
-/// Letters of a bar as long as the longest.
-const BAR: usize = 28;
-
 pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> Document {
     let mut told = facts::study(findings);
     told.push(("baseline".to_owned(), places.baseline.clone()));
     let mut sections =
         vec![Section::of(Block::Facts(told)), super::summary(findings.summary_texts())];
-    sections
-        .extend(tables(findings, places, detail != Detail::Page).into_iter().map(Section::main));
+    sections.extend(tables(findings, places).into_iter().map(Section::main));
     sections.push(Section::of(Block::Text(legend(places))).with_role(Role::Closer));
     sections.extend(places.published.iter().map(beside));
     sections.extend(machines(places));
@@ -33,8 +29,8 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     Document { title: facts::title(findings), sections }
 }
 
-/// A table for each workload; `bars` are for readers without figures.
-pub(super) fn tables(findings: &Findings, places: &Places, bars: bool) -> Vec<Section> {
+/// A table for each workload.
+pub(super) fn tables(findings: &Findings, places: &Places) -> Vec<Section> {
     let mut works: Vec<(&str, &Arm, &str)> = Vec::new();
     for row in &places.rows {
         let work = (row.workload.as_str(), &row.configuration, row.metric.as_str());
@@ -46,7 +42,7 @@ pub(super) fn tables(findings: &Findings, places: &Places, bars: bool) -> Vec<Se
         let own = places.rows.iter().filter(|row| {
             row.workload == *workload && row.configuration == **arm && row.metric == *metric
         });
-        let mut table = table(findings, places, &own.collect::<Vec<_>>(), bars);
+        let mut table = table(findings, &own.collect::<Vec<_>>());
         let way = better(places, metric);
         table.title = format!("{}: {}, {way}", work_name(workload, arm), heading(metric));
         Section::from(table)
@@ -62,7 +58,7 @@ pub(crate) fn work_name(workload: &str, arm: &Arm) -> String {
     format!("{workload}, {}", arm_in_words(arm.iter()))
 }
 
-fn table(findings: &Findings, places: &Places, rows: &[&Number], bars: bool) -> Table {
+fn table(findings: &Findings, rows: &[&Number]) -> Table {
     let there: Vec<&Number> = rows.iter().copied().filter(|row| row.absent.is_none()).collect();
     let has_intervals = rows.iter().any(|row| row.percent_interval().is_some());
     let mut table = Table::default();
@@ -87,10 +83,6 @@ fn table(findings: &Findings, places: &Places, rows: &[&Number], bars: bool) -> 
     }
     if has_intervals || rows.iter().any(|row| row.emulated || !row.is_sound()) {
         table.add(Column::verdict("verdict"), &there, |row| verdict(findings, row));
-    }
-    if bars {
-        let most = places.rows.iter().filter_map(|row| row.percent).fold(100.0, f64::max);
-        table.add(Column::left("speed").breaks(), &there, |row| bar(row, most));
     }
     table.rows.extend(absent(rows));
     table
@@ -178,14 +170,6 @@ fn verdict(findings: &Findings, row: &Number) -> Cell {
     }
     let found = row.comparison.as_ref().and_then(|id| findings.comparison(id));
     found.map_or_else(|| "baseline".into(), |found: &Comparison| numbers::judged(found, false))
-}
-
-/// Its speed as a bar; that of an emulated place is dotted.
-fn bar(row: &Number, most: f64) -> String {
-    let Some(percent) = row.percent else { return String::new() };
-    let letters = (percent / most * BAR as f64).round().max(1.0) as usize;
-    let sign = if row.emulated { "." } else { "#" };
-    sign.repeat(letters.min(BAR))
 }
 
 /// How it is to be read.

@@ -75,7 +75,7 @@ impl Bars {
         (title, unit): (String, Unit),
         left_out: Vec<String>,
     ) -> Option<Figure> {
-        if !(2..=MOST_BARS).contains(&self.rows.len()) {
+        if !(2..=MOST_BARS).contains(&self.rows.count()) {
             return None;
         }
         let alone = self.points.iter().all(|(at, _)| *at == 0);

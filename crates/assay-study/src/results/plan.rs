@@ -7,7 +7,6 @@ use std::fmt;
 
 use assay_base::presence::Presence;
 use assay_kinds::work::{Background, Planned, Runs as _, Touch};
-use assay_machine::probes::block_latency;
 use assay_system::system::between::Between;
 pub use assay_system::system::clears::Clears;
 use assay_system::system::site::TargetKind;
@@ -381,11 +380,6 @@ impl fmt::Display for Turn {
 }
 
 impl Plan {
-    /// Whether requests are looked at by class.
-    pub fn sees_classes(&self) -> bool {
-        block_latency::is_asked(&self.probes)
-    }
-
     /// Whether nothing is run: others' work was watched, or recorded.
     pub fn is_only_watched(&self) -> bool {
         self.workloads.iter().all(|own| own.work.is_only_watched())
