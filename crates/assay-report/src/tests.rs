@@ -14,7 +14,7 @@ use std::sync::OnceLock;
 
 use super::document::Detail;
 use super::layout::width_of;
-use super::{document, json, screen, text};
+use super::{json, screen, text};
 use assay_lab::expected::Expected;
 use assay_lab::needs::is_sampled;
 use assay_study::findings::{Findings, Sentence, Trust};
@@ -291,53 +291,10 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
             assert!(text.contains(line), "{line}:\n{text}");
         }
     }
-    lent_as_given(surface.clone());
     surface.configuration.clear();
     let mut found = fixtures().remove(0).1;
     found.exhibits.extend(surfaces::exhibit(&found, &[], &[surface], &[]));
     assert!(rendered(&found, 80, false).contains("\nsurface: rate over the area\n"));
-}
-
-fn lend(cell: &mut assay_study::findings::Cell) {
-    use assay_study::findings::{Because, LENT};
-    let text = "the host's cache is invisible to this guest".to_owned();
-    cell.trust = Some(Trust::Trusted);
-    cell.reasons = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
-}
-
-/// A surface of a drive that is lent is trusted as its row is, and one of another drive as ever.
-fn lent_as_given(mut surface: Surface) {
-    let mut found = fixture("card");
-    let is_rate = |cell: &assay_study::findings::Cell| {
-        cell.metric == "bandwidth_bytes_per_s" && !cell.control
-    };
-    let own = found.measurements.iter_mut().find(|cell| is_rate(cell)).unwrap();
-    (surface.workload, surface.configuration) = (own.workload.clone(), own.configuration.clone());
-    surface.trust = Some(Trust::Trusted);
-    own.reasons.clear();
-    let bare = own.clone();
-    lend(own);
-    let word = |found: &mut Findings| {
-        let exhibit = surfaces::exhibit(found, &[], &[surface.clone()], &[]);
-        found.exhibits = exhibit.into_iter().collect();
-        last_word(found, "rate over the area")
-    };
-    assert_eq!(word(&mut found), "virtual");
-    *found.measurements.iter_mut().find(|cell| is_rate(cell)).unwrap() = bare;
-    assert_eq!(word(&mut found), "trusted");
-}
-
-/// What stands in the last cell of the first row of the section whose caption ends so.
-fn last_word(found: &Findings, caption: &str) -> String {
-    let sections = document::make(found).sections;
-    let is_it =
-        |own: &&document::Section| own.caption.as_ref().is_some_and(|own| own.ends_with(caption));
-    let table = sections.iter().find(is_it).unwrap().blocks.iter().find_map(|block| match block {
-        document::Block::Table(table) => Some(table),
-        _ => None,
-    });
-    let table = table.unwrap();
-    table.texts(&table.rows[0]).pop().unwrap()
 }
 
 /// Author's digits and unit, own numbers in that unit, and no verdict.
@@ -379,14 +336,6 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
         );
         assert!(!is_large || words.contains(&mine), "{name}: no {mine} in {text}");
         assert!(words.contains("no verdict"), "{name}: {text}");
-        // What a drive gives that is lent is trusted for this virtual device here, too.
-        let told = |found: &Findings| last_word(found, "next to published results");
-        // Those that were measured were so on a drive that is lent.
-        assert_eq!(told(&found) == "virtual", name.starts_with("measured-"), "{name}");
-        let bandwidth = found.measurements.iter_mut().filter(|own| own.metric == cell.metric);
-        bandwidth.for_each(lend);
-        show(&mut found, &all);
-        assert_eq!(told(&found), "virtual", "{name}");
         all[0].workload = "another".to_owned();
         show(&mut found, &all);
         let text = rendered(&found, 80, false);

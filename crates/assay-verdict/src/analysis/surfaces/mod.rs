@@ -258,12 +258,12 @@ fn band_of(area: &Area, offset: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use assay_kinds::work::io::Pattern;
-    use assay_study::findings::Trust;
+    use assay_study::findings::{Because, LENT, Trust};
     use assay_study::results::record::{Repeats, Status, Trial, TrialRecord};
 
     use super::super::tests::Bench;
     use super::super::{design, rows, series};
-    use super::{Accesses, Surface, accesses, of_row};
+    use super::{Accesses, Surface, accesses, exhibit, of_row};
     use crate::truth::testing;
 
     const PLACES: u64 = 100;
@@ -421,6 +421,19 @@ mod tests {
         let found = surface(&none);
         let last = &found.bands[9];
         assert_eq!((last.n, last.bandwidth_bytes_per_s, last.min, last.max), (0, None, None, None));
+    }
+
+    #[test]
+    fn a_surface_of_a_lent_drive_is_rated_as_virtual() {
+        let (mut found, surface) = (bench().findings(), surface(&bench()));
+        let because = |text: &str| Because {
+            rule: LENT.to_owned(),
+            trust: Trust::Trusted,
+            text: text.to_owned(),
+        };
+        found.measurements.iter_mut().for_each(|cell| cell.reasons.push(because("lent")));
+        let table = exhibit(&found, &[], &[surface], &[]).unwrap().tables.remove(0);
+        assert_eq!(table.texts(&table.rows[0]).last().map(String::as_str), Some("virtual"));
     }
 
     #[test]
