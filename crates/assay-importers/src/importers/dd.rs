@@ -33,7 +33,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         runs.push(run);
     }
     if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: contains no dd summary line")));
+        return Err(Failure::mistake(format!(
+            "{name}: contains no dd summary line; dd prints it to stderr, so add 2>&1"
+        )));
     }
     let notes = vec!["dd prints its lines in order".to_owned()];
     Ok(Runs { notes, ..Runs::in_order(runs) })

@@ -10,7 +10,9 @@ use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::notes::Note;
-use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Place, Rank, Verdict};
+use assay_study::findings::{
+    AbsentCell, Comparison, Effect, Findings, Needed, Place, Rank, Verdict,
+};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_verdict::analysis::note_words;
 
@@ -32,8 +34,9 @@ pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
     let list = |caption: &str, texts: Vec<String>| {
         (!texts.is_empty()).then(|| Section::titled(caption, vec![Block::List(texts)]))
     };
-    let interactions =
+    let interactions: Vec<String> =
         findings.effects.interactions.iter().map(|found| found.text.clone()).collect();
+    let interactions = interactions_or_none(findings, interactions);
     let trends = findings.effects.trends.iter().map(|found| found.text.clone()).collect();
     let told = [
         effects(page),
@@ -43,6 +46,16 @@ pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
         secondary(page),
     ];
     told.into_iter().flatten().collect()
+}
+
+/// A study of several factors also says that their effects do not depend on each other.
+fn interactions_or_none(findings: &Findings, interactions: Vec<String>) -> Vec<String> {
+    if !interactions.is_empty() || findings.effects.main.is_empty() {
+        return interactions;
+    }
+    let none =
+        "No significant interaction between two factors (95% confidence); smaller ones may exist.";
+    vec![none.to_owned()]
 }
 
 /// A table that begins with the workloads, where there are several.

@@ -46,6 +46,10 @@ fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     }
 }
 
+/// The far tail, in full reports.
+const P999: [(&str, &str); 2] =
+    [("p99.9", "latency_p999_ns"), ("response p99.9", "response_p999_ns")];
+
 /// Those of a workload: of work by the clock response and service stand side by side.
 fn beside(findings: &Findings, workload: &Workload<'_>) -> Vec<(&'static str, &'static str)> {
     let own = |cell: &Measured| cell.workload == workload.name && pace::is_response(&cell.metric);
@@ -178,7 +182,11 @@ pub(super) fn table(
     });
     add_comparisons(&mut table, page, workload, &lines);
     let details = table.columns.len();
-    for (heading, metric) in beside(findings, workload) {
+    let mut quantiles = beside(findings, workload);
+    if page.full() {
+        quantiles.extend(P999.into_iter().filter(|(_, metric)| *metric != workload.metric));
+    }
+    for (heading, metric) in quantiles {
         let own = |cell: &Measured| cell.workload == workload.name && cell.metric == metric;
         if findings.measurements.iter().any(own) {
             table.add(Column::right(heading), &lines, |line| {

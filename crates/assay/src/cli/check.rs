@@ -28,6 +28,8 @@ const COMPARED: u32 = 6;
 #[command(after_help = check_options::examples())]
 pub struct Arguments {
     /// Directories, files or block devices to compare [default: .]
+    ///
+    /// A simulated drive shows what a result looks like: simulated:lognormal,mean=100us,p99=400us.
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// Finish in about 15 s

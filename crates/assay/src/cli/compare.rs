@@ -28,8 +28,8 @@ use assay_verdict::analysis::names;
 ///
 /// Assay shows differences in the environment first. If both results have the same baseline, Assay compares ratios to
 /// the baseline; otherwise it compares plain numbers, and a change of the machine, kernel or ambient conditions looks
-/// like a difference. One result per side is inconclusive: Assay shows only the detectable difference. Three or more
-/// results per side allow a verdict: better, worse or equivalent.
+/// like a difference. One result per side gets no verdict, only the detectable difference; --gate then decides by the
+/// CI with an assumed day-to-day variation. Three or more results per side allow a verdict.
 ///
 /// --by platform prints one table of many machines: each workload per platform, as a percentage of the baseline
 /// platform. Platforms with fewer than three results, and emulated platforms, get numbers but no verdict. Assay
