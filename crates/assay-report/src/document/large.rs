@@ -226,9 +226,11 @@ pub fn conditions(findings: &Findings) -> Vec<String> {
 }
 
 /// The advised change, or else the largest one with a verdict, in its unit: `link: added latency 586 ms (none) -> 17.9 ms (80%), 97% lower`.
-/// None of a gate, a race or several results.
+/// None of a gate, a race, several results, or a workload that answers by itself.
 pub fn largest_change(findings: &Findings) -> Option<String> {
-    let is_asked = findings.answers.gate.is_some() || findings.answers.requirements.is_some();
+    let is_asked = findings.answers.gate.is_some()
+        || findings.answers.requirements.is_some()
+        || findings.kind_exhibits().any(|exhibit| exhibit.leads);
     if is_asked || findings.race.is_some() || super::no_verdict(findings).is_some() {
         return None;
     }
