@@ -6,7 +6,7 @@ use assay_base::quantity::{Better, Metric, direction};
 use super::KINDS;
 use super::kind::{Entry, Judged};
 
-pub use assay_texts::readings::TOLD;
+pub use super::command::readings::TOLD;
 
 /// All metrics that a study can have: those of kinds of work first, each name once.
 pub fn all() -> impl Iterator<Item = &'static Metric> {

@@ -23,7 +23,7 @@ pub const DECIDING: [&str; 9] = [
 pub const RUNNING: &str = "assay-runner";
 
 /// Crates of what decides that are no rooms: their files have names of their own. The same rule holds for them.
-pub const BESIDE: [&str; 3] = ["assay-durable", "assay-replay", "assay-texts"];
+pub const BESIDE: [&str; 1] = ["assay-durable"];
 
 pub fn files(below: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();

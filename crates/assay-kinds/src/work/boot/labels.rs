@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::work::boot::journal::entry;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_system::system::{System, machine};
-use assay_texts::journal::entry;
 use serde::{Deserialize, Serialize};
 
 use super::{Boot, source};
@@ -189,8 +189,8 @@ mod tests {
     use assay_system::system::Fake;
 
     use super::*;
-    use assay_texts::journal::entry::Entry;
-    use assay_texts::journal::timeline;
+    use crate::work::boot::journal::entry::Entry;
+    use crate::work::boot::journal::timeline;
 
     fn three() -> Vec<Boot> {
         let entry = |id: &str| Entry { boot: id.repeat(32), ..Entry::default() };

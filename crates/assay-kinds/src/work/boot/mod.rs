@@ -1,6 +1,7 @@
 //! Work that the machine does by itself: a boot. Its trials are boots, read from the systemd journal
 //! afterwards; nothing is measured by this program, and past boots are as good as new ones.
 
+pub mod journal;
 pub mod labels;
 mod planned;
 #[cfg(test)]
@@ -19,7 +20,7 @@ use super::kind::{Asks, Complaints, InStudy, Judged, Kind, OwnParameter};
 use super::place::Offer;
 use super::recorded::{Recording, Records};
 
-pub use assay_texts::journal::timeline::{Boot, End, Unit};
+pub use journal::timeline::{Boot, End, Unit};
 pub use planned::{Detail, Planned, measured};
 pub use tell::{Facts, SlowUnit, UnfinishedBoot};
 

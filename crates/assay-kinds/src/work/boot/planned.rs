@@ -7,11 +7,11 @@ use assay_base::quantity::Metric;
 use serde::{Deserialize, Serialize};
 
 use super::{PHASES, UNTIL, WHOLE, source};
+use crate::work::boot::journal::timeline::{Boot, End};
 use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Claims, Counts, Measured, Ran, told};
 use crate::work::place::Run;
 use crate::work::tell::Tells;
-use assay_texts::journal::timeline::{Boot, End};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {

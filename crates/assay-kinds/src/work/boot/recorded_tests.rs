@@ -2,9 +2,9 @@
 //! the messages that boots are told by.
 
 use super::{By, measured};
+use crate::work::boot::journal::entry;
+use crate::work::boot::journal::timeline::{Boot, End, boots};
 use assay_lab::journals::exported;
-use assay_texts::journal::entry;
-use assay_texts::journal::timeline::{Boot, End, boots};
 
 const CONTAINER: &[u8] = include_bytes!("../../../tests/fixtures/boots/container.json");
 const CLOCK_JUMP: &[u8] = include_bytes!("../../../tests/fixtures/boots/clock-jump.json");

@@ -7,9 +7,9 @@ use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::RUNNING;
 use assay_system::system::{FileKind, System, first_program, machine};
 
+use crate::work::boot::journal::entry::{self, Entry, FIELDS, Read};
+use crate::work::boot::journal::timeline::{self, Boot, ids};
 use crate::work::recorded::Source;
-use assay_texts::journal::entry::{self, Entry, FIELDS, Read};
-use assay_texts::journal::timeline::{self, Boot, ids};
 
 const JOURNALCTL: &str = "journalctl";
 /// Where the system's journal lies: what outlives a boot, and what does not.

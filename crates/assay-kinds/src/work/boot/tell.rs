@@ -335,9 +335,9 @@ mod tests {
     use super::super::measured;
     use super::*;
     use crate::work::Measured;
+    use crate::work::boot::journal::entry;
+    use crate::work::boot::journal::timeline::{Boot, boots};
     use crate::work::tell::{Bare, Failed};
-    use assay_texts::journal::entry;
-    use assay_texts::journal::timeline::{Boot, boots};
 
     const CUT_OFF: &[u8] = include_bytes!("../../../tests/fixtures/boots/cut-off.json");
     const CLOCK_JUMP: &[u8] = include_bytes!("../../../tests/fixtures/boots/clock-jump.json");

@@ -17,10 +17,10 @@ use super::line::{self, Levels};
 use super::planned::Planned;
 use super::tally::Tally;
 use super::tree::{self, Tree};
+use crate::work::command::readings::Reader;
 use crate::work::emptied;
 use crate::work::measured::Ran;
 use crate::work::place::Run;
-use assay_texts::readings::Reader;
 
 /// Starts of the shell alone before the first run.
 const FIRST_STARTS: u64 = 5;

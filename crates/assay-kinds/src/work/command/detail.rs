@@ -6,8 +6,8 @@ use assay_base::quantity::units::show;
 use assay_system::system::execute::{Counting, PeakBy};
 use serde::{Deserialize, Serialize};
 
+use crate::work::command::readings::{ImportEvidence, READ_BYTES};
 use crate::work::measured::{Counts, OwnMetric};
-use assay_texts::readings::{ImportEvidence, READ_BYTES};
 
 /// Runs whose times are kept of one trial; further ones are in its sums alone.
 pub const KEPT_RUNS: usize = 1000;

@@ -6,6 +6,7 @@ mod events;
 mod keys;
 mod line;
 mod planned;
+pub mod readings;
 mod reads;
 mod revision;
 mod same;
@@ -28,17 +29,17 @@ use super::Work;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter};
 use super::place::{Offer, Run};
 
-pub use assay_texts::readings::{
-    FORMATS, ImportEvidence, MOST_NUMBERS, Number, ReadFormat, Reading, ToolOutput, slug,
-};
 pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
 pub use planned::Planned;
+pub use readings::{
+    FORMATS, ImportEvidence, MOST_NUMBERS, Number, ReadFormat, Reading, ToolOutput, slug,
+};
 pub use reads::READS;
 pub use revision::{REVISION, Revision, tree_name};
 pub use same::Produced;
 
-use assay_texts::readings::MOST_READINGS;
 use line::Levels;
+use readings::MOST_READINGS;
 use tree::Tree;
 
 /// The word in lines that stands for as many jobs as there are processors, or for those of the study.

@@ -2,8 +2,8 @@
 
 use assay_base::catalogue::keys::{Fields, Form, field, one_of};
 
+use crate::work::command::readings::{FORMATS, Reading, compiled, slug};
 use assay_base::outside;
-use assay_texts::readings::{FORMATS, Reading, compiled, slug};
 
 use crate::work::kind::Complaints;
 

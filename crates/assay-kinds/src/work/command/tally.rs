@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::mem;
 
+use crate::work::command::readings::{Number, ToolOutput};
 use assay_base::presence::Presence;
 use assay_system::system::Executed;
 use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
-use assay_texts::readings::{Number, ToolOutput};
 
 use super::detail::{Detail, KEPT_RUNS, Written};
 use super::events::{self, Events, Sum};

@@ -3,11 +3,11 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use crate::work::replay::{Fitted, Placing};
 use assay_base::calc::requests::Pair;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::played::{self, Told};
 use assay_base::quantity::units::show;
-use assay_replay::{Fitted, Placing};
 use serde::{Deserialize, Serialize};
 
 use crate::work::io::Pace;

@@ -1,12 +1,16 @@
 //! A load that was recorded, played again.
 
 mod detail;
+pub mod placing;
 mod planned;
 mod playing;
 mod rule;
+pub mod scale;
+pub mod source;
 mod tell;
 #[cfg(test)]
 mod tests;
+pub mod waits;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Fields, Form, field, needed};
@@ -14,7 +18,6 @@ use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
 use assay_base::quantity::played::{FLUSHES, READS, TRIMS, WRITES, ZEROINGS};
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_load::Act;
-use assay_replay::{scale, source};
 use serde::{Deserialize, Serialize};
 
 use super::io::Content;
@@ -23,10 +26,13 @@ use super::place::Offer;
 use super::table::{whole, word};
 use super::tell::OwnRule;
 
-pub use assay_replay::{Fitted, Placing, Recall, Scale, Scan, Source, nothing, step_of};
 pub use detail::{Beside, Detail, Fidelity, Paced};
+pub use placing::{Fit, Fitted, Placing, slot_bytes};
 pub use planned::Planned;
+pub use scale::Scale;
+pub use source::{Part, Recall, Scan, Source, nothing, step_of};
 pub use tell::Facts;
+pub use waits::{Arrived, guessed};
 
 const MOST_DEPTH: u32 = 4096;
 /// In flight at most where nothing is said.

@@ -1,11 +1,11 @@
 //! A recorded load as it will be played.
 
+use crate::work::replay::{Fit, Placing, slot_bytes};
 use assay_base::quantity::Bytes;
 use assay_base::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
 use assay_base::quantity::played::Class;
 use assay_base::quantity::units::show;
 use assay_load::Act;
-use assay_replay::{Fit, Placing, slot_bytes};
 use serde::{Deserialize, Serialize};
 
 use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::work::replay::{Arrived, Fitted, guessed};
 use assay_base::calc::requests::Sides;
 use assay_load::{
     Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited,
 };
-use assay_replay::{Arrived, Fitted, guessed};
 use assay_system::system::BlockRequest;
 
 use super::{Beside, Clock, Detail, Fidelity, Paced, Planned, planned};

@@ -11,9 +11,9 @@ use assay_system::system::{Executed, FileKind};
 use super::{Break, Course, How, fine};
 use crate::work::command::detail::{KEPT_BYTES, Written};
 use crate::work::command::line;
+use crate::work::command::readings::{READ_BYTES, Text, ToolOutput, plain};
 use crate::work::command::same::{self, Produced};
 use crate::work::command::tally::Taken;
-use assay_texts::readings::{READ_BYTES, Text, ToolOutput, plain};
 
 /// Time to read what a run wrote.
 const READING: Duration = Duration::from_secs(600);

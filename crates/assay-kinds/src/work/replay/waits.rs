@@ -13,7 +13,7 @@
 use assay_load::{Act, Step, Wait};
 use assay_system::system::{BlockRequest, RequestFlags};
 
-use crate::{Scale, step_of};
+use super::{Scale, step_of};
 
 /// Who starts longer than this after an end did not wait for it.
 pub const MOST_GAP_NS: u64 = 100_000_000;

@@ -6,7 +6,7 @@ use assay_base::quantity::Bytes;
 use assay_load::{Act, Step};
 use serde::{Deserialize, Serialize};
 
-use crate::{Scale, Source};
+use super::{Scale, Source};
 
 /// What a device folds by, and what a shift is a multiple of: bytes that lie together stay together.
 const REGION_BYTES: u64 = 1 << 20;
@@ -189,8 +189,8 @@ impl Jumps {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Part;
     use super::*;
-    use crate::Part;
 
     const MIB: u64 = 1 << 20;
 
