@@ -4,7 +4,7 @@
 //! ([`analysis`]). Statistics without a study do not (`assay-stats`), nor how findings look on a page
 //! (`assay-report`). The form of findings is data of `assay-study`.
 //!
-//! The types to know: [`truth::TruthRule`], [`analysis::Analysis`], [`analysis::Enough`] (whether more trials are
+//! The types to know: [`truth::Rule`], [`analysis::Analysis`], [`analysis::Enough`] (whether more trials are
 //! needed), [`analysis::Foresight`] (what a study will be able to see), and
 //! [`Findings`](assay_study::findings::Findings), which [`analysis::judge`] draws.
 

@@ -8,7 +8,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::results::record::TrialRecord;
 
 use super::rows::Row;
-use crate::truth::{HostCache, IdleFlush, Remark, TruthRule as _};
+use crate::truth::{HOST_CACHE, IdleFlush, Remark};
 
 const RATE: &str = "bandwidth_bytes_per_s";
 
@@ -57,7 +57,7 @@ impl Rates {
 
 /// The remark in the place of the rule's own, where that was no worse.
 fn put(row: &mut Row<'_>, series: &mut [Series], remark: &Remark) {
-    let rule = HostCache.about().name;
+    let rule = HOST_CACHE.about.name;
     let Some((_, own)) = row.remarks.iter_mut().find(|(name, _)| *name == rule) else { return };
     if own.trust != Trust::Trusted {
         return;

@@ -13,7 +13,7 @@ use assay_system::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
 use super::cached::is_loop_in_memory;
 use super::evidence::is_simulated;
 use super::host_cache::hides_its_cache;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 pub const NAME: &str = "cached-sync";
 
@@ -35,59 +35,52 @@ const COSTLESS: f64 = 1.25;
 
 const UNSEEN: &str = "power-loss protection is unknown";
 
-pub struct Acknowledged;
-
-static ABOUT: About = About {
-    name: NAME,
-    summary: "syncs complete faster than the medium can store data, so a cache acknowledges them",
-    text: "Reports (at 95% confidence) that a cache and not the medium acknowledges synced writes. The number stays \
-           trusted because the measured speed is real. Applies to synced writes of the kind io at queue depth 1 \
-           without a rate limit. With at least three trials, the whole 95% CI of the write time must be more than 10% \
-           below the time that the medium needs. On tmpfs, zram, RAM disks and loop devices with their file in memory, \
-           memory acknowledges the writes. A hard disk needs one revolution per sequential write (divided by the \
-           number of disks) and on average half a revolution per random write. Assay ignores sequential writes larger \
-           than 64 KiB because they can span tracks. It also ignores disks that do not report their rotation rate, \
-           because virtual disks, RAID controllers with SSDs and USB sticks also report as rotational. On any virtual \
-           drive (see host-cache), a sync below 75 us is faster than flash: no known flash programs a page in less \
-           (Kouchi et al., ISSCC 2020). An NVMe, SATA, SCSI, USB or MMC drive of this machine that announces a \
-           volatile write cache must meet two conditions: its syncs are faster than flash, and they take at most 1.25 \
-           times as long as the same writes without a sync (upper end of the 95% CI). Then no flush reached flash. The \
-           cache may be protected: Assay cannot distinguish capacitors, a controller battery, a disk that stores the \
-           data on reserved tracks or in flash, fast nonvolatile memory (3D XPoint) and a drive that drops flushes. \
-           Assay does not judge a local drive that announces no cache, because its cache may be absent or protected. \
-           If the rule is not triggered, a cache may still be in use.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: NAME,
+        summary: "syncs complete faster than the medium can store data, so a cache acknowledges them",
+        text: "Reports (at 95% confidence) that a cache and not the medium acknowledges synced writes. The number \
+               stays trusted because the measured speed is real. Applies to synced writes of the kind io at queue \
+               depth 1 without a rate limit. With at least three trials, the whole 95% CI of the write time must be \
+               more than 10% below the time that the medium needs. On tmpfs, zram, RAM disks and loop devices with \
+               their file in memory, memory acknowledges the writes. A hard disk needs one revolution per sequential \
+               write (divided by the number of disks) and on average half a revolution per random write. Assay ignores \
+               sequential writes larger than 64 KiB because they can span tracks. It also ignores disks that do not \
+               report their rotation rate, because virtual disks, RAID controllers with SSDs and USB sticks also \
+               report as rotational. On any virtual drive (see host-cache), a sync below 75 us is faster than flash: \
+               no known flash programs a page in less (Kouchi et al., ISSCC 2020). An NVMe, SATA, SCSI, USB or MMC \
+               drive of this machine that announces a volatile write cache must meet two conditions: its syncs are \
+               faster than flash, and they take at most 1.25 times as long as the same writes without a sync (upper \
+               end of the 95% CI). Then no flush reached flash. The cache may be protected: Assay cannot distinguish \
+               capacitors, a controller battery, a disk that stores the data on reserved tracks or in flash, fast \
+               nonvolatile memory (3D XPoint) and a drive that drops flushes. Assay does not judge a local drive that \
+               announces no cache, because its cache may be absent or protected. If the rule is not triggered, a cache \
+               may still be in use.",
+    },
+    looks_at: Judged::Medium,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for Acknowledged {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let io = case.io().filter(|_| !case.trials.is_empty() && !is_simulated(case))?;
+    io.sync.every().filter(|_| case.workload.writes())?;
+    if let Some(memory) = memory(case.site) {
+        return Some(Remark::note(format!("volatile memory acknowledges syncs: {memory}")));
     }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Medium
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let io = case.io().filter(|_| !case.trials.is_empty() && !is_simulated(case))?;
-        io.sync.every().filter(|_| case.workload.writes())?;
-        if let Some(memory) = memory(case.site) {
-            return Some(Remark::note(format!("volatile memory acknowledges syncs: {memory}")));
-        }
-        // Times of an emulator say nothing of a medium.
-        let times =
-            WriteTimes::of(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
-        let needed = Needed::of(&case.site.drives, io)?;
-        let (mean, [low, high]) = times.told()?;
-        (high < SURELY * needed.least_ns).then(|| {
-            Remark::note(format!(
-                "a cache acknowledges syncs: one completes every {} (95% CI {} to {}), and {}; {UNSEEN}",
-                show::duration(mean),
-                show::duration(low),
-                show::duration(high),
-                needed.words
-            ))
-        })
-    }
+    // Times of an emulator say nothing of a medium.
+    let times = WriteTimes::of(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
+    let needed = Needed::of(&case.site.drives, io)?;
+    let (mean, [low, high]) = times.told()?;
+    (high < SURELY * needed.least_ns).then(|| {
+        Remark::note(format!(
+            "a cache acknowledges syncs: one completes every {} (95% CI {} to {}), and {}; {UNSEEN}",
+            show::duration(mean),
+            show::duration(low),
+            show::duration(high),
+            needed.words
+        ))
+    })
 }
 
 /// Why a target is memory, where it is.

@@ -5,40 +5,32 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::io::{Pace, tolerance};
 use assay_kinds::work::{Judged, io};
 
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// Share of the scheduled operations that may be late or missing.
 const HELD: f64 = 0.005;
 
-pub struct Behind;
-
-static ABOUT: About = About {
-    name: "late-submission",
-    summary: "operations did not start at their intended time",
-    text: "In an open loop, each operation has an intended start time. If more than 0.5% of the operations start more \
-           than 1 ms late, Assay reports the delay and its cause. If all slots were in use, the drive was too slow: \
-           response times include the wait and stay trusted. If a slot was free, this machine was too slow: response \
-           times include its delay and are suspect. After the measured time, Assay waits another quarter of that time. \
-           If more than 0.5% of the schedule is still unissued then, response times are also suspect: Assay counts \
-           their wait up to that point, which is a lower bound. The limit is 1 ms because a sleeping thread wakes \
-           within 0.1 ms if a CPU is free.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "late-submission",
+        summary: "operations did not start at their intended time",
+        text: "In an open loop, each operation has an intended start time. If more than 0.5% of the operations start \
+               more than 1 ms late, Assay reports the delay and its cause. If all slots were in use, the drive was too \
+               slow: response times include the wait and stay trusted. If a slot was free, this machine was too slow: \
+               response times include its delay and are suspect. After the measured time, Assay waits another quarter \
+               of that time. If more than 0.5% of the schedule is still unissued then, response times are also \
+               suspect: Assay counts their wait up to that point, which is a lower bound. The limit is 1 ms because a \
+               sleeping thread wakes within 0.1 ms if a CPU is free.",
+    },
+    looks_at: Judged::Operations,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for Behind {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Operations
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let own =
-            case.trials.iter().filter_map(|trial| io::Detail::of(trial.measured.as_ref()?)?.pace);
-        let pace = own.reduce(Pace::plus)?;
-        unissued(&pace).or_else(|| late(&pace))
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let own = case.trials.iter().filter_map(|trial| io::Detail::of(trial.measured.as_ref()?)?.pace);
+    let pace = own.reduce(Pace::plus)?;
+    unissued(&pace).or_else(|| late(&pace))
 }
 
 /// What of so many was more than may be.
@@ -92,13 +84,13 @@ mod tests {
             change(&mut pace);
             counted(trial).pace = Some(pace);
         });
-        bench.judge(&Behind)
+        bench.judge(&RULE)
     }
 
     #[test]
     fn silent_in_a_closed_loop_and_where_the_schedule_was_held() {
-        assert_eq!(Bench::write().judge(&Behind), None);
-        assert_eq!(Bench::read().without_trials().judge(&Behind), None);
+        assert_eq!(Bench::write().judge(&RULE), None);
+        assert_eq!(Bench::read().without_trials().judge(&RULE), None);
         assert_eq!(paced(|_| {}), None);
         // 0.5% is held.
         assert_eq!(paced(|pace| (pace.late, pace.max_delay_ns) = (5, 9_000_000)), None);

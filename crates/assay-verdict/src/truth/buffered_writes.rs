@@ -6,58 +6,51 @@ use assay_kinds::work::Judged;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::MIB;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// Bytes of a page where the bundle does not say: the most common size.
 const PAGE_BYTES: u64 = 4096;
 
-pub struct BufferedWrites;
-
-static ABOUT: About = About {
-    name: "buffered-writes",
-    summary: "direct writes went through the page cache",
-    text: "From Linux 6.15 to 7.2, btrfs accepts direct I/O on files with checksums but copies the data through the \
-           page cache. The kernel counts pages that become dirty (nr_dirtied). If dirtied pages make up at least 90% \
-           of the written bytes, both during the fill and in every trial, write rows are suspect: they measure \
-           copying and write-back. Assay subtracts pages that underlying loop devices dirty. The threshold is 90% \
-           because true direct writes dirty only metadata pages. Assay does not judge other filesystems, because \
-           other programs also dirty pages.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "buffered-writes",
+        summary: "direct writes went through the page cache",
+        text: "From Linux 6.15 to 7.2, btrfs accepts direct I/O on files with checksums but copies the data through \
+               the page cache. The kernel counts pages that become dirty (nr_dirtied). If dirtied pages make up at \
+               least 90% of the written bytes, both during the fill and in every trial, write rows are suspect: they \
+               measure copying and write-back. Assay subtracts pages that underlying loop devices dirty. The threshold \
+               is 90% because true direct writes dirty only metadata pages. Assay does not judge other filesystems, \
+               because other programs also dirty pages.",
+    },
+    looks_at: Judged::Bytes,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for BufferedWrites {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let is_direct_write = case.workload.writes() && case.workload.work.touches().direct;
+    let seen = case.survey.dirtied.filter(|_| is_direct_write)?;
+    // Others may have dirtied pages while a trial ran: filling the area is a second witness.
+    if seen.written_bytes >= MIB && !seen.is_through_cache() {
+        return None;
     }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Bytes
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let is_direct_write = case.workload.writes() && case.workload.work.touches().direct;
-        let seen = case.survey.dirtied.filter(|_| is_direct_write)?;
-        // Others may have dirtied pages while a trial ran: filling the area is a second witness.
-        if seen.written_bytes >= MIB && !seen.is_through_cache() {
-            return None;
+    let (mut written, mut dirtied) = (0_u64, 0_u64);
+    for trial in case.trials {
+        let one = trial.claims().write.bytes;
+        if one == 0 {
+            continue;
         }
-        let (mut written, mut dirtied) = (0_u64, 0_u64);
-        for trial in case.trials {
-            let one = trial.claims().write.bytes;
-            if one == 0 {
-                continue;
-            }
-            dirtied = dirtied.saturating_add(seen.own_bytes(one, dirtied_bytes(trial)?)?);
-            written = written.saturating_add(one);
-        }
-        (written >= MIB).then(|| {
-            Remark::suspect(format!(
-                "direct writes went through the page cache: {} became dirty for {} written; btrfs does this for files \
-                 with checksums; use chattr +C on the directory or mount with nodatasum",
-                show::bytes(dirtied),
-                show::bytes(written)
-            ))
-        })
+        dirtied = dirtied.saturating_add(seen.own_bytes(one, dirtied_bytes(trial)?)?);
+        written = written.saturating_add(one);
     }
+    (written >= MIB).then(|| {
+        Remark::suspect(format!(
+            "direct writes went through the page cache: {} became dirty for {} written; btrfs does this for files \
+             with checksums; use chattr +C on the directory or mount with nodatasum",
+            show::bytes(dirtied),
+            show::bytes(written)
+        ))
+    })
 }
 
 fn dirtied_bytes(trial: &TrialRecord) -> Option<u64> {
@@ -92,13 +85,13 @@ mod tests {
     }
 
     fn is_flagged(bench: &Bench) -> bool {
-        bench.judge(&BufferedWrites).is_some()
+        bench.judge(&RULE).is_some()
     }
 
     #[test]
     fn dirty_pages_of_direct_writes_are_suspect() {
         let bench = dirtied(Bench::write(), 101, [101, 100, 90], 0);
-        let remark = bench.judge(&BufferedWrites).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,

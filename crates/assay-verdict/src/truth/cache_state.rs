@@ -1,13 +1,12 @@
 //! `cache-state`: some runs of a command were answered from memory and some were not.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{command, files};
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
 /// Bytes from storage that are worth a word.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -18,31 +17,23 @@ const LEFT_BYTES: u64 = 128 << 20;
 /// Share of what was in it, one in so many, that may be left.
 const LEFT_SHARE: u64 = 4;
 
-pub struct CacheState;
-
-static ABOUT: About = About {
-    name: "cache-state",
-    summary: "the page cache served some runs of a command, and storage served the other runs",
-    text: "The number is suspect. The kernel counts the bytes that each run of a command reads from storage. If one \
-           run reads at least 1 MiB and twice as much as another, the page cache state differed, and the mean mixes \
-           cached and uncached runs. With cold = true, Assay empties the page cache before each run. If more than 128 \
-           MiB and more than a quarter of the earlier amount remains cached, the runs were not cold.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "cache-state",
+        summary: "the page cache served some runs of a command, and storage served the other runs",
+        text: "The number is suspect. The kernel counts the bytes that each run of a command reads from storage. If \
+               one run reads at least 1 MiB and twice as much as another, the page cache state differed, and the mean \
+               mixes cached and uncached runs. With cold = true, Assay empties the page cache before each run. If more \
+               than 128 MiB and more than a quarter of the earlier amount remains cached, the runs were not cold.",
+    },
+    changes: MOVED,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for CacheState {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let details: Vec<&command::Detail> =
-            case.trials.iter().copied().filter_map(detail).collect();
-        not_emptied(case).or_else(|| differs(&details)).map(Remark::suspect)
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let details: Vec<&command::Detail> = case.trials.iter().copied().filter_map(detail).collect();
+    not_emptied(case).or_else(|| differs(&details)).map(Remark::suspect)
 }
 
 fn detail(trial: &TrialRecord) -> Option<&command::Detail> {
@@ -109,31 +100,31 @@ mod tests {
 
     #[test]
     fn runs_that_read_different_amounts_are_suspect() {
-        let said = reading([[0, 0], [0, 40 * MIB], [0, 0]]).judge(&CacheState).unwrap();
+        let said = reading([[0, 0], [0, 40 * MIB], [0, 0]]).judge(&RULE).unwrap();
         assert_eq!(
             said.text,
             "runs read 0 B to 40 MiB from storage: the page cache served some runs"
         );
         for spans in [[[0, 0]; 3], [[0, MIB - 1]; 3], [[40 * MIB, 60 * MIB]; 3]] {
-            assert_eq!(reading(spans).judge(&CacheState), None, "{spans:?}");
+            assert_eq!(reading(spans).judge(&RULE), None, "{spans:?}");
         }
-        assert_eq!(Bench::command().judge(&CacheState), None);
+        assert_eq!(Bench::command().judge(&RULE), None);
     }
 
     #[test]
     fn a_cache_that_was_not_emptied_is_told() {
-        let said = emptied(1000 * MIB, 500 * MIB).judge(&CacheState).unwrap();
+        let said = emptied(1000 * MIB, 500 * MIB).judge(&RULE).unwrap();
         assert_eq!(
             said.text,
             "the page cache still contained 500 MiB of 1000 MiB after Assay dropped the cache, in 1 of 3 trials: runs \
              were not cold"
         );
-        assert_eq!(emptied(1000 * MIB, 200 * MIB).judge(&CacheState), None);
-        assert_eq!(emptied(100 * MIB, 90 * MIB).judge(&CacheState), None);
+        assert_eq!(emptied(1000 * MIB, 200 * MIB).judge(&RULE), None);
+        assert_eq!(emptied(100 * MIB, 90 * MIB).judge(&RULE), None);
     }
 
     #[test]
     fn silent_on_other_work() {
-        assert_eq!(Bench::read().judge(&CacheState), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
     }
 }

@@ -1,7 +1,6 @@
 //! `cached`: the bytes came from memory.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_kinds::work::command::ImportEvidence;
@@ -13,7 +12,7 @@ use assay_system::system::site::{Backing, LOOP_IN_MEMORY, Site};
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
 use super::host_cache::ReadAgain;
 use super::imported::first_objection;
-use super::{Case, MOVED, Remark, TruthRule, emptied};
+use super::{Case, MOVED, Remark, Rule, emptied};
 
 /// Share of the claimed reads below which memory must have answered the rest.
 const LEAST_SHARE: f64 = 0.5;
@@ -41,67 +40,57 @@ const PAGE: u64 = 4096;
 /// Share of cached pages that is too much where no counter tells what the device read.
 const MOST_CACHED: f64 = 0.1;
 
-pub struct Cached;
-
-static ABOUT: About = About {
-    name: "cached",
-    summary: "the bytes came from memory, not from the device",
-    text: "The number is invalid, or suspect if the evidence is indirect. Files on tmpfs are in memory. On other \
-           filesystems, the rule triggers if the device delivered less than half of the bytes read (less than 1% \
-           under compression): the page cache served the rest. A small random read through the page cache counts as \
-           the whole page that the kernel fetches. If no device has counters and the reads did not bypass the page \
-           cache, the rule triggers if more than 10% of the area was cached. For a loop device, Assay uses the drives \
-           below its backing file; a file in memory counts as memory. If a virtual drive (see host-cache) announces \
-           no write cache, Assay reads parts outside the test area twice before the study. If the second reading is \
-           at least 2.5 times as fast, the host's memory serves reads, and the read speed is suspect. Write speeds \
-           and byte counts stay trusted. The threshold is 50% because the device delivers all bytes without a cache \
-           and almost none with a cache, apart from metadata and read-ahead. For imported numbers, the rule triggers \
-           if the tool's output shows one of these signs: the disks counted less than half of the requests, reads are \
-           a hundred times as fast as the same writes, or a run that fits in memory is faster through the page cache \
-           than SATA allows.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "cached",
+        summary: "the bytes came from memory, not from the device",
+        text: "The number is invalid, or suspect if the evidence is indirect. Files on tmpfs are in memory. On other \
+               filesystems, the rule triggers if the device delivered less than half of the bytes read (less than 1% \
+               under compression): the page cache served the rest. A small random read through the page cache counts \
+               as the whole page that the kernel fetches. If no device has counters and the reads did not bypass the \
+               page cache, the rule triggers if more than 10% of the area was cached. For a loop device, Assay uses \
+               the drives below its backing file; a file in memory counts as memory. If a virtual drive (see \
+               host-cache) announces no write cache, Assay reads parts outside the test area twice before the study. \
+               If the second reading is at least 2.5 times as fast, the host's memory serves reads, and the read speed \
+               is suspect. Write speeds and byte counts stay trusted. The threshold is 50% because the device delivers \
+               all bytes without a cache and almost none with a cache, apart from metadata and read-ahead. For \
+               imported numbers, the rule triggers if the tool's output shows one of these signs: the disks counted \
+               less than half of the requests, reads are a hundred times as fast as the same writes, or a run that \
+               fits in memory is faster through the page cache than SATA allows.",
+    },
+    looks_at: Judged::Medium,
+    changes: MOVED,
+    judge,
+    judge_import: Some(judge_import),
+    ..Rule::NONE
 };
 
-impl TruthRule for Cached {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if case.trials.is_empty() || is_simulated(case) {
+        return None;
     }
+    if case.site.backing == Backing::Memory {
+        return Some(Remark::invalid(format!(
+            "memory, not a drive: {} stores its files in memory",
+            case.site.filesystem()
+        )));
+    }
+    let seen = || from_counters(case).or_else(|| from_pages(case)).or_else(|| from_the_host(case));
+    let seen = if case.workload.reads() { seen() } else { None };
+    seen.or_else(|| below_a_loop(case))
+}
 
-    fn looks_at(&self) -> Judged {
-        Judged::Medium
+fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+    let invalid = first_objection(runs, idle_disks);
+    if let Some((text, share)) = invalid {
+        return Some(Remark::invalid(format!("{text}{share}")));
     }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if case.trials.is_empty() || is_simulated(case) {
-            return None;
-        }
-        if case.site.backing == Backing::Memory {
-            return Some(Remark::invalid(format!(
-                "memory, not a drive: {} stores its files in memory",
-                case.site.filesystem()
-            )));
-        }
-        let seen =
-            || from_counters(case).or_else(|| from_pages(case)).or_else(|| from_the_host(case));
-        let seen = if case.workload.reads() { seen() } else { None };
-        seen.or_else(|| below_a_loop(case))
-    }
-
-    fn judge_import(&self, runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
-        let invalid = first_objection(runs, idle_disks);
-        if let Some((text, share)) = invalid {
-            return Some(Remark::invalid(format!("{text}{share}")));
-        }
-        let (text, share) = first_objection(runs, |own| match *own {
-            ImportEvidence::Directions { read, written } => outrun(read, written),
-            ImportEvidence::Buffered { bytes, bytes_per_s } => buffered(bytes, bytes_per_s),
-            _ => None,
-        })?;
-        Some(Remark::suspect(format!("{text}{share}")))
-    }
+    let (text, share) = first_objection(runs, |own| match *own {
+        ImportEvidence::Directions { read, written } => outrun(read, written),
+        ImportEvidence::Buffered { bytes, bytes_per_s } => buffered(bytes, bytes_per_s),
+        _ => None,
+    })?;
+    Some(Remark::suspect(format!("{text}{share}")))
 }
 
 /// Why disks that did too little did not serve a run of another tool.
@@ -251,13 +240,14 @@ fn share(pages: &CachedPages) -> f64 {
 mod tests {
     use assay_base::presence::Presence;
     use assay_base::quantity::Bytes;
+    use assay_base::quantity::metric::Nature;
     use assay_base::quantity::metric::Side;
     use assay_study::findings::Trust;
     use assay_study::results::plan::ReadTwice;
     use assay_study::results::record::DeviceEvidence;
     use assay_system::system::site::{Layer, TargetKind};
 
-    use super::super::device_bytes::DeviceBytes;
+    use super::super::device_bytes;
     use super::super::testing::{self, Bench, MOVED, device};
     use super::*;
 
@@ -271,7 +261,7 @@ mod tests {
             device(trial).run.read_bytes = MOVED / 32;
             testing::pages(trial).before = pages(97);
         });
-        let remark = bench.judge(&Cached).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
@@ -287,11 +277,11 @@ mod tests {
             .io(|io| (io.direct, io.block_size) = (false, Bytes(512).into()))
             .each(|trial| device(trial).run.read_bytes = MOVED * 8 * 22 / 100);
         assert_eq!(
-            bench.judge(&Cached).unwrap().text,
+            bench.judge(&RULE).unwrap().text,
             "the device delivered 22% of the pages read: the rest came from memory"
         );
         let linear = bench.io(|io| io.pattern = Pattern::Sequential);
-        assert_eq!(linear.judge(&Cached), None);
+        assert_eq!(linear.judge(&RULE), None);
     }
 
     #[test]
@@ -303,7 +293,7 @@ mod tests {
             });
         });
         assert_eq!(
-            bench.judge(&Cached).unwrap().text,
+            bench.judge(&RULE).unwrap().text,
             "the device delivered 0% of the bytes read: the rest came from memory, or it was never written"
         );
     }
@@ -314,10 +304,10 @@ mod tests {
             let bench = Bench::read().each(|trial| device(trial).run.read_bytes = 0);
             bench.io(|io| (io.direct, io.mix) = (direct, "read/99:trim/1".parse().unwrap()))
         };
-        let remark = read(false).judge(&Cached).unwrap();
+        let remark = read(false).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
         assert!(remark.text.ends_with("or the trial's own trims and zeroing removed it"));
-        assert_eq!(read(true).judge(&Cached), None);
+        assert_eq!(read(true).judge(&RULE), None);
     }
 
     /// A bench on a loop device whose file lies on another drive, which moved so many bytes.
@@ -342,16 +332,17 @@ mod tests {
 
     #[test]
     fn a_loop_device_is_followed_to_the_drive_below() {
-        let remark = on_a_loop(Bench::read(), MOVED / 32, 0).judge(&Cached).unwrap();
+        let remark = on_a_loop(Bench::read(), MOVED / 32, 0).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
             "the drive below the loop device delivered 3% of the bytes read: the rest came from memory"
         );
-        assert_eq!(on_a_loop(Bench::read(), MOVED, 0).judge(&Cached), None);
+        assert_eq!(on_a_loop(Bench::read(), MOVED, 0).judge(&RULE), None);
         // What others read there as well takes nothing from it.
-        assert_eq!(on_a_loop(Bench::read(), 9 * MOVED, 0).judge(&Cached), None);
-        let writes = |run, settle| on_a_loop(Bench::write(), run, settle).judge(&DeviceBytes);
+        assert_eq!(on_a_loop(Bench::read(), 9 * MOVED, 0).judge(&RULE), None);
+        let writes =
+            |run, settle| on_a_loop(Bench::write(), run, settle).judge(&device_bytes::RULE);
         assert_eq!(writes(MOVED, 0), None);
         let late = writes(MOVED / 4, 2 * MOVED).unwrap();
         assert_eq!(late.trust, Trust::Invalid);
@@ -365,7 +356,7 @@ mod tests {
         // Counters of the drive are missing: nothing is made of it.
         let untold = on_a_loop(Bench::read(), 0, 0)
             .each(|trial| trial.evidence.members = Presence::absent("not there"));
-        assert_eq!(untold.judge(&Cached), None);
+        assert_eq!(untold.judge(&RULE), None);
     }
 
     #[test]
@@ -374,17 +365,17 @@ mod tests {
             site.layers[0].kind = "loop".to_owned();
             site.backing_reason = Some(LOOP_IN_MEMORY.to_owned());
         });
-        let remark = bench.judge(&Cached).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
         assert_eq!(remark.text, "memory, not a drive: the file of the loop device is in memory");
-        assert_eq!(bench.judge(&DeviceBytes), None);
+        assert_eq!(bench.judge(&device_bytes::RULE), None);
     }
 
     #[test]
     fn memory_is_never_a_drive() {
         for bench in [Bench::read(), Bench::write()] {
             let bench = bench.site(|site| site.backing = Backing::Memory);
-            let remark = bench.judge(&Cached).unwrap();
+            let remark = bench.judge(&RULE).unwrap();
             assert_eq!(remark.trust, Trust::Invalid);
             assert!(remark.text.starts_with("memory, not a drive"), "{}", remark.text);
         }
@@ -398,15 +389,15 @@ mod tests {
                 .each(|trial| trial.evidence.disk = Presence::absent("no device"))
                 .first(1, |trial| testing::pages(trial).before = pages(cached))
         };
-        let remark = buffered(45).judge(&Cached).unwrap();
+        let remark = buffered(45).judge(&RULE).unwrap();
         assert_eq!(
             remark.text,
             "up to 45% of the area was in the page cache, in 1 of 3 trials, and no device counts the bytes that it \
              delivers"
         );
-        assert_eq!(buffered(10).judge(&Cached), None);
+        assert_eq!(buffered(10).judge(&RULE), None);
         let direct = buffered(45).io(|io| io.direct = true);
-        assert_eq!(direct.judge(&Cached), None);
+        assert_eq!(direct.judge(&RULE), None);
     }
 
     #[test]
@@ -417,20 +408,20 @@ mod tests {
                 .each(|trial| trial.evidence.disk = Presence::absent("no device"))
                 .each(|trial| testing::pages(trial).after = pages(60))
         };
-        assert_eq!(filled().judge(&Cached), None);
+        assert_eq!(filled().judge(&RULE), None);
         let again = filled().survey(|survey| survey.area.length = MOVED / 2);
-        assert!(again.judge(&Cached).is_some());
+        assert!(again.judge(&RULE).is_some());
     }
 
     #[test]
     fn silent_where_the_device_delivered_and_for_writes() {
-        assert_eq!(Bench::read().judge(&Cached), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
         let half = Bench::read().each(|trial| device(trial).run.read_bytes = MOVED / 2);
-        assert_eq!(half.judge(&Cached), None);
+        assert_eq!(half.judge(&RULE), None);
         let none = |trial: &mut TrialRecord| device(trial).run.read_bytes = 0;
-        assert_eq!(Bench::write().each(none).judge(&Cached), None);
+        assert_eq!(Bench::write().each(none).judge(&RULE), None);
         let simulated = Bench::read().each(none).site(|site| site.kind = TargetKind::Simulated);
-        assert_eq!(simulated.judge(&Cached), None);
+        assert_eq!(simulated.judge(&RULE), None);
     }
 
     /// On a virtual drive that announces this kind of cache, with pieces that came so many times as fast.
@@ -453,7 +444,7 @@ mod tests {
     #[test]
     fn a_host_that_writes_through_and_keeps_what_is_read_makes_the_speed_of_reads_suspect() {
         for kind in [Bench::read(), Bench::mixed()] {
-            let remark = lent(kind, "write through", 3).judge(&Cached).unwrap();
+            let remark = lent(kind, "write through", 3).judge(&RULE).unwrap();
             assert_eq!(
                 remark.text,
                 "a second direct read of parts of the drive was 3 times as fast as the first: the host's memory \
@@ -468,17 +459,17 @@ mod tests {
         }
         // What the page cache of this machine answered is worse, and told first.
         let own = Bench::read().each(|trial| device(trial).run.read_bytes = 0);
-        assert_eq!(lent(own, "write through", 3).judge(&Cached).unwrap().trust, Trust::Invalid);
+        assert_eq!(lent(own, "write through", 3).judge(&RULE).unwrap().trust, Trust::Invalid);
     }
 
     #[test]
     fn silent_of_writes_of_a_host_that_writes_back_and_where_a_second_reading_is_no_faster() {
-        assert_eq!(lent(Bench::write(), "write through", 3).judge(&Cached), None);
-        assert_eq!(lent(Bench::read(), "write back", 3).judge(&Cached), None);
-        assert_eq!(lent(Bench::read(), "write through", 2).judge(&Cached), None);
+        assert_eq!(lent(Bench::write(), "write through", 3).judge(&RULE), None);
+        assert_eq!(lent(Bench::read(), "write back", 3).judge(&RULE), None);
+        assert_eq!(lent(Bench::read(), "write through", 2).judge(&RULE), None);
         let own = lent(Bench::read(), "write through", 3)
             .site(|site| site.drives[0].bus = Presence::Present("nvme".to_owned()));
-        assert_eq!(own.judge(&Cached), None, "nobody lends it");
+        assert_eq!(own.judge(&RULE), None, "nobody lends it");
     }
 
     #[test]
@@ -488,7 +479,7 @@ mod tests {
                 .site(|site| site.compression = Presence::Present("zstd".to_owned()))
                 .each(move |trial| device(trial).run.read_bytes = bytes)
         };
-        assert_eq!(packed(MOVED / 50).judge(&Cached), None);
-        assert!(packed(MOVED / 200).judge(&Cached).is_some());
+        assert_eq!(packed(MOVED / 50).judge(&RULE), None);
+        assert!(packed(MOVED / 200).judge(&RULE).is_some());
     }
 }

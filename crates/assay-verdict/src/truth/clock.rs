@@ -7,36 +7,33 @@ use assay_machine::probes::clock;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// Steps up to here are corrections of nobody's concern, nanoseconds.
 const SMALL_STEP_NS: u64 = 10_000_000;
 
-pub struct Clock;
-
-static ABOUT: About = About {
-    name: "clock",
-    summary: "the wall clock was set, or the machine slept, during the trial",
-    text: "Assay reads the wall clock and the monotonic clock together before and after each trial. If they diverge \
-           by more than 10 ms, or if the machine slept, the trial is disturbed: drives and other programs ran for a \
-           time that Assay did not measure. The limit is 10 ms because routine clock corrections can reach 10 ms. \
-           Numbers from a trace without times are invalid.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "clock",
+        summary: "the wall clock was set, or the machine slept, during the trial",
+        text: "Assay reads the wall clock and the monotonic clock together before and after each trial. If they \
+               diverge by more than 10 ms, or if the machine slept, the trial is disturbed: drives and other programs \
+               ran for a time that Assay did not measure. The limit is 10 ms because routine clock corrections can \
+               reach 10 ms. Numbers from a trace without times are invalid.",
+    },
+    judge,
+    disturbance: Some(disturbance),
+    ..Rule::NONE
 };
 
-impl TruthRule for Clock {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let told: Vec<String> = case.trials.iter().filter_map(|trial| event(trial)).collect();
+    let first = told.first()?;
+    Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))))
+}
 
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let told: Vec<String> = case.trials.iter().filter_map(|trial| event(trial)).collect();
-        let first = told.first()?;
-        Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))))
-    }
-
-    fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-        event(trial)
-    }
+fn disturbance(_case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    event(trial)
 }
 
 /// Returns the remark on a recording whose requests have no times.
@@ -78,8 +75,8 @@ mod tests {
             let clock = clock::Clock { stepped_ns, suspended_ns };
             trial.evidence.clock = Presence::Present(clock);
         });
-        let remark = bench.judge(&Clock).map(|remark| remark.text);
-        let disturbed = bench.disturbances(&Clock)[0].clone();
+        let remark = bench.judge(&RULE).map(|remark| remark.text);
+        let disturbed = bench.disturbances(&RULE)[0].clone();
         assert_eq!(remark, disturbed.clone().map(|text| text + ", in 1 of 3 trials"));
         disturbed
     }
@@ -95,7 +92,7 @@ mod tests {
     fn silent_on_small_steps_and_where_nothing_is_told() {
         assert_eq!(told(9_000_000, 0), None);
         assert_eq!(told(-10_000_000, 0), None);
-        assert_eq!(Bench::read().judge(&Clock), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
     }
 
     #[test]

@@ -1,70 +1,59 @@
 //! `compressed`: compression makes the bytes fewer than they look.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_kinds::work::io::Content;
 
 use super::evidence::{Share, Witnessed, compression, in_trials, witnessed};
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
 /// Share of the claim below which compression has earned part of the speed.
 const LEAST_SHARE: f64 = 0.9;
 
-pub struct Compressed;
-
-static ABOUT: About = About {
-    name: "compressed",
-    summary: "compression reduced the bytes that the device moved",
-    text: "If the filesystem or device compresses the content, or the device moved less than 90% of the bytes, the \
-           number describes this content and not the drive: it is suspect. If the content is incompressible or the \
-           study states its compressibility, Assay only adds a note. Metadata can explain up to 10%.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "compressed",
+        summary: "compression reduced the bytes that the device moved",
+        text: "If the filesystem or device compresses the content, or the device moved less than 90% of the bytes, the \
+               number describes this content and not the drive: it is suspect. If the content is incompressible or the \
+               study states its compressibility, Assay only adds a note. Metadata can explain up to 10%.",
+    },
+    looks_at: Judged::Bytes,
+    changes: MOVED,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for Compressed {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let compression = compression(case)?;
+    if case.trials.is_empty() {
+        return None;
     }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Bytes
+    if case.io().is_some_and(|io| io.compressibility == Content::Zero) {
+        return Some(Remark::suspect(format!("{compression} is on and the content is zeros")));
     }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
+    // A stated share that compresses is the question, and what it saves the answer.
+    let stated =
+        case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
+    if let Some(content) = stated {
+        let moved = fewer(&witnessed(case)).map_or_else(
+            || "all of the requested bytes".to_owned(),
+            |share| format!("only {} of the bytes", show::percent(share.percent())),
+        );
+        return Some(Remark::note(format!(
+            "{compression} is on and the device moved {moved}; the study states that {content} of the content \
+             compresses"
+        )));
     }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let compression = compression(case)?;
-        if case.trials.is_empty() {
-            return None;
-        }
-        if case.io().is_some_and(|io| io.compressibility == Content::Zero) {
-            return Some(Remark::suspect(format!("{compression} is on and the content is zeros")));
-        }
-        // A stated share that compresses is the question, and what it saves the answer.
-        let stated =
-            case.io().map(|io| io.compressibility).filter(|own| matches!(own, Content::Partly(_)));
-        if let Some(content) = stated {
-            let moved = fewer(&witnessed(case)).map_or_else(
-                || "all of the requested bytes".to_owned(),
-                |share| format!("only {} of the bytes", show::percent(share.percent())),
-            );
-            return Some(Remark::note(format!(
-                "{compression} is on and the device moved {moved}; the study states that {content} of the content \
-                 compresses"
-            )));
-        }
-        Some(match fewer(&witnessed(case)) {
-            Some(share) => Remark::suspect(format!(
-                "{compression} is on and the device moved only {} of the bytes{}",
-                show::percent(share.percent()),
-                in_trials(share.trials, case)
-            )),
-            None => Remark::note(format!("{compression} is on; the content is random")),
-        })
-    }
+    Some(match fewer(&witnessed(case)) {
+        Some(share) => Remark::suspect(format!(
+            "{compression} is on and the device moved only {} of the bytes{}",
+            show::percent(share.percent()),
+            in_trials(share.trials, case)
+        )),
+        None => Remark::note(format!("{compression} is on; the content is random")),
+    })
 }
 
 /// The direction in which the device moved less, writes with what arrived after the run.
@@ -92,7 +81,7 @@ mod tests {
     #[test]
     fn speaks_of_content_that_compresses() {
         let bench = zstd(Bench::write()).io(|io| io.compressibility = Content::Zero);
-        let remark = bench.judge(&Compressed).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(remark.text, "compression (zstd) is on and the content is zeros");
     }
@@ -102,11 +91,11 @@ mod tests {
         let write =
             zstd(Bench::write()).first(2, |trial| device(trial).run.write_bytes = MOVED * 3 / 100);
         assert_eq!(
-            write.judge(&Compressed).unwrap().text,
+            write.judge(&RULE).unwrap().text,
             "compression (zstd) is on and the device moved only 3% of the bytes, in 2 of 3 trials"
         );
         let read = zstd(Bench::read()).each(|trial| device(trial).run.read_bytes = MOVED / 2);
-        assert_eq!(read.judge(&Compressed).unwrap().trust, Trust::Suspect);
+        assert_eq!(read.judge(&RULE).unwrap().trust, Trust::Suspect);
     }
 
     #[test]
@@ -115,7 +104,7 @@ mod tests {
             zstd(Bench::write())
                 .io(|io| io.compressibility = "50%".parse().unwrap())
                 .each(move |trial| device(trial).run.write_bytes = MOVED * share / 100)
-                .judge(&Compressed)
+                .judge(&RULE)
                 .unwrap()
         };
         let remark = half(55);
@@ -130,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_note_where_nothing_was_saved() {
-        let remark = zstd(Bench::write()).judge(&Compressed).unwrap();
+        let remark = zstd(Bench::write()).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
         assert_eq!(remark.text, "compression (zstd) is on; the content is random");
     }
@@ -143,12 +132,12 @@ mod tests {
                 coverage
             });
         });
-        assert!(bench.judge(&Compressed).unwrap().text.contains("per the file's extents"));
+        assert!(bench.judge(&RULE).unwrap().text.contains("per the file's extents"));
     }
 
     #[test]
     fn silent_without_compression() {
         let zeros = Bench::write().io(|io| io.compressibility = Content::Zero);
-        assert_eq!(zeros.judge(&Compressed), None);
+        assert_eq!(zeros.judge(&RULE), None);
     }
 }

@@ -8,7 +8,7 @@ use assay_system::system::site::TargetKind;
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
 use super::imported::first_objection;
-use super::{Case, Remark, TruthRule, emptied};
+use super::{Case, Remark, Rule, emptied};
 
 /// Share of the asked depth that the device must have had on average.
 const LEAST_SHARE: f64 = 0.5;
@@ -19,47 +19,41 @@ const SHORTEST_NS: u64 = 50_000_000;
 /// Looks at finished operations below which their share means nothing.
 const FEWEST_LOOKS: u64 = 8;
 
-pub struct Depth;
-
-static ABOUT: About = About {
-    name: "low-queue-depth",
-    summary: "the device had far fewer operations in flight than requested",
-    text: "The kernel sums the time that requests spend at the device. This sum divided by the run time is the mean \
-           queue depth. If it is below half of the requested depth, the number is suspect because it describes a lower \
-           queue depth. The same applies if most operations complete before their submission returns. The I/O engine's \
-           own count is not evidence. The threshold is 50% because a fast device completes part of its queue \
-           immediately. Assay judges all trials together, because CPU delays in one trial can hide the true queue \
-           depth. For numbers imported from fio, Assay uses iodepth_level.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "low-queue-depth",
+        summary: "the device had far fewer operations in flight than requested",
+        text: "The kernel sums the time that requests spend at the device. This sum divided by the run time is the \
+               mean queue depth. If it is below half of the requested depth, the number is suspect because it \
+               describes a lower queue depth. The same applies if most operations complete before their submission \
+               returns. The I/O engine's own count is not evidence. The threshold is 50% because a fast device \
+               completes part of its queue immediately. Assay judges all trials together, because CPU delays in one \
+               trial can hide the true queue depth. For numbers imported from fio, Assay uses iodepth_level.",
+    },
+    looks_at: Judged::Operations,
+    judge,
+    judge_import: Some(judge_import),
+    ..Rule::NONE
 };
 
-impl TruthRule for Depth {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let asked = expected(case);
+    // By a clock or after a pause as many are in flight as it comes: the depth is a limit.
+    let held_back = case.io().is_some_and(|io| io.is_held_back());
+    if asked <= 1 || held_back || is_simulated(case) {
+        return None;
     }
+    shallow(case, asked).or_else(|| finished_at_once(case, asked))
+}
 
-    fn looks_at(&self) -> Judged {
-        Judged::Operations
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let asked = expected(case);
-        // By a clock or after a pause as many are in flight as it comes: the depth is a limit.
-        let held_back = case.io().is_some_and(|io| io.is_held_back());
-        if asked <= 1 || held_back || is_simulated(case) {
-            return None;
+fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+    let (text, share) = first_objection(runs, |own| match *own {
+        ImportEvidence::Depth { requested, reached } if requested > 1.0 => {
+            shallow_import(requested, reached)
         }
-        shallow(case, asked).or_else(|| finished_at_once(case, asked))
-    }
-
-    fn judge_import(&self, runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
-        let (text, share) = first_objection(runs, |own| match *own {
-            ImportEvidence::Depth { requested, reached } if requested > 1.0 => {
-                shallow_import(requested, reached)
-            }
-            _ => None,
-        })?;
-        Some(Remark::suspect(format!("{text}{share}")))
-    }
+        _ => None,
+    })?;
+    Some(Remark::suspect(format!("{text}{share}")))
 }
 
 /// Why a queue of another tool was not as deep as requested.
@@ -147,14 +141,14 @@ mod tests {
         let work = io::Planned::of(&bench.workload.work).unwrap().clone();
         let other = Some(Background { work, note: None });
         let bench = bench.workload(|workload| workload.background = other);
-        assert_eq!(bench.judge(&Depth), None);
+        assert_eq!(bench.judge(&RULE), None);
     }
 
     #[test]
     fn what_a_file_system_does_without_a_device_is_not_held_against_its_queue() {
         let trims = |kind| {
             let bench = weighted(500).site(move |site| site.kind = kind);
-            bench.io(|io| io.mix = "write/50:trim/50".parse().unwrap()).judge(&Depth)
+            bench.io(|io| io.mix = "write/50:trim/50".parse().unwrap()).judge(&RULE)
         };
         assert_eq!(trims(TargetKind::Directory), None);
         assert!(trims(TargetKind::Device).is_some());
@@ -162,7 +156,7 @@ mod tests {
 
     #[test]
     fn speaks_when_the_device_had_less_than_half() {
-        let remark = weighted(500).judge(&Depth).unwrap();
+        let remark = weighted(500).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(remark.text, "queue depth 32 requested, 0.5 measured");
     }
@@ -173,7 +167,7 @@ mod tests {
             .each(|trial| trial.evidence.disk = Presence::absent("NFS"))
             .first(1, |trial| counted(trial).already_complete = 900);
         assert_eq!(
-            bench.judge(&Depth).unwrap().text,
+            bench.judge(&RULE).unwrap().text,
             "queue depth 32 requested, but operations completed before their submission returned, in 1 of 3 trials: \
              queue depth was 1"
         );
@@ -181,7 +175,7 @@ mod tests {
             counted(trial).looked_at = 7;
             counted(trial).already_complete = 7;
         });
-        assert_eq!(few.judge(&Depth), None);
+        assert_eq!(few.judge(&RULE), None);
     }
 
     #[test]
@@ -189,23 +183,23 @@ mod tests {
         let threads = Bench::write()
             .io(|io| (io.threads, io.queue_depth) = (32, 1))
             .each(|trial| counted(trial).already_complete = counted(trial).looked_at);
-        assert_eq!(threads.judge(&Depth), None);
+        assert_eq!(threads.judge(&RULE), None);
     }
 
     #[test]
     fn silent_at_half_the_depth_at_depth_one_and_in_short_runs() {
-        assert_eq!(weighted(16_000).judge(&Depth), None);
+        assert_eq!(weighted(16_000).judge(&RULE), None);
         let one = weighted(500).io(|io| {
             io.queue_depth = 1;
             io.asked_depth = 1;
         });
-        assert_eq!(one.judge(&Depth), None);
+        assert_eq!(one.judge(&RULE), None);
         let short = weighted(5).each(|trial| counted(trial).submitting_ns = 49_000_000);
-        assert_eq!(short.judge(&Depth), None);
+        assert_eq!(short.judge(&RULE), None);
         let paced = weighted(5).io(|io| io.arrival_rate = Some("500/s".parse().unwrap()));
-        assert_eq!(paced.judge(&Depth), None);
+        assert_eq!(paced.judge(&RULE), None);
         let simulated = weighted(0).site(|site| site.kind = TargetKind::Simulated);
-        assert_eq!(simulated.judge(&Depth), None);
+        assert_eq!(simulated.judge(&RULE), None);
     }
 
     #[test]
@@ -214,7 +208,7 @@ mod tests {
             let note = note.map(str::to_owned);
             weighted(3_000).io(|io| io.queue_depth = 4).workload(|workload| workload.note = note)
         };
-        assert_eq!(lowered(Some("depth 4: draining would take too long")).judge(&Depth), None);
-        assert!(lowered(None).judge(&Depth).is_some());
+        assert_eq!(lowered(Some("depth 4: draining would take too long")).judge(&RULE), None);
+        assert!(lowered(None).judge(&RULE).is_some());
     }
 }

@@ -1,7 +1,6 @@
 //! `device-bytes`: the device moved less than is claimed.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_study::findings::Trust;
@@ -11,7 +10,7 @@ use assay_system::system::site::{Backing, TargetKind};
 use super::evidence::{
     Mover, Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed,
 };
-use super::{Case, MOVED, Remark, TruthRule, cached, emptied};
+use super::{Case, MOVED, Remark, Rule, cached, emptied};
 
 /// Share of the claim that the device must have moved.
 const LEAST_SHARE: f64 = 0.9;
@@ -19,63 +18,54 @@ const LEAST_SHARE: f64 = 0.9;
 /// Bytes written per byte asked for from which on it is worth telling.
 const AMPLIFIED: f64 = 1.5;
 
-pub struct DeviceBytes;
-
-static ABOUT: About = About {
-    name: "device-bytes",
-    summary: "the device moved fewer bytes than the tool claims, or has no byte counter",
-    text: "Assay compares the counters of the topmost block devices, and of the drives below a loop device's file, \
-           with the bytes of the operations. If the device moved less than 90% of the bytes, the number is invalid \
-           unless compression explains the gap (rule `compressed`); declared duplicates in the content lower the \
-           expected amount. The same limit applies to discards on trimmed devices. Writes must reach the device before \
-           the measured time ends. If the device writes more bytes than requested, Assay notes the write amplification \
-           and still trusts the number. On NFS and SMB, Assay compares the bytes that crossed the network; the \
-           server's cache is invisible. Without a counter (other network and some FUSE filesystems), the number is \
-           suspect. The limit is 90% because a drive's queue or the end of a trial can hide a few percent.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "device-bytes",
+        summary: "the device moved fewer bytes than the tool claims, or has no byte counter",
+        text: "Assay compares the counters of the topmost block devices, and of the drives below a loop device's file, \
+               with the bytes of the operations. If the device moved less than 90% of the bytes, the number is invalid \
+               unless compression explains the gap (rule `compressed`); declared duplicates in the content lower the \
+               expected amount. The same limit applies to discards on trimmed devices. Writes must reach the device \
+               before the measured time ends. If the device writes more bytes than requested, Assay notes the write \
+               amplification and still trusts the number. On NFS and SMB, Assay compares the bytes that crossed the \
+               network; the server's cache is invisible. Without a counter (other network and some FUSE filesystems), \
+               the number is suspect. The limit is 90% because a drive's queue or the end of a trial can hide a few \
+               percent.",
+    },
+    looks_at: Judged::Medium,
+    changes: MOVED,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for DeviceBytes {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if case.trials.is_empty() || is_simulated(case) || case.site.backing == Backing::Memory {
+        return None;
     }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Medium
+    let trials = witnessed(case);
+    if trials.is_empty() {
+        let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
+        return Some(Remark::suspect(format!(
+            "no device counts the bytes, so Assay cannot check the number{}",
+            why.unwrap_or_default()
+        )));
     }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if case.trials.is_empty() || is_simulated(case) || case.site.backing == Backing::Memory {
-            return None;
-        }
-        let trials = witnessed(case);
-        if trials.is_empty() {
-            let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
-            return Some(Remark::suspect(format!(
-                "no device counts the bytes, so Assay cannot check the number{}",
-                why.unwrap_or_default()
-            )));
-        }
-        let found = [
-            short_reads(case, &trials),
-            short_writes(case, &trials),
-            short_trims(case, &trials),
-            amplified(&trials),
-            served(case, &trials),
-        ];
-        found.into_iter().flatten().reduce(|one, other| Remark {
-            trust: one.trust.max(other.trust),
-            text: format!("{}; {}", one.text, other.text),
-            ..one
-        })
-    }
+    let found = [
+        short_reads(case, &trials),
+        short_writes(case, &trials),
+        short_trims(case, &trials),
+        amplified(&trials),
+        served(case, &trials),
+    ];
+    found.into_iter().flatten().reduce(|one, other| Remark {
+        trust: one.trust.max(other.trust),
+        text: format!("{}; {}", one.text, other.text),
+        ..one
+    })
 }
 
 fn is_cached(case: &Case<'_>) -> bool {
-    cached::Cached.judge(case).is_some_and(|remark| remark.trust == Trust::Invalid)
+    cached::RULE.judge(case).is_some_and(|remark| remark.trust == Trust::Invalid)
 }
 
 fn short_reads(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
@@ -189,14 +179,14 @@ mod tests {
 
     #[test]
     fn speaks_of_writes_that_came_late() {
-        let remark = writes(MOVED / 4, MOVED).judge(&DeviceBytes).unwrap();
+        let remark = writes(MOVED / 4, MOVED).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(remark.text, "75% of the bytes were still in memory when the clock stopped");
     }
 
     #[test]
     fn speaks_of_writes_that_never_came() {
-        let remark = writes(MOVED / 4, 0).judge(&DeviceBytes).unwrap();
+        let remark = writes(MOVED / 4, 0).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
@@ -206,10 +196,10 @@ mod tests {
 
     #[test]
     fn speaks_of_reads_that_the_device_did_not_deliver_unless_cached_does() {
-        let remark = reads(MOVED * 7 / 10).judge(&DeviceBytes).unwrap();
+        let remark = reads(MOVED * 7 / 10).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(remark.text, "the device delivered only 70% of the bytes read");
-        assert_eq!(reads(MOVED / 10).judge(&DeviceBytes), None);
+        assert_eq!(reads(MOVED / 10).judge(&RULE), None);
     }
 
     #[test]
@@ -222,7 +212,7 @@ mod tests {
                 measured(trial).claims.trim = Count { operations: 1000, bytes: 2 * MOVED };
                 device(trial).run.discard_bytes = discarded;
             });
-            bench.judge(&DeviceBytes)
+            bench.judge(&RULE)
         };
         let told = trimmed(TargetKind::Device, MOVED).unwrap();
         assert_eq!(told.trust, Trust::Invalid);
@@ -237,12 +227,12 @@ mod tests {
     fn stated_copies_may_be_spared_and_no_more() {
         let took = |share: u64| {
             let bench = writes(MOVED * share / 100, 0);
-            bench.io(|io| io.duplicates = "30%".parse().unwrap()).judge(&DeviceBytes)
+            bench.io(|io| io.duplicates = "30%".parse().unwrap()).judge(&RULE)
         };
         assert_eq!(took(70), None);
         assert!(took(50).unwrap().text.starts_with("the device received only 50%"));
         let late = writes(MOVED / 2, MOVED / 2).io(|io| io.duplicates = "60%".parse().unwrap());
-        let told = late.judge(&DeviceBytes).unwrap().text;
+        let told = late.judge(&RULE).unwrap().text;
         assert!(told.starts_with("50% of the bytes were still in memory"), "{told}");
     }
 
@@ -252,7 +242,7 @@ mod tests {
             let bench = writes(3 * MOVED, 0).each(move |trial| {
                 measured(trial).claims.zero = Count { operations: 1, bytes };
             });
-            bench.judge(&DeviceBytes)
+            bench.judge(&RULE)
         };
         assert!(zeroed(0).unwrap().text.contains("3 times the requested bytes"));
         assert_eq!(zeroed(2 * MOVED), None);
@@ -265,7 +255,7 @@ mod tests {
             device(trial).run.write_bytes = MOVED / 2;
         });
         assert_eq!(
-            bench.judge(&DeviceBytes).unwrap().text,
+            bench.judge(&RULE).unwrap().text,
             "the device delivered only 60% of the bytes read, in 1 of 3 trials; the device received only 50% of the \
              bytes written, even after a sync, in 1 of 3 trials"
         );
@@ -273,7 +263,7 @@ mod tests {
 
     #[test]
     fn more_is_amplification_and_no_fault() {
-        let remark = writes(MOVED, 32 * MOVED).judge(&DeviceBytes).unwrap();
+        let remark = writes(MOVED, 32 * MOVED).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
         assert_eq!(remark.text, "the device wrote 33 times the requested bytes");
     }
@@ -281,7 +271,7 @@ mod tests {
     #[test]
     fn what_cannot_be_checked_is_suspect() {
         let blind = Bench::read().each(|trial| trial.evidence.disk = Presence::absent("NFS"));
-        let remark = blind.judge(&DeviceBytes).unwrap();
+        let remark = blind.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(remark.text, "no device counts the bytes, so Assay cannot check the number");
         let remote = Bench::write().site(|site| {
@@ -290,7 +280,7 @@ mod tests {
         });
         let remote = remote.site(|site| site.backing_reason = Some("a 9p server".to_owned()));
         assert_eq!(
-            remote.judge(&DeviceBytes).unwrap().text,
+            remote.judge(&RULE).unwrap().text,
             "no device counts the bytes, so Assay cannot check the number (a 9p server)"
         );
     }
@@ -314,31 +304,31 @@ mod tests {
             });
             bench.each(move |trial| trial.evidence.mount_traffic = Presence::Present(told))
         };
-        let whole = served(MOVED).judge(&DeviceBytes).unwrap();
+        let whole = served(MOVED).judge(&RULE).unwrap();
         assert_eq!(whole.trust, Trust::Trusted);
         assert_eq!(
             whole.text,
             "the bytes crossed the network (nfs4); the server's cache is invisible"
         );
-        let short = served(MOVED * 7 / 10).judge(&DeviceBytes).unwrap();
+        let short = served(MOVED * 7 / 10).judge(&RULE).unwrap();
         assert_eq!(short.trust, Trust::Invalid);
         assert!(short.text.starts_with("the server delivered only 70% of the bytes"), "{short:?}");
         // Without its counters nothing can be checked, as before.
         let blind = served(MOVED).each(|trial| {
             trial.evidence.mount_traffic = Presence::absent("no such file");
         });
-        assert_eq!(blind.judge(&DeviceBytes).unwrap().trust, Trust::Suspect);
+        assert_eq!(blind.judge(&RULE).unwrap().trust, Trust::Suspect);
     }
 
     #[test]
     fn silent_where_the_bytes_agree_or_compression_explains_them() {
-        assert_eq!(reads(MOVED).judge(&DeviceBytes), None);
-        assert_eq!(writes(MOVED * 95 / 100, 0).judge(&DeviceBytes), None);
+        assert_eq!(reads(MOVED).judge(&RULE), None);
+        assert_eq!(writes(MOVED * 95 / 100, 0).judge(&RULE), None);
         let packed =
             |bench: Bench| bench.site(|s| s.compression = Presence::Present("zstd".to_owned()));
-        assert_eq!(packed(writes(MOVED / 20, 0)).judge(&DeviceBytes), None);
-        assert_eq!(packed(reads(MOVED / 20)).judge(&DeviceBytes), None);
-        let late = packed(writes(MOVED / 20, MOVED)).judge(&DeviceBytes).unwrap();
+        assert_eq!(packed(writes(MOVED / 20, 0)).judge(&RULE), None);
+        assert_eq!(packed(reads(MOVED / 20)).judge(&RULE), None);
+        let late = packed(writes(MOVED / 20, MOVED)).judge(&RULE).unwrap();
         assert_eq!(late.trust, Trust::Invalid);
     }
 
@@ -347,8 +337,8 @@ mod tests {
         let tiny = writes(0, 0).each(|trial| {
             measured(trial).claims.write.bytes = 128 << 10;
         });
-        assert_eq!(tiny.judge(&DeviceBytes), None);
+        assert_eq!(tiny.judge(&RULE), None);
         let memory = writes(0, 0).site(|site| site.backing = Backing::Memory);
-        assert_eq!(memory.judge(&DeviceBytes), None);
+        assert_eq!(memory.judge(&RULE), None);
     }
 }

@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::command;
 use assay_study::results::record::TrialRecord;
 
-use super::{ALL, Case, Remark, TruthRule};
+use super::{ALL, Case, Remark, Rule};
 
 /// Bytes of a run that are worth a word.
 const LEAST_BYTES: f64 = (1_u64 << 20) as f64;
@@ -21,38 +20,31 @@ const DIGITS: usize = 12;
 const NUMBER_PRINTED: &str = "; the output includes the number that Assay parses, which may be the only difference; \
                               set same_output = \"PATH\" to compare a file or directory that the command writes";
 
-pub struct DifferentWork;
-
 pub const NAME: &str = "output-mismatch";
 
-static ABOUT: About = About {
-    name: NAME,
-    summary: "commands that must produce the same output did not",
-    text: "With the key `same_output`, Assay hashes the output of each run of a command. If the hashes differ between \
-           runs or between compared commands, a run or command may be faster because it did less work: the numbers are \
-           invalid, and Assay gives no verdict. Without `same_output`, Assay notes different exit codes, and bytes \
-           read or written that differ by more than 10% (from 1 MiB).",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: NAME,
+        summary: "commands that must produce the same output did not",
+        text: "With the key `same_output`, Assay hashes the output of each run of a command. If the hashes differ \
+               between runs or between compared commands, a run or command may be faster because it did less work: the \
+               numbers are invalid, and Assay gives no verdict. Without `same_output`, Assay notes different exit \
+               codes, and bytes read or written that differ by more than 10% (from 1 MiB).",
+    },
+    changes: ALL,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for DifferentWork {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        ALL
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let sums = Worked::of("", case.trials)?.sums;
-        (sums.len() > 1).then(|| {
-            let count = show::count(sums.len() as u64);
-            let why = if prints_its_number(case) { NUMBER_PRINTED } else { "" };
-            Remark::invalid(format!(
-                "all runs must produce the same output, but produced {count} different outputs{why}"
-            ))
-        })
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let sums = Worked::of("", case.trials)?.sums;
+    (sums.len() > 1).then(|| {
+        let count = show::count(sums.len() as u64);
+        let why = if prints_its_number(case) { NUMBER_PRINTED } else { "" };
+        Remark::invalid(format!(
+            "all runs must produce the same output, but produced {count} different outputs{why}"
+        ))
+    })
 }
 
 /// Whether what is compared is the output that a number is read from.
@@ -196,12 +188,12 @@ mod tests {
 
     #[test]
     fn runs_of_one_side_that_differ_are_invalid() {
-        let said = producing(["aa", "aa", "bb"]).judge(&DifferentWork).unwrap();
+        let said = producing(["aa", "aa", "bb"]).judge(&RULE).unwrap();
         assert_eq!(said.trust, Trust::Invalid);
         assert!(said.text.ends_with("2 different outputs"), "{}", said.text);
-        assert_eq!(producing(["aa"; 3]).judge(&DifferentWork), None);
-        assert_eq!(Bench::command().judge(&DifferentWork), None);
-        assert_eq!(Bench::read().judge(&DifferentWork), None);
+        assert_eq!(producing(["aa"; 3]).judge(&RULE), None);
+        assert_eq!(Bench::command().judge(&RULE), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
     }
 
     #[test]
@@ -215,7 +207,7 @@ mod tests {
                     ..command::Reading::default()
                 }];
             });
-            bench.judge(&DifferentWork).unwrap().text
+            bench.judge(&RULE).unwrap().text
         };
         let printed = || command::Produced::Printed(true);
         assert!(said(printed(), None).contains("2 different outputs; the output includes"));

@@ -1,48 +1,37 @@
 //! `trimmed-area`: work found blocks that its own trims or zeroing had taken away.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_kinds::work::io::{Apart, Class};
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{Share, in_trials, is_simulated, mover, witnessed};
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
 /// Share of the bytes read that the device must have delivered.
 const LEAST_SHARE: f64 = 0.9;
 
-pub struct Emptied;
-
-static ABOUT: About = About {
-    name: "trimmed-area",
-    summary: "the workload's own trims or write-zeroes removed the data that later operations accessed",
-    text: "Assay rewrites the area before each trial that trims or zeroes. A trial without writes can trim more bytes \
-           than the area (or its most accessed part) contains. Later trims then hit trimmed blocks and cost less. \
-           Reads of trimmed blocks do not reach the device; the rule triggers if the device delivers less than 90% of \
-           the bytes read. In both cases the number is suspect. Use a larger area or fewer operations.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "trimmed-area",
+        summary: "the workload's own trims or write-zeroes removed the data that later operations accessed",
+        text: "Assay rewrites the area before each trial that trims or zeroes. A trial without writes can trim more \
+               bytes than the area (or its most accessed part) contains. Later trims then hit trimmed blocks and cost \
+               less. Reads of trimmed blocks do not reach the device; the rule triggers if the device delivers less \
+               than 90% of the bytes read. In both cases the number is suspect. Use a larger area or fewer operations.",
+    },
+    looks_at: Judged::Bytes,
+    changes: MOVED,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for Emptied {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if !clears(case) || is_simulated(case) {
+        return None;
     }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Bytes
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if !clears(case) || is_simulated(case) {
-            return None;
-        }
-        nothing_left(case).or_else(|| holes_read(case))
-    }
+    nothing_left(case).or_else(|| holes_read(case))
 }
 
 /// Whether the work takes away what is stored.
@@ -91,9 +80,8 @@ mod tests {
     use assay_kinds::work::Count;
     use assay_study::findings::Trust;
 
-    use super::super::cached::Cached;
-    use super::super::device_bytes::DeviceBytes;
     use super::super::testing::{Bench, MOVED, device, measured};
+    use super::super::{cached, device_bytes};
     use super::*;
 
     fn of(mix: &str) -> Bench {
@@ -110,7 +98,7 @@ mod tests {
 
     #[test]
     fn speaks_of_trims_that_found_nothing() {
-        let remark = taken("read/50:trim/50", 3 << 30).judge(&Emptied).unwrap();
+        let remark = taken("read/50:trim/50", 3 << 30).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
@@ -122,17 +110,17 @@ mod tests {
     #[test]
     fn speaks_of_reads_of_what_is_gone_and_leaves_it_to_no_other_rule() {
         let read = |mix: &str| of(mix).each(|trial| device(trial).run.read_bytes = MOVED / 4);
-        let remark = read("read/50:trim/50").judge(&Emptied).unwrap();
+        let remark = read("read/50:trim/50").judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert!(
             remark.text.starts_with("the device delivered 25% of the bytes read:"),
             "{}",
             remark.text
         );
-        for rule in [&Cached as &dyn TruthRule, &DeviceBytes] {
+        for rule in [&cached::RULE, &device_bytes::RULE] {
             assert_eq!(read("read/50:trim/50").judge(rule), None);
         }
-        assert!(read("read").judge(&Cached).is_some());
+        assert!(read("read").judge(&cached::RULE).is_some());
     }
 
     /// The half of writes, or a hot spot, is empty sooner than the area.
@@ -141,7 +129,7 @@ mod tests {
         let trims = |apart, access: &str| {
             let access = access.parse().unwrap();
             let own = taken("read/50:trim/50", 900 << 20);
-            own.io(|io| (io.rw_split, io.distribution) = (apart, access)).judge(&Emptied)
+            own.io(|io| (io.rw_split, io.distribution) = (apart, access)).judge(&RULE)
         };
         assert_eq!(trims(Apart::None, "uniform"), None);
         for (apart, access, told) in [
@@ -156,9 +144,9 @@ mod tests {
 
     #[test]
     fn silent_where_the_area_has_room_or_is_written_again_or_nothing_is_taken_away() {
-        assert_eq!(taken("read/50:trim/50", 1 << 30).judge(&Emptied), None);
-        assert_eq!(taken("write/80:trim/20", 3 << 30).judge(&Emptied), None);
-        assert_eq!(taken("read", 3 << 30).judge(&Emptied), None);
-        assert_eq!(of("read/50:zero/50").judge(&Emptied), None);
+        assert_eq!(taken("read/50:trim/50", 1 << 30).judge(&RULE), None);
+        assert_eq!(taken("write/80:trim/20", 3 << 30).judge(&RULE), None);
+        assert_eq!(taken("read", 3 << 30).judge(&RULE), None);
+        assert_eq!(of("read/50:zero/50").judge(&RULE), None);
     }
 }

@@ -2,30 +2,26 @@
 
 use assay_base::catalogue::About;
 
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
-pub struct Emulated;
-
-static ABOUT: About = About {
-    name: "emulated",
-    summary: "an emulator, not a CPU, executes the instructions",
-    text: "Assay recognizes an emulator (QEMU without KVM) by its CPUID signature or CPU name. The numbers describe \
-           the emulator and its host, not hardware. Use them only to check that a program works and how much memory \
-           it uses. Assay gives no verdict and no rank for times and rates, and does not compare them within or \
-           across results. Amounts of memory remain comparable.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "emulated",
+        summary: "an emulator, not a CPU, executes the instructions",
+        text: "Assay recognizes an emulator (QEMU without KVM) by its CPUID signature or CPU name. The numbers \
+               describe the emulator and its host, not hardware. Use them only to check that a program works and how \
+               much memory it uses. Assay gives no verdict and no rank for times and rates, and does not compare them \
+               within or across results. Amounts of memory remain comparable.",
+    },
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for Emulated {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let emulator = case.emulator.filter(|_| !case.trials.is_empty())?;
-        Some(Remark::suspect(format!(
-            "the machine is emulated ({emulator}): its times and rates do not describe hardware"
-        )))
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let emulator = case.emulator.filter(|_| !case.trials.is_empty())?;
+    Some(Remark::suspect(format!(
+        "the machine is emulated ({emulator}): its times and rates do not describe hardware"
+    )))
 }
 
 #[cfg(test)]
@@ -37,8 +33,8 @@ mod tests {
 
     #[test]
     fn speaks_of_an_emulator_and_of_none_else() {
-        assert_eq!(Bench::read().judge(&Emulated), None);
-        let remark = Bench::command().emulated("qemu tcg").judge(&Emulated).unwrap();
+        assert_eq!(Bench::read().judge(&RULE), None);
+        let remark = Bench::command().emulated("qemu tcg").judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
@@ -49,7 +45,7 @@ mod tests {
     #[test]
     fn takes_no_trial_away() {
         let bench = Bench::read().emulated("qemu tcg");
-        assert_eq!(bench.disturbances(&Emulated), [None, None, None]);
-        assert_eq!(bench.without_trials().judge(&Emulated), None);
+        assert_eq!(bench.disturbances(&RULE), [None, None, None]);
+        assert_eq!(bench.without_trials().judge(&RULE), None);
     }
 }

@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Judged, Measured};
 use assay_machine::probes::is_not_recorded;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{MIB, compression, counted_devices, in_trials, is_simulated, seconds};
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
 /// Share of the trial's own bytes that other traffic may reach.
 const MOST_SHARE: f64 = 0.01;
@@ -22,57 +21,45 @@ const MOST_SHARE_SAME_WAY: f64 = 0.25;
 /// Bytes in the gap below which it counts as idle.
 const IDLE_GAP: u64 = 256 << 10;
 
-pub struct Foreign;
-
-static ABOUT: About = About {
-    name: "foreign-io",
-    summary: "other programs used the device right before or during the trial",
-    text: "Assay checks traffic that it does not cause: on every shared device in the idle gap before each trial, and \
-           during the trial in the direction that the workload does not use. Traffic above both 1 MiB/s and 1% of the \
-           trial's own traffic marks the trial as disturbed. Assay also checks the workload's reads: if the device \
-           read more than Assay's processes fetched (including read-ahead) and exceeded the claimed bytes by over 25%, \
-           other programs used it. Assay does not check writes (filesystems amplify them), compressed targets or \
-           resync traffic that the study observes. The limit is 1% because such traffic changes a rate by about 1%, a \
-           fifth of the usual margin. Journals and logs of an idle machine write up to 1 MiB/s.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "foreign-io",
+        summary: "other programs used the device right before or during the trial",
+        text: "Assay checks traffic that it does not cause: on every shared device in the idle gap before each trial, \
+               and during the trial in the direction that the workload does not use. Traffic above both 1 MiB/s and 1% \
+               of the trial's own traffic marks the trial as disturbed. Assay also checks the workload's reads: if the \
+               device read more than Assay's processes fetched (including read-ahead) and exceeded the claimed bytes \
+               by over 25%, other programs used it. Assay does not check writes (filesystems amplify them), compressed \
+               targets or resync traffic that the study observes. The limit is 1% because such traffic changes a rate \
+               by about 1%, a fifth of the usual margin. Journals and logs of an idle machine write up to 1 MiB/s.",
+    },
+    looks_at: Judged::Bytes,
+    changes: MOVED,
+    minds_others: true,
+    judge,
+    disturbance: Some(disturbance),
+    ..Rule::NONE
 };
 
-impl TruthRule for Foreign {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let told: Vec<String> =
+        case.trials.iter().filter_map(|trial| disturbance(case, trial)).collect();
+    let example = told.first()?;
+    let which = if told.len() > 1 { "for example: " } else { "" };
+    Some(Remark::suspect(format!(
+        "other programs used the device{} ({which}{example})",
+        in_trials(told.len(), case)
+    )))
+}
 
-    fn looks_at(&self) -> Judged {
-        Judged::Bytes
+fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    if is_simulated(case) {
+        return None;
     }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn minds_others(&self) -> bool {
-        true
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let told: Vec<String> =
-            case.trials.iter().filter_map(|trial| self.disturbance(case, trial)).collect();
-        let example = told.first()?;
-        let which = if told.len() > 1 { "for example: " } else { "" };
-        Some(Remark::suspect(format!(
-            "other programs used the device{} ({which}{example})",
-            in_trials(told.len(), case)
-        )))
-    }
-
-    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-        if is_simulated(case) {
-            return None;
-        }
-        let measured = trial.measured.as_ref()?;
-        in_gap(case, trial, measured)
-            .or_else(|| other_direction(case, trial))
-            .or_else(|| same_direction(case, trial))
-    }
+    let measured = trial.measured.as_ref()?;
+    in_gap(case, trial, measured)
+        .or_else(|| other_direction(case, trial))
+        .or_else(|| same_direction(case, trial))
 }
 
 /// The busiest device in the gap before the trial, if one was busy.
@@ -164,7 +151,7 @@ mod tests {
     #[test]
     fn speaks_of_traffic_in_the_gap() {
         let bench = gap(8 << 20);
-        let remark = bench.judge(&Foreign).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
@@ -172,10 +159,10 @@ mod tests {
              250 ms before the trial)"
         );
         assert_eq!(
-            bench.disturbances(&Foreign)[0].as_deref(),
+            bench.disturbances(&RULE)[0].as_deref(),
             Some("sda moved 8 MiB in the 250 ms before the trial")
         );
-        assert_eq!(bench.disturbances(&Foreign)[2], None);
+        assert_eq!(bench.disturbances(&RULE)[2], None);
     }
 
     #[test]
@@ -190,18 +177,18 @@ mod tests {
             });
             trial.evidence.disk = devices;
         });
-        assert!(bench.judge(&Foreign).unwrap().text.contains("sdb moved 4 MiB"));
+        assert!(bench.judge(&RULE).unwrap().text.contains("sdb moved 4 MiB"));
     }
 
     #[test]
     fn speaks_of_the_direction_that_is_not_used() {
         let read = Bench::read().each(|trial| device(trial).run.write_bytes = 95 << 20);
         assert_eq!(
-            read.judge(&Foreign).unwrap().text,
+            read.judge(&RULE).unwrap().text,
             "other programs used the device (for example: 95 MiB written by other programs during the trial)"
         );
         let write = Bench::write().first(1, |trial| device(trial).run.read_bytes = 95 << 20);
-        assert!(write.judge(&Foreign).unwrap().text.contains("95 MiB read by other programs"));
+        assert!(write.judge(&RULE).unwrap().text.contains("95 MiB read by other programs"));
     }
 
     #[test]
@@ -214,25 +201,25 @@ mod tests {
             })
         };
         assert_eq!(
-            twice(MOVED).disturbances(&Foreign)[0].as_deref(),
+            twice(MOVED).disturbances(&RULE)[0].as_deref(),
             Some("the device read 128 MiB during the trial, but the workload claims 64 MiB")
         );
         // Its own read-ahead.
-        assert_eq!(twice(2 * MOVED).judge(&Foreign), None);
+        assert_eq!(twice(2 * MOVED).judge(&RULE), None);
         let compressed =
             twice(MOVED).site(|site| site.compression = Presence::Present("zstd".into()));
-        assert_eq!(compressed.judge(&Foreign), None);
+        assert_eq!(compressed.judge(&RULE), None);
         let little = Bench::read().each(|trial| device(trial).run.read_bytes = MOVED * 5 / 4);
-        assert_eq!(little.judge(&Foreign), None);
+        assert_eq!(little.judge(&RULE), None);
     }
 
     #[test]
     fn silent_on_little_traffic_on_its_own_and_in_a_mix() {
-        assert_eq!(gap(200 << 10).judge(&Foreign), None);
+        assert_eq!(gap(200 << 10).judge(&RULE), None);
         // 64 MiB/s of its own: 1 MiB/s is allowed, a quarter of it in the gap.
-        assert_eq!(gap(256 << 10).judge(&Foreign), None);
+        assert_eq!(gap(256 << 10).judge(&RULE), None);
         let little = Bench::read().each(|trial| device(trial).run.write_bytes = MIB - 1);
-        assert_eq!(little.judge(&Foreign), None);
+        assert_eq!(little.judge(&RULE), None);
         let own = Bench::write().each(|trial| {
             device(trial).run.read_bytes = 95 << 20;
             trial.evidence.own_traffic = trial.evidence.own_traffic.clone().map(|mut own| {
@@ -240,14 +227,14 @@ mod tests {
                 own
             });
         });
-        assert_eq!(own.judge(&Foreign), None);
-        assert_eq!(Bench::mixed().judge(&Foreign), None);
+        assert_eq!(own.judge(&RULE), None);
+        assert_eq!(Bench::mixed().judge(&RULE), None);
         let unknown = Bench::read().each(|trial| {
             device(trial).run.write_bytes = 95 << 20;
             trial.evidence.own_traffic = Presence::absent("not readable");
         });
-        assert_eq!(unknown.judge(&Foreign), None);
+        assert_eq!(unknown.judge(&RULE), None);
         let simulated = gap(8 << 20).site(|site| site.kind = TargetKind::Simulated);
-        assert_eq!(simulated.judge(&Foreign), None);
+        assert_eq!(simulated.judge(&RULE), None);
     }
 }

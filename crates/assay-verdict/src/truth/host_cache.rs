@@ -11,7 +11,7 @@ use assay_study::results::record::TrialRecord;
 use assay_system::system::site::{Backing, Drive, Site};
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// A drive that is a file.
 const LOOP: &str = "loop";
@@ -28,22 +28,26 @@ const AGAIN: f64 = 2.5;
 /// Less is not held against anybody: a flush takes its time however little there is.
 const LEAST_BYTES: u64 = 32 << 20;
 
-pub struct HostCache;
-
-static ABOUT: About = About {
-    name: LENT,
-    summary: "the drive is virtual: a host or a file provides it, and Assay cannot see the host's cache",
-    text: "Virtual drives are drives of virtual machines (virtio, Xen, Hyper-V), network block devices, loop devices \
-           and network filesystems. Their host may cache data, and no measurement in the guest can exclude that. The \
-           numbers describe the performance that this machine gets, not the drive itself, so Assay draws no conclusion \
-           about databases that wait for a sync. Three signs make rows suspect. First, the write rate including the \
-           final flush is less than 70% of the rate without it (Assay reports both rates). Second, a flush takes under \
-           1% of the write time although the drive announces a cache, and writes are more than 1.25 times as fast as \
-           any workload's reads. Such a flush does nothing, so all write rows of the drive are suspect. Third, Assay \
-           reads parts of the drive outside the test area twice before any write, and the second pass is at least 2.5 \
-           times as fast (median): the host caches reads and writes. If the drive announces no write cache (write \
-           through), the third sign affects reads only, and rule cached reports it. Writes that are faster than reads \
-           are not proof on their own, and neither is the announced cache type.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: LENT,
+        summary: "the drive is virtual: a host or a file provides it, and Assay cannot see the host's cache",
+        text: "Virtual drives are drives of virtual machines (virtio, Xen, Hyper-V), network block devices, loop \
+               devices and network filesystems. Their host may cache data, and no measurement in the guest can exclude \
+               that. The numbers describe the performance that this machine gets, not the drive itself, so Assay draws \
+               no conclusion about databases that wait for a sync. Three signs make rows suspect. First, the write \
+               rate including the final flush is less than 70% of the rate without it (Assay reports both rates). \
+               Second, a flush takes under 1% of the write time although the drive announces a cache, and writes are \
+               more than 1.25 times as fast as any workload's reads. Such a flush does nothing, so all write rows of \
+               the drive are suspect. Third, Assay reads parts of the drive outside the test area twice before any \
+               write, and the second pass is at least 2.5 times as fast (median): the host caches reads and writes. If \
+               the drive announces no write cache (write through), the third sign affects reads only, and rule cached \
+               reports it. Writes that are faster than reads are not proof on their own, and neither is the announced \
+               cache type.",
+    },
+    looks_at: Judged::Medium,
+    judge,
+    ..Rule::NONE
 };
 
 /// Whether what caches a drive on the other side cannot be seen.
@@ -52,32 +56,22 @@ pub fn hides_its_cache(drive: &Drive) -> bool {
     drive.link.value().is_none() && (drive.is_served() || is_loop)
 }
 
-impl TruthRule for HostCache {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if case.trials.is_empty() {
+        return None;
     }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Medium
+    if case.site.backing == Backing::Remote {
+        return Some(Remark::note(
+            "the server's cache is invisible to this client; a server with an async export acknowledges writes \
+             before storing them",
+        ));
     }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if case.trials.is_empty() {
-            return None;
-        }
-        if case.site.backing == Backing::Remote {
-            return Some(Remark::note(
-                "the server's cache is invisible to this client; a server with an async export acknowledges writes \
-                 before storing them",
-            ));
-        }
-        lent(case)?;
-        // A host that writes through has written what it says is written: rule `cached` tells of its reads.
-        let kept_by_host = ReadAgain::of(case).filter(|again| !again.drive.writes_through());
-        let again = kept_by_host.map(|again| format!("{}: the host caches data", again.words()));
-        let loud = again.or_else(|| kept(case)).map(Remark::suspect);
-        Some(loud.unwrap_or_else(|| Remark::note("the host's cache is invisible to this guest")))
-    }
+    lent(case)?;
+    // A host that writes through has written what it says is written: rule `cached` tells of its reads.
+    let kept_by_host = ReadAgain::of(case).filter(|again| !again.drive.writes_through());
+    let again = kept_by_host.map(|again| format!("{}: the host caches data", again.words()));
+    let loud = again.or_else(|| kept(case)).map(Remark::suspect);
+    Some(loud.unwrap_or_else(|| Remark::note("the host's cache is invisible to this guest")))
 }
 
 /// The drive that somebody lends, where there is one.
@@ -253,7 +247,7 @@ mod tests {
     }
 
     fn told(bench: &Bench) -> Option<(Trust, String)> {
-        bench.judge(&HostCache).map(|remark| (remark.trust, remark.text))
+        bench.judge(&RULE).map(|remark| (remark.trust, remark.text))
     }
 
     fn rest() -> (Trust, String) {

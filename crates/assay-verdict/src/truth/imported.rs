@@ -12,8 +12,10 @@ pub fn weigh(series: &mut Series) {
         return;
     }
     for rule in RULES.iter() {
-        let name = rule.about().name;
-        let Some(remark) = rule.judge_import(&series.evidence) else { continue };
+        let name = rule.about.name;
+        let Some(remark) = rule.judge_import.and_then(|judge| judge(&series.evidence)) else {
+            continue;
+        };
         if remark.is_about(name, nature(&series.metric)) {
             series.trust = series.trust.max(Some(remark.trust));
             series.because.push(remark.because(name));

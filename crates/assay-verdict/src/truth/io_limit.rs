@@ -1,62 +1,51 @@
 //! `io-limit`: a control group's limit was measured, and not the drive.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_study::results::record::{Traffic, TrialRecord};
 use assay_system::system::io_limits::{Counted, IoLimit};
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
 /// Share of a limit from which on the limit decides the rate.
 const NEAR: f64 = 0.8;
 
-pub struct IoLimits;
-
-static ABOUT: About = About {
-    name: "io-limit",
-    summary: "the workload reached an I/O limit of a control group",
-    text: "Control groups can limit bytes and requests per second of a device: `io.max` (version 2, also set by \
-           containers and systemd) and `blkio.throttle.*` (version 1). If a device of the target reached at least 80% \
-           of such a limit in a trial, the row is invalid because it measures the limit. Assay reports the limit and \
-           its file. The threshold is 80% because the kernel applies limits in time slices.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "io-limit",
+        summary: "the workload reached an I/O limit of a control group",
+        text: "Control groups can limit bytes and requests per second of a device: `io.max` (version 2, also set by \
+               containers and systemd) and `blkio.throttle.*` (version 1). If a device of the target reached at least \
+               80% of such a limit in a trial, the row is invalid because it measures the limit. Assay reports the \
+               limit and its file. The threshold is 80% because the kernel applies limits in time slices.",
+    },
+    looks_at: Judged::Medium,
+    changes: MOVED,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for IoLimits {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Medium
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        for limit in &case.site.limits {
-            let is_of_row = match limit.counted {
-                Counted::ReadBytes | Counted::Reads => case.workload.reads(),
-                Counted::WrittenBytes | Counted::Writes => case.workload.writes(),
-            };
-            let rates = case.trials.iter().filter_map(|trial| rate(limit, trial));
-            let hit = rates.filter(|rate| *rate >= NEAR * limit.per_s as f64).count();
-            if is_of_row && hit > 0 {
-                return Some(Remark::invalid(format!(
-                    "the row measures a limit, not the drive: {} allows {} for {}{}",
-                    limit.place.display(),
-                    words(limit),
-                    limit.device,
-                    in_trials(hit, case)
-                )));
-            }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    for limit in &case.site.limits {
+        let is_of_row = match limit.counted {
+            Counted::ReadBytes | Counted::Reads => case.workload.reads(),
+            Counted::WrittenBytes | Counted::Writes => case.workload.writes(),
+        };
+        let rates = case.trials.iter().filter_map(|trial| rate(limit, trial));
+        let hit = rates.filter(|rate| *rate >= NEAR * limit.per_s as f64).count();
+        if is_of_row && hit > 0 {
+            return Some(Remark::invalid(format!(
+                "the row measures a limit, not the drive: {} allows {} for {}{}",
+                limit.place.display(),
+                words(limit),
+                limit.device,
+                in_trials(hit, case)
+            )));
         }
-        None
     }
+    None
 }
 
 fn words(limit: &IoLimit) -> String {
@@ -113,7 +102,7 @@ mod tests {
     #[test]
     fn a_reached_limit_is_named_with_its_place() {
         let bench = limited(Bench::write(), Counted::WrittenBytes, MOVED);
-        let remark = bench.judge(&IoLimits).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
@@ -124,29 +113,29 @@ mod tests {
     #[test]
     fn requests_are_limited_as_well() {
         let bench = Bench::read().first(1, |trial| device(trial).run.reads = 95);
-        let remark = limited(bench, Counted::Reads, 100).judge(&IoLimits).unwrap();
+        let remark = limited(bench, Counted::Reads, 100).judge(&RULE).unwrap();
         assert!(remark.text.ends_with("allows 100 reads per second for sda, in 1 of 3 trials"));
     }
 
     #[test]
     fn limits_that_are_not_reached_are_silent() {
-        let wide = |bench| limited(bench, Counted::ReadBytes, MOVED * 100 / 79).judge(&IoLimits);
+        let wide = |bench| limited(bench, Counted::ReadBytes, MOVED * 100 / 79).judge(&RULE);
         assert_eq!(wide(Bench::read()), None);
         let near = limited(Bench::read(), Counted::ReadBytes, MOVED * 100 / 81);
-        assert!(near.judge(&IoLimits).is_some());
-        assert_eq!(Bench::read().judge(&IoLimits), None);
+        assert!(near.judge(&RULE).is_some());
+        assert_eq!(Bench::read().judge(&RULE), None);
     }
 
     #[test]
     fn limits_of_the_other_direction_are_silent() {
         let read = limited(Bench::read(), Counted::WrittenBytes, 1);
-        assert_eq!(read.judge(&IoLimits), None);
-        assert!(limited(Bench::mixed(), Counted::WrittenBytes, MOVED).judge(&IoLimits).is_some());
+        assert_eq!(read.judge(&RULE), None);
+        assert!(limited(Bench::mixed(), Counted::WrittenBytes, MOVED).judge(&RULE).is_some());
     }
 
     #[test]
     fn claims_count_where_the_device_has_no_counters() {
         let untold = Bench::read().each(|trial| trial.evidence.disk = Presence::absent("a test"));
-        assert!(limited(untold, Counted::ReadBytes, MOVED).judge(&IoLimits).is_some());
+        assert!(limited(untold, Counted::ReadBytes, MOVED).judge(&RULE).is_some());
     }
 }

@@ -1,52 +1,45 @@
 //! `kernel-log`: the kernel complained of hardware or of tasks that hung.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{ALL, Case, Remark, TruthRule};
+use super::{ALL, Case, Remark, Rule};
 
 /// How names of block devices begin.
 const DEVICES: [&str; 9] = ["sd", "vd", "loop", "nvme", "mmcblk", "dm-", "md", "zram", "sr"];
 /// Letters of a line that are told.
 const LONGEST: usize = 120;
 
-pub struct KernelLog;
-
-static ABOUT: About = About {
-    name: "kernel-log",
-    summary: "the kernel logged hardware errors, resets or hung tasks during the trial",
-    text: "These kernel warnings and errors mark a trial as disturbed: I/O errors, aborted and failed commands, \
-           controller and bus resets, links that went down or became slower, hung tasks, lockups, machine checks, \
-           overheating and clock faults. Assay ignores all other messages, and messages about block devices outside \
-           the target's device stack or about ATA and USB ports of other drives.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "kernel-log",
+        summary: "the kernel logged hardware errors, resets or hung tasks during the trial",
+        text: "These kernel warnings and errors mark a trial as disturbed: I/O errors, aborted and failed commands, \
+               controller and bus resets, links that went down or became slower, hung tasks, lockups, machine checks, \
+               overheating and clock faults. Assay ignores all other messages, and messages about block devices \
+               outside the target's device stack or about ATA and USB ports of other drives.",
+    },
+    changes: ALL,
+    judge,
+    disturbance: Some(disturbance),
+    ..Rule::NONE
 };
 
-impl TruthRule for KernelLog {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let told: Vec<String> =
+        case.trials.iter().filter_map(|trial| disturbance(case, trial)).collect();
+    let example = told.first()?;
+    Some(Remark::suspect(format!("{example}{}", in_trials(told.len(), case))))
+}
 
-    fn changes(&self) -> &'static [Nature] {
-        ALL
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let told: Vec<String> =
-            case.trials.iter().filter_map(|trial| self.disturbance(case, trial)).collect();
-        let example = told.first()?;
-        Some(Remark::suspect(format!("{example}{}", in_trials(told.len(), case))))
-    }
-
-    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-        let lines = trial.evidence.kernel_log.value()?;
-        let line = lines.iter().find(|line| line.is_telling() && is_ours(case, &line.text))?;
-        let mut text: String = line.text.chars().take(LONGEST).collect();
-        text.retain(|letter| !letter.is_control());
-        let text = text.trim_end_matches(['.', ' ']);
-        Some(format!("the kernel logged: {text}"))
-    }
+fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    let lines = trial.evidence.kernel_log.value()?;
+    let line = lines.iter().find(|line| line.is_telling() && is_ours(case, &line.text))?;
+    let mut text: String = line.text.chars().take(LONGEST).collect();
+    text.retain(|letter| !letter.is_control());
+    let text = text.trim_end_matches(['.', ' ']);
+    Some(format!("the kernel logged: {text}"))
 }
 
 /// Whether a line names no block device and no port, or one that the target stands on.
@@ -124,11 +117,11 @@ mod tests {
     fn speaks_of_what_concerns_the_target_or_the_machine() {
         let bench = logged("I/O error, dev sda, sector 8 op 0x0:(READ) flags 0x0");
         assert_eq!(
-            bench.judge(&KernelLog).unwrap().text,
+            bench.judge(&RULE).unwrap().text,
             "the kernel logged: I/O error, dev sda, sector 8 op 0x0:(READ) flags 0x0, in 1 of 3 \
              trials"
         );
-        assert!(bench.disturbances(&KernelLog)[0].is_some());
+        assert!(bench.disturbances(&RULE)[0].is_some());
         for text in [
             "ata1: hard resetting link",
             "ata1: limiting SATA link speed to 3.0 Gbps",
@@ -138,7 +131,7 @@ mod tests {
             "EXT4-fs error (device sda1): ext4_find_entry: inode #2",
             "mce: Uncorrected error",
         ] {
-            assert!(logged(text).disturbances(&KernelLog)[0].is_some(), "{text}");
+            assert!(logged(text).disturbances(&RULE)[0].is_some(), "{text}");
         }
     }
 
@@ -147,7 +140,7 @@ mod tests {
         let told = |text: &'static str, ports: &[&str]| {
             let ports = ports.iter().map(|port| (*port).to_owned()).collect();
             let bench = logged(text).site(|site| site.drives[0].ports = ports);
-            bench.disturbances(&KernelLog)[0].is_some()
+            bench.disturbances(&RULE)[0].is_some()
         };
         let usb = "usb 2-1: reset SuperSpeed USB device number 2 using xhci_hcd";
         let ata = "ata2.00: failed command: READ FPDMA QUEUED";
@@ -172,8 +165,8 @@ mod tests {
             "pcieport 0000:00:1c.0: AER: Correctable error message received",
             "e1000e: eth0 NIC Link is Down",
         ] {
-            assert_eq!(logged(text).judge(&KernelLog), None, "{text}");
+            assert_eq!(logged(text).judge(&RULE), None, "{text}");
         }
-        assert_eq!(Bench::read().judge(&KernelLog), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
     }
 }

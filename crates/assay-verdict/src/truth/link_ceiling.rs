@@ -1,57 +1,47 @@
 //! `link-ceiling`: faster than the link to the drive can carry.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Judged, Measured, io};
 use assay_system::system::site::{Link, Site};
 
 use super::evidence::{in_trials, is_simulated, seconds};
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
 /// Measured rates may exceed the ceiling by this factor: clocks and windows are not perfect.
 const TOLERANCE: f64 = 1.01;
 
-pub struct LinkCeiling;
-
-static ABOUT: About = About {
-    name: "link-ceiling",
-    summary: "the rate exceeds what the link to the drive can carry",
-    text: "The number is invalid. The kernel reports the speed of SATA, USB and PCIe links. The link's speed after \
-           line coding is the ceiling per direction. Data at a rate more than 1% above the ceiling did not come from \
-           the drive. For several drives, Assay adds the ceilings; the rule does not apply if the link of any drive \
-           is unknown. The tolerance of 1% allows for inexact clocks and windows; no real drive reaches the ceiling.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "link-ceiling",
+        summary: "the rate exceeds what the link to the drive can carry",
+        text: "The number is invalid. The kernel reports the speed of SATA, USB and PCIe links. The link's speed after \
+               line coding is the ceiling per direction. Data at a rate more than 1% above the ceiling did not come \
+               from the drive. For several drives, Assay adds the ceilings; the rule does not apply if the link of any \
+               drive is unknown. The tolerance of 1% allows for inexact clocks and windows; no real drive reaches the \
+               ceiling.",
+    },
+    looks_at: Judged::Bytes,
+    changes: MOVED,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for LinkCeiling {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Bytes
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let (link, ceiling) = carried(case.site).filter(|_| !is_simulated(case))?;
-        let counted = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
-        let rates: Vec<f64> = counted.map(fastest_direction).collect();
-        let hit = rates.iter().filter(|rate| **rate > ceiling * TOLERANCE).count();
-        let fastest = rates.into_iter().fold(0.0, f64::max);
-        (hit > 0).then(|| {
-            Remark::invalid(format!(
-                "{} exceeds what {} can carry ({}){}",
-                show::rate(fastest),
-                link,
-                show::rate(ceiling),
-                in_trials(hit, case)
-            ))
-        })
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let (link, ceiling) = carried(case.site).filter(|_| !is_simulated(case))?;
+    let counted = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
+    let rates: Vec<f64> = counted.map(fastest_direction).collect();
+    let hit = rates.iter().filter(|rate| **rate > ceiling * TOLERANCE).count();
+    let fastest = rates.into_iter().fold(0.0, f64::max);
+    (hit > 0).then(|| {
+        Remark::invalid(format!(
+            "{} exceeds what {} can carry ({}){}",
+            show::rate(fastest),
+            link,
+            show::rate(ceiling),
+            in_trials(hit, case)
+        ))
+    })
 }
 
 /// Links carry both directions at once, so each is held against the ceiling on its own.
@@ -102,31 +92,31 @@ mod tests {
                 counted(trial).classes.insert(class.to_owned(), count);
             })
         };
-        assert!(fast("write").judge(&LinkCeiling).is_some());
-        assert_eq!(fast("trim").judge(&LinkCeiling), None);
+        assert!(fast("write").judge(&RULE).is_some());
+        assert_eq!(fast("trim").judge(&RULE), None);
     }
 
     #[test]
     fn speaks_above_the_ceiling() {
-        let remark = at(1_200_000_000).judge(&LinkCeiling).unwrap();
+        let remark = at(1_200_000_000).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(remark.text, "1.12 GiB/s exceeds what SATA 6.0 Gbit/s can carry (572 MiB/s)");
     }
 
     #[test]
     fn silent_below_it_and_within_the_tolerance() {
-        assert_eq!(at(560_000_000).judge(&LinkCeiling), None);
-        assert_eq!(at(605_000_000).judge(&LinkCeiling), None);
+        assert_eq!(at(560_000_000).judge(&RULE), None);
+        assert_eq!(at(605_000_000).judge(&RULE), None);
     }
 
     #[test]
     fn several_drives_carry_their_sum_and_an_unknown_link_silences() {
         let two = at(1_100_000_000).site(|site| site.drives.push(drive()));
-        assert_eq!(two.judge(&LinkCeiling), None);
+        assert_eq!(two.judge(&RULE), None);
         let too_much = at(1_300_000_000).site(|site| site.drives.push(drive()));
-        assert!(too_much.judge(&LinkCeiling).unwrap().text.contains("the links of 2 drives"));
+        assert!(too_much.judge(&RULE).unwrap().text.contains("the links of 2 drives"));
         let unknown = at(9_000_000_000).site(|s| s.drives[0].link = Presence::absent("virtio"));
-        assert_eq!(unknown.judge(&LinkCeiling), None);
-        assert_eq!(at(9_000_000_000).site(|site| site.drives.clear()).judge(&LinkCeiling), None);
+        assert_eq!(unknown.judge(&RULE), None);
+        assert_eq!(at(9_000_000_000).site(|site| site.drives.clear()).judge(&RULE), None);
     }
 }

@@ -48,6 +48,7 @@ use assay_base::catalogue::About;
 use assay_base::quantity::metric::{Nature, Side};
 use assay_kinds::work::command::{self, ImportEvidence};
 use assay_kinds::work::metrics::nature;
+use assay_kinds::work::tell::OwnRule;
 use assay_kinds::work::{Judged, KINDS, io};
 use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
@@ -57,7 +58,7 @@ use assay_system::system::site::Site;
 pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
 pub use fewer_hosts::NAME as FEWER_HOSTS;
-pub use host_cache::{HostCache, IdleFlush, hides_its_cache};
+pub use host_cache::{IdleFlush, RULE as HOST_CACHE, hides_its_cache};
 pub use imported::weigh;
 pub(crate) use link_ceiling::carried;
 pub use wrong_data::NAME as WRONG_DATA;
@@ -142,99 +143,126 @@ impl Remark {
     }
 }
 
-pub trait TruthRule: Sync {
-    fn about(&self) -> &About;
+/// A rule about trials: what it looks at, and what it says of them.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    pub about: About,
     /// What it looks at: work of which there is no such thing is not judged by it.
-    fn looks_at(&self) -> Judged {
-        Judged::Machine
-    }
+    looks_at: Judged,
     /// What it can change: metrics of another nature are not judged by it.
-    fn changes(&self) -> &'static [Nature] {
-        SPEED
-    }
-    fn judge(&self, case: &Case<'_>) -> Option<Remark>;
+    changes: &'static [Nature],
+    judge: fn(&Case<'_>) -> Option<Remark>,
+    /// The rule of a kind of work that judges instead.
+    own: Option<&'static OwnRule>,
     /// For rules about events in time: what happened during this trial that nobody asked for.
-    fn disturbance(&self, _case: &Case<'_>, _trial: &TrialRecord) -> Option<String> {
-        None
-    }
+    disturbance: Option<OfTrial>,
     /// For rules whose word leaves a gate without a statement: what of a trial does. Where a study has a
     /// gate, that is a disturbance, so that one trial is left out and the gate is not blind.
-    fn blinds(&self, _case: &Case<'_>, _trial: &TrialRecord) -> Option<String> {
-        None
-    }
+    blinds: Option<OfTrial>,
     /// Its remark on runs of another tool: of each run what the tool's file says beside the numbers.
-    fn judge_import(&self, _runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
-        None
-    }
+    judge_import: Option<fn(&[Vec<ImportEvidence>]) -> Option<Remark>>,
     /// Whether it minds that others use the machine: it says nothing of others' work.
-    fn minds_others(&self) -> bool {
-        false
+    minds_others: bool,
+    /// Whether others were at work during this trial, where that is no disturbance.
+    blames_others: Option<fn(&Case<'_>, &TrialRecord) -> bool>,
+}
+
+type OfTrial = fn(&Case<'_>, &TrialRecord) -> Option<String>;
+
+impl Rule {
+    /// About the speed of the machine, without a word.
+    const NONE: Self = Self {
+        about: About { name: "", summary: "", text: "" },
+        looks_at: Judged::Machine,
+        changes: SPEED,
+        judge: |_| None,
+        own: None,
+        disturbance: None,
+        blinds: None,
+        judge_import: None,
+        minds_others: false,
+        blames_others: None,
+    };
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        self.own.map_or_else(|| (self.judge)(case), |own| of_kinds::remark(own, case))
     }
+
+    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+        self.disturbance.and_then(|own| own(case, trial))
+    }
+
     /// Whether others were at work during this trial, so that the machine should be quieter.
     fn blames_others(&self, case: &Case<'_>, trial: &TrialRecord) -> bool {
-        self.disturbance(case, trial).is_some()
+        let own = self.blames_others.map(|own| own(case, trial));
+        own.unwrap_or_else(|| self.disturbance(case, trial).is_some())
     }
 }
 
 /// All rules, in the order in which they are told: those about what one kind of work counts stand behind
 /// those about what was moved, and before those about the machine.
-pub static RULES: LazyLock<Vec<&'static dyn TruthRule>> = LazyLock::new(|| {
-    let of_kinds = KINDS.iter().flat_map(|kind| kind.rules).map(|rule| rule as &dyn TruthRule);
-    OF_WORK.iter().copied().chain(of_kinds).chain(OF_MACHINE.iter().copied()).collect()
+pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let of_kinds = KINDS.iter().flat_map(|kind| kind.rules).map(of_kinds::rule);
+    OF_WORK
+        .iter()
+        .map(|rule| **rule)
+        .chain(of_kinds)
+        .chain(OF_MACHINE.iter().map(|rule| **rule))
+        .collect()
 });
 
-static OF_WORK: &[&dyn TruthRule] = &[
-    &emulated::Emulated,
-    &wrong_data::WrongData,
-    &unwritten::Unwritten,
-    &emptied::Emptied,
-    &cached::Cached,
-    &cache_state::CacheState,
-    &different_work::DifferentWork,
-    &device_bytes::DeviceBytes,
-    &buffered_writes::BufferedWrites,
-    &link_ceiling::LinkCeiling,
-    &io_limit::IoLimits,
-    &host_cache::HostCache,
-    &acknowledged::Acknowledged,
-    &depth::Depth,
-    &behind::Behind,
-    &compressed::Compressed,
-    &tool_fault::ToolFault,
-    &printed_rate::PrintedRate,
-    &too_small::TooSmall,
+static OF_WORK: &[&Rule] = &[
+    &emulated::RULE,
+    &wrong_data::RULE,
+    &unwritten::RULE,
+    &emptied::RULE,
+    &cached::RULE,
+    &cache_state::RULE,
+    &different_work::RULE,
+    &device_bytes::RULE,
+    &buffered_writes::RULE,
+    &link_ceiling::RULE,
+    &io_limit::RULE,
+    &host_cache::RULE,
+    &acknowledged::RULE,
+    &depth::RULE,
+    &behind::RULE,
+    &compressed::RULE,
+    &tool_fault::RULE,
+    &printed_rate::RULE,
+    &too_small::RULE,
 ];
 
-static OF_MACHINE: &[&dyn TruthRule] = &[
-    &throttled::Throttled,
-    &starved::Starved,
-    &stalled::Stalled,
-    &unstable::Unstable,
-    &slow_member::SlowMember,
-    &steal::Steal,
-    &foreign::Foreign,
-    &swap::Swap,
-    &oom::Oom,
-    &kernel_log::KernelLog,
-    &clock::Clock,
-    &power_supply::PowerSupply,
-    &fewer_hosts::FewerHosts,
-    &skew::Skew,
-    &slow_host::SlowHost,
+static OF_MACHINE: &[&Rule] = &[
+    &throttled::RULE,
+    &starved::RULE,
+    &stalled::RULE,
+    &unstable::RULE,
+    &slow_member::RULE,
+    &steal::RULE,
+    &foreign::RULE,
+    &swap::RULE,
+    &oom::RULE,
+    &kernel_log::RULE,
+    &clock::RULE,
+    &power_supply::RULE,
+    &fewer_hosts::RULE,
+    &skew::RULE,
+    &slow_host::RULE,
 ];
 
 /// Rules about several hosts together, whose trials have no evidence of one machine.
-static OF_HOSTS: &[&dyn TruthRule] = &[&fewer_hosts::FewerHosts, &skew::Skew, &slow_host::SlowHost];
+static OF_HOSTS: &[&Rule] = &[&fewer_hosts::RULE, &skew::RULE, &slow_host::RULE];
 
 /// Rules whose disturbances can only lower a rate, and that of scatter, which the interval contains.
-static ONLY_SLOW: &[&dyn TruthRule] = &[
-    &throttled::Throttled,
-    &starved::Starved,
-    &steal::Steal,
-    &foreign::Foreign,
-    &swap::Swap,
-    &unstable::Unstable,
-    &stalled::Stalled,
+static ONLY_SLOW: &[&Rule] = &[
+    &throttled::RULE,
+    &starved::RULE,
+    &steal::RULE,
+    &foreign::RULE,
+    &swap::RULE,
+    &unstable::RULE,
+    &stalled::RULE,
 ];
 
 const SPEED: &[Nature] = &[Nature::Speed];
@@ -244,8 +272,8 @@ const ALL: &[Nature] = &[Nature::Speed, Nature::Traffic, Nature::Amount];
 
 /// Whether what a rule says is about metrics of a nature; a rule that is not known here may change all.
 fn may_change(rule: &str, nature: Nature) -> bool {
-    let rule = RULES.iter().find(|known| known.about().name == rule);
-    rule.is_none_or(|rule| rule.changes().contains(&nature))
+    let rule = RULES.iter().find(|known| known.about.name == rule);
+    rule.is_none_or(|rule| rule.changes.contains(&nature))
 }
 
 /// What to do about a rule.
@@ -269,26 +297,25 @@ pub fn next_step(rule: &str) -> &'static str {
 /// The rules that made numbers suspect, if each of them can only lower a rate.
 pub fn only_slowed(mut reasons: Vec<&Because>) -> Option<String> {
     reasons.retain(|own| own.trust != Trust::Trusted);
-    let slows = |own: &Because| ONLY_SLOW.iter().any(|rule| rule.about().name == own.rule);
+    let slows = |own: &Because| ONLY_SLOW.iter().any(|rule| rule.about.name == own.rule);
     let is_slowed = reasons.iter().all(|own| own.trust == Trust::Suspect && slows(own));
     let names: BTreeSet<&str> = reasons.iter().map(|own| own.rule.as_str()).collect();
     let names: Vec<&str> = names.into_iter().collect();
     (is_slowed && !names.is_empty()).then(|| names.join(" and "))
 }
 
-fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static dyn TruthRule> {
+fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static Rule> {
     let work = &case.workload.work;
     // Whoever else is at work takes time away, and nothing from what is held.
     let (judged, others) = (work.kind().judged, work.is_others() || !work.is_of_speed());
-    let fits = move |rule: &&dyn TruthRule| {
-        judged.contains(&rule.looks_at()) && !(others && rule.minds_others())
-    };
-    RULES.iter().copied().filter(fits)
+    let fits =
+        move |rule: &&Rule| judged.contains(&rule.looks_at) && !(others && rule.minds_others);
+    RULES.iter().filter(fits)
 }
 
 /// What every rule has to say on a case, with the name of the rule.
 pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
-    let own = rules(case).filter_map(|rule| Some((rule.about().name, rule.judge(case)?)));
+    let own = rules(case).filter_map(|rule| Some((rule.about.name, rule.judge(case)?)));
     own.chain(remarks_on_tools(case)).collect()
 }
 
@@ -301,26 +328,23 @@ fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
         return Vec::new();
     }
     let rules = RULES.iter();
-    rules.filter_map(|rule| Some((rule.about().name, rule.judge_import(&runs)?))).collect()
+    rules.filter_map(|rule| Some((rule.about.name, rule.judge_import?(&runs)?))).collect()
 }
 
 /// The remarks on what was only watched or recorded: the other rules compare what the tool did with the devices.
 pub fn remarks_on_recording(trials: &[&TrialRecord]) -> Vec<(&'static str, Remark)> {
-    clock::of_recording(trials)
-        .map(|remark| (clock::Clock.about().name, remark))
-        .into_iter()
-        .collect()
+    clock::of_recording(trials).map(|remark| (clock::RULE.about.name, remark)).into_iter().collect()
 }
 
 /// The same of trials that several hosts ran together: every other rule reads what one machine recorded, and
 /// has spoken there.
 pub fn remarks_on_hosts(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
-    OF_HOSTS.iter().filter_map(|rule| Some((rule.about().name, rule.judge(case)?))).collect()
+    OF_HOSTS.iter().filter_map(|rule| Some((rule.about.name, rule.judge(case)?))).collect()
 }
 
 /// The name of a rule as it is known here; of one that is not, that hosts said it.
 pub fn known_name(rule: &str) -> &'static str {
-    let own = RULES.iter().map(|known| known.about().name);
+    let own = RULES.iter().map(|known| known.about.name);
     own.into_iter().find(|name| *name == rule).unwrap_or("hosts")
 }
 
@@ -336,25 +360,24 @@ pub struct Unquiet {
 
 /// How far a case was measured beside others' work.
 pub fn unquiet(case: &Case<'_>) -> Unquiet {
-    let blames =
-        |rule: &&dyn TruthRule| case.trials.iter().any(|trial| rule.blames_others(case, trial));
-    let rules: Vec<&dyn TruthRule> = rules(case).filter(blames).collect();
+    let blames = |rule: &&Rule| case.trials.iter().any(|trial| rule.blames_others(case, trial));
+    let rules: Vec<&Rule> = rules(case).filter(blames).collect();
     let hit = |trial: &&&TrialRecord| rules.iter().any(|rule| rule.blames_others(case, trial));
     let trials = case.trials.iter().filter(hit).count();
     Unquiet {
         trials,
         of: case.trials.len(),
-        rules: rules.iter().map(|rule| rule.about().name).collect(),
+        rules: rules.iter().map(|rule| rule.about.name).collect(),
     }
 }
 
 /// What disturbed a trial, if anything did. In a study with a gate, `gated` is the metric that it judges.
 pub fn disturbance(case: &Case<'_>, trial: &TrialRecord, gated: Option<&str>) -> Option<String> {
-    let blinds = |rule: &dyn TruthRule| {
-        let judged = gated.filter(|metric| rule.changes().contains(&nature(metric)));
-        judged.and_then(|_| rule.blinds(case, trial))
+    let blinds = |rule: &Rule| {
+        let judged = gated.filter(|metric| rule.changes.contains(&nature(metric)));
+        judged.and_then(|_| rule.blinds?(case, trial))
     };
-    let of = |rule: &'static dyn TruthRule| rule.disturbance(case, trial).or_else(|| blinds(rule));
+    let of = |rule: &'static Rule| rule.disturbance(case, trial).or_else(|| blinds(rule));
     let told = rules(case).filter_map(of);
     let told: Vec<String> = told.collect();
     (!told.is_empty()).then(|| told.join("; "))
@@ -374,12 +397,12 @@ mod tests {
 
     #[test]
     fn every_rule_introduces_itself() {
-        let mut names: Vec<_> = RULES.iter().map(|rule| rule.about().name).collect();
+        let mut names: Vec<_> = RULES.iter().map(|rule| rule.about.name).collect();
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), RULES.len());
         for rule in RULES.iter() {
-            let about = rule.about();
+            let about = rule.about;
             assert!(!about.summary.is_empty() && !about.summary.ends_with('.'), "{}", about.name);
             assert!(about.text.ends_with('.'), "{}", about.name);
         }
@@ -388,9 +411,9 @@ mod tests {
     #[test]
     fn a_rule_speaks_of_what_it_can_change() {
         for rule in RULES.iter() {
-            let name = rule.about().name;
+            let name = rule.about.name;
             assert!(may_change(name, Nature::Speed), "{name}: nothing leaves the speed alone");
-            let changes = |nature| rule.changes().contains(&nature);
+            let changes = |nature| rule.changes.contains(&nature);
             assert!(!changes(Nature::Amount) || changes(Nature::Traffic), "{name}");
         }
         assert!(
@@ -435,7 +458,7 @@ mod tests {
     fn probes_name_rules_that_are_there() {
         for probe in assay_machine::probes::PROBES {
             for rule in probe.rules {
-                let known = RULES.iter().any(|known| known.about().name == *rule);
+                let known = RULES.iter().any(|known| known.about.name == *rule);
                 assert!(known, "{} names {rule}", probe.about.name);
             }
         }

@@ -1,35 +1,24 @@
 //! Rules about what one kind of work alone counts: each says itself what it looks at and what speaks against
 //! its numbers.
 
-use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
+use assay_kinds::work::Measured;
 use assay_kinds::work::tell::OwnRule;
-use assay_kinds::work::{Judged, Measured};
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
-impl TruthRule for OwnRule {
-    fn about(&self) -> &About {
-        &self.about
-    }
+pub(super) fn rule(own: &'static OwnRule) -> Rule {
+    let OwnRule { about, looks_at, changes, .. } = *own;
+    Rule { about, looks_at, changes, own: Some(own), ..Rule::NONE }
+}
 
-    fn looks_at(&self) -> Judged {
-        self.looks_at
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        self.changes
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
-        let measured: Vec<&Measured> = measured.collect();
-        let doubt = (self.doubt)(&case.workload.work, &measured)?;
-        let trials = in_trials(doubt.trials, case);
-        let text = format!("{}{trials}: {}", doubt.what, doubt.why);
-        Some(if doubt.invalid { Remark::invalid(text) } else { Remark::suspect(text) })
-    }
+pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<Remark> {
+    let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
+    let measured: Vec<&Measured> = measured.collect();
+    let doubt = (own.doubt)(&case.workload.work, &measured)?;
+    let trials = in_trials(doubt.trials, case);
+    let text = format!("{}{trials}: {}", doubt.what, doubt.why);
+    Some(if doubt.invalid { Remark::invalid(text) } else { Remark::suspect(text) })
 }
 
 #[cfg(test)]
@@ -57,8 +46,8 @@ mod tests {
             let detail = Detail { phases: vec![phase], emptied_bytes: None };
             trial.measured.as_mut()?.detail = detail.into();
         }
-        let rule = RULES.iter().find(|rule| rule.about().name == "truncated-tree")?;
-        bench.judge(*rule)
+        let rule = RULES.iter().find(|rule| rule.about.name == "truncated-tree")?;
+        bench.judge(rule)
     }
 
     #[test]
@@ -76,14 +65,14 @@ mod tests {
     #[test]
     fn silent_where_nothing_is_doubted_and_of_work_of_another_kind() {
         assert_eq!(left([0, 0, 0]), None);
-        for rule in KINDS.iter().flat_map(|kind| kind.rules) {
-            assert_eq!(Bench::command().judge(rule), None, "{}", rule.about.name);
+        for rule in KINDS.iter().flat_map(|kind| kind.rules).map(rule) {
+            assert_eq!(Bench::command().judge(&rule), None, "{}", rule.about.name);
         }
     }
 
     #[test]
     fn every_rule_of_a_kind_is_among_all_rules_in_its_place() {
-        let names: Vec<&str> = RULES.iter().map(|rule| rule.about().name).collect();
+        let names: Vec<&str> = RULES.iter().map(|rule| rule.about.name).collect();
         let own: Vec<&str> =
             KINDS.iter().flat_map(|kind| kind.rules).map(|rule| rule.about.name).collect();
         let first = names.iter().position(|name| *name == "too-small").unwrap() + 1;

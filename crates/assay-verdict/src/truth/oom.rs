@@ -1,51 +1,44 @@
 //! `oom`: a process was killed for want of memory.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{ALL, Case, Remark, TruthRule};
+use super::{ALL, Case, Remark, Rule};
 
-pub struct Oom;
-
-static ABOUT: About = About {
-    name: "oom",
-    summary: "the kernel's out-of-memory (OOM) killer killed a process during the trial",
-    text: "The kernel counts out-of-memory (OOM) kills. One kill during a trial marks the trial as disturbed, because \
-           all programs stall while the kernel tries to reclaim memory.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "oom",
+        summary: "the kernel's out-of-memory (OOM) killer killed a process during the trial",
+        text: "The kernel counts out-of-memory (OOM) kills. One kill during a trial marks the trial as disturbed, \
+               because all programs stall while the kernel tries to reclaim memory.",
+    },
+    changes: ALL,
+    judge,
+    disturbance: Some(disturbance),
+    ..Rule::NONE
 };
 
-impl TruthRule for Oom {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if case.workload.work.wants_memory() {
+        return None;
     }
+    let hit: Vec<u64> = case.trials.iter().filter_map(|trial| kills(trial)).collect();
+    (!hit.is_empty()).then(|| {
+        Remark::suspect(format!(
+            "{}{}",
+            words(hit.iter().fold(0, |sum, one| sum.saturating_add(*one))),
+            in_trials(hit.len(), case)
+        ))
+    })
+}
 
-    fn changes(&self) -> &'static [Nature] {
-        ALL
+fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    if case.workload.work.wants_memory() {
+        return None;
     }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if case.workload.work.wants_memory() {
-            return None;
-        }
-        let hit: Vec<u64> = case.trials.iter().filter_map(|trial| kills(trial)).collect();
-        (!hit.is_empty()).then(|| {
-            Remark::suspect(format!(
-                "{}{}",
-                words(hit.iter().fold(0, |sum, one| sum.saturating_add(*one))),
-                in_trials(hit.len(), case)
-            ))
-        })
-    }
-
-    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-        if case.workload.work.wants_memory() {
-            return None;
-        }
-        kills(trial).map(words)
-    }
+    kills(trial).map(words)
 }
 
 fn kills(trial: &TrialRecord) -> Option<u64> {
@@ -79,20 +72,20 @@ mod tests {
     fn speaks_of_kills_and_marks_the_trial() {
         let bench = killed(2);
         let said = "the OOM killer killed 2 processes, in 1 of 3 trials";
-        assert_eq!(bench.judge(&Oom).unwrap().text, said);
-        let one = killed(1).disturbances(&Oom);
+        assert_eq!(bench.judge(&RULE).unwrap().text, said);
+        let one = killed(1).disturbances(&RULE);
         let said = "the OOM killer killed a process".to_owned();
         assert_eq!(one, [Some(said), None, None]);
         let beyond = killed(u64::MAX).each(|trial| {
             let memory = Memory { oom_kills: u64::MAX, ..Memory::default() };
             trial.evidence.memory = Presence::Present(memory.into());
         });
-        assert!(beyond.judge(&Oom).is_some());
+        assert!(beyond.judge(&RULE).is_some());
     }
 
     #[test]
     fn silent_without_kills() {
-        assert_eq!(killed(0).judge(&Oom), None);
-        assert_eq!(Bench::write().judge(&Oom), None);
+        assert_eq!(killed(0).judge(&RULE), None);
+        assert_eq!(Bench::write().judge(&RULE), None);
     }
 }

@@ -4,38 +4,33 @@ use assay_base::catalogue::About;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
-pub struct PowerSupply;
-
-static ABOUT: About = About {
-    name: "power-supply",
-    summary: "the machine was plugged in or unplugged during the trial",
-    text: "Machines with a battery change CPU clocks, and often the power saving of their drives, when mains power \
-           changes. If mains power appears or disappears during a trial, the trial is disturbed. If only some of the \
-           trials ran on battery, Assay adds a note.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "power-supply",
+        summary: "the machine was plugged in or unplugged during the trial",
+        text: "Machines with a battery change CPU clocks, and often the power saving of their drives, when mains power \
+               changes. If mains power appears or disappears during a trial, the trial is disturbed. If only some of \
+               the trials ran on battery, Assay adds a note.",
+    },
+    judge,
+    disturbance: Some(disturbance),
+    ..Rule::NONE
 };
 
-impl TruthRule for PowerSupply {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let told: Vec<String> = case.trials.iter().filter_map(|trial| change(trial)).collect();
+    if let Some(first) = told.first() {
+        return Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))));
     }
+    let unplugged = case.trials.iter().filter(|trial| mains(trial) == Some(false)).count();
+    let mixed = unplugged > 0 && case.trials.iter().any(|trial| mains(trial) == Some(true));
+    mixed.then(|| Remark::note(format!("the machine ran on battery{}", in_trials(unplugged, case))))
+}
 
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let told: Vec<String> = case.trials.iter().filter_map(|trial| change(trial)).collect();
-        if let Some(first) = told.first() {
-            return Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))));
-        }
-        let unplugged = case.trials.iter().filter(|trial| mains(trial) == Some(false)).count();
-        let mixed = unplugged > 0 && case.trials.iter().any(|trial| mains(trial) == Some(true));
-        mixed.then(|| {
-            Remark::note(format!("the machine ran on battery{}", in_trials(unplugged, case)))
-        })
-    }
-
-    fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-        change(trial)
-    }
+fn disturbance(_case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    change(trial)
 }
 
 /// Whether the machine was plugged in at the end, where it tells.
@@ -72,25 +67,25 @@ mod tests {
     #[test]
     fn speaks_of_the_plug() {
         let bench = Bench::read().each(supply(true, true)).first(1, supply(true, false));
-        let remark = bench.judge(&PowerSupply).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(remark.text, "the machine was unplugged, in 1 of 3 trials");
-        assert!(bench.disturbances(&PowerSupply)[0].is_some());
+        assert!(bench.disturbances(&RULE)[0].is_some());
         let back = Bench::read().each(supply(false, true));
-        assert_eq!(back.judge(&PowerSupply).unwrap().text, "the machine was plugged in");
+        assert_eq!(back.judge(&RULE).unwrap().text, "the machine was plugged in");
     }
 
     #[test]
     fn trials_on_battery_among_others_are_noted_and_count() {
         let bench = Bench::read().each(supply(true, true)).first(1, supply(false, false));
-        let remark = bench.judge(&PowerSupply).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
-        assert_eq!(bench.disturbances(&PowerSupply), [None, None, None]);
+        assert_eq!(bench.disturbances(&RULE), [None, None, None]);
     }
 
     #[test]
     fn silent_on_one_supply_throughout() {
-        assert_eq!(Bench::read().each(supply(false, false)).judge(&PowerSupply), None);
-        assert_eq!(Bench::read().judge(&PowerSupply), None);
+        assert_eq!(Bench::read().each(supply(false, false)).judge(&RULE), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
     }
 }

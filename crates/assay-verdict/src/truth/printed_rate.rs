@@ -1,13 +1,12 @@
 //! `printed-rate`: storage moved less than the rate takes that a program prints.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Measured, command, metrics};
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{Share, compression, in_trials, is_simulated, seconds, witnessed};
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
 /// Share of the bytes that must have moved where the program prints its time: as of rule `cached`.
 const LEAST_SHARE: f64 = 0.5;
@@ -19,40 +18,32 @@ const LEAST_COMPRESSED: f64 = 0.9;
 /// The time that a tool prints with its rate.
 const PRINTED_TIME: &str = "reported_duration_s";
 
-pub struct PrintedRate;
-
-static ABOUT: About = About {
-    name: "printed-rate",
-    summary: "storage moved fewer bytes than the printed rate requires",
-    text: "Assay compares a byte rate that a command prints (`reads`) with the bytes that the kernel counted for its \
-           processes and for the device. The number is suspect if the counted bytes are below 50% of rate times \
-           printed time (10% of rate times run time if no time is printed): the page cache served the rest. It is also \
-           suspect if the device moved the bytes after the runs, or compression is on and the device moved less than \
-           90% of them. If a command prints several rates, Assay uses the lowest rate. Assay always judges storage \
-           tools (formats). For a number from a pattern or pointer, Assay expects at most the bytes of the command's \
-           system calls, so compute rates stay trusted.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "printed-rate",
+        summary: "storage moved fewer bytes than the printed rate requires",
+        text: "Assay compares a byte rate that a command prints (`reads`) with the bytes that the kernel counted for \
+               its processes and for the device. The number is suspect if the counted bytes are below 50% of rate \
+               times printed time (10% of rate times run time if no time is printed): the page cache served the rest. \
+               It is also suspect if the device moved the bytes after the runs, or compression is on and the device \
+               moved less than 90% of them. If a command prints several rates, Assay uses the lowest rate. Assay \
+               always judges storage tools (formats). For a number from a pattern or pointer, Assay expects at most \
+               the bytes of the command's system calls, so compute rates stay trusted.",
+    },
+    changes: MOVED,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for PrintedRate {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if is_simulated(case) {
+        return None;
     }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if is_simulated(case) {
-            return None;
-        }
-        let runs: Vec<Runs> =
-            case.trials.iter().filter_map(|trial| Runs::of(case, trial)).collect();
-        from_memory(case, &runs)
-            .or_else(|| compressed(case, &runs))
-            .or_else(|| late(case, &runs))
-            .map(Remark::suspect)
-    }
+    let runs: Vec<Runs> = case.trials.iter().filter_map(|trial| Runs::of(case, trial)).collect();
+    from_memory(case, &runs)
+        .or_else(|| compressed(case, &runs))
+        .or_else(|| late(case, &runs))
+        .map(Remark::suspect)
 }
 
 /// What the runs of a trial print and what was moved for them.
@@ -190,14 +181,14 @@ mod tests {
 
     #[test]
     fn rate_of_page_cache_is_suspect() {
-        let remark = bench("dd", 0, DD).judge(&PrintedRate).unwrap();
+        let remark = bench("dd", 0, DD).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
             "the command prints 5 GiB/s, but storage moved only 0 B of the required 768 MiB: memory served the rest"
         );
-        assert!(bench("dd", 120 * MIB, DD).judge(&PrintedRate).is_some());
-        assert_eq!(bench("dd", 136 * MIB, DD).judge(&PrintedRate), None);
+        assert!(bench("dd", 120 * MIB, DD).judge(&RULE).is_some());
+        assert_eq!(bench("dd", 136 * MIB, DD).judge(&RULE), None);
     }
 
     #[test]
@@ -205,12 +196,12 @@ mod tests {
         // 1,000 MB/s for 100 ms are 95 MiB.
         let fio: &[(&str, f64)] =
             &[("reported_read_bytes_per_s", 1e9), ("reported_write_bytes_per_s", 9e9)];
-        assert!(bench("fio-json", 9 * MIB, fio).judge(&PrintedRate).is_some());
-        assert_eq!(bench("fio-json", 10 * MIB, fio).judge(&PrintedRate), None);
+        assert!(bench("fio-json", 9 * MIB, fio).judge(&RULE).is_some());
+        assert_eq!(bench("fio-json", 10 * MIB, fio).judge(&RULE), None);
         let pattern = "([0-9.]+) MB/s:MB/s:higher";
         let printed: &[(&str, f64)] = &[("reported_mb_per_s", 1_000.0)];
-        assert!(bench(pattern, 9 * MIB, printed).judge(&PrintedRate).is_some());
-        assert_eq!(bench(pattern, 10 * MIB, printed).judge(&PrintedRate), None);
+        assert!(bench(pattern, 9 * MIB, printed).judge(&RULE).is_some());
+        assert_eq!(bench(pattern, 10 * MIB, printed).judge(&RULE), None);
     }
 
     #[test]
@@ -222,12 +213,12 @@ mod tests {
                 command::Detail::of_mut(measured(trial)).unwrap().called_bytes = bytes;
             })
         };
-        assert_eq!(called(Some(20_000)).judge(&PrintedRate), None);
-        assert_eq!(called(None).judge(&PrintedRate), None);
-        assert!(called(Some(512 * MIB)).judge(&PrintedRate).is_some());
+        assert_eq!(called(Some(20_000)).judge(&RULE), None);
+        assert_eq!(called(None).judge(&RULE), None);
+        assert!(called(Some(512 * MIB)).judge(&RULE).is_some());
         let operations: &[(&str, f64)] = &[("reported_ops_per_s", 5e9)];
-        assert_eq!(bench("dd", 0, operations).judge(&PrintedRate), None);
-        assert_eq!(Bench::command().judge(&PrintedRate), None);
+        assert_eq!(bench("dd", 0, operations).judge(&RULE), None);
+        assert_eq!(Bench::command().judge(&RULE), None);
     }
 
     #[test]
@@ -238,10 +229,10 @@ mod tests {
                 .each(move |trial| device(trial).run.write_bytes = arrived)
         };
         assert_eq!(
-            zeros(8 * MIB).judge(&PrintedRate).unwrap().text,
+            zeros(8 * MIB).judge(&RULE).unwrap().text,
             "compression (zstd) is on and the device moved only 3% of the bytes"
         );
-        assert_eq!(zeros(250 * MIB).judge(&PrintedRate), None);
+        assert_eq!(zeros(250 * MIB).judge(&RULE), None);
     }
 
     #[test]
@@ -253,11 +244,11 @@ mod tests {
             })
         };
         assert_eq!(
-            late(MIB).judge(&PrintedRate).unwrap().text,
+            late(MIB).judge(&RULE).unwrap().text,
             "the device moved only 0.4% of the bytes before the runs ended, in 2 of 3 trials: the rest was still in \
              memory"
         );
-        assert_eq!(late(130 * MIB).judge(&PrintedRate), None);
+        assert_eq!(late(130 * MIB).judge(&RULE), None);
     }
 
     #[test]
@@ -267,7 +258,7 @@ mod tests {
                 measured(trial).values.remove("read_bytes");
             })
         };
-        assert!(unseen(0).judge(&PrintedRate).is_some());
-        assert_eq!(unseen(256 * MIB).judge(&PrintedRate), None);
+        assert!(unseen(0).judge(&RULE).is_some());
+        assert_eq!(unseen(256 * MIB).judge(&RULE), None);
     }
 }

@@ -5,40 +5,33 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_study::results::fleet::{Share, Together, words};
 
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// A host is slow in a trial where the others' median is so many times its rate.
 const TIMES: f64 = 2.0;
 /// Trials of which it has to be slow in each but a fifth.
 const FEWEST: usize = 3;
 
-pub struct SlowHost;
-
-static ABOUT: About = About {
-    name: "slow-host",
-    summary: "one host is at most half as fast as the others",
-    text: "The sum over hosts does not show which host is slow. Assay names a host whose rate is at most half the \
-           median rate of the other hosts in four of five trials (at least three trials). Check the host's cable, \
-           port, path and disk. The number stays trusted.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "slow-host",
+        summary: "one host is at most half as fast as the others",
+        text: "The sum over hosts does not show which host is slow. Assay names a host whose rate is at most half the \
+               median rate of the other hosts in four of five trials (at least three trials). Check the host's cable, \
+               port, path and disk. The number stays trusted.",
+    },
+    looks_at: Judged::Operations,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for SlowHost {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Operations
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let whole: Vec<&Together> =
-            case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
-        let last = whole.last()?;
-        let slow = last.hosts.iter().filter_map(|share| slow(share, &whole));
-        let told: Vec<String> = slow.collect();
-        (!told.is_empty()).then(|| Remark::note(told.join("; ")))
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let whole: Vec<&Together> =
+        case.trials.iter().filter_map(|trial| trial.together.as_ref()).collect();
+    let last = whole.last()?;
+    let slow = last.hosts.iter().filter_map(|share| slow(share, &whole));
+    let told: Vec<String> = slow.collect();
+    (!told.is_empty()).then(|| Remark::note(told.join("; ")))
 }
 
 /// What is said of a host that is slow trial after trial.
@@ -97,19 +90,19 @@ mod tests {
 
     #[test]
     fn silent_where_hosts_are_alike_and_where_there_is_one() {
-        assert_eq!(Bench::read().judge(&SlowHost), None);
-        assert_eq!(bench(&[100.0]).judge(&SlowHost), None);
-        assert_eq!(bench(&[100.0, 90.0, 60.0, 110.0]).judge(&SlowHost), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
+        assert_eq!(bench(&[100.0]).judge(&RULE), None);
+        assert_eq!(bench(&[100.0, 90.0, 60.0, 110.0]).judge(&RULE), None);
         // Once is an accident.
         let once = bench(&[100.0, 100.0, 100.0]).first(1, |trial| {
             trial.together.as_mut().unwrap().hosts[1].operations_per_s = 10.0;
         });
-        assert_eq!(once.judge(&SlowHost), None);
+        assert_eq!(once.judge(&RULE), None);
     }
 
     #[test]
     fn a_host_that_is_half_as_fast_trial_after_trial_is_named() {
-        let remark = bench(&[100.0, 110.0, 40.0, 90.0]).judge(&SlowHost).unwrap();
+        let remark = bench(&[100.0, 110.0, 40.0, 90.0]).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Trusted, "the sum is what it is");
         assert!(
             remark.text.starts_with("rank 2 (n2) is slow: the other hosts are at least 2.5 times"),
@@ -117,7 +110,7 @@ mod tests {
             remark.text
         );
         // Of two, the slower one.
-        let two = bench(&[100.0, 40.0]).judge(&SlowHost).unwrap();
+        let two = bench(&[100.0, 40.0]).judge(&RULE).unwrap();
         assert!(
             two.text.starts_with("rank 1 (n1)") && !two.text.contains("rank 0"),
             "{}",
@@ -127,8 +120,8 @@ mod tests {
 
     #[test]
     fn a_host_that_stands_still_is_told_as_that_and_where_all_do_nobody_is() {
-        let remark = bench(&[100.0, 0.0, 100.0]).judge(&SlowHost).unwrap();
+        let remark = bench(&[100.0, 0.0, 100.0]).judge(&RULE).unwrap();
         assert!(remark.text.starts_with("rank 1 (n1) makes no progress"), "{}", remark.text);
-        assert_eq!(bench(&[0.0, 0.0, 0.0]).judge(&SlowHost), None);
+        assert_eq!(bench(&[0.0, 0.0, 0.0]).judge(&RULE), None);
     }
 }

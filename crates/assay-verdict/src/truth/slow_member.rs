@@ -8,7 +8,7 @@ use assay_study::results::record::TrialRecord;
 use assay_system::system::devices::{self, Array};
 
 use super::evidence::is_simulated;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// Fewest trials in which the same member must be the slow one.
 const FEWEST_TRIALS: usize = 3;
@@ -19,35 +19,32 @@ const CLEAR_MAJORITY: (usize, usize) = (2, 3);
 const MOST_CHANCE: f64 = 0.05;
 const HELD_UP: f64 = 0.5;
 
-pub struct SlowMember;
-
-static ABOUT: About = About {
-    name: "slow-member",
-    summary: "one member of an array takes much longer per request than the other members",
-    text: "The number stays trusted. A mirror waits for its slowest member, and a stripe is as fast as its slowest \
-           member. Assay compares the mean request time of each member with the median of the other members, \
-           separately for reads and writes. It judges the members of md, btrfs and bcachefs, and similarly sized \
-           parts of a mapped device. Assay uses the kernel's counters, or the driver's time per request with probe \
-           block-latency. A slow member takes at least twice as long as the others, per request and per byte, over at \
-           least 32 requests each: drives of one model differ by less than a factor of two, and a mean of 32 requests \
-           detects that factor. Assay does not name a member with over 25% more work than the others, because its \
-           queue is longer. A mirror may send all reads to one half, so the busy time per request must also be twice \
-           as long. The same member must be slow in at least 3 trials and in two thirds of the judged trials. The \
-           false-positive rate is below 5% for identical members, one of which is delayed in half of all trials. The \
-           rule only adds a note, because the number describes the array correctly. ZFS does not report its members.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "slow-member",
+        summary: "one member of an array takes much longer per request than the other members",
+        text: "The number stays trusted. A mirror waits for its slowest member, and a stripe is as fast as its slowest \
+               member. Assay compares the mean request time of each member with the median of the other members, \
+               separately for reads and writes. It judges the members of md, btrfs and bcachefs, and similarly sized \
+               parts of a mapped device. Assay uses the kernel's counters, or the driver's time per request with probe \
+               block-latency. A slow member takes at least twice as long as the others, per request and per byte, over \
+               at least 32 requests each: drives of one model differ by less than a factor of two, and a mean of 32 \
+               requests detects that factor. Assay does not name a member with over 25% more work than the others, \
+               because its queue is longer. A mirror may send all reads to one half, so the busy time per request must \
+               also be twice as long. The same member must be slow in at least 3 trials and in two thirds of the \
+               judged trials. The false-positive rate is below 5% for identical members, one of which is delayed in \
+               half of all trials. The rule only adds a note, because the number describes the array correctly. ZFS \
+               does not report its members.",
+    },
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for SlowMember {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if is_simulated(case) {
+        return None;
     }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if is_simulated(case) {
-            return None;
-        }
-        devices::arrays_of(case.site).iter().find_map(|array| of_array(case, array))
-    }
+    devices::arrays_of(case.site).iter().find_map(|array| of_array(case, array))
 }
 
 fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {

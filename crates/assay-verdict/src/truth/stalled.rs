@@ -6,7 +6,7 @@ use assay_kinds::work::{Judged, Measured, io};
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// Share of the window that one operation may take.
 const LONGEST_SHARE: f64 = 0.2;
@@ -15,39 +15,33 @@ const LONGEST_SHARE: f64 = 0.2;
 /// none of them stalls.
 const OUT_OF_LINE: f64 = 10.0;
 
-pub struct Stalled;
-
-static ABOUT: About = About {
-    name: "stalled",
-    summary: "one operation took more than a fifth of the trial, or none completed for a second",
-    text: "A closed-loop workload always has operations in flight. If no operation completes for a second, or one \
-           takes more than 20% of the measured time, the target hung (frozen, recovering or in garbage collection). \
-           The stall must also be ten times the mean latency, because a slow drive is not stalled. The number is \
-           suspect because it describes the stall, not the drive's speed. The limit of 20% is four times the usual \
-           margin. Open-loop workloads and workloads with pauses can be idle for seconds, so for these workloads, \
-           Assay checks only the time of each operation. Histograms and figures show when the stall occurred.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "stalled",
+        summary: "one operation took more than a fifth of the trial, or none completed for a second",
+        text: "A closed-loop workload always has operations in flight. If no operation completes for a second, or one \
+               takes more than 20% of the measured time, the target hung (frozen, recovering or in garbage \
+               collection). The stall must also be ten times the mean latency, because a slow drive is not stalled. \
+               The number is suspect because it describes the stall, not the drive's speed. The limit of 20% is four \
+               times the usual margin. Open-loop workloads and workloads with pauses can be idle for seconds, so for \
+               these workloads, Assay checks only the time of each operation. Histograms and figures show when the \
+               stall occurred.",
+    },
+    looks_at: Judged::Operations,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for Stalled {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Operations
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let found = case.trials.iter().filter_map(|trial| stall_ns(case, trial));
-        let stalls: Vec<u64> = found.collect();
-        let longest = stalls.iter().max()?;
-        let up_to = if stalls.len() > 1 { "up to " } else { "" };
-        Some(Remark::suspect(format!(
-            "no operation completed for {up_to}{}{}: the mean describes the stall",
-            show::duration(*longest as f64),
-            in_trials(stalls.len(), case)
-        )))
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let found = case.trials.iter().filter_map(|trial| stall_ns(case, trial));
+    let stalls: Vec<u64> = found.collect();
+    let longest = stalls.iter().max()?;
+    let up_to = if stalls.len() > 1 { "up to " } else { "" };
+    Some(Remark::suspect(format!(
+        "no operation completed for {up_to}{}{}: the mean describes the stall",
+        show::duration(*longest as f64),
+        in_trials(stalls.len(), case)
+    )))
 }
 
 /// How long a trial stood still, where it did.
@@ -89,22 +83,22 @@ mod tests {
 
     #[test]
     fn speaks_of_an_operation_of_more_than_a_fifth_of_the_window() {
-        let remark = bench(200, 0).judge(&Stalled).unwrap();
+        let remark = bench(200, 0).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
             "no operation completed for up to 200 ms, in 2 of 3 trials: the mean describes the stall"
         );
-        assert_eq!(bench(160, 0).judge(&Stalled), None);
+        assert_eq!(bench(160, 0).judge(&RULE), None);
     }
 
     #[test]
     fn speaks_of_a_second_without_an_end() {
         let long = bench(900, 1).each(|trial| measured(trial).window_ns = 5_000 * MS);
-        let text = long.judge(&Stalled).unwrap().text;
+        let text = long.judge(&RULE).unwrap().text;
         assert!(text.starts_with("no operation completed for up to 1 s"), "{text}");
         let none = bench(900, 0).each(|trial| measured(trial).window_ns = 5_000 * MS);
-        assert_eq!(none.judge(&Stalled), None);
+        assert_eq!(none.judge(&RULE), None);
     }
 
     #[test]
@@ -113,8 +107,8 @@ mod tests {
             let long = bench(longest_ms, 3).each(|trial| measured(trial).window_ns = 5_000 * MS);
             long.io(|io| io.arrival_rate = Some("5/s".parse().unwrap()))
         };
-        assert_eq!(by_the_clock(900).judge(&Stalled), None);
-        let text = by_the_clock(1_100).judge(&Stalled).unwrap().text;
+        assert_eq!(by_the_clock(900).judge(&RULE), None);
+        let text = by_the_clock(1_100).judge(&RULE).unwrap().text;
         assert!(text.starts_with("no operation completed for up to 1.1 s"), "{text}");
     }
 
@@ -126,8 +120,8 @@ mod tests {
                 count.operations = 4;
             }
         });
-        assert_eq!(slow.judge(&Stalled), None);
+        assert_eq!(slow.judge(&RULE), None);
         let old = bench(700, 1).each(|trial| counted(trial).longest_ns = None);
-        assert_eq!(old.judge(&Stalled), None);
+        assert_eq!(old.judge(&RULE), None);
     }
 }

@@ -9,7 +9,7 @@ use assay_stats::FEWEST_FOR_INTERVAL;
 use assay_study::results::record::{Status, TrialRecord};
 
 use super::evidence::{in_trials, is_simulated, seconds};
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// Share of their time that threads may wait for a processor: a tenth of the time is about a tenth
 /// of the rate, twice the usual margin.
@@ -33,69 +33,64 @@ const PRESSURE_OF_ALL: f64 = 0.9;
 /// Runs shorter than this are not judged: ticks are 10 ms.
 const SHORTEST_NS: u64 = 50_000_000;
 
-pub struct Starved;
-
-static ABOUT: About = About {
-    name: "cpu-starved",
-    summary: "other programs used the CPUs while the measuring threads waited for them",
-    text: "The kernel counts how long each ready thread waited for a CPU (/proc/PID/schedstat). If the wait exceeds \
-           10% of a trial's time while other programs use the CPUs, the number is suspect: it measures the CPU queue \
-           and not the drive. Such a wait lowers the rate by about 10%, twice the usual margin of 5%. If the tool's \
-           own threads wait for each other, the number also depends on the CPUs; Assay adds a note but does not flag \
-           the number. For a command, Assay counts the waits of its processes, of the thread that waits for its exit, \
-           and of the shell startup that Assay subtracts. This excludes the command's child processes, so Assay also \
-           judges commands (and results without wait times) by CPU pressure (/proc/pressure/cpu) while other programs \
-           are active. The limit is 50% of the time if the workload used at least 10% of a CPU, because a sleeping \
-           workload does not wait for a CPU. Otherwise, the limit is 90%. A gate is inconclusive if its numbers are \
-           flagged. In a study with a gate, Assay therefore marks such a trial as disturbed, repeats it, and excludes \
-           it if enough other trials remain.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "cpu-starved",
+        summary: "other programs used the CPUs while the measuring threads waited for them",
+        text: "The kernel counts how long each ready thread waited for a CPU (/proc/PID/schedstat). If the wait \
+               exceeds 10% of a trial's time while other programs use the CPUs, the number is suspect: it measures the \
+               CPU queue and not the drive. Such a wait lowers the rate by about 10%, twice the usual margin of 5%. If \
+               the tool's own threads wait for each other, the number also depends on the CPUs; Assay adds a note but \
+               does not flag the number. For a command, Assay counts the waits of its processes, of the thread that \
+               waits for its exit, and of the shell startup that Assay subtracts. This excludes the command's child \
+               processes, so Assay also judges commands (and results without wait times) by CPU pressure \
+               (/proc/pressure/cpu) while other programs are active. The limit is 50% of the time if the workload used \
+               at least 10% of a CPU, because a sleeping workload does not wait for a CPU. Otherwise, the limit is \
+               90%. A gate is inconclusive if its numbers are flagged. In a study with a gate, Assay therefore marks \
+               such a trial as disturbed, repeats it, and excludes it if enough other trials remain.",
+    },
+    minds_others: true,
+    judge,
+    blames_others: Some(blames_others),
+    blinds: Some(blinds),
+    ..Rule::NONE
 };
 
-impl TruthRule for Starved {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
+fn blames_others(case: &Case<'_>, trial: &TrialRecord) -> bool {
+    starved(case, trial).is_some()
+}
 
-    fn minds_others(&self) -> bool {
-        true
-    }
+fn blinds(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    let wait = starved(case, trial)?;
+    Some(told(&[wait], None))
+}
 
-    fn blames_others(&self, case: &Case<'_>, trial: &TrialRecord) -> bool {
-        starved(case, trial).is_some()
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if is_simulated(case) {
+        return None;
     }
-
-    fn blinds(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-        let wait = starved(case, trial)?;
-        Some(told(&[wait], None))
+    let long = |trial: &&TrialRecord| Wait::of(case, trial).filter(Wait::is_long);
+    let waits: Vec<(&TrialRecord, Wait)> =
+        case.trials.iter().filter_map(|trial| Some((*trial, long(trial)?))).collect();
+    let (others, own): (Vec<_>, Vec<_>) =
+        waits.into_iter().partition(|(_, wait)| wait.is_for_others());
+    if others.is_empty() {
+        let own: Vec<Wait> = own.into_iter().map(|(_, wait)| wait).collect();
+        let most = most(&own, |wait| wait.share)?;
+        let waited = show::percent(100.0 * most);
+        let text = format!("tool threads waited for a CPU for up to {waited} of the time");
+        // Pressure alone may be anybody's.
+        return own.iter().any(|wait| wait.is_own).then(|| Remark::note(text));
     }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if is_simulated(case) {
-            return None;
-        }
-        let long = |trial: &&TrialRecord| Wait::of(case, trial).filter(Wait::is_long);
-        let waits: Vec<(&TrialRecord, Wait)> =
-            case.trials.iter().filter_map(|trial| Some((*trial, long(trial)?))).collect();
-        let (others, own): (Vec<_>, Vec<_>) =
-            waits.into_iter().partition(|(_, wait)| wait.is_for_others());
-        if others.is_empty() {
-            let own: Vec<Wait> = own.into_iter().map(|(_, wait)| wait).collect();
-            let most = most(&own, |wait| wait.share)?;
-            let waited = show::percent(100.0 * most);
-            let text = format!("tool threads waited for a CPU for up to {waited} of the time");
-            // Pressure alone may be anybody's.
-            return own.iter().any(|wait| wait.is_own).then(|| Remark::note(text));
-        }
-        let are_left_out =
-            are_left_out(case) && others.iter().all(|(trial, _)| trial.status == Status::Disturbed);
-        let others: Vec<Wait> = others.into_iter().map(|(_, wait)| wait).collect();
-        let text = told(&others, Some(case));
-        if are_left_out {
-            let which = if others.len() == 1 { "the trial is" } else { "the trials are" };
-            return Some(Remark::note(format!("{text}; {which} excluded")));
-        }
-        Some(Remark::suspect(text))
+    let are_left_out =
+        are_left_out(case) && others.iter().all(|(trial, _)| trial.status == Status::Disturbed);
+    let others: Vec<Wait> = others.into_iter().map(|(_, wait)| wait).collect();
+    let text = told(&others, Some(case));
+    if are_left_out {
+        let which = if others.len() == 1 { "the trial is" } else { "the trials are" };
+        return Some(Remark::note(format!("{text}; {which} excluded")));
     }
+    Some(Remark::suspect(text))
 }
 
 /// Whether what was disturbed counts for nothing, as enough replicates have a trial that was not.
@@ -214,7 +209,7 @@ mod tests {
 
     #[test]
     fn speaks_when_others_had_the_processors() {
-        let remark = bench(1_950, Some(790)).judge(&Starved).unwrap();
+        let remark = bench(1_950, Some(790)).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         let said = "the tool waited for a CPU for up to 79% of the time while other programs used up to 1.85 CPUs";
         assert_eq!(remark.text, format!("{said}, in 2 of 3 trials"));
@@ -222,11 +217,11 @@ mod tests {
 
     #[test]
     fn its_own_threads_waiting_for_each_other_are_a_note() {
-        let remark = bench(150, Some(400)).judge(&Starved).unwrap();
+        let remark = bench(150, Some(400)).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
         assert_eq!(remark.text, "tool threads waited for a CPU for up to 40% of the time");
         let of_four = bench(1_950, Some(390)).io(|io| io.threads = 4);
-        assert_eq!(of_four.judge(&Starved), None);
+        assert_eq!(of_four.judge(&RULE), None);
     }
 
     #[test]
@@ -241,12 +236,12 @@ mod tests {
             })
         };
         assert_eq!(
-            pressed(996, 1_950).judge(&Starved).unwrap().text,
+            pressed(996, 1_950).judge(&RULE).unwrap().text,
             "programs waited for a CPU for up to 100% of the time while other programs used up to 1.85 CPUs, \
              in 2 of 3 trials"
         );
-        assert_eq!(pressed(400, 1_950).judge(&Starved), None);
-        assert_eq!(pressed(996, 150).judge(&Starved), None);
+        assert_eq!(pressed(400, 1_950).judge(&RULE), None);
+        assert_eq!(pressed(996, 150).judge(&RULE), None);
     }
 
     /// Runs of a command, `wall_ms` in each trial of a second that used `cpu_ms`, of which the program waited so
@@ -264,7 +259,7 @@ mod tests {
             let detail = command::Detail::of_mut(measured).unwrap();
             (detail.runs, detail.shell_ns) = (10, Some(1e6));
         });
-        bench.judge(&Starved)
+        bench.judge(&RULE)
     }
 
     #[test]
@@ -299,7 +294,7 @@ mod tests {
     #[test]
     fn in_a_study_with_a_gate_it_disturbs_the_trial() {
         let bench = bench(1_950, Some(790));
-        assert_eq!(bench.disturbances(&Starved), [None, None, None]);
+        assert_eq!(bench.disturbances(&RULE), [None, None, None]);
         assert_eq!(disturbed(&bench, None), None);
         let told = disturbed(&bench, Some("iops")).unwrap();
         let said =
@@ -322,30 +317,30 @@ mod tests {
                 .first(count, |trial| trial.status = Status::Disturbed)
         };
         let few = spoilt(1);
-        assert_eq!(few.judge(&Starved).unwrap().trust, Trust::Suspect, "two are too few");
+        assert_eq!(few.judge(&RULE).unwrap().trust, Trust::Suspect, "two are too few");
         let mut repeated = spoilt(1);
         let mut again = repeated.trials[1].clone();
         (again.replicate, again.repeats) = (4, Some(Repeats { replicate: 1, order: 0 }));
         repeated.trials.push(again);
-        let note = repeated.judge(&Starved).unwrap();
+        let note = repeated.judge(&RULE).unwrap();
         assert_eq!(note.trust, Trust::Trusted);
         assert!(note.text.ends_with(", in 1 of 4 trials; the trial is excluded"), "{}", note.text);
         // One that nobody left out is one too many.
         repeated.trials[1].status = Status::Ok;
         measured(&mut repeated.trials[1]).waited_ns = Some(500 * MS);
-        assert_eq!(repeated.judge(&Starved).unwrap().trust, Trust::Suspect);
+        assert_eq!(repeated.judge(&RULE).unwrap().trust, Trust::Suspect);
     }
 
     #[test]
     fn silent_at_a_tenth_in_short_runs_and_without_evidence() {
-        assert_eq!(bench(1_950, Some(100)).judge(&Starved), None);
+        assert_eq!(bench(1_950, Some(100)).judge(&RULE), None);
         let short = bench(1_950, Some(790)).each(|trial| measured(trial).elapsed_ns = 49 * MS);
-        assert_eq!(short.judge(&Starved), None);
+        assert_eq!(short.judge(&RULE), None);
         let unknown = bench(1_950, Some(790)).each(|trial| {
             cpu(trial).busy_ns = Presence::absent("unreadable");
         });
-        assert_eq!(unknown.judge(&Starved), None);
+        assert_eq!(unknown.judge(&RULE), None);
         let simulated = bench(1_950, Some(790)).site(|site| site.kind = TargetKind::Simulated);
-        assert_eq!(simulated.judge(&Starved), None);
+        assert_eq!(simulated.judge(&RULE), None);
     }
 }

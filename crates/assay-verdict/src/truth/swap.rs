@@ -1,59 +1,49 @@
 //! `swap`: memory went to swap and back meanwhile.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{MIB, in_trials, seconds};
-use super::{ALL, Case, Remark, TruthRule};
+use super::{ALL, Case, Remark, Rule};
 
 /// Bytes of a page where the bundle does not say: the most common size.
 const PAGE_BYTES: u64 = 4096;
 /// Share of the trial's own bytes that swap may reach.
 const MOST_SHARE: f64 = 0.01;
 
-pub struct Swap;
-
-static ABOUT: About = About {
-    name: "swap",
-    summary: "the machine swapped during the trial",
-    text: "The kernel counts the pages swapped in and out. Assay marks a trial as disturbed if the swap traffic of all \
-           programs exceeds both 1 MiB/s and 1% of the trial's own traffic: the machine was short of memory, and \
-           swapping to the same drive adds traffic. The limits are the same as for rule foreign-io.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "swap",
+        summary: "the machine swapped during the trial",
+        text: "The kernel counts the pages swapped in and out. Assay marks a trial as disturbed if the swap traffic of \
+               all programs exceeds both 1 MiB/s and 1% of the trial's own traffic: the machine was short of memory, \
+               and swapping to the same drive adds traffic. The limits are the same as for rule foreign-io.",
+    },
+    changes: ALL,
+    minds_others: true,
+    judge,
+    disturbance: Some(disturbance),
+    ..Rule::NONE
 };
 
-impl TruthRule for Swap {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if case.workload.work.wants_memory() {
+        return None;
     }
+    let hit: Vec<(u64, u64)> = case.trials.iter().filter_map(|trial| pages(trial)).collect();
+    let sum = hit
+        .iter()
+        .fold((0u64, 0u64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
+    (!hit.is_empty())
+        .then(|| Remark::suspect(format!("{}{}", words(sum), in_trials(hit.len(), case))))
+}
 
-    fn changes(&self) -> &'static [Nature] {
-        ALL
+fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    if case.workload.work.wants_memory() {
+        return None;
     }
-
-    fn minds_others(&self) -> bool {
-        true
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if case.workload.work.wants_memory() {
-            return None;
-        }
-        let hit: Vec<(u64, u64)> = case.trials.iter().filter_map(|trial| pages(trial)).collect();
-        let sum = hit.iter().fold((0u64, 0u64), |sum, one| {
-            (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
-        });
-        (!hit.is_empty())
-            .then(|| Remark::suspect(format!("{}{}", words(sum), in_trials(hit.len(), case))))
-    }
-
-    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-        if case.workload.work.wants_memory() {
-            return None;
-        }
-        pages(trial).map(words)
-    }
+    pages(trial).map(words)
 }
 
 /// Pages out and in, where they are too many.
@@ -100,11 +90,11 @@ mod tests {
     #[test]
     fn speaks_of_more_than_others_may_stir() {
         let bench = swapped(4_000, 70);
-        let remark = bench.judge(&Swap).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         let said = "8,000 pages swapped out and 140 swapped in, in 2 of 3 trials";
         assert_eq!(remark.text, said);
-        let told = bench.disturbances(&Swap);
+        let told = bench.disturbances(&RULE);
         assert_eq!(told[0].as_deref(), Some("4,000 pages swapped out and 70 swapped in"));
         assert_eq!(told[2], None);
     }
@@ -117,20 +107,20 @@ mod tests {
                 memory.map(|memory| Memory { page_bytes: Some(64 << 10), ..memory.clone() });
             trial.evidence.memory = Presence::from_option(large.map(Into::into), "not told");
         });
-        assert!(large.judge(&Swap).is_some());
-        assert!(swapped(u64::MAX, u64::MAX).judge(&Swap).is_some());
+        assert!(large.judge(&RULE).is_some());
+        assert!(swapped(u64::MAX, u64::MAX).judge(&RULE).is_some());
     }
 
     #[test]
     fn silent_on_few_pages_and_where_nothing_is_told() {
-        assert_eq!(swapped(30, 34).judge(&Swap), None);
+        assert_eq!(swapped(30, 34).judge(&RULE), None);
         // 1 MiB in the bench's trials of a second.
-        assert_eq!(swapped(200, 56).judge(&Swap), None);
-        assert!(swapped(200, 57).judge(&Swap).is_some());
+        assert_eq!(swapped(200, 56).judge(&RULE), None);
+        assert!(swapped(200, 57).judge(&RULE).is_some());
         let longer = swapped(2_000, 500).each(|trial| {
             trial.measured.as_mut().unwrap().elapsed_ns = 10_000_000_000;
         });
-        assert_eq!(longer.judge(&Swap), None);
-        assert_eq!(Bench::read().judge(&Swap), None);
+        assert_eq!(longer.judge(&RULE), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
     }
 }

@@ -17,7 +17,7 @@ use assay_system::system::clears::Clears;
 use assay_system::system::site::{Backing, Drive, Layer, Link, Mount, Site, TargetKind};
 use assay_system::system::{CachedPages, DeviceNumber};
 
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// Bytes that each trial of a bench moves in each direction that it uses.
 pub const MOVED: u64 = 64 << 20;
@@ -157,12 +157,12 @@ impl Bench {
         })
     }
 
-    pub fn judge(&self, rule: &dyn TruthRule) -> Option<Remark> {
+    pub fn judge(&self, rule: &Rule) -> Option<Remark> {
         self.with_case(|case| rule.judge(case))
     }
 
     /// What a rule says of each trial as an event.
-    pub fn disturbances(&self, rule: &dyn TruthRule) -> Vec<Option<String>> {
+    pub fn disturbances(&self, rule: &Rule) -> Vec<Option<String>> {
         self.with_case(|case| case.trials.iter().map(|one| rule.disturbance(case, one)).collect())
     }
 }

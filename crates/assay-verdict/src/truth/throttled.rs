@@ -6,42 +6,40 @@ use assay_machine::probes::temperature::LEAST_LIMIT_MC;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
-pub struct Throttled;
-
-static ABOUT: About = About {
-    name: "throttled",
-    summary: "a CPU or drive throttled because of heat, or a control group throttled the tool",
-    text: "The kernel counts thermal throttle events of CPUs (if the driver reports them) and the periods in which a \
-           control group's CPU limit throttled this process. One such event marks the trial as disturbed, as does a \
-           sensor that reaches the slowdown temperature of its CPU or drive (if known). One event is enough, because \
-           the clock stays reduced for a while and the counter does not show by how much.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "throttled",
+        summary: "a CPU or drive throttled because of heat, or a control group throttled the tool",
+        text: "The kernel counts thermal throttle events of CPUs (if the driver reports them) and the periods in which \
+               a control group's CPU limit throttled this process. One such event marks the trial as disturbed, as \
+               does a sensor that reaches the slowdown temperature of its CPU or drive (if known). One event is \
+               enough, because the clock stays reduced for a while and the counter does not show by how much.",
+    },
+    judge,
+    disturbance: Some(disturbance),
+    ..Rule::NONE
 };
 
-impl TruthRule for Throttled {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let hit: Vec<&TrialRecord> =
+        case.trials.iter().copied().filter(|trial| events(trial) != (0, 0)).collect();
+    let (heat, group) = hit
+        .iter()
+        .map(|trial| events(trial))
+        .fold((0u64, 0u64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
+    if hit.is_empty() {
+        let hot: Vec<String> = case.trials.iter().filter_map(|trial| hot(trial)).collect();
+        let first = hot.first()?;
+        return Some(Remark::suspect(format!("{first}{}", in_trials(hot.len(), case))));
     }
+    Some(Remark::suspect(format!("{}{}", words(heat, group), in_trials(hit.len(), case))))
+}
 
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let hit: Vec<&TrialRecord> =
-            case.trials.iter().copied().filter(|trial| events(trial) != (0, 0)).collect();
-        let (heat, group) = hit.iter().map(|trial| events(trial)).fold((0u64, 0u64), |sum, one| {
-            (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
-        });
-        if hit.is_empty() {
-            let hot: Vec<String> = case.trials.iter().filter_map(|trial| hot(trial)).collect();
-            let first = hot.first()?;
-            return Some(Remark::suspect(format!("{first}{}", in_trials(hot.len(), case))));
-        }
-        Some(Remark::suspect(format!("{}{}", words(heat, group), in_trials(hit.len(), case))))
-    }
-
-    fn disturbance(&self, _case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-        let (heat, group) = events(trial);
-        if (heat, group) == (0, 0) { hot(trial) } else { Some(words(heat, group)) }
-    }
+fn disturbance(_case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    let (heat, group) = events(trial);
+    if (heat, group) == (0, 0) { hot(trial) } else { Some(words(heat, group)) }
 }
 
 /// A sensor that reached its limit: the one that is furthest above it.
@@ -92,11 +90,11 @@ mod tests {
     fn speaks_of_heat_and_marks_the_trial() {
         let bench =
             Bench::read().first(1, |t| throttling(t).throttle_events = Presence::Present(5));
-        let remark = bench.judge(&Throttled).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(remark.text, "the CPU throttled 5 times because of heat, in 1 of 3 trials");
         assert_eq!(
-            bench.disturbances(&Throttled),
+            bench.disturbances(&RULE),
             [Some("the CPU throttled 5 times because of heat".to_owned()), None, None]
         );
     }
@@ -105,7 +103,7 @@ mod tests {
     fn speaks_of_the_control_group() {
         let bench = Bench::read().each(|t| throttling(t).group_throttled = Presence::Present(1));
         assert_eq!(
-            bench.judge(&Throttled).unwrap().text,
+            bench.judge(&RULE).unwrap().text,
             "the control group throttled the tool 3 times"
         );
     }
@@ -124,10 +122,10 @@ mod tests {
             })
         };
         let said = "nvme0 Composite reached 82.5 \u{b0}C; it throttles at 81.8 \u{b0}C";
-        assert_eq!(at(82_500).disturbances(&Throttled)[0].as_deref(), Some(said));
-        let judged = at(82_500).judge(&Throttled).unwrap().text;
+        assert_eq!(at(82_500).disturbances(&RULE)[0].as_deref(), Some(said));
+        let judged = at(82_500).judge(&RULE).unwrap().text;
         assert_eq!(judged, format!("{said}, in 1 of 3 trials"));
-        assert_eq!(at(80_000).judge(&Throttled), None);
+        assert_eq!(at(80_000).judge(&RULE), None);
     }
 
     #[test]
@@ -142,22 +140,22 @@ mod tests {
                 });
             })
         };
-        assert_eq!(at(31_000, 0).disturbances(&Throttled), [None, None, None]);
-        assert_eq!(at(31_000, i64::MIN).judge(&Throttled), None);
-        assert!(at(i64::MAX, 50_000).judge(&Throttled).is_some());
+        assert_eq!(at(31_000, 0).disturbances(&RULE), [None, None, None]);
+        assert_eq!(at(31_000, i64::MIN).judge(&RULE), None);
+        assert!(at(i64::MAX, 50_000).judge(&RULE).is_some());
         let bench =
             Bench::read().each(|t| throttling(t).throttle_events = Presence::Present(u64::MAX));
-        assert!(bench.judge(&Throttled).is_some());
+        assert!(bench.judge(&RULE).is_some());
     }
 
     #[test]
     fn silent_without_events_and_where_nothing_is_told() {
-        assert_eq!(Bench::read().judge(&Throttled), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
         let unknown = Bench::read().each(|trial| {
             throttling(trial).throttle_events = Presence::absent("no counter");
             throttling(trial).group_throttled = Presence::absent("no control group");
         });
-        assert_eq!(unknown.judge(&Throttled), None);
-        assert_eq!(unknown.disturbances(&Throttled), [None, None, None]);
+        assert_eq!(unknown.judge(&RULE), None);
+        assert_eq!(unknown.disturbances(&RULE), [None, None, None]);
     }
 }

@@ -1,48 +1,37 @@
 //! `too-small`: too little area, or too few operations.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
 /// Smallest area, bytes: below it the drive's own cache may hold all of it.
 const SMALLEST_AREA: u64 = 16 << 20;
 
 const FEWEST_OPERATIONS: u64 = 30;
 
-pub struct TooSmall;
-
-static ABOUT: About = About {
-    name: "too-small",
-    summary: "the area is smaller than 16 MiB, or fewer than 30 operations ran",
-    text: "The number is suspect. A small area can fit in a drive's internal cache, and a few operations predict \
-           little. Even small drives have a 16 MiB cache. If the standard deviation equals the mean, 30 operations \
-           determine the mean only with a precision of about ±35%.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "too-small",
+        summary: "the area is smaller than 16 MiB, or fewer than 30 operations ran",
+        text: "The number is suspect. A small area can fit in a drive's internal cache, and a few operations predict \
+               little. Even small drives have a 16 MiB cache. If the standard deviation equals the mean, 30 operations \
+               determine the mean only with a precision of about ±35%.",
+    },
+    looks_at: Judged::Bytes,
+    changes: MOVED,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for TooSmall {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if case.trials.is_empty() {
+        return None;
     }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Bytes
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if case.trials.is_empty() {
-            return None;
-        }
-        let texts: Vec<String> =
-            [small_area(case), few_operations(case)].into_iter().flatten().collect();
-        (!texts.is_empty()).then(|| Remark::suspect(texts.join("; ")))
-    }
+    let texts: Vec<String> =
+        [small_area(case), few_operations(case)].into_iter().flatten().collect();
+    (!texts.is_empty()).then(|| Remark::suspect(texts.join("; ")))
 }
 
 fn small_area(case: &Case<'_>) -> Option<String> {
@@ -80,7 +69,7 @@ mod tests {
     #[test]
     fn speaks_of_a_small_area() {
         let bench = Bench::write().survey(|survey| survey.area.length = 4 << 20);
-        let remark = bench.judge(&TooSmall).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(
             remark.text,
@@ -88,7 +77,7 @@ mod tests {
         );
         let file = bench.survey(|survey| survey.area.asked = 4 << 20);
         assert_eq!(
-            file.judge(&TooSmall).unwrap().text,
+            file.judge(&RULE).unwrap().text,
             "the area is 4 MiB: the area can fit in the drive's own cache"
         );
     }
@@ -100,13 +89,13 @@ mod tests {
                 counted(trial).classes.get_mut("write").unwrap().operations = operations;
             })
         };
-        assert_eq!(each(9).judge(&TooSmall).unwrap().text, "only 27 operations in 3 trials");
-        assert_eq!(each(10).judge(&TooSmall), None);
+        assert_eq!(each(9).judge(&RULE).unwrap().text, "only 27 operations in 3 trials");
+        assert_eq!(each(10).judge(&RULE), None);
     }
 
     #[test]
     fn silent_from_16_mib_on() {
         let bench = Bench::read().survey(|survey| survey.area.length = 16 << 20);
-        assert_eq!(bench.judge(&TooSmall), None);
+        assert_eq!(bench.judge(&RULE), None);
     }
 }

@@ -1,44 +1,34 @@
 //! `tool-fault`: the version of the tool has a known fault.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_kinds::work::Judged;
 use assay_kinds::work::command::ImportEvidence;
 
 use super::imported::first_objection;
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
-pub struct ToolFault;
-
-static ABOUT: About = About {
-    name: "tool-fault",
-    summary: "the tool version that printed the number has a known bug",
-    text: "The number is suspect. Applies to imported numbers. KDiskMark before 3.3.0 can print half the rate of a \
-           multi-threaded test.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "tool-fault",
+        summary: "the tool version that printed the number has a known bug",
+        text: "The number is suspect. Applies to imported numbers. KDiskMark before 3.3.0 can print half the rate of a \
+               multi-threaded test.",
+    },
+    looks_at: Judged::Bytes,
+    changes: MOVED,
+    judge,
+    judge_import: Some(judge_import),
+    ..Rule::NONE
 };
 
-impl TruthRule for ToolFault {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
+fn judge(_: &Case<'_>) -> Option<Remark> {
+    None
+}
 
-    fn looks_at(&self) -> Judged {
-        Judged::Bytes
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, _: &Case<'_>) -> Option<Remark> {
-        None
-    }
-
-    fn judge_import(&self, runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
-        let (text, share) = first_objection(runs, |own| match own {
-            ImportEvidence::Fault(text) => Some(text.clone().into_owned()),
-            _ => None,
-        })?;
-        Some(Remark::suspect(format!("{text}{share}")))
-    }
+fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+    let (text, share) = first_objection(runs, |own| match own {
+        ImportEvidence::Fault(text) => Some(text.clone().into_owned()),
+        _ => None,
+    })?;
+    Some(Remark::suspect(format!("{text}{share}")))
 }

@@ -6,7 +6,7 @@ use assay_kinds::work::Judged;
 use assay_stats::geometric_mean;
 use assay_study::results::record::{Status, TrialRecord};
 
-use super::{Case, Remark, TruthRule};
+use super::{Case, Remark, Rule};
 
 /// Up to so many trials their range is looked at, from there on the interval of their mean.
 const FEW: usize = 4;
@@ -17,45 +17,39 @@ const MOST_RATIO: f64 = 3.0;
 /// Half-width of the 95% CI of the geometric mean from which on more of them say little.
 const MOST_HALF_WIDTH: f64 = 0.4;
 
-pub struct Unstable;
-
-static ABOUT: About = About {
-    name: "unstable",
-    summary: "the undisturbed trials differ too much for a useful mean",
-    text: "Judges IOPS and, for live workloads (`production`), the mean latency of each class. With up to four \
-           undisturbed trials, the rule triggers if the largest value is at least 3 times the smallest; with five or \
-           more, if the 95% CI of the geometric mean is wider than ±40%. In 50 quick checks of an idle virtual drive \
-           (350 rows), six sequential-read rows had a trial that was 1.8 to 2.7 times as fast as another, so the \
-           limits tolerate such variation; the reported spread shows the variation. The rule judges precision, not \
-           correctness. The number is suspect: run more replicates or stop other load (rule R4c of the method).",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "unstable",
+        summary: "the undisturbed trials differ too much for a useful mean",
+        text: "Judges IOPS and, for live workloads (`production`), the mean latency of each class. With up to four \
+               undisturbed trials, the rule triggers if the largest value is at least 3 times the smallest; with five \
+               or more, if the 95% CI of the geometric mean is wider than ±40%. In 50 quick checks of an idle virtual \
+               drive (350 rows), six sequential-read rows had a trial that was 1.8 to 2.7 times as fast as another, so \
+               the limits tolerate such variation; the reported spread shows the variation. The rule judges precision, \
+               not correctness. The number is suspect: run more replicates or stop other load (rule R4c of the \
+               method).",
+    },
+    looks_at: Judged::Operations,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for Unstable {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Operations
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let undisturbed = case.trials.iter().filter(|trial| trial.status == Status::Ok);
-        let rates: Vec<f64> = undisturbed.filter_map(|trial| rate(trial)).collect();
-        match spread(&rates)? {
-            Spread::Few { ratio } => Some(Remark::suspect(format!(
-                "the fastest of {} trials is {} times the slowest",
-                rates.len(),
-                show::three_digits(ratio)
-            ))),
-            Spread::Wide { least, most, half_width } => Some(Remark::suspect(format!(
-                "{} trials range from {} to {} IOPS: the mean is known only to within {}",
-                rates.len(),
-                show::per_second(least),
-                show::per_second(most),
-                show::percent(100.0 * half_width)
-            ))),
-        }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let undisturbed = case.trials.iter().filter(|trial| trial.status == Status::Ok);
+    let rates: Vec<f64> = undisturbed.filter_map(|trial| rate(trial)).collect();
+    match spread(&rates)? {
+        Spread::Few { ratio } => Some(Remark::suspect(format!(
+            "the fastest of {} trials is {} times the slowest",
+            rates.len(),
+            show::three_digits(ratio)
+        ))),
+        Spread::Wide { least, most, half_width } => Some(Remark::suspect(format!(
+            "{} trials range from {} to {} IOPS: the mean is known only to within {}",
+            rates.len(),
+            show::per_second(least),
+            show::per_second(most),
+            show::percent(100.0 * half_width)
+        ))),
     }
 }
 
@@ -130,24 +124,24 @@ mod tests {
 
     #[test]
     fn a_few_trials_are_judged_by_their_range() {
-        let remark = bench(&[800, 2400, 900]).judge(&Unstable).unwrap();
+        let remark = bench(&[800, 2400, 900]).judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(remark.text, "the fastest of 3 trials is 3 times the slowest");
-        assert_eq!(bench(&[800, 2399, 900]).judge(&Unstable), None);
-        assert_eq!(bench(&[800]).judge(&Unstable), None);
-        assert_eq!(bench(&[800, 2400]).judge(&Unstable).unwrap().trust, Trust::Suspect);
+        assert_eq!(bench(&[800, 2399, 900]).judge(&RULE), None);
+        assert_eq!(bench(&[800]).judge(&RULE), None);
+        assert_eq!(bench(&[800, 2400]).judge(&RULE).unwrap().trust, Trust::Suspect);
     }
 
     #[test]
     fn more_of_them_are_judged_by_the_interval_of_their_mean() {
-        let wide = bench(&[400, 1200, 500, 1100, 800]).judge(&Unstable).unwrap();
+        let wide = bench(&[400, 1200, 500, 1100, 800]).judge(&RULE).unwrap();
         assert_eq!(
             wide.text,
             "5 trials range from 500 to 1,500 IOPS: the mean is known only to within 82%"
         );
         // Twice as fast once in ten trials: an outlier, and the mean is known well enough.
         let once = bench(&[800, 800, 810, 790, 1600, 800, 805, 795, 800, 800]);
-        assert_eq!(once.judge(&Unstable), None);
+        assert_eq!(once.judge(&RULE), None);
     }
 
     #[test]
@@ -165,6 +159,6 @@ mod tests {
     fn disturbed_trials_are_no_spread() {
         let mut bench = bench(&[800, 2400, 810]);
         bench.trials[1].status = Status::Disturbed;
-        assert_eq!(bench.judge(&Unstable), None);
+        assert_eq!(bench.judge(&RULE), None);
     }
 }

@@ -1,44 +1,33 @@
 //! `unwritten`: what was never written is answered without the medium.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 
-use super::{Case, MOVED, Remark, TruthRule};
+use super::{Case, MOVED, Remark, Rule};
 
 /// Percent of the area from which on reads do not tell the drive's speed.
 const MOST_PERCENT: f64 = 5.0;
 
-pub struct Unwritten;
-
-static ABOUT: About = About {
-    name: "unwritten",
-    summary: "the area contains blocks that were never written or contain only zeros",
-    text: "Filesystems answer reads of holes and unwritten extents with zeros, without accessing the drive. Many \
-           drives do the same for zeroed blocks. If more than 5% of the area is affected, the read speed is invalid: \
-           such reads are much faster, and a share of 5% changes the speed by the usual margin.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "unwritten",
+        summary: "the area contains blocks that were never written or contain only zeros",
+        text: "Filesystems answer reads of holes and unwritten extents with zeros, without accessing the drive. Many \
+               drives do the same for zeroed blocks. If more than 5% of the area is affected, the read speed is \
+               invalid: such reads are much faster, and a share of 5% changes the speed by the usual margin.",
+    },
+    looks_at: Judged::Bytes,
+    changes: MOVED,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for Unwritten {
-    fn about(&self) -> &'static About {
-        &ABOUT
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if !case.workload.reads() {
+        return None;
     }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Bytes
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        MOVED
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        if !case.workload.reads() {
-            return None;
-        }
-        never_written(case).or_else(|| zeros(case))
-    }
+    never_written(case).or_else(|| zeros(case))
 }
 
 fn never_written(case: &Case<'_>) -> Option<Remark> {
@@ -93,7 +82,7 @@ mod tests {
     }
 
     fn judge(bench: Bench, unwritten: u64, zeros: u32) -> Option<Remark> {
-        bench.survey(|survey| survey.coverage = coverage(unwritten, zeros)).judge(&Unwritten)
+        bench.survey(|survey| survey.coverage = coverage(unwritten, zeros)).judge(&RULE)
     }
 
     #[test]
@@ -127,6 +116,6 @@ mod tests {
         assert_eq!(judge(Bench::write(), 1 << 30, 64), None);
         let unknown =
             Bench::read().survey(|survey| survey.coverage = Presence::absent("no FIEMAP"));
-        assert_eq!(unknown.judge(&Unwritten), None);
+        assert_eq!(unknown.judge(&RULE), None);
     }
 }

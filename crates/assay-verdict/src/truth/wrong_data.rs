@@ -1,49 +1,38 @@
 //! `data-mismatch`: what was written is not what was read again.
 
 use assay_base::catalogue::About;
-use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_kinds::work::io::{Detail, verify};
 
 use super::evidence::in_trials;
-use super::{ALL, Case, Remark, TruthRule};
+use super::{ALL, Case, Remark, Rule};
 
 /// Its name, for those who end a command by it.
 pub const NAME: &str = "data-mismatch";
 
-pub struct WrongData;
-
-static ABOUT: About = About {
-    name: NAME,
-    summary: "blocks that Assay read back differ from the written data",
-    text: "Applies to workloads with verify = true: Assay reads their blocks again after each trial. One block that \
-           is torn, stale, misplaced, zeroed, bit-flipped, unreadable or foreign makes the number invalid, and the \
-           command exits with code 1. If Assay cannot read back an area at all, the number is suspect. Assay adds a \
-           note about blocks that it could not judge. Intact blocks do not trigger the rule.",
+pub static RULE: Rule = Rule {
+    about: About {
+        name: NAME,
+        summary: "blocks that Assay read back differ from the written data",
+        text: "Applies to workloads with verify = true: Assay reads their blocks again after each trial. One block \
+               that is torn, stale, misplaced, zeroed, bit-flipped, unreadable or foreign makes the number invalid, \
+               and the command exits with code 1. If Assay cannot read back an area at all, the number is suspect. \
+               Assay adds a note about blocks that it could not judge. Intact blocks do not trigger the rule.",
+    },
+    looks_at: Judged::Bytes,
+    changes: ALL,
+    judge,
+    ..Rule::NONE
 };
 
-impl TruthRule for WrongData {
-    fn about(&self) -> &'static About {
-        &ABOUT
-    }
-
-    fn looks_at(&self) -> Judged {
-        Judged::Bytes
-    }
-
-    fn changes(&self) -> &'static [Nature] {
-        ALL
-    }
-
-    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        let io = case.io()?;
-        let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
-        let details: Vec<&Detail> = measured.filter_map(Detail::of).collect();
-        wrong(case, &details)
-            .or_else(|| unread(case, &details))
-            .or_else(|| untold(case, &details, io.direct))
-    }
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let io = case.io()?;
+    let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
+    let details: Vec<&Detail> = measured.filter_map(Detail::of).collect();
+    wrong(case, &details)
+        .or_else(|| unread(case, &details))
+        .or_else(|| untold(case, &details, io.direct))
 }
 
 fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
@@ -122,7 +111,7 @@ mod tests {
     #[test]
     fn speaks_of_every_wrong_block_and_names_the_first() {
         let bench = verified().first(2, |trial| counted(trial).verified = Some(stale()));
-        let remark = bench.judge(&WrongData).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Invalid);
         assert_eq!(
             remark.text,
@@ -138,7 +127,7 @@ mod tests {
             (counted(trial).verified, counted(trial).unverified) =
                 (None, Some("no memory".to_owned()));
         });
-        let remark = bench.judge(&WrongData).unwrap();
+        let remark = bench.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Suspect);
         assert_eq!(remark.text, "Assay could not read back the written blocks: no memory");
     }
@@ -148,11 +137,11 @@ mod tests {
         let open = verified().first(1, |trial| {
             counted(trial).verified = Some(Verified { ambiguous: 3, ..stale_free() });
         });
-        let remark = open.judge(&WrongData).unwrap();
+        let remark = open.judge(&RULE).unwrap();
         assert_eq!(remark.trust, Trust::Trusted);
         assert!(remark.text.contains("for 3 blocks with overlapping writes"), "{}", remark.text);
         let cached = verified().io(|io| io.direct = false);
-        assert!(cached.judge(&WrongData).unwrap().text.contains("page cache"));
+        assert!(cached.judge(&RULE).unwrap().text.contains("page cache"));
     }
 
     fn stale_free() -> Verified {
@@ -161,8 +150,8 @@ mod tests {
 
     #[test]
     fn silent_where_all_is_sound_and_where_nothing_is_verified() {
-        assert_eq!(verified().judge(&WrongData), None);
-        assert_eq!(Bench::write().judge(&WrongData), None);
-        assert_eq!(Bench::command().judge(&WrongData), None);
+        assert_eq!(verified().judge(&RULE), None);
+        assert_eq!(Bench::write().judge(&RULE), None);
+        assert_eq!(Bench::command().judge(&RULE), None);
     }
 }

@@ -197,7 +197,7 @@ fn rules() -> String {
     let mut page = format!(
         "{MADE}# Trust rules\n\nAssay uses these rules to rate each number as trusted, suspect or invalid.\n"
     );
-    for about in truth::RULES.iter().map(|rule| rule.about()) {
+    for about in truth::RULES.iter().map(|rule| &rule.about) {
         let _ = write!(
             page,
             "\n## {}\n\nTriggered when {}.\n{}\n",

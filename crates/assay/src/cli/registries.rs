@@ -267,7 +267,7 @@ pub(super) fn probes(system: &dyn System) -> Vec<Entry> {
 }
 
 pub(super) fn rules() -> Vec<Entry> {
-    let own = truth::RULES.iter().map(|rule| *rule.about());
+    let own = truth::RULES.iter().map(|rule| rule.about);
     let mut all =
         described(own.chain(analysis::COMPARED.iter().map(|about| **about)), "assay show --full");
     for entry in &mut all {

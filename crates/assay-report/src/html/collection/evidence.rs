@@ -170,7 +170,7 @@ fn trust(number: &Number) -> Markup {
 
 /// What a rule says of itself; one that this version does not know has its name.
 fn because(rule: &str) -> String {
-    let about = RULES.iter().map(|one| one.about()).find(|about| about.name == rule);
+    let about = RULES.iter().map(|one| &one.about).find(|about| about.name == rule);
     about.map_or_else(|| rule.to_owned(), |about| format!("{rule}: {}", about.summary))
 }
 

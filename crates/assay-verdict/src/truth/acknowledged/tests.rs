@@ -41,9 +41,9 @@ fn turning(bench: Bench, bus: &str, turns: Option<u64>) -> Bench {
 }
 
 fn told(bench: &Bench) -> Option<String> {
-    let remark = bench.judge(&Acknowledged)?;
+    let remark = bench.judge(&RULE)?;
     assert_eq!(remark.trust, Trust::Trusted, "it takes no trust away");
-    assert_eq!(bench.disturbances(&Acknowledged), [None, None, None]);
+    assert_eq!(bench.disturbances(&RULE), [None, None, None]);
     Some(remark.text)
 }
 
@@ -159,7 +159,7 @@ fn what_is_not_synced_or_not_alone_promises_nothing() {
     assert_eq!(told(&fast().emulated("qemu tcg")), None);
     let mut two = fast();
     two.trials.pop();
-    let one_fewer = two.with_case(|case| Acknowledged.judge(case));
+    let one_fewer = two.with_case(|case| RULE.judge(case));
     assert_eq!(one_fewer, None, "two trials have no interval");
     // A sync after each four writes comes four times as seldom.
     assert_eq!(told(&fast().io(|io| io.sync = WriteSync::EachNth(4))), None);

@@ -56,37 +56,37 @@ fn device<'a>(trial: &'a mut TrialRecord, name: &str) -> &'a mut Traffic {
 
 #[test]
 fn speaks_of_a_member_that_takes_twice_as_long() {
-    let remark = mirror(&[40, 10, 9]).judge(&SlowMember).unwrap();
+    let remark = mirror(&[40, 10, 9]).judge(&RULE).unwrap();
     assert_eq!(remark.trust, Trust::Trusted);
     assert_eq!(
         remark.text,
         "sda (Example SSD) is the slow member of btrfs of sda, sdb and sdc: 40 ms per request, 4.21 times the median of the others (9.5 ms), in 3 of 3 trials"
     );
-    let two = mirror(&[10, 21]).judge(&SlowMember).unwrap();
+    let two = mirror(&[10, 21]).judge(&RULE).unwrap();
     assert!(two.text.starts_with("sdb is the slow member of btrfs of sda and sdb"), "{}", two.text);
 }
 
 #[test]
 fn silent_on_members_that_are_alike_and_on_what_is_not_told() {
-    assert_eq!(mirror(&[10, 10]).judge(&SlowMember), None);
-    assert_eq!(mirror(&[10, 18, 11]).judge(&SlowMember), None);
-    assert_eq!(mirror(&[10]).judge(&SlowMember), None);
-    assert_eq!(Bench::read().judge(&SlowMember), None);
+    assert_eq!(mirror(&[10, 10]).judge(&RULE), None);
+    assert_eq!(mirror(&[10, 18, 11]).judge(&RULE), None);
+    assert_eq!(mirror(&[10]).judge(&RULE), None);
+    assert_eq!(Bench::read().judge(&RULE), None);
     let old = mirror(&[10, 90]).each(|trial| device(trial, "sda").write_ms = None);
-    assert_eq!(old.judge(&SlowMember), None, "a bundle of an earlier version");
+    assert_eq!(old.judge(&RULE), None, "a bundle of an earlier version");
     let blind = mirror(&[10, 90]).each(|trial| trial.evidence.disk = Presence::absent("not there"));
-    assert_eq!(blind.judge(&SlowMember), None);
+    assert_eq!(blind.judge(&RULE), None);
 }
 
 #[test]
 fn one_trial_of_three_or_another_member_each_time_is_chance() {
     let once = mirror(&[10, 10]).first(2, |trial| device(trial, "sdb").write_ms = Some(9_000));
-    assert_eq!(once.judge(&SlowMember), None);
+    assert_eq!(once.judge(&RULE), None);
     let mut turns = mirror(&[10, 10, 10]);
     for (trial, name) in turns.trials.iter_mut().zip(["sda", "sdb", "sdc"]) {
         device(trial, name).write_ms = Some(9_000);
     }
-    assert_eq!(turns.judge(&SlowMember), None);
+    assert_eq!(turns.judge(&RULE), None);
 }
 
 #[test]
@@ -135,9 +135,9 @@ fn what_was_traced_in_the_driver_counts_where_it_is_of_all_members() {
         })
     };
     let both = with(vec![("sda".into(), span(90_000_000)), ("sdb".into(), span(10_000_000))]);
-    assert!(both.judge(&SlowMember).unwrap().text.starts_with("sda"), "the driver had it longer");
+    assert!(both.judge(&RULE).unwrap().text.starts_with("sda"), "the driver had it longer");
     let one = with(vec![("sda".into(), span(90_000_000))]);
-    assert!(one.judge(&SlowMember).unwrap().text.starts_with("sdb"), "by the counters of both");
+    assert!(one.judge(&RULE).unwrap().text.starts_with("sdb"), "by the counters of both");
 }
 
 #[derive(Clone, Copy, Debug)]
