@@ -146,16 +146,7 @@ pub trait Factor: Sync {
     /// Why its levels are not for a device that is mounted and at work, and what to do instead; none
     /// where they change nothing that lies on it, and nothing that could be lost.
     fn not_live(&self, _name: &str) -> Option<&'static str> {
-        match self.role() {
-            Role::Setting => Some(
-                "it may be unsafe there; compare it under a generated load, for example with assay run tunable",
-            ),
-            Role::Layer => Some(
-                "Assay would recreate the layer and destroy all data on the device; compare the levels with a \
-                 generated load, on another device or with --scratch",
-            ),
-            Role::Observed => None,
-        }
+        None
     }
 
     /// Whether its settings belong to the devices of the target, so that who has those has them.
@@ -165,6 +156,60 @@ pub trait Factor: Sync {
 
     /// The level that the machine is at, as far as it can be seen.
     fn observe(&self, name: &str, view: &View<'_>) -> Presence<String>;
+}
+
+/// A factor of a layer: its levels say what the layer is made of.
+pub(in crate::factors) struct Choice {
+    about: About,
+    example: &'static str,
+    judge: fn(&str) -> Result<(), String>,
+    same: fn(&str, &str) -> bool,
+    caution: fn(&str) -> Option<&'static str>,
+    not_live: &'static str,
+    observe: fn(&View<'_>) -> Presence<String>,
+}
+
+impl Choice {
+    const PLAIN: Self = Self {
+        about: About { name: "", summary: "", text: "" },
+        example: "",
+        judge: |_| Ok(()),
+        same: |one, other| one == other,
+        caution: |_| None,
+        not_live: "Assay would recreate the layer and destroy all data on the device; compare the levels with a \
+                   generated load, on another device or with --scratch",
+        observe: |_| Presence::absent(""),
+    };
+}
+
+impl Factor for Choice {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn example(&self) -> &'static str {
+        self.example
+    }
+
+    fn judge(&self, level: &str) -> Result<(), String> {
+        (self.judge)(level)
+    }
+
+    fn same(&self, one: &str, other: &str) -> bool {
+        (self.same)(one, other)
+    }
+
+    fn caution(&self, level: &str) -> Option<&'static str> {
+        (self.caution)(level)
+    }
+
+    fn not_live(&self, _: &str) -> Option<&'static str> {
+        Some(self.not_live)
+    }
+
+    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+        (self.observe)(view)
+    }
 }
 
 /// The factors that make nothing, in the order in which they are brought about: some settings change

@@ -5,7 +5,7 @@ use assay_base::presence::Presence;
 use assay_system::system::site::Mount;
 
 use super::FileSystem;
-use crate::factors::{Factor, View};
+use crate::factors::Choice;
 
 const NONE: &str = "none";
 /// The file system that has it.
@@ -15,29 +15,21 @@ const USUAL: [(&str, &str); 2] = [("zlib", "zlib:3"), ("zstd", "zstd:3")];
 /// Mount options that say it in another way, or turn it off.
 const BESIDE: [&str; 4] = ["compress", "compress-force", "nodatasum", "nodatacow"];
 
-pub(in crate::factors) struct Compression;
-
-impl Factor for Compression {
-    fn about(&self) -> &About {
-        &About {
-            name: "compression",
-            summary: "compression of files by the filesystem",
-            text: "`none`, `lzo`, `zlib:1` to `zlib:9`, `zstd:1` to `zstd:15`, and on newer kernels `zstd:-15` to \
-                   `zstd:-1`; `zlib` and `zstd` mean level 3. Assay mounts btrfs with compress-force, so btrfs tries \
-                   to compress every block. With compress, as in most fstab files, btrfs stops compressing a file \
-                   after the first incompressible blocks. To measure that behavior, use mount_options = \
-                   [\"compress=zstd:3\"]. Assay verifies the algorithm in the kernel's mount table. Rule `compressed` \
-                   compares the bytes written to the device with the compressible share set by `compressibility`. \
-                   Before Linux 6.14, direct I/O bypasses compression; since then, it uses the page cache. To measure \
-                   compressed files, use direct = false and sync = \"fdatasync\". Requires the factor filesystem.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"none\", \"lzo\", \"zstd:1\", \"zstd:3\", \"zlib\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+pub(in crate::factors) static COMPRESSION_FACTOR: Choice = Choice {
+    about: About {
+        name: "compression",
+        summary: "compression of files by the filesystem",
+        text: "`none`, `lzo`, `zlib:1` to `zlib:9`, `zstd:1` to `zstd:15`, and on newer kernels `zstd:-15` to \
+               `zstd:-1`; `zlib` and `zstd` mean level 3. Assay mounts btrfs with compress-force, so btrfs tries to \
+               compress every block. With compress, as in most fstab files, btrfs stops compressing a file after the \
+               first incompressible blocks. To measure that behavior, use mount_options = [\"compress=zstd:3\"]. Assay \
+               verifies the algorithm in the kernel's mount table. Rule `compressed` compares the bytes written to the \
+               device with the compressible share set by `compressibility`. Before Linux 6.14, direct I/O bypasses \
+               compression; since then, it uses the page cache. To measure compressed files, use direct = false and \
+               sync = \"fdatasync\". Requires the factor filesystem.",
+    },
+    example: "[\"none\", \"lzo\", \"zstd:1\", \"zstd:3\", \"zlib\"]",
+    judge: |level| {
         let within = |text: &str, least: i32, most: i32| {
             // As the kernel shows it: without leading zeros or a sign that says nothing.
             let number = text.parse::<i32>().ok().filter(|number| number.to_string() == text);
@@ -54,19 +46,14 @@ impl Factor for Compression {
                 "unknown compression `{level}`; use {NONE}, lzo, zlib:1 to zlib:9, or zstd:1 to zstd:15"
             )
         })
-    }
-
-    fn same(&self, one: &str, other: &str) -> bool {
-        full(one) == full(other)
-    }
-
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
-        match &view.site.compression {
-            Presence::Absent(reason) if reason == "off" => Presence::Present(NONE.to_owned()),
-            told => told.clone(),
-        }
-    }
-}
+    },
+    same: |one, other| full(one) == full(other),
+    observe: |view| match &view.site.compression {
+        Presence::Absent(reason) if reason == "off" => Presence::Present(NONE.to_owned()),
+        told => told.clone(),
+    },
+    ..Choice::PLAIN
+};
 
 fn full(level: &str) -> &str {
     USUAL.iter().find(|(short, _)| *short == level).map_or(level, |(_, full)| full)
@@ -105,20 +92,24 @@ pub(super) fn stray(mount: &Mount) -> Option<&String> {
 mod tests {
     use super::super::find;
     use super::*;
+    use crate::factors::Factor as _;
 
     #[test]
     fn levels_are_those_of_the_kernel_as_it_shows_them() {
         for level in ["none", "lzo", "zlib", "zlib:9", "zstd", "zstd:1", "zstd:15", "zstd:-5"] {
-            Compression.judge(level).unwrap();
+            COMPRESSION_FACTOR.judge(level).unwrap();
         }
         // Of zstd:16 the kernel makes zstd:15 without a word, of zstd:03 zstd:3.
         for level in
             ["", "gzip", "lzo:1", "zlib:0", "zlib:10", "zstd:16", "zstd:03", "zstd:+3", "no"]
         {
-            let told = Compression.judge(level).unwrap_err();
+            let told = COMPRESSION_FACTOR.judge(level).unwrap_err();
             assert!(told.contains("zstd:1 to zstd:15"), "{level}: {told}");
         }
-        assert!(Compression.same("zstd", "zstd:3") && !Compression.same("zstd:1", "zstd:3"));
+        assert!(
+            COMPRESSION_FACTOR.same("zstd", "zstd:3")
+                && !COMPRESSION_FACTOR.same("zstd:1", "zstd:3")
+        );
         assert_eq!(option("zlib").as_deref(), Some("compress-force=zlib:3"));
         assert_eq!(option("none"), None);
     }

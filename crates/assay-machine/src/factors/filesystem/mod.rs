@@ -16,10 +16,10 @@ use assay_base::catalogue::About;
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 
-use super::{Factor, View};
+use super::Choice;
 
 pub use allowed::{Allowed, Takes};
-pub(super) use compression::Compression;
+pub(super) use compression::COMPRESSION_FACTOR;
 pub use volume::FileSystems;
 
 #[derive(Debug)]
@@ -75,61 +75,40 @@ fn caution(options: &str) -> Option<&'static str> {
 /// The level that asks for nothing special.
 const DEFAULTS: &str = "defaults";
 
-pub(super) struct Kind;
-pub(super) struct MkfsOptions;
-pub(super) struct MountOptions;
-
-impl Factor for Kind {
-    fn about(&self) -> &About {
-        &About {
-            name: "filesystem",
-            summary: "filesystem under test",
-            text: "`ext2`, `ext3`, `ext4`, `xfs`, `btrfs`, `f2fs` or `vfat`. Assay creates it on the target device, \
-                   whose data are lost, and mounts it in a temporary directory. Assay recreates the filesystem per \
-                   replicate, or once per study if `recreate_per = \"study\"`. Assay discards no blocks and prevents \
-                   background initialization. btrfs writes files with checksums through the page cache (Linux 6.15 to \
-                   7.2); with `mount_options = [\"nodatacow\"]`, it uses direct I/O like the other filesystems. Each \
-                   level needs mkfs.NAME and kernel support; Assay excludes and reports unavailable levels.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"ext4\", \"xfs\", \"btrfs\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+pub(super) static KIND_FACTOR: Choice = Choice {
+    about: About {
+        name: "filesystem",
+        summary: "filesystem under test",
+        text: "`ext2`, `ext3`, `ext4`, `xfs`, `btrfs`, `f2fs` or `vfat`. Assay creates it on the target device, whose \
+               data are lost, and mounts it in a temporary directory. Assay recreates the filesystem per replicate, or \
+               once per study if `recreate_per = \"study\"`. Assay discards no blocks and prevents background \
+               initialization. btrfs writes files with checksums through the page cache (Linux 6.15 to 7.2); with \
+               `mount_options = [\"nodatacow\"]`, it uses direct I/O like the other filesystems. Each level needs \
+               mkfs.NAME and kernel support; Assay excludes and reports unavailable levels.",
+    },
+    example: "[\"ext4\", \"xfs\", \"btrfs\"]",
+    judge: |level| {
         if find(level).is_some() {
             return Ok(());
         }
         let names: Vec<&str> = FILE_SYSTEMS.iter().map(|known| known.name).collect();
         Err(format!("cannot create `{level}`; use one of {}", names.join(", ")))
-    }
+    },
+    observe: |view| Presence::Present(view.site.filesystem()),
+    ..Choice::PLAIN
+};
 
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
-        Presence::Present(view.site.filesystem())
-    }
-}
-
-impl Factor for MkfsOptions {
-    fn about(&self) -> &About {
-        &About {
-            name: "mkfs_options",
-            summary: "mkfs options",
-            text: "As on the command line, such as `-b 4096 -O ^has_journal`, or `defaults`. Requires the factor \
-                   filesystem; if filesystem has several levels, list the valid combinations. Assay refuses options \
-                   that name another device or file, or set the label.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"defaults\", \"-O ^has_journal\"]"
-    }
-
-    fn caution(&self, level: &str) -> Option<&'static str> {
-        caution(level)
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+pub(super) static MKFS_OPTIONS_FACTOR: Choice = Choice {
+    about: About {
+        name: "mkfs_options",
+        summary: "mkfs options",
+        text: "As on the command line, such as `-b 4096 -O ^has_journal`, or `defaults`. Requires the factor \
+               filesystem; if filesystem has several levels, list the valid combinations. Assay refuses options that \
+               name another device or file, or set the label.",
+    },
+    example: "[\"defaults\", \"-O ^has_journal\"]",
+    caution: |level| caution(level),
+    judge: |level| {
         if level == DEFAULTS {
             return Ok(());
         }
@@ -138,45 +117,32 @@ impl Factor for MkfsOptions {
                 .map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")));
         }
         Err(format!("`{level}` is not an option; example: -O ^has_journal, or {DEFAULTS}"))
-    }
+    },
+    observe: |_| Presence::absent("a filesystem does not report its mkfs options"),
+    ..Choice::PLAIN
+};
 
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("a filesystem does not report its mkfs options")
-    }
-}
-
-impl Factor for MountOptions {
-    fn about(&self) -> &About {
-        &About {
-            name: "mount_options",
-            summary: "mount options of the filesystem",
-            text: "As in fstab, such as `noatime` or `defaults`. Levels with commas form a list: \
-                   `--set 'mount_options=[\"defaults\", \"noatime,data=writeback\"]'`. Requires the factor filesystem. After \
-                   mounting, Assay verifies the options in the kernel's mount table. Assay refuses options that name \
-                   another device or file.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"relatime\", \"noatime\"]"
-    }
-
-    fn caution(&self, level: &str) -> Option<&'static str> {
-        caution(level)
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+pub(super) static MOUNT_OPTIONS_FACTOR: Choice = Choice {
+    about: About {
+        name: "mount_options",
+        summary: "mount options of the filesystem",
+        text: "As in fstab, such as `noatime` or `defaults`. Levels with commas form a list: `--set \
+               'mount_options=[\"defaults\", \"noatime,data=writeback\"]'`. Requires the factor filesystem. After \
+               mounting, Assay verifies the options in the kernel's mount table. Assay refuses options that name \
+               another device or file.",
+    },
+    example: "[\"relatime\", \"noatime\"]",
+    caution: |level| caution(level),
+    judge: |level| {
         let fine = !level.is_empty() && !level.starts_with('-') && !level.contains([' ', '\n']);
         if !fine {
             return Err(format!("`{level}`: use options as in fstab, such as noatime,lazytime"));
         }
         allowed::mount_fault(level).map_or(Ok(()), |reason| Err(format!("`{level}`: {reason}")))
-    }
-
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
-        match &view.site.mount {
-            Presence::Present(mount) => Presence::Present(mount.options.join(",")),
-            Presence::Absent(reason) => Presence::Absent(reason.clone()),
-        }
-    }
-}
+    },
+    observe: |view| match &view.site.mount {
+        Presence::Present(mount) => Presence::Present(mount.options.join(",")),
+        Presence::Absent(reason) => Presence::Absent(reason.clone()),
+    },
+    ..Choice::PLAIN
+};

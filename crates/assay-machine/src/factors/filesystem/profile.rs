@@ -7,8 +7,8 @@ use assay_base::presence::Presence;
 use assay_system::system::{System, devices, mounts, sysfs};
 
 use super::DEFAULTS;
+use crate::factors::Choice;
 use crate::factors::layers::too_few;
-use crate::factors::{Factor, View};
 
 /// How data lie on several devices.
 #[derive(Debug)]
@@ -72,43 +72,30 @@ impl Profile {
     }
 }
 
-pub(in crate::factors) struct BtrfsProfile;
-
-impl Factor for BtrfsProfile {
-    fn about(&self) -> &About {
-        &About {
-            name: "btrfs_profile",
-            summary: "btrfs data profile on several devices",
-            text: "`single`, `raid0`, `raid1`, `raid1c3`, `raid1c4`, `raid10`, `raid5` or `raid6`, on all members of \
-                   the target; `defaults` is the default profile of mkfs.btrfs on the first member only. The metadata \
-                   profile is always raid1. Requires the factor filesystem, with btrfs. Assay verifies in sysfs that \
-                   btrfs uses all devices and that all data have this profile.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"defaults\", \"single\", \"raid0\", \"raid1\", \"raid10\", \"raid5\", \"raid6\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+pub(in crate::factors) static BTRFS_PROFILE_FACTOR: Choice = Choice {
+    about: About {
+        name: "btrfs_profile",
+        summary: "btrfs data profile on several devices",
+        text: "`single`, `raid0`, `raid1`, `raid1c3`, `raid1c4`, `raid10`, `raid5` or `raid6`, on all members of the \
+               target; `defaults` is the default profile of mkfs.btrfs on the first member only. The metadata profile \
+               is always raid1. Requires the factor filesystem, with btrfs. Assay verifies in sysfs that btrfs uses \
+               all devices and that all data have this profile.",
+    },
+    example: "[\"defaults\", \"single\", \"raid0\", \"raid1\", \"raid10\", \"raid5\", \"raid6\"]",
+    judge: |level| {
         if level == DEFAULTS || find(level).is_some() {
             return Ok(());
         }
         let names: Vec<&str> = PROFILES.iter().map(|profile| profile.name).collect();
         Err(format!("unknown profile `{level}`; use one of {}, or {DEFAULTS}", names.join(", ")))
-    }
-
-    fn caution(&self, level: &str) -> Option<&'static str> {
-        match level {
-            "raid0" => Some("raid0 loses all data if one device fails"),
-            "raid5" | "raid6" => Some(
-                "a power loss may corrupt parity in raid5 and raid6 of btrfs; the btrfs manual advises against them",
-            ),
-            _ => None,
-        }
-    }
-
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("read only from a mounted filesystem")
-    }
-}
+    },
+    caution: |level| match level {
+        "raid0" => Some("raid0 loses all data if one device fails"),
+        "raid5" | "raid6" => Some(
+            "a power loss may corrupt parity in raid5 and raid6 of btrfs; the btrfs manual advises against them",
+        ),
+        _ => None,
+    },
+    observe: |_| Presence::absent("read only from a mounted filesystem"),
+    ..Choice::PLAIN
+};

@@ -7,14 +7,15 @@ use assay_base::quantity::Bytes;
 use assay_system::system::journal::{Mark, Undo};
 use assay_system::system::{Act, System, mounts, signatures};
 
-use super::profile::{self, BtrfsProfile, Profile};
+use super::profile::{self, BTRFS_PROFILE_FACTOR, Profile};
 use super::{
-    Compression, DEFAULTS, FILE_SYSTEMS, FileSystem, Kind, MkfsOptions, MountOptions, allowed,
-    compression, find,
+    COMPRESSION_FACTOR, DEFAULTS, FILE_SYSTEMS, FileSystem, KIND_FACTOR, MKFS_OPTIONS_FACTOR,
+    MOUNT_OPTIONS_FACTOR, allowed, compression, find,
 };
 use crate::factors::guard::Builder;
 use crate::factors::layers::{
-    Base, ByHand, Device, Encryption, FSCRYPT, Gives, Layer, Made, Recipe, Takes, Typed, Wish,
+    Base, ByHand, Device, ENCRYPTION_FACTOR, FSCRYPT, Gives, Layer, Made, Recipe, Takes, Typed,
+    Wish,
 };
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
@@ -33,7 +34,15 @@ impl Layer for FileSystems {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Kind, &MkfsOptions, &MountOptions, &BtrfsProfile, &Compression]
+        const {
+            &[
+                &KIND_FACTOR,
+                &MKFS_OPTIONS_FACTOR,
+                &MOUNT_OPTIONS_FACTOR,
+                &BTRFS_PROFILE_FACTOR,
+                &COMPRESSION_FACTOR,
+            ]
+        }
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -73,15 +82,16 @@ pub(super) struct Volume {
 impl Volume {
     /// From levels by factor; none where no file system is asked for.
     pub fn of(wish: &Wish<'_>) -> Option<Self> {
-        let kind = find(wish.level(Kind.about().name)?)?;
+        let kind = find(wish.level(KIND_FACTOR.about().name)?)?;
         let options = |factor: &dyn Factor| {
             let level = wish.level(factor.about().name).filter(|level| *level != DEFAULTS);
             level.unwrap_or_default().to_owned()
         };
-        let (mkfs_options, mount_options) = (options(&MkfsOptions), options(&MountOptions));
-        let profile = wish.level(BtrfsProfile.about().name).and_then(profile::find);
-        let encrypts = wish.level(Encryption.about().name) == Some(FSCRYPT);
-        let compression = wish.level(Compression.about().name).map(str::to_owned);
+        let (mkfs_options, mount_options) =
+            (options(&MKFS_OPTIONS_FACTOR), options(&MOUNT_OPTIONS_FACTOR));
+        let profile = wish.level(BTRFS_PROFILE_FACTOR.about().name).and_then(profile::find);
+        let encrypts = wish.level(ENCRYPTION_FACTOR.about().name) == Some(FSCRYPT);
+        let compression = wish.level(COMPRESSION_FACTOR.about().name).map(str::to_owned);
         Some(Self { kind, mkfs_options, mount_options, profile, encrypts, compression })
     }
 
@@ -132,7 +142,7 @@ impl Volume {
             return Some(format!("{program}: {} (allowed: {})", fault.reason, names.join(" ")));
         }
         if self.profile.is_some() && self.kind.name != "btrfs" {
-            let (name, factor) = (self.kind.name, BtrfsProfile.about().name);
+            let (name, factor) = (self.kind.name, BTRFS_PROFILE_FACTOR.about().name);
             return Some(format!(
                 "{name} has no profiles; use {factor} = {DEFAULTS} for that configuration"
             ));
@@ -141,7 +151,7 @@ impl Volume {
         if self.profile.is_some() && self.own_options().iter().any(twice) {
             return Some(format!(
                 "{program}: the factor {} sets -d and -m; remove these options",
-                BtrfsProfile.about().name
+                BTRFS_PROFILE_FACTOR.about().name
             ));
         }
         let own = || {

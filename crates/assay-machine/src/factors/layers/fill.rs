@@ -13,7 +13,7 @@ use assay_system::system::{Act, FileKind, Space, System, mounts};
 use super::{Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::permanent::ANY_DIRECTORY;
-use crate::factors::{Factor, View};
+use crate::factors::{Choice, Factor};
 
 pub(in crate::factors) const FILL: &str = "fill_level";
 /// The level that leaves everything as it is.
@@ -28,8 +28,6 @@ const OTHER_BYTES: u64 = 16 << 20;
 
 pub(super) struct Fill;
 
-struct Level;
-
 /// The share of a file system that is to be taken; none where it stays as it is.
 fn wanted(level: &str) -> Result<Option<f64>, String> {
     if level == NONE {
@@ -40,49 +38,30 @@ fn wanted(level: &str) -> Result<Option<f64>, String> {
     if (0.01..=0.99).contains(&share) { Ok(Some(share)) } else { Err(wrong()) }
 }
 
-impl Factor for Level {
-    fn about(&self) -> &About {
-        &About {
-            name: FILL,
-            summary: "used share of the filesystem",
-            text: "A percentage such as `80%`, or `none` to leave the filesystem unchanged. Assay allocates a file \
-                   that fills the filesystem to this share, removes the file afterwards, and touches no other file. A \
-                   level must exceed the current usage. On the root filesystem, Assay refuses levels that leave less \
-                   than 5% or 4 GiB free. Assay allocates the file without writing to it, so only the filesystem's \
-                   block allocation is affected, not the drive. Works with ext2 to ext4, xfs, btrfs, f2fs, vfat and \
-                   exfat. Needs root.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"none\", \"50%\", \"80%\", \"95%\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
-        wanted(level).map(drop)
-    }
-
-    fn same(&self, one: &str, other: &str) -> bool {
-        wanted(one).is_ok() && wanted(one) == wanted(other)
-    }
-
-    fn not_live(&self, _: &str) -> Option<&'static str> {
-        Some(
-            "the fill file takes space that running programs may need; compare it under a generated load, for example \
+static LEVEL_FACTOR: Choice = Choice {
+    about: About {
+        name: FILL,
+        summary: "used share of the filesystem",
+        text: "A percentage such as `80%`, or `none` to leave the filesystem unchanged. Assay allocates a file that \
+               fills the filesystem to this share, removes the file afterwards, and touches no other file. A level \
+               must exceed the current usage. On the root filesystem, Assay refuses levels that leave less than 5% or \
+               4 GiB free. Assay allocates the file without writing to it, so only the filesystem's block allocation \
+               is affected, not the drive. Works with ext2 to ext4, xfs, btrfs, f2fs, vfat and exfat. Needs root.",
+    },
+    example: "[\"none\", \"50%\", \"80%\", \"95%\"]",
+    judge: |level| wanted(level).map(drop),
+    same: |one, other| wanted(one).is_ok() && wanted(one) == wanted(other),
+    not_live: "the fill file takes space that running programs may need; compare it under a generated load, for example \
              with assay run fill-level",
-        )
-    }
-
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
-        match view.system.space(&view.site.path) {
-            Ok(space) if space.total_bytes > 0 => {
-                Presence::Present(Percent((taken(space) * 100.0).round()).to_string())
-            }
-            Ok(_) => Presence::absent("this filesystem does not report its size"),
-            Err(error) => Presence::absent(format!("cannot read the free space: {error}")),
+    observe: |view| match view.system.space(&view.site.path) {
+        Ok(space) if space.total_bytes > 0 => {
+            Presence::Present(Percent((taken(space) * 100.0).round()).to_string())
         }
-    }
-}
+        Ok(_) => Presence::absent("this filesystem does not report its size"),
+        Err(error) => Presence::absent(format!("cannot read the free space: {error}")),
+    },
+    ..Choice::PLAIN
+};
 
 /// The share of a file system that is not free.
 fn taken(space: Space) -> f64 {
@@ -95,7 +74,7 @@ impl Layer for Fill {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Level]
+        const { &[&LEVEL_FACTOR] }
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -263,10 +242,10 @@ mod tests {
     #[test]
     fn levels_are_shares_or_none() {
         for level in ["none", "1%", "50%", "95%", "99%"] {
-            assert_eq!(Level.judge(level), Ok(()), "{level}");
+            assert_eq!(LEVEL_FACTOR.judge(level), Ok(()), "{level}");
         }
         for level in ["0%", "100%", "full", "80", ""] {
-            assert!(Level.judge(level).unwrap_err().contains("example: 80%"), "{level}");
+            assert!(LEVEL_FACTOR.judge(level).unwrap_err().contains("example: 80%"), "{level}");
         }
         let none = Levels::from([(FILL.to_owned(), NONE.to_owned())]);
         assert!(Fill.recipe(&Wish::of(&none)).is_none());

@@ -25,7 +25,7 @@ use super::guard::Builder;
 use super::{Factor, Setting, example_levels, filesystem};
 
 pub use encryption::CONVERSION;
-pub(super) use encryption::{Encryption, FSCRYPT};
+pub(super) use encryption::{ENCRYPTION_FACTOR, FSCRYPT};
 pub use stack::{Raised, Stack};
 pub use swap::{SWAP, has_file as swaps_to_file};
 

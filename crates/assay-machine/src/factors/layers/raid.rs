@@ -12,7 +12,7 @@ use assay_system::system::{Act, System, devices, signatures, sysfs};
 
 use super::{Base, ByHand, Device, Layer, Made, Recipe, Takes, Typed, Wish, too_few};
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, View, has_module, one_amount};
+use crate::factors::{Choice, Factor, has_module, one_amount};
 
 const NONE: &str = "none";
 /// The level of an option that asks for nothing special.
@@ -101,69 +101,45 @@ fn way(name: &str) -> Option<&'static Way> {
 
 pub(super) struct Arrays;
 
-struct Level;
-/// Bytes that lie on one member before the next one's turn.
-struct Chunk;
-/// Whether it is written down what may differ after a power cut.
-struct Bitmap;
-/// Stripes that parity is computed in.
-struct StripeCache;
-/// Whether the members are brought in line meanwhile.
-struct Sync;
-
 const NOT_TOLD: &str = "read only from an existing array";
 
-impl Factor for Level {
-    fn about(&self) -> &About {
-        &About {
-            name: "raid",
-            summary: "RAID level",
-            text: "`raid0`, `raid1`, `raid5`, `raid6` or `raid10`: an md array on all members, which destroys their \
-                   data; `none` uses only the first member. Assay runs mdadm with --assume-clean, so no initial resync \
-                   disturbs the measurement (raid_resync adds one). Assay verifies the level, chunk size and members \
-                   in sysfs, and that no member is missing or resyncing. Requires the study key members or a target \
-                   with several devices.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"raid5\", \"raid6\", \"raid10\", \"raid1\", \"raid0\", \"none\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+static LEVEL_FACTOR: Choice = Choice {
+    about: About {
+        name: "raid",
+        summary: "RAID level",
+        text: "`raid0`, `raid1`, `raid5`, `raid6` or `raid10`: an md array on all members, which destroys their data; \
+               `none` uses only the first member. Assay runs mdadm with --assume-clean, so no initial resync disturbs \
+               the measurement (raid_resync adds one). Assay verifies the level, chunk size and members in sysfs, and \
+               that no member is missing or resyncing. Requires the study key members or a target with several \
+               devices.",
+    },
+    example: "[\"raid5\", \"raid6\", \"raid10\", \"raid1\", \"raid0\", \"none\"]",
+    judge: |level| {
         if level == NONE || way(level).is_some() {
             return Ok(());
         }
         let names: Vec<&str> = WAYS.iter().map(|way| way.name).collect();
         Err(format!("cannot create `{level}`; use one of {}, or {NONE}", names.join(", ")))
-    }
-
-    fn caution(&self, level: &str) -> Option<&'static str> {
-        (level == "raid0").then_some("raid0 loses all data if one device fails")
-    }
-
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+    },
+    caution: |level| (level == "raid0").then_some("raid0 loses all data if one device fails"),
+    observe: |view| {
         let top = view.site.layers.first();
         let array = top.filter(|top| top.name.starts_with("md")).map(|top| top.kind.clone());
         Presence::Present(array.unwrap_or_else(|| NONE.to_owned()))
-    }
-}
+    },
+    ..Choice::PLAIN
+};
 
-impl Factor for Chunk {
-    fn about(&self) -> &About {
-        &About {
-            name: "raid_chunk",
-            summary: "RAID chunk size: contiguous bytes per member",
-            text: "A power of two of at least 4 KiB, such as `64 KiB`, or `defaults` (512 KiB). A full stripe is one \
-                   chunk on each member, minus the parity chunks. Requires the factor raid; raid1 has no chunks.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"32 KiB\", \"128 KiB\", \"1 MiB\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+/// Bytes that lie on one member before the next one's turn.
+static CHUNK_FACTOR: Choice = Choice {
+    about: About {
+        name: "raid_chunk",
+        summary: "RAID chunk size: contiguous bytes per member",
+        text: "A power of two of at least 4 KiB, such as `64 KiB`, or `defaults` (512 KiB). A full stripe is one chunk \
+               on each member, minus the parity chunks. Requires the factor raid; raid1 has no chunks.",
+    },
+    example: "[\"32 KiB\", \"128 KiB\", \"1 MiB\"]",
+    judge: |level| {
         if level == DEFAULTS {
             return Ok(());
         }
@@ -171,103 +147,71 @@ impl Factor for Chunk {
         let fine = bytes.0.is_power_of_two() && bytes.0 >= PAGE_BYTES;
         let hint = "use a power of two of at least 4 KiB, such as 64 KiB";
         if fine { Ok(()) } else { Err(format!("`{level}` is not a chunk size: {hint}")) }
-    }
+    },
+    same: one_amount::<Bytes>,
+    observe: |_| Presence::absent(NOT_TOLD),
+    ..Choice::PLAIN
+};
 
-    fn same(&self, one: &str, other: &str) -> bool {
-        one_amount::<Bytes>(one, other)
-    }
-
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent(NOT_TOLD)
-    }
-}
-
-impl Factor for Bitmap {
-    fn about(&self) -> &About {
-        &About {
-            name: "raid_bitmap",
-            summary: "write-intent bitmap of the RAID array",
-            text: "`internal` stores the bitmap on the members: extra writes, but a much shorter resync after a power \
-                   loss. `none` disables the bitmap. `defaults` is `none` for every size. Requires the factor raid; \
-                   raid0 has no bitmap.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"none\", \"internal\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+/// Whether it is written down what may differ after a power cut.
+static BITMAP_FACTOR: Choice = Choice {
+    about: About {
+        name: "raid_bitmap",
+        summary: "write-intent bitmap of the RAID array",
+        text: "`internal` stores the bitmap on the members: extra writes, but a much shorter resync after a power \
+               loss. `none` disables the bitmap. `defaults` is `none` for every size. Requires the factor raid; raid0 \
+               has no bitmap.",
+    },
+    example: "[\"none\", \"internal\"]",
+    judge: |level| {
         let fine = [DEFAULTS, NONE, INTERNAL].contains(&level);
         if fine { Ok(()) } else { Err(format!("`{level}`: use {NONE} or {INTERNAL}")) }
-    }
+    },
+    observe: |_| Presence::absent(NOT_TOLD),
+    ..Choice::PLAIN
+};
 
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent(NOT_TOLD)
-    }
-}
-
-impl Factor for StripeCache {
-    fn about(&self) -> &About {
-        &About {
-            name: "raid_stripe_cache",
-            summary: "stripe cache of an array with parity, in stripes",
-            text: "A whole number of stripes from 17 to 32768, or `defaults` (256); each stripe takes one page per \
-                   member. Requires the factor raid, with raid5 or raid6.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[256, 4096]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+/// Stripes that parity is computed in.
+static STRIPE_CACHE_FACTOR: Choice = Choice {
+    about: About {
+        name: "raid_stripe_cache",
+        summary: "stripe cache of an array with parity, in stripes",
+        text: "A whole number of stripes from 17 to 32768, or `defaults` (256); each stripe takes one page per member. \
+               Requires the factor raid, with raid5 or raid6.",
+    },
+    example: "[256, 4096]",
+    judge: |level| {
         let number = level.parse().ok().filter(|number| STRIPE_CACHE.contains(number));
         if level == DEFAULTS || number.is_some() {
             return Ok(());
         }
         Err(format!("`{level}`: use a whole number from 17 to 32768, or {DEFAULTS}"))
-    }
+    },
+    same: one_amount::<u64>,
+    observe: |_| Presence::absent(NOT_TOLD),
+    ..Choice::PLAIN
+};
 
-    fn same(&self, one: &str, other: &str) -> bool {
-        one_amount::<u64>(one, other)
-    }
-
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent(NOT_TOLD)
-    }
-}
-
-impl Factor for Sync {
-    fn about(&self) -> &About {
-        &About {
-            name: "raid_resync",
-            summary: "initial resync of a new array, and its maximum rate",
-            text: "`none` or `defaults`: Assay assumes identical members. A rate such as `100 MB/s`: the initial \
-                   resync runs during the trials, at up to this rate per member (md/sync_speed_max). Other load slows \
-                   the resync down. A trial fails if the resync finishes early; use a lower rate or larger members. \
-                   The probe raid-resync reports the rate. Requires the factor raid; raid0 has no resync.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"none\", \"100 MB/s\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+/// Whether the members are brought in line meanwhile.
+static SYNC_FACTOR: Choice = Choice {
+    about: About {
+        name: "raid_resync",
+        summary: "initial resync of a new array, and its maximum rate",
+        text: "`none` or `defaults`: Assay assumes identical members. A rate such as `100 MB/s`: the initial resync \
+               runs during the trials, at up to this rate per member (md/sync_speed_max). Other load slows the resync \
+               down. A trial fails if the resync finishes early; use a lower rate or larger members. The probe \
+               raid-resync reports the rate. Requires the factor raid; raid0 has no resync.",
+    },
+    example: "[\"none\", \"100 MB/s\"]",
+    judge: |level| {
         let fine = [DEFAULTS, NONE].contains(&level) || rate(level).is_some();
         let hint = "use none, or a rate of at least 1 MB/s, such as 100 MB/s";
         if fine { Ok(()) } else { Err(format!("`{level}`: {hint}")) }
-    }
-
-    fn same(&self, one: &str, other: &str) -> bool {
-        one == other || rate(one).is_some() && rate(one) == rate(other)
-    }
-
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent(NOT_TOLD)
-    }
-}
+    },
+    same: |one, other| one == other || rate(one).is_some() && rate(one) == rate(other),
+    observe: |_| Presence::absent(NOT_TOLD),
+    ..Choice::PLAIN
+};
 
 /// Bytes per second, in the KiB of the kernel.
 fn rate(level: &str) -> Option<u64> {
@@ -281,7 +225,7 @@ impl Layer for Arrays {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Level, &Chunk, &Bitmap, &StripeCache, &Sync]
+        const { &[&LEVEL_FACTOR, &CHUNK_FACTOR, &BITMAP_FACTOR, &STRIPE_CACHE_FACTOR, &SYNC_FACTOR] }
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
@@ -289,11 +233,11 @@ impl Layer for Arrays {
             wish.level(factor.about().name).filter(|level| *level != DEFAULTS)
         };
         Some(Box::new(Array {
-            way: way(asked(&Level)?)?,
-            chunk: asked(&Chunk).and_then(|level| level.parse().ok()),
-            bitmap: asked(&Bitmap) == Some(INTERNAL),
-            stripe_cache: asked(&StripeCache).and_then(|level| level.parse().ok()),
-            sync_kib_per_s: asked(&Sync).and_then(rate),
+            way: way(asked(&LEVEL_FACTOR)?)?,
+            chunk: asked(&CHUNK_FACTOR).and_then(|level| level.parse().ok()),
+            bitmap: asked(&BITMAP_FACTOR) == Some(INTERNAL),
+            stripe_cache: asked(&STRIPE_CACHE_FACTOR).and_then(|level| level.parse().ok()),
+            sync_kib_per_s: asked(&SYNC_FACTOR).and_then(rate),
         }))
     }
 
@@ -640,18 +584,18 @@ mod tests {
     #[test]
     fn levels_and_options_say_what_to_write_instead() {
         for (factor, level) in [
-            (&Level as &dyn Factor, "raid7"),
-            (&Chunk, "48 KiB"),
-            (&Chunk, "2 KiB"),
-            (&Bitmap, "external"),
-            (&StripeCache, "16"),
-            (&Sync, "running"),
-            (&Sync, "9 kB/s"),
+            (&LEVEL_FACTOR as &dyn Factor, "raid7"),
+            (&CHUNK_FACTOR, "48 KiB"),
+            (&CHUNK_FACTOR, "2 KiB"),
+            (&BITMAP_FACTOR, "external"),
+            (&STRIPE_CACHE_FACTOR, "16"),
+            (&SYNC_FACTOR, "running"),
+            (&SYNC_FACTOR, "9 kB/s"),
         ] {
             let told = factor.judge(level).unwrap_err();
             assert!(told.contains("use "), "{told}");
         }
-        assert!(Chunk.same("1 MiB", "1024 KiB") && !Chunk.same("1 MiB", "defaults"));
+        assert!(CHUNK_FACTOR.same("1 MiB", "1024 KiB") && !CHUNK_FACTOR.same("1 MiB", "defaults"));
     }
 
     #[test]
@@ -660,21 +604,21 @@ mod tests {
             levels.iter().map(|level| factor.judge(level).is_ok()).collect::<Vec<_>>()
         };
         assert_eq!(
-            taken(&Chunk, &["4 KiB", "64 KiB", "defaults", "2 KiB", "12 KiB"]),
+            taken(&CHUNK_FACTOR, &["4 KiB", "64 KiB", "defaults", "2 KiB", "12 KiB"]),
             [true, true, true, false, false]
         );
         assert_eq!(
-            taken(&StripeCache, &["17", "32768", "16", "32769", "x"]),
+            taken(&STRIPE_CACHE_FACTOR, &["17", "32768", "16", "32769", "x"]),
             [true, true, false, false, false]
         );
         assert_eq!(
-            taken(&Sync, &["1 MB/s", "999 KB/s", "1 MB", "none", "defaults"]),
+            taken(&SYNC_FACTOR, &["1 MB/s", "999 KB/s", "1 MB", "none", "defaults"]),
             [true, false, false, true, true]
         );
         assert_eq!(rate("1 MB/s"), Some(976), "in whole KiB");
-        assert!(Sync.same("1 MB/s", "1000 KB/s") && !Sync.same("none", "defaults"));
-        assert!(!Sync.same("1 MB/s", "2 MB/s") && !Chunk.same("none", "other"));
-        assert!(Level.caution("raid0").is_some() && Level.caution("raid1").is_none());
+        assert!(SYNC_FACTOR.same("1 MB/s", "1000 KB/s") && !SYNC_FACTOR.same("none", "defaults"));
+        assert!(!SYNC_FACTOR.same("1 MB/s", "2 MB/s") && !CHUNK_FACTOR.same("none", "other"));
+        assert!(LEVEL_FACTOR.caution("raid0").is_some() && LEVEL_FACTOR.caution("raid1").is_none());
     }
 
     #[test]

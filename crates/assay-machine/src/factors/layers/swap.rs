@@ -15,7 +15,7 @@ use assay_system::system::{
 use super::zram::{self, ALGORITHMS};
 use super::{Base, ByHand, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, Setting, View, one_amount};
+use crate::factors::{Choice, Factor, Setting, one_amount};
 
 const NONE: &str = "none";
 const FILE: &str = "file";
@@ -42,11 +42,6 @@ const MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 const DIRECTORY: &str = "DIRECTORY";
 
 pub(super) struct Swap;
-
-struct Kind;
-struct Size;
-struct Pool;
-struct Allocator;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Wanted {
@@ -87,29 +82,20 @@ pub fn has_file(level: &str) -> bool {
 /// Name of the factor that says where swap is.
 pub const SWAP: &str = "swap";
 
-impl Factor for Kind {
-    fn about(&self) -> &About {
-        &About {
-            name: SWAP,
-            summary: "swap type",
-            text: "`none`: memory-limited workloads cannot swap, even if the machine has swap. `file`: a swap file in \
-                   the target's directory, which must be on a disk (not in memory, on btrfs or on a network). `zram`: \
-                   a zram device with lzo-rle or the named algorithm, such as `zram:lz4`. `zswap`: a swap file behind \
-                   zswap, with the current compressor or the named one, such as `zswap:lzo`. Each swap area has the \
-                   highest priority, so the kernel does not use the machine's own swap. Assay disables zswap for all \
-                   other levels. Needs root.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"none\", \"file\", \"zswap\", \"zram\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
-        wanted(level).map(drop)
-    }
-
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+static KIND_FACTOR: Choice = Choice {
+    about: About {
+        name: SWAP,
+        summary: "swap type",
+        text: "`none`: memory-limited workloads cannot swap, even if the machine has swap. `file`: a swap file in the \
+               target's directory, which must be on a disk (not in memory, on btrfs or on a network). `zram`: a zram \
+               device with lzo-rle or the named algorithm, such as `zram:lz4`. `zswap`: a swap file behind zswap, with \
+               the current compressor or the named one, such as `zswap:lzo`. Each swap area has the highest priority, \
+               so the kernel does not use the machine's own swap. Assay disables zswap for all other levels. Needs \
+               root.",
+    },
+    example: "[\"none\", \"file\", \"zswap\", \"zram\"]",
+    judge: |level| wanted(level).map(drop),
+    observe: |view| {
         let areas = swaps::read(view.system);
         let Ok(areas) = areas else { return Presence::absent("cannot read /proc/swaps") };
         let Some(first) = areas.into_iter().max_by_key(|area| area.priority) else {
@@ -127,88 +113,63 @@ impl Factor for Kind {
             }
             _ => Presence::Present(FILE.to_owned()),
         }
-    }
-}
+    },
+    ..Choice::PLAIN
+};
 
-impl Factor for Size {
-    fn about(&self) -> &About {
-        &About {
-            name: "swap_size",
-            summary: "swap size",
-            text: "Before compression, such as `512 MiB`; 1 GiB by default. A swap file takes its whole size on disk \
-                   immediately; a zram device takes memory only for stored pages. Requires the factor swap.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"512 MiB\", \"1 GiB\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+static SIZE_FACTOR: Choice = Choice {
+    about: About {
+        name: "swap_size",
+        summary: "swap size",
+        text: "Before compression, such as `512 MiB`; 1 GiB by default. A swap file takes its whole size on disk \
+               immediately; a zram device takes memory only for stored pages. Requires the factor swap.",
+    },
+    example: "[\"512 MiB\", \"1 GiB\"]",
+    judge: |level| {
         let size: Bytes = level.parse()?;
         if size < LEAST_SIZE {
             return Err(format!("`{level}` is too small; use at least {LEAST_SIZE}"));
         }
         Ok(())
-    }
+    },
+    same: one_amount::<Bytes>,
+    observe: |_| Presence::absent("Assay reads the size only for swap areas that it created"),
+    ..Choice::PLAIN
+};
 
-    fn same(&self, one: &str, other: &str) -> bool {
-        one_amount::<Bytes>(one, other)
-    }
-
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads the size only for swap areas that it created")
-    }
-}
-
-impl Factor for Pool {
-    fn about(&self) -> &About {
-        &About {
-            name: "zswap_max_pool",
-            summary: "maximum share of memory for zswap",
-            text: "Integer percentage, such as `20%`, or `current`; sets `max_pool_percent` of zswap. When the pool is \
-                   full, pages go to the swap file. Requires the factor swap.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"current\", \"20%\", \"50%\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+static POOL_FACTOR: Choice = Choice {
+    about: About {
+        name: "zswap_max_pool",
+        summary: "maximum share of memory for zswap",
+        text: "Integer percentage, such as `20%`, or `current`; sets `max_pool_percent` of zswap. When the pool is \
+               full, pages go to the swap file. Requires the factor swap.",
+    },
+    example: "[\"current\", \"20%\", \"50%\"]",
+    judge: |level| {
         if level == AS_IT_IS {
             return Ok(());
         }
         level.parse::<Percent>().map(drop).map_err(|error| format!("{error}; or use {AS_IT_IS}"))
-    }
-
-    fn same(&self, one: &str, other: &str) -> bool {
-        one_amount::<Percent>(one, other)
-    }
-
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+    },
+    same: one_amount::<Percent>,
+    observe: |view| {
         let text = sysfs::text(view.system, &Path::new(PARAMETERS).join("max_pool_percent"));
         text.map(|own| format!("{}%", own.trim()))
-    }
-}
+    },
+    ..Choice::PLAIN
+};
 
-impl Factor for Allocator {
-    fn about(&self) -> &About {
-        &About {
-            name: "zswap_allocator",
-            summary: "memory allocator of zswap",
-            text: "`zbud` stores up to two compressed pages per page, `z3fold` up to three, `zsmalloc` as many as fit; \
-                   or `current`. Sets `zpool` of zswap; Linux 6.18 and later always use zsmalloc and lack this \
-                   setting. With zbud, the default of many distributions, a page that compresses to slightly more than \
-                   half takes a whole page. Requires the factor swap.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"current\", \"zbud\", \"zsmalloc\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+static ALLOCATOR_FACTOR: Choice = Choice {
+    about: About {
+        name: "zswap_allocator",
+        summary: "memory allocator of zswap",
+        text: "`zbud` stores up to two compressed pages per page, `z3fold` up to three, `zsmalloc` as many as fit; or \
+               `current`. Sets `zpool` of zswap; Linux 6.18 and later always use zsmalloc and lack this setting. With \
+               zbud, the default of many distributions, a page that compresses to slightly more than half takes a \
+               whole page. Requires the factor swap.",
+    },
+    example: "[\"current\", \"zbud\", \"zsmalloc\"]",
+    judge: |level| {
         if level == AS_IT_IS || ALLOCATORS.contains(&level) {
             return Ok(());
         }
@@ -216,13 +177,13 @@ impl Factor for Allocator {
             "unknown allocator `{level}`; use one of {}, or {AS_IT_IS}",
             ALLOCATORS.join(", ")
         ))
-    }
-
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+    },
+    observe: |view| {
         let text = sysfs::text(view.system, &Path::new(PARAMETERS).join(ALLOCATOR));
         text.map(|own| own.trim().to_owned())
-    }
-}
+    },
+    ..Choice::PLAIN
+};
 
 impl Layer for Swap {
     fn noun(&self) -> &'static str {
@@ -230,15 +191,18 @@ impl Layer for Swap {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Kind, &Size, &Pool, &Allocator]
+        const { &[&KIND_FACTOR, &SIZE_FACTOR, &POOL_FACTOR, &ALLOCATOR_FACTOR] }
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        let wanted = wish.level(Kind.about().name).and_then(|level| wanted(level).ok())??;
-        let size = wish.level(Size.about().name).and_then(|level| level.parse().ok());
-        let pool = wish.level(Pool.about().name).and_then(|level| level.parse::<Percent>().ok());
+        let wanted =
+            wish.level(KIND_FACTOR.about().name).and_then(|level| wanted(level).ok())??;
+        let size = wish.level(SIZE_FACTOR.about().name).and_then(|level| level.parse().ok());
+        let pool =
+            wish.level(POOL_FACTOR.about().name).and_then(|level| level.parse::<Percent>().ok());
         let percent = pool.map(|share| (share.fraction() * 100.0).round() as u32);
-        let allocator = wish.level(Allocator.about().name).filter(|level| *level != AS_IT_IS);
+        let allocator =
+            wish.level(ALLOCATOR_FACTOR.about().name).filter(|level| *level != AS_IT_IS);
         let allocator = allocator.map(str::to_owned);
         Some(Box::new(Area { wanted, size: size.unwrap_or(USUAL_SIZE), percent, allocator }))
     }
@@ -521,21 +485,24 @@ mod tests {
     use assay_system::system::Fake;
 
     use super::*;
+    use crate::factors::View;
 
     #[test]
     fn levels_say_what_to_write() {
         for level in ["none", "file", "zram", "zram:lz4", "zswap", "zswap:lzo"] {
-            assert_eq!(Kind.judge(level), Ok(()), "{level}");
+            assert_eq!(KIND_FACTOR.judge(level), Ok(()), "{level}");
         }
         for level in ["disk", "zram:gzip", "file:lz4", "none:lz4", "zswap:"] {
-            let told = Kind.judge(level).unwrap_err();
+            let told = KIND_FACTOR.judge(level).unwrap_err();
             assert!(told.contains("use"), "{told}");
         }
-        assert!(Size.judge("512").is_err() && Size.judge("1 KiB").is_err());
-        assert!(Pool.judge("20%").is_ok() && Pool.judge("current").is_ok());
-        assert!(Pool.judge("much").is_err());
-        assert!(Allocator.judge("zbud").is_ok() && Allocator.judge("current").is_ok());
-        assert!(Allocator.judge("slab").unwrap_err().contains("use one of zbud"));
+        assert!(SIZE_FACTOR.judge("512").is_err() && SIZE_FACTOR.judge("1 KiB").is_err());
+        assert!(POOL_FACTOR.judge("20%").is_ok() && POOL_FACTOR.judge("current").is_ok());
+        assert!(POOL_FACTOR.judge("much").is_err());
+        assert!(
+            ALLOCATOR_FACTOR.judge("zbud").is_ok() && ALLOCATOR_FACTOR.judge("current").is_ok()
+        );
+        assert!(ALLOCATOR_FACTOR.judge("slab").unwrap_err().contains("use one of zbud"));
     }
 
     #[test]
@@ -595,12 +562,12 @@ mod tests {
         let view = View { system: &fake, site: &site };
         let head = "Filename Type Size Used Priority\n";
         fake.put(swaps::TABLE, head);
-        assert_eq!(Kind.observe("swap", &view), Presence::Present("none".to_owned()));
+        assert_eq!(KIND_FACTOR.observe("swap", &view), Presence::Present("none".to_owned()));
         fake.put(swaps::TABLE, format!("{head}/swapfile file 1024 0 -2\n"));
-        assert_eq!(Kind.observe("swap", &view), Presence::Present("file".to_owned()));
+        assert_eq!(KIND_FACTOR.observe("swap", &view), Presence::Present("file".to_owned()));
         fake.put("/sys/module/zswap/parameters/enabled", "Y\n");
         fake.put("/sys/module/zswap/parameters/compressor", "lzo\n");
-        assert_eq!(Kind.observe("swap", &view), Presence::Present("zswap:lzo".to_owned()));
+        assert_eq!(KIND_FACTOR.observe("swap", &view), Presence::Present("zswap:lzo".to_owned()));
     }
 
     #[test]
@@ -623,9 +590,9 @@ mod tests {
 
     #[test]
     fn sizes_begin_at_a_mebibyte() {
-        assert!(Size.judge("1 MiB").is_ok());
-        assert!(Size.judge("1048575 B").unwrap_err().contains("use at least 1 MiB"));
-        assert!(Pool.judge("100%").is_ok());
+        assert!(SIZE_FACTOR.judge("1 MiB").is_ok());
+        assert!(SIZE_FACTOR.judge("1048575 B").unwrap_err().contains("use at least 1 MiB"));
+        assert!(POOL_FACTOR.judge("100%").is_ok());
     }
 
     #[test]
@@ -634,7 +601,7 @@ mod tests {
         let site = assay_system::system::site::Site::loop_to_be(1 << 20);
         let view = View { system: &fake, site: &site };
         let head = "Filename Type Size Used Priority\n";
-        assert!(Kind.observe("swap", &view).value().is_none(), "no table");
+        assert!(KIND_FACTOR.observe("swap", &view).value().is_none(), "no table");
         fake.add("block /dev/zram3 252:3\n").unwrap();
         fake.put("/sys/dev/block/252:3/dev", "252:3\n")
             .put("/sys/class/block/zram3/dev", "252:3\n");
@@ -644,7 +611,7 @@ mod tests {
                 swaps::TABLE,
                 format!("{head}/swapfile file 1 0 5\n/dev/zram3 partition 1 0 {zram}\n"),
             );
-            Kind.observe("swap", &view).value().cloned()
+            KIND_FACTOR.observe("swap", &view).value().cloned()
         };
         assert_eq!(table(4).as_deref(), Some("file"));
         fake.put("/sys/module/zswap/parameters/enabled", "N\n");

@@ -11,7 +11,7 @@ use assay_system::system::{ADD_ZRAM, Act, System, devices, sysfs};
 
 use super::{Base, ByHand, Layer, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
-use crate::factors::{Factor, View, one_amount};
+use crate::factors::{Choice, Factor, one_amount};
 
 const NONE: &str = "none";
 /// The level of the size that is that of what lies below.
@@ -28,35 +28,25 @@ const LEFT: u64 = 8;
 
 pub(super) struct Zram;
 
-struct Algorithm;
-struct Size;
-
-impl Factor for Algorithm {
-    fn about(&self) -> &About {
-        &About {
-            name: "zram",
-            summary: "compression algorithm of a zram device that replaces the target",
-            text: "`none`: trials use the target. Otherwise, Assay creates a zram device for the trials or other \
-                   layers and does not touch the target. Algorithms, if the kernel supports them: `lzo-rle`, `lzo`, \
-                   `lz4`, `lz4hc`, `zstd`, `deflate` or `842`. Assay verifies that the kernel uses the algorithm. \
-                   Incompressible data can fill the full size in memory. Assay refuses a size above the free memory. \
-                   The metric `compression_ratio` comes from mm_stat. The rates measure memory and CPU, not a drive.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"none\", \"lzo-rle\", \"lz4\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+static ALGORITHM_FACTOR: Choice = Choice {
+    about: About {
+        name: "zram",
+        summary: "compression algorithm of a zram device that replaces the target",
+        text: "`none`: trials use the target. Otherwise, Assay creates a zram device for the trials or other layers \
+               and does not touch the target. Algorithms, if the kernel supports them: `lzo-rle`, `lzo`, `lz4`, \
+               `lz4hc`, `zstd`, `deflate` or `842`. Assay verifies that the kernel uses the algorithm. Incompressible \
+               data can fill the full size in memory. Assay refuses a size above the free memory. The metric \
+               `compression_ratio` comes from mm_stat. The rates measure memory and CPU, not a drive.",
+    },
+    example: "[\"none\", \"lzo-rle\", \"lz4\"]",
+    judge: |level| {
         if level == NONE || ALGORITHMS.contains(&level) {
             return Ok(());
         }
         let known = ALGORITHMS.join(", ");
         Err(format!("unknown zram algorithm `{level}`; use {NONE}, or one of {known}"))
-    }
-
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+    },
+    observe: |view| {
         let layers = view.site.layers.iter();
         match layers.map(|layer| &layer.name).find(|name| name.starts_with("zram")) {
             None => Presence::Present(NONE.to_owned()),
@@ -65,24 +55,19 @@ impl Factor for Algorithm {
                 sysfs::chosen,
             ),
         }
-    }
-}
+    },
+    ..Choice::PLAIN
+};
 
-impl Factor for Size {
-    fn about(&self) -> &About {
-        &About {
-            name: "zram_size",
-            summary: "size of the zram device",
-            text: "The uncompressed size, such as `512 MiB`, or `as-target` (default): the size of the device below. \
-                   Requires the factor zram.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"as-target\", \"512 MiB\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+static SIZE_FACTOR: Choice = Choice {
+    about: About {
+        name: "zram_size",
+        summary: "size of the zram device",
+        text: "The uncompressed size, such as `512 MiB`, or `as-target` (default): the size of the device below. \
+               Requires the factor zram.",
+    },
+    example: "[\"as-target\", \"512 MiB\"]",
+    judge: |level| {
         if level == AS_BELOW {
             return Ok(());
         }
@@ -97,16 +82,11 @@ impl Factor for Size {
             )),
             Ok(_) => Ok(()),
         }
-    }
-
-    fn same(&self, one: &str, other: &str) -> bool {
-        one_amount::<Bytes>(one, other)
-    }
-
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads the size only for zram devices that it created")
-    }
-}
+    },
+    same: one_amount::<Bytes>,
+    observe: |_| Presence::absent("Assay reads the size only for zram devices that it created"),
+    ..Choice::PLAIN
+};
 
 impl Layer for Zram {
     fn noun(&self) -> &'static str {
@@ -114,12 +94,13 @@ impl Layer for Zram {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Algorithm, &Size]
+        const { &[&ALGORITHM_FACTOR, &SIZE_FACTOR] }
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        let algorithm = wish.level(Algorithm.about().name).filter(|level| *level != NONE)?;
-        let size = wish.level(Size.about().name).and_then(|level| level.parse::<Bytes>().ok());
+        let algorithm = wish.level(ALGORITHM_FACTOR.about().name).filter(|level| *level != NONE)?;
+        let size =
+            wish.level(SIZE_FACTOR.about().name).and_then(|level| level.parse::<Bytes>().ok());
         Some(Box::new(Wanted { algorithm: algorithm.to_owned(), size }))
     }
 
@@ -295,11 +276,11 @@ mod tests {
 
     #[test]
     fn levels_say_what_to_write() {
-        assert!(Algorithm.judge("none").is_ok() && Algorithm.judge("lz4").is_ok());
-        assert!(Algorithm.judge("gzip").unwrap_err().contains("lzo-rle, lzo, lz4"));
-        assert!(Size.judge("512 MiB").is_ok() && Size.judge("as-target").is_ok());
+        assert!(ALGORITHM_FACTOR.judge("none").is_ok() && ALGORITHM_FACTOR.judge("lz4").is_ok());
+        assert!(ALGORITHM_FACTOR.judge("gzip").unwrap_err().contains("lzo-rle, lzo, lz4"));
+        assert!(SIZE_FACTOR.judge("512 MiB").is_ok() && SIZE_FACTOR.judge("as-target").is_ok());
         for wrong in ["512", "4 KiB", "1048577 B", "large"] {
-            assert!(Size.judge(wrong).is_err(), "{wrong}");
+            assert!(SIZE_FACTOR.judge(wrong).is_err(), "{wrong}");
         }
     }
 
@@ -317,6 +298,6 @@ mod tests {
         assert_eq!(wanted(None).room(&[10_000, 99_999]), 8192, "whole pages of the first");
         assert_eq!((wanted(None).room(&[]), wanted(Some(5 << 20)).room(&[1])), (0, 5 << 20));
         assert_eq!(wanted(None).words(), "zram (lz4)");
-        assert!(Size.judge("1 MiB").is_ok() && Size.judge("1044480 B").is_err());
+        assert!(SIZE_FACTOR.judge("1 MiB").is_ok() && SIZE_FACTOR.judge("1044480 B").is_err());
     }
 }

@@ -8,8 +8,8 @@ use assay_system::system::journal::{Mark, Undo};
 use assay_system::system::{Act, Key, System, devices, signatures};
 
 use super::{
-    CONVERSION, Cipher, Conversion, DEFAULTS, DM_CRYPT, Encryption, QUEUES, Queues, Sector,
-    kernel_lacks, queues, sector, split_cipher,
+    CIPHER_FACTOR, CONVERSION, CONVERSION_FACTOR, DEFAULTS, DM_CRYPT, ENCRYPTION_FACTOR, QUEUES,
+    QUEUES_FACTOR, SECTOR_FACTOR, kernel_lacks, queues, sector, split_cipher,
 };
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
@@ -49,30 +49,39 @@ impl Layer for EncryptedDevices {
     }
 
     fn factors(&self) -> &'static [&'static dyn Factor] {
-        &[&Encryption, &Cipher, &Sector, &Queues, &Conversion]
+        const {
+            &[
+                &ENCRYPTION_FACTOR,
+                &CIPHER_FACTOR,
+                &SECTOR_FACTOR,
+                &QUEUES_FACTOR,
+                &CONVERSION_FACTOR,
+            ]
+        }
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
         let option = |factor: &dyn Factor| {
             wish.level(factor.about().name).filter(|level| *level != DEFAULTS)
         };
-        let level = wish.level(Encryption.about().name)?;
+        let level = wish.level(ENCRYPTION_FACTOR.about().name)?;
         if level != DM_CRYPT {
-            let options: [&'static dyn Factor; 3] = [&Cipher, &Sector, &Queues];
+            let options: [&'static dyn Factor; 3] =
+                [&CIPHER_FACTOR, &SECTOR_FACTOR, &QUEUES_FACTOR];
             let misplaced = options.into_iter().find(|factor| option(*factor).is_some())?;
             return Some(Box::new(Misplaced(misplaced.about().name)));
         }
-        let cipher = option(&Cipher).map(|level| {
+        let cipher = option(&CIPHER_FACTOR).map(|level| {
             let (cipher, bits) = split_cipher(level);
             let usual = if cipher.contains("-xts") { "512" } else { "256" };
             (cipher.to_owned(), bits.unwrap_or(usual).to_owned())
         });
-        let flags = option(&Queues).and_then(queues).unwrap_or_default();
+        let flags = option(&QUEUES_FACTOR).and_then(queues).unwrap_or_default();
         Some(Box::new(Volume {
             cipher,
-            sector: option(&Sector).and_then(sector),
+            sector: option(&SECTOR_FACTOR).and_then(sector),
             flags,
-            in_place: option(&Conversion) == Some(CONVERSION.1),
+            in_place: option(&CONVERSION_FACTOR) == Some(CONVERSION.1),
         }))
     }
 

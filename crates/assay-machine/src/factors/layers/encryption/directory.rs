@@ -7,7 +7,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_system::system::journal::Undo;
 use assay_system::system::{Act, Key, System};
 
-use super::{Encryption, FSCRYPT, GOCRYPTFS, SERVED, mounted_at};
+use super::{ENCRYPTION_FACTOR, FSCRYPT, GOCRYPTFS, SERVED, mounted_at};
 use crate::factors::Factor;
 use crate::factors::filesystem::{self, FileSystem};
 use crate::factors::guard::Builder;
@@ -42,7 +42,7 @@ impl Layer for EncryptedDirectories {
     }
 
     fn chooser(&self) -> Option<&'static dyn Factor> {
-        Some(&Encryption)
+        Some(&ENCRYPTION_FACTOR)
     }
 
     fn ground(&self) -> Levels {
@@ -51,7 +51,7 @@ impl Layer for EncryptedDirectories {
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
         let on = wish.level("filesystem").and_then(filesystem::find);
-        match wish.level(Encryption.about().name)? {
+        match wish.level(ENCRYPTION_FACTOR.about().name)? {
             FSCRYPT => Some(Box::new(ByFileSystem { on })),
             GOCRYPTFS => Some(Box::new(ByProgram { on })),
             _ => None,

@@ -11,7 +11,7 @@ use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_system::system::{System, mounts};
 
-use crate::factors::{Factor, View, has_module};
+use crate::factors::{Choice, has_module};
 
 pub(in crate::factors) use device::EncryptedDevices;
 pub(in crate::factors) use directory::EncryptedDirectories;
@@ -34,44 +34,29 @@ const SECTORS: [Bytes; 4] = [Bytes(512), Bytes(1024), Bytes(2048), Bytes(4096)];
 /// Flags of dm-crypt with which it does its work in place of handing it on, as cryptsetup names them.
 const QUEUES: [&str; 2] = ["no_read_workqueue", "no_write_workqueue"];
 
-pub(in crate::factors) struct Encryption;
-struct Cipher;
-/// Bytes that dm-crypt encrypts at once.
-struct Sector;
-struct Queues;
-/// Whether a volume is new, or what lay on the device is encrypted.
-struct Conversion;
-
 /// The factor by which a device is encrypted with what lay on it, and its level.
 pub const CONVERSION: (&str, &str) = ("encryption_conversion", "in-place");
 
-impl Factor for Encryption {
-    fn about(&self) -> &About {
-        &About {
-            name: "encryption",
-            summary: "encryption of the device, the filesystem or a directory",
-            text: "`none`; `dm-crypt`: a LUKS2 volume on the target device, which destroys the device's data; \
-                   `fscrypt`: an encrypted directory of the filesystem (ext4 or f2fs, created with `-O encrypt`); \
-                   `gocryptfs`: a directory that gocryptfs encrypts and serves through FUSE. `fscrypt` and `gocryptfs` \
-                   require the factor filesystem. Assay creates keys per study, passes them to the kernel or to the \
-                   program's stdin, and discards them. Assay verifies the cipher in the device-mapper table \
-                   (`dm-crypt`), the directory's policy (`fscrypt`), the mount table (`gocryptfs`), and that file \
-                   names are encrypted. Assay excludes and reports unavailable levels.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"none\", \"dm-crypt\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+pub(in crate::factors) static ENCRYPTION_FACTOR: Choice = Choice {
+    about: About {
+        name: "encryption",
+        summary: "encryption of the device, the filesystem or a directory",
+        text: "`none`; `dm-crypt`: a LUKS2 volume on the target device, which destroys the device's data; `fscrypt`: \
+               an encrypted directory of the filesystem (ext4 or f2fs, created with `-O encrypt`); `gocryptfs`: a \
+               directory that gocryptfs encrypts and serves through FUSE. `fscrypt` and `gocryptfs` require the factor \
+               filesystem. Assay creates keys per study, passes them to the kernel or to the program's stdin, and \
+               discards them. Assay verifies the cipher in the device-mapper table (`dm-crypt`), the directory's \
+               policy (`fscrypt`), the mount table (`gocryptfs`), and that file names are encrypted. Assay excludes \
+               and reports unavailable levels.",
+    },
+    example: "[\"none\", \"dm-crypt\"]",
+    judge: |level| {
         if LEVELS.contains(&level) {
             return Ok(());
         }
         Err(format!("unknown encryption `{level}`; use one of {}", LEVELS.join(", ")))
-    }
-
-    fn observe(&self, _: &str, view: &View<'_>) -> Presence<String> {
+    },
+    observe: |view| {
         let site = view.site;
         let served = |filesystem: &str| filesystem == SERVED;
         let level = match &site.mount {
@@ -84,25 +69,20 @@ impl Factor for Encryption {
             _ => NONE,
         };
         Presence::Present(level.to_owned())
-    }
-}
+    },
+    ..Choice::PLAIN
+};
 
-impl Factor for Cipher {
-    fn about(&self) -> &About {
-        &About {
-            name: "encryption_cipher",
-            summary: "cipher of dm-crypt",
-            text: "In the notation of cryptsetup, such as `aes-xts-plain64`; or `defaults`. Append a slash and the key \
-                   size in bits if it is not the default (512 for XTS, otherwise 256): `aes-xts-plain64/256`. Requires \
-                   the factor encryption; use `defaults` without dm-crypt.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"aes-xts-plain64\", \"xchacha12,aes-adiantum-plain64\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+static CIPHER_FACTOR: Choice = Choice {
+    about: About {
+        name: "encryption_cipher",
+        summary: "cipher of dm-crypt",
+        text: "In the notation of cryptsetup, such as `aes-xts-plain64`; or `defaults`. Append a slash and the key \
+               size in bits if it is not the default (512 for XTS, otherwise 256): `aes-xts-plain64/256`. Requires the \
+               factor encryption; use `defaults` without dm-crypt.",
+    },
+    example: "[\"aes-xts-plain64\", \"xchacha12,aes-adiantum-plain64\"]",
+    judge: |level| {
         if level == DEFAULTS {
             return Ok(());
         }
@@ -115,103 +95,73 @@ impl Factor for Cipher {
             return Ok(());
         }
         Err(format!("`{level}` is not a cipher; example: aes-xts-plain64 or {DEFAULTS}"))
-    }
+    },
+    observe: |_| Presence::absent("Assay reads this setting only from volumes that it created"),
+    ..Choice::PLAIN
+};
 
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads this setting only from volumes that it created")
-    }
-}
-
-impl Factor for Sector {
-    fn about(&self) -> &About {
-        &About {
-            name: "encryption_sector_size",
-            summary: "sector size of dm-crypt",
-            text: "`512 B`, `1 KiB`, `2 KiB`, `4 KiB`, or `defaults`. Requires the factor encryption; use `defaults` \
-                   without dm-crypt.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"512 B\", \"4 KiB\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+/// Bytes that dm-crypt encrypts at once.
+static SECTOR_FACTOR: Choice = Choice {
+    about: About {
+        name: "encryption_sector_size",
+        summary: "sector size of dm-crypt",
+        text: "`512 B`, `1 KiB`, `2 KiB`, `4 KiB`, or `defaults`. Requires the factor encryption; use `defaults` \
+               without dm-crypt.",
+    },
+    example: "[\"512 B\", \"4 KiB\"]",
+    judge: |level| {
         if level == DEFAULTS || sector(level).is_some() {
             return Ok(());
         }
         Err(format!("`{level}` is not a sector size; use 512 B, 1 KiB, 2 KiB, 4 KiB or {DEFAULTS}"))
-    }
+    },
+    same: |one, other| one == other || sector(one).is_some_and(|one| sector(other) == Some(one)),
+    observe: |_| Presence::absent("Assay reads this setting only from volumes that it created"),
+    ..Choice::PLAIN
+};
 
-    fn same(&self, one: &str, other: &str) -> bool {
-        one == other || sector(one).is_some_and(|one| sector(other) == Some(one))
-    }
-
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads this setting only from volumes that it created")
-    }
-}
-
-impl Factor for Queues {
-    fn about(&self) -> &About {
-        &About {
-            name: "encryption_flags",
-            summary: "whether dm-crypt uses the kernel's work queues",
-            text: "`defaults`: dm-crypt uses the work queues. `no_read_workqueue`, `no_write_workqueue` or both, \
-                   joined by +: the thread that reads or writes also decrypts or encrypts (since Linux 5.9). \
-                   Requires the factor encryption; use `defaults` without dm-crypt.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"defaults\", \"no_read_workqueue+no_write_workqueue\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+static QUEUES_FACTOR: Choice = Choice {
+    about: About {
+        name: "encryption_flags",
+        summary: "whether dm-crypt uses the kernel's work queues",
+        text: "`defaults`: dm-crypt uses the work queues. `no_read_workqueue`, `no_write_workqueue` or both, joined by \
+               +: the thread that reads or writes also decrypts or encrypts (since Linux 5.9). Requires the factor \
+               encryption; use `defaults` without dm-crypt.",
+    },
+    example: "[\"defaults\", \"no_read_workqueue+no_write_workqueue\"]",
+    judge: |level| {
         if level == DEFAULTS || queues(level).is_some() {
             return Ok(());
         }
         let known = QUEUES;
         Err(format!("unknown level `{level}`; use {}, or {DEFAULTS}", known.join("+")))
-    }
+    },
+    same: |one, other| one == other || queues(one).is_some_and(|one| queues(other) == Some(one)),
+    observe: |_| Presence::absent("Assay reads this setting only from volumes that it created"),
+    ..Choice::PLAIN
+};
 
-    fn same(&self, one: &str, other: &str) -> bool {
-        one == other || queues(one).is_some_and(|one| queues(other) == Some(one))
-    }
-
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads this setting only from volumes that it created")
-    }
-}
-
-impl Factor for Conversion {
-    fn about(&self) -> &About {
-        &About {
-            name: CONVERSION.0,
-            summary: "whether dm-crypt creates an empty volume or encrypts existing data",
-            text: "`defaults`: an empty volume. `in-place`: Assay reads, encrypts and writes every byte of the device \
-                   (`cryptsetup reencrypt --encrypt`), like the initial encryption of a drive with data. Nothing else \
-                   uses the device during the conversion. Assay reports the duration and rate above the tables. A \
-                   whole drive takes hours per replicate; use only a part of the drive (--destroy ID:8GiB). Requires \
-                   the factor encryption; has no effect without dm-crypt.",
-        }
-    }
-
-    fn example(&self) -> &'static str {
-        "[\"defaults\", \"in-place\"]"
-    }
-
-    fn judge(&self, level: &str) -> Result<(), String> {
+/// Whether a volume is new, or what lay on the device is encrypted.
+static CONVERSION_FACTOR: Choice = Choice {
+    about: About {
+        name: CONVERSION.0,
+        summary: "whether dm-crypt creates an empty volume or encrypts existing data",
+        text: "`defaults`: an empty volume. `in-place`: Assay reads, encrypts and writes every byte of the device \
+               (`cryptsetup reencrypt --encrypt`), like the initial encryption of a drive with data. Nothing else uses \
+               the device during the conversion. Assay reports the duration and rate above the tables. A whole drive \
+               takes hours per replicate; use only a part of the drive (--destroy ID:8GiB). Requires the factor \
+               encryption; has no effect without dm-crypt.",
+    },
+    example: "[\"defaults\", \"in-place\"]",
+    judge: |level| {
         if [DEFAULTS, CONVERSION.1].contains(&level) {
             return Ok(());
         }
         Err(format!("unknown level `{level}`; use {}, or {DEFAULTS}", CONVERSION.1))
-    }
-
-    fn observe(&self, _: &str, _: &View<'_>) -> Presence<String> {
-        Presence::absent("Assay reads this setting only from volumes that it created")
-    }
-}
+    },
+    observe: |_| Presence::absent("Assay reads this setting only from volumes that it created"),
+    ..Choice::PLAIN
+};
 
 /// A cipher and the bits of its key, where those are said.
 fn split_cipher(level: &str) -> (&str, Option<&str>) {
@@ -248,15 +198,16 @@ mod tests {
     use assay_system::system::Fake;
 
     use super::*;
+    use crate::factors::Factor as _;
     use crate::factors::layers::{Levels, Stack, Wish};
 
     #[test]
     fn levels_say_what_to_write() {
         for level in ["aes-xts-plain64", "aes-xts-plain64/256", "xchacha12,aes-adiantum-plain64"] {
-            assert_eq!(Cipher.judge(level), Ok(()), "{level}");
+            assert_eq!(CIPHER_FACTOR.judge(level), Ok(()), "{level}");
         }
         for level in ["aes", "-aes-xts", "aes xts-plain64", "aes-xts-plain64/100", "aes-xts/", ""] {
-            assert!(Cipher.judge(level).unwrap_err().contains("is not a cipher"), "{level}");
+            assert!(CIPHER_FACTOR.judge(level).unwrap_err().contains("is not a cipher"), "{level}");
         }
         let bytes =
             ["512 B", "1 KiB", "2 KiB", "4 KiB"].map(|level| sector(level).map(|own| own.0));
@@ -268,10 +219,15 @@ mod tests {
         assert_eq!([queues("no_read_workqueue+x"), queues("")], [None, None]);
         let swapped =
             ["no_read_workqueue+no_write_workqueue", "no_write_workqueue+no_read_workqueue"];
-        assert!(Queues.same(swapped[0], swapped[1]) && !Queues.same(swapped[0], "defaults"));
-        assert!(!Queues.same("no_read_workqueue", "no_write_workqueue"));
-        assert!(Sector.same("1 KiB", "1024 B") && !Sector.same("1 KiB", "2 KiB"));
-        assert!(!Sector.same("defaults", "512 B") && Sector.same("defaults", "defaults"));
+        assert!(
+            QUEUES_FACTOR.same(swapped[0], swapped[1])
+                && !QUEUES_FACTOR.same(swapped[0], "defaults")
+        );
+        assert!(!QUEUES_FACTOR.same("no_read_workqueue", "no_write_workqueue"));
+        assert!(SECTOR_FACTOR.same("1 KiB", "1024 B") && !SECTOR_FACTOR.same("1 KiB", "2 KiB"));
+        assert!(
+            !SECTOR_FACTOR.same("defaults", "512 B") && SECTOR_FACTOR.same("defaults", "defaults")
+        );
     }
 
     #[test]
