@@ -12,6 +12,26 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+/// Reads a type from a string and writes it as one, as its parser and its display do.
+#[macro_export]
+macro_rules! as_text {
+    ($($name:ident),+) => {$(
+        impl TryFrom<String> for $name {
+            type Error = String;
+
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(own: $name) -> Self {
+                own.to_string()
+            }
+        }
+    )+};
+}
+
 pub mod calc;
 pub mod catalogue;
 pub mod digest;

@@ -216,19 +216,7 @@ fn zone(shares: &str) -> Option<Zone> {
     Some(Zone { area_percent: percent(area)?, operations_percent: percent(operations)? })
 }
 
-impl TryFrom<String> for Access {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Access> for String {
-    fn from(access: Access) -> Self {
-        access.to_string()
-    }
-}
+as_text!(Access);
 
 #[cfg(test)]
 mod tests {

@@ -65,19 +65,7 @@ impl FromStr for Content {
     }
 }
 
-impl TryFrom<String> for Content {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Content> for String {
-    fn from(content: Content) -> Self {
-        content.to_string()
-    }
-}
+as_text!(Content);
 
 /// One change in so many bytes of a rewritten block: no piece of it that a device might know
 /// already stays as it was.

@@ -44,19 +44,7 @@ impl FromStr for Duplicates {
     }
 }
 
-impl TryFrom<String> for Duplicates {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Duplicates> for String {
-    fn from(duplicates: Duplicates) -> Self {
-        duplicates.to_string()
-    }
-}
+as_text!(Duplicates);
 
 #[cfg(test)]
 mod tests {

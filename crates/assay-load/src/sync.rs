@@ -97,19 +97,7 @@ impl FromStr for WriteSync {
     }
 }
 
-impl TryFrom<String> for WriteSync {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<WriteSync> for String {
-    fn from(sync: WriteSync) -> Self {
-        sync.to_string()
-    }
-}
+as_text!(WriteSync);
 
 /// Which writes of one thread are synced.
 #[derive(Debug)]

@@ -115,22 +115,4 @@ impl FromStr for Skew {
     }
 }
 
-macro_rules! as_text {
-    ($($name:ident),+) => {$(
-        impl TryFrom<String> for $name {
-            type Error = String;
-
-            fn try_from(text: String) -> Result<Self, String> {
-                text.parse()
-            }
-        }
-
-        impl From<$name> for String {
-            fn from(own: $name) -> Self {
-                own.to_string()
-            }
-        }
-    )+};
-}
-
-as_text!(SetSize, Skew);
+crate::as_text!(SetSize, Skew);

@@ -58,19 +58,7 @@ impl FromStr for Start {
     }
 }
 
-impl TryFrom<String> for Start {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Start> for String {
-    fn from(start: Start) -> Self {
-        start.to_string()
-    }
-}
+assay_base::as_text!(Start);
 
 impl fmt::Display for Start {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -44,19 +44,7 @@ impl FromStr for Rate {
     }
 }
 
-impl TryFrom<String> for Rate {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Rate> for String {
-    fn from(rate: Rate) -> Self {
-        rate.to_string()
-    }
-}
+assay_base::as_text!(Rate);
 
 pub(super) static FORM: OwnForm = OwnForm {
     read: |text| text.parse::<Rate>().map(String::from),

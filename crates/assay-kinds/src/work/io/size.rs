@@ -182,19 +182,7 @@ fn within(text: &str) -> Result<Bytes, String> {
     Err(format!("block_size must be {} to {LARGEST}, not {bytes}", Bytes(1)))
 }
 
-impl TryFrom<String> for Size {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Size> for String {
-    fn from(size: Size) -> Self {
-        size.to_string()
-    }
-}
+assay_base::as_text!(Size);
 
 #[cfg(test)]
 mod tests {

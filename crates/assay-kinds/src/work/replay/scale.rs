@@ -68,19 +68,7 @@ impl FromStr for Scale {
     }
 }
 
-impl TryFrom<String> for Scale {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Scale> for String {
-    fn from(scale: Scale) -> Self {
-        scale.to_string()
-    }
-}
+assay_base::as_text!(Scale);
 
 pub static FORM: OwnForm = OwnForm {
     read: |text| text.parse::<Scale>().map(String::from),

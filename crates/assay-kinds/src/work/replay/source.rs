@@ -222,19 +222,7 @@ impl Source {
     }
 }
 
-impl TryFrom<String> for Source {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Source> for String {
-    fn from(source: Source) -> Self {
-        source.to_string()
-    }
-}
+assay_base::as_text!(Source);
 
 pub static FORM: OwnForm = OwnForm {
     read: |text| text.parse::<Source>().map(String::from),

@@ -152,19 +152,7 @@ impl FromStr for Shaper {
     }
 }
 
-impl TryFrom<String> for Shaper {
-    type Error = String;
-
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Shaper> for String {
-    fn from(own: Shaper) -> Self {
-        own.to_string()
-    }
-}
+assay_base::as_text!(Shaper);
 
 impl fmt::Display for Shaper {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
