@@ -96,6 +96,21 @@ pub struct Measured {
 }
 
 impl Measured {
+    /// Nothing but what its kind of work counts.
+    pub fn of(detail: impl Into<Detail>) -> Self {
+        Self {
+            window_ns: 0,
+            elapsed_ns: 0,
+            cpu_ns: 0,
+            waited_ns: None,
+            claims: Claims::default(),
+            values: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            notes: Vec::new(),
+            detail: detail.into(),
+        }
+    }
+
     pub fn operations(&self) -> u64 {
         self.detail.operations()
     }
@@ -195,4 +210,12 @@ pub struct Ran {
     pub threads_cpu_ns: u64,
     /// Whether the user asked to stop while it ran.
     pub stopped: bool,
+}
+
+impl Ran {
+    /// A trial without histograms, whose threads alone took processor time.
+    pub fn of(measured: Measured, stopped: bool) -> Self {
+        let (histograms, threads_cpu_ns) = (Histograms::new(), measured.cpu_ns);
+        Self { measured, histograms, series: Vec::new(), threads_cpu_ns, stopped }
+    }
 }

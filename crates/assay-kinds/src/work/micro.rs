@@ -14,7 +14,7 @@ use assay_system::system::Caching;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};
-use super::measured::{Claims, Counts, Measured, Ran};
+use super::measured::{Counts, Measured, Ran};
 use super::place::{Offer, Run};
 
 pub use assay_load::Micro as Operation;
@@ -199,23 +199,17 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
         values.insert(COST.name.to_owned(), each_ns);
         values.insert(RATE.name.to_owned(), 1e9 / each_ns);
     }
-    Ran {
-        measured: Measured {
+    Ran::of(
+        Measured {
             window_ns,
             elapsed_ns,
             cpu_ns,
             waited_ns,
-            claims: Claims::default(),
             values,
-            absent: BTreeMap::new(),
-            notes: Vec::new(),
-            detail: Detail { operations, processes: done.len() as u64 }.into(),
+            ..Measured::of(Detail { operations, processes: done.len() as u64 })
         },
-        histograms: BTreeMap::new(),
-        series: Vec::new(),
-        threads_cpu_ns: cpu_ns,
         stopped,
-    }
+    )
 }
 
 /// Starts a process of this program's own that repeats an operation.

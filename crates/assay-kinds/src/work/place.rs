@@ -2,7 +2,8 @@
 
 use std::fs::File;
 use std::path::Path;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use assay_base::presence::Presence;
 use assay_durable::plug::Notes;
@@ -152,4 +153,19 @@ pub struct Run<'a> {
     /// From what on the settings under others' work hurt it.
     pub limits: Option<&'a Limits>,
     pub programs: Programs<'a>,
+}
+
+impl Run<'_> {
+    /// Waits, and looks now and then whether the user stops it; nanoseconds.
+    pub fn rest(&self, rest_ns: u64, stopped: &mut bool) -> u64 {
+        const LOOK_NS: u64 = 200_000_000;
+        let began_ns = self.system.monotonic_ns();
+        let mut passed_ns = 0;
+        while passed_ns < rest_ns && !*stopped {
+            self.system.sleep(Duration::from_nanos(LOOK_NS.min(rest_ns - passed_ns)));
+            *stopped |= self.stop.load(Ordering::Relaxed);
+            passed_ns = self.system.monotonic_ns().saturating_sub(began_ns);
+        }
+        passed_ns
+    }
 }

@@ -1,6 +1,5 @@
 //! Threads with a stack of a stated size: what is reserved for them, and what of that is used.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Barrier};
@@ -15,7 +14,7 @@ use assay_system::system::{Caching, System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Parameter, Runs};
-use super::measured::{Claims, Counts, Measured, Ran, Told, told};
+use super::measured::{Counts, Measured, Ran, Told, told};
 use super::place::{Offer, Run};
 
 /// Threads where a study does not say.
@@ -180,23 +179,16 @@ impl Runs for Planned {
         let held = processes.collect::<Result<Vec<Held>, String>>()?;
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         let (values, absent) = values(&held);
-        Ok(Ran {
-            measured: Measured {
+        Ok(Ran::of(
+            Measured {
                 window_ns: held.iter().map(|one| one.start_ns).sum(),
                 elapsed_ns,
-                cpu_ns: 0,
-                waited_ns: None,
-                claims: Claims::default(),
                 values,
                 absent,
-                notes: Vec::new(),
-                detail: Detail { held }.into(),
+                ..Measured::of(Detail { held })
             },
-            histograms: BTreeMap::new(),
-            series: Vec::new(),
-            threads_cpu_ns: 0,
-            stopped: !going(),
-        })
+            !going(),
+        ))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {

@@ -1,7 +1,5 @@
 //! A boot as a trial: what its record says by metric.
 
-use std::collections::BTreeMap;
-
 use assay_base::presence::Presence;
 use assay_base::quantity::Metric;
 use serde::{Deserialize, Serialize};
@@ -9,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{PHASES, UNTIL, WHOLE, source};
 use crate::work::boot::journal::timeline::{Boot, End};
 use crate::work::kind::{ByHand, CommandLine, Runs};
-use crate::work::measured::{Claims, Counts, Measured, Ran, told};
+use crate::work::measured::{Counts, Measured, Ran, told};
 use crate::work::place::Run;
 use crate::work::tell::Tells;
 
@@ -31,13 +29,7 @@ impl Runs for Planned {
         let boot =
             source::this(run.system, self.until.as_deref()).map_err(|failure| failure.message)?;
         let measured = measured(boot)?;
-        Ok(Ran {
-            measured,
-            histograms: BTreeMap::new(),
-            series: Vec::new(),
-            threads_cpu_ns: 0,
-            stopped: false,
-        })
+        Ok(Ran::of(measured, false))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -108,12 +100,9 @@ pub fn measured(boot: Boot) -> Result<Measured, String> {
     Ok(Measured {
         window_ns: elapsed_ns,
         elapsed_ns,
-        cpu_ns: 0,
-        waited_ns: None,
-        claims: Claims::default(),
         values,
         absent,
         notes: boot.notes.clone(),
-        detail: Detail { boot }.into(),
+        ..Measured::of(Detail { boot })
     })
 }

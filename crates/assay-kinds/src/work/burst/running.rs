@@ -1,9 +1,7 @@
 //! A rest, a load until the credit is gone, then rests with a load after each.
 
-use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
@@ -12,7 +10,7 @@ use assay_load::{Outcome, Pattern};
 use super::{Bucket, Course, Detail, Planned, Rested, Way};
 use crate::work::io;
 use crate::work::kind::Kind as _;
-use crate::work::measured::{Claims, Count, Histograms, Measured, Ran, SeriesRow};
+use crate::work::measured::{Claims, Histograms, Measured, Ran, SeriesRow};
 use crate::work::place::{Area, Run};
 
 const SECOND_NS: u64 = 1_000_000_000;
@@ -33,8 +31,6 @@ const MORE_S: f64 = 4.0;
 const ROUNDED_S: f64 = 1.5;
 /// Shorter rests tell nothing.
 const SHORTEST_REST_S: f64 = 1.0;
-/// How often the user's stop is looked for in a rest.
-const LOOK_NS: u64 = 200_000_000;
 /// In flight while a file is written before.
 const FILL_DEPTH: u32 = 8;
 
@@ -253,32 +249,17 @@ impl Running<'_> {
         let outcome = io::run_job(planned.engine, &job, &run.medium, run.bystanders, run.stop);
         let outcome = outcome.map_err(|error| error.to_string())?;
         let totals = &outcome.totals;
-        let count = |operations, bytes| Count { operations, bytes };
-        self.claims = self.claims.plus(Claims {
-            read: count(totals.read_operations, totals.read_bytes),
-            write: count(totals.write_operations, totals.write_bytes),
-            ..Claims::default()
-        });
+        self.claims = self.claims.plus(io::claims(&outcome));
         self.elapsed_ns = self.elapsed_ns.saturating_add(totals.elapsed_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(outcome.process_cpu_ns);
         self.stopped |= outcome.stopped || run.stop.load(Ordering::Relaxed);
         Ok(outcome)
     }
 
-    /// Waits, and looks now and then whether the user stops it; nanoseconds.
+    /// Waits; nanoseconds.
     fn rest(&mut self, rest_ns: u64) -> u64 {
         // A simulated drive has no clock that a rest would move.
-        if self.run.medium.law.is_some() {
-            return 0;
-        }
-        let began_ns = self.run.system.monotonic_ns();
-        let mut passed_ns = 0;
-        while passed_ns < rest_ns && !self.stopped {
-            self.run.system.sleep(Duration::from_nanos(LOOK_NS.min(rest_ns - passed_ns)));
-            self.stopped |= self.run.stop.load(Ordering::Relaxed);
-            passed_ns = self.run.system.monotonic_ns().saturating_sub(began_ns);
-        }
-        passed_ns
+        if self.run.medium.law.is_some() { 0 } else { self.run.rest(rest_ns, &mut self.stopped) }
     }
 
     /// Keeps what was measured so far, should the program be killed.
@@ -294,12 +275,9 @@ impl Running<'_> {
             window_ns: self.window_ns,
             elapsed_ns: self.elapsed_ns,
             cpu_ns: self.cpu_ns,
-            waited_ns: None,
             claims: self.claims,
-            values: BTreeMap::new(),
-            absent: BTreeMap::new(),
             notes: detail.ended.iter().cloned().chain(self.filled()).collect(),
-            detail: detail.into(),
+            ..Measured::of(detail)
         }
     }
 
@@ -320,13 +298,8 @@ impl Running<'_> {
             let after = show::duration(self.spent_ns() as f64);
             self.detail.ended = Some(format!("the user stopped the trial after {after}"));
         }
-        Ran {
-            measured: self.measured(self.detail.clone()),
-            histograms: self.histograms,
-            series: self.series,
-            threads_cpu_ns: self.cpu_ns,
-            stopped: self.stopped,
-        }
+        let ran = Ran::of(self.measured(self.detail.clone()), self.stopped);
+        Ran { histograms: self.histograms, series: self.series, ..ran }
     }
 }
 

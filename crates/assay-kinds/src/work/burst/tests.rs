@@ -17,7 +17,7 @@ use super::*;
 use crate::work::Counts as _;
 use crate::work::io::Engine;
 use crate::work::kind::{Asks as _, Runs as _};
-use crate::work::measured::{Claims, Measured, Ran};
+use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
 use crate::work::tell::{Bare, OfRow as _, Seen, Shows as _, Tells as _};
 
@@ -56,17 +56,7 @@ fn detail(above: u64, rests: &[(u64, u64)]) -> Detail {
 }
 
 fn measured_of(detail: Detail) -> Measured {
-    Measured {
-        window_ns: 1,
-        elapsed_ns: 1,
-        cpu_ns: 0,
-        waited_ns: None,
-        claims: Claims::default(),
-        values: BTreeMap::new(),
-        absent: BTreeMap::new(),
-        notes: Vec::new(),
-        detail: detail.into(),
-    }
+    Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
 }
 
 fn facts(own: &Planned, trials: &[&Measured]) -> Option<Facts> {

@@ -181,23 +181,18 @@ fn ran(planned: &Planned, detail: Detail) -> Ran {
     }
     let count = |(bytes, operations): (u64, u64)| Count { operations, bytes };
     let CapacityOutcome { written, read, elapsed_ns, stopped, .. } = *outcome;
-    Ran {
-        measured: Measured {
+    Ran::of(
+        Measured {
             window_ns: elapsed_ns,
             elapsed_ns,
-            cpu_ns: 0,
-            waited_ns: None,
             claims: Claims { read: count(read), write: count(written), ..Claims::default() },
             values,
             absent,
             notes: outcome.note.iter().cloned().collect(),
-            detail: detail.into(),
+            ..Measured::of(detail)
         },
-        histograms: BTreeMap::new(),
-        series: Vec::new(),
-        threads_cpu_ns: 0,
         stopped,
-    }
+    )
 }
 
 #[cfg(test)]

@@ -240,27 +240,21 @@ impl Facts {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use assay_load::SeenCounts;
 
     use super::super::testing::{NONE, detail, outcome};
     use super::*;
-    use crate::work::Claims;
+
     use crate::work::tell::Bare;
 
     fn measured(detail: Detail) -> Measured {
         Measured {
             window_ns: 1,
             elapsed_ns: 1,
-            cpu_ns: 0,
-            waited_ns: None,
-            claims: Claims::default(),
             // As an older version left it.
             values: [("capacity_usable_bytes".to_owned(), 7.0)].into(),
-            absent: BTreeMap::new(),
-            notes: Vec::new(),
-            detail: detail.into(),
+            ..Measured::of(detail)
         }
     }
 

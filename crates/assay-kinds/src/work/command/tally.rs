@@ -1,6 +1,5 @@
 //! What the runs of one trial came to.
 
-use std::collections::BTreeMap;
 use std::mem;
 
 use crate::work::command::readings::{Number, ToolOutput};
@@ -12,7 +11,7 @@ use super::detail::{Detail, KEPT_RUNS, Written};
 use super::events::{self, Events, Sum};
 use super::planned::Planned;
 use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
-use crate::work::measured::{Claims, Measured, OwnMetric, Ran, Told, told};
+use crate::work::measured::{Measured, OwnMetric, Ran, Told, told};
 
 /// Runs that take less than this are mostly the shell's, where there is one.
 const SHORT_NS: f64 = 5e6;
@@ -185,23 +184,19 @@ impl Tally {
         // A start of the shell that waited is longer by that, and so much too much is taken off each run.
         let off_ns = start_ns.map_or(0, |_| self.shell.waited_ns).saturating_mul(runs);
         let waited_ns = self.waited_ns.max(off_ns);
-        Ran {
-            measured: Measured {
+        Ran::of(
+            Measured {
                 window_ns: self.wall_ns,
                 elapsed_ns,
                 cpu_ns,
                 waited_ns: (waited_ns > 0).then_some(waited_ns),
-                claims: Claims::default(),
                 values,
                 absent,
                 notes,
-                detail: self.detail.into(),
+                ..Measured::of(self.detail)
             },
-            histograms: BTreeMap::new(),
-            series: Vec::new(),
-            threads_cpu_ns: cpu_ns,
             stopped,
-        }
+        )
     }
 
     fn duration_ns(&self) -> f64 {

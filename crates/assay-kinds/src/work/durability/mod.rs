@@ -1,7 +1,6 @@
 //! Whether what was acknowledged is there after the power went. What it is stands in `assay-durable`; here is how a
 //! study comes to it.
 
-use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 
 use assay_base::catalogue::About;
@@ -246,23 +245,16 @@ fn untimed(detail: trial::Detail, elapsed_ns: u64, why: &str) -> Ran {
 fn ran(detail: trial::Detail, elapsed_ns: u64) -> Ran {
     let write = Count { operations: detail.writes, bytes: detail.written_bytes };
     let (values, stopped) = (values(&detail).into(), detail.stopped);
-    Ran {
-        measured: Measured {
+    Ran::of(
+        Measured {
             window_ns: detail.window_ns,
             elapsed_ns,
-            cpu_ns: 0,
-            waited_ns: None,
             claims: Claims { write, ..Claims::default() },
             values,
-            absent: BTreeMap::new(),
-            notes: Vec::new(),
-            detail: Detail(detail).into(),
+            ..Measured::of(Detail(detail))
         },
-        histograms: BTreeMap::new(),
-        series: Vec::new(),
-        threads_cpu_ns: 0,
         stopped,
-    }
+    )
 }
 
 impl Counts for Detail {

@@ -15,7 +15,7 @@ use super::detail::{Detail, Phase};
 use super::planned::Planned;
 use super::{FileSync, metrics};
 use crate::work::emptied;
-use crate::work::measured::{Claims, Measured, Ran, told};
+use crate::work::measured::{Measured, Ran, told};
 use crate::work::place::Run;
 
 /// File systems keep data in blocks of so many bytes, as a rule.
@@ -199,7 +199,6 @@ fn ran(
     stopped: bool,
 ) -> Ran {
     let sum = |pick: fn(&FileOutcome) -> u64| outcomes.iter().map(pick).sum::<u64>();
-    let cpu_ns = sum(|one| one.cpu_ns);
     let (values, absent) = told(outcomes.iter().flat_map(latencies));
     let phase = |one: &FileOutcome| Phase {
         act: one.act,
@@ -211,23 +210,16 @@ fn ran(
     };
     let detail = Detail { phases: outcomes.iter().map(phase).collect(), emptied_bytes };
     let histogram = |one: &FileOutcome| (one.act.name().to_owned(), one.latency_ns.clone());
-    Ran {
-        measured: Measured {
-            window_ns: sum(|one| one.elapsed_ns),
-            elapsed_ns,
-            cpu_ns,
-            waited_ns: outcomes.iter().map(|one| one.waited_ns).sum(),
-            claims: Claims::default(),
-            values,
-            absent,
-            notes: Vec::new(),
-            detail: detail.into(),
-        },
-        histograms: outcomes.iter().map(histogram).collect(),
-        series: Vec::new(),
-        threads_cpu_ns: cpu_ns,
-        stopped,
-    }
+    let measured = Measured {
+        window_ns: sum(|one| one.elapsed_ns),
+        elapsed_ns,
+        cpu_ns: sum(|one| one.cpu_ns),
+        waited_ns: outcomes.iter().map(|one| one.waited_ns).sum(),
+        values,
+        absent,
+        ..Measured::of(detail)
+    };
+    Ran { histograms: outcomes.iter().map(histogram).collect(), ..Ran::of(measured, stopped) }
 }
 
 /// The latencies of a phase by metric, as far as its files are enough to tell them.

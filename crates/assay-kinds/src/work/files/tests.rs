@@ -3,7 +3,6 @@ use std::collections::BTreeMap;
 use assay_system::system::Fake;
 
 use super::*;
-use crate::work::measured::Claims;
 use crate::work::{ByHand, Measured, Runs};
 
 fn planned() -> Planned {
@@ -30,17 +29,7 @@ fn measured(each_ns: [u64; 5]) -> Measured {
 }
 
 pub(super) fn measured_of(detail: Detail) -> Measured {
-    Measured {
-        window_ns: 0,
-        elapsed_ns: 0,
-        cpu_ns: 0,
-        waited_ns: None,
-        claims: Claims::default(),
-        values: BTreeMap::new(),
-        absent: BTreeMap::new(),
-        notes: Vec::new(),
-        detail: detail.into(),
-    }
+    Measured::of(detail)
 }
 
 #[test]

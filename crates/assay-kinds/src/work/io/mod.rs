@@ -44,7 +44,7 @@ pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
 pub use rate::{Rate, tolerance};
 pub use requests::Facts;
 pub(in crate::work) use run::ran;
-pub use run::{class_name, of_response, run_job};
+pub use run::{claims, class_name, of_response, run_job};
 pub use size::Size;
 
 /// Time of a trial where neither the workload nor a budget sets one.

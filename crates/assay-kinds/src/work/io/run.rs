@@ -1,6 +1,6 @@
 //! Hands reads and writes to the engines of `assay-load`, and tells what came of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 
@@ -72,16 +72,21 @@ fn measured(outcome: &Outcome) -> Measured {
         elapsed_ns: totals.elapsed_ns,
         cpu_ns: outcome.process_cpu_ns,
         waited_ns: outcome.waited_ns,
-        claims: Claims {
-            read: Count { operations: totals.read_operations, bytes: totals.read_bytes },
-            write: Count { operations: totals.write_operations, bytes: totals.write_bytes },
-            trim: Count { operations: totals.trim_operations, bytes: totals.trim_bytes },
-            zero: Count { operations: totals.zero_operations, bytes: totals.zero_bytes },
-        },
-        values: BTreeMap::new(),
-        absent: BTreeMap::new(),
+        claims: claims(outcome),
         notes: outcome.engine.notes.iter().cloned().chain(workers(outcome)).collect(),
-        detail: detail(outcome).into(),
+        ..Measured::of(detail(outcome))
+    }
+}
+
+/// What a run is claimed to have moved.
+pub fn claims(outcome: &Outcome) -> Claims {
+    let totals = &outcome.totals;
+    let count = |operations, bytes| Count { operations, bytes };
+    Claims {
+        read: count(totals.read_operations, totals.read_bytes),
+        write: count(totals.write_operations, totals.write_bytes),
+        trim: count(totals.trim_operations, totals.trim_bytes),
+        zero: count(totals.zero_operations, totals.zero_bytes),
     }
 }
 

@@ -1,6 +1,5 @@
 //! One trial: a process of this program's own has the pages, under its limit.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use super::child::{Counters, Done, Job, Line};
 use super::detail::{Detail, Stage};
 use super::metrics;
 use super::planned::Planned;
-use crate::work::measured::{Claims, Measured, Ran, Told, told};
+use crate::work::measured::{Measured, Ran, Told, told};
 use crate::work::place::Run;
 
 /// Filling may take so long, whatever swap it goes to.
@@ -156,23 +155,10 @@ fn ended(planned: &Planned, lines: &[Line], killed: Option<Stage>, executed: &Ex
     };
     let (values, absent) = told(metrics::METRICS.iter().map(of));
     let cpu_ns = executed.user_ns.saturating_add(executed.system_ns);
-    Ran {
-        measured: Measured {
-            window_ns: 0,
-            elapsed_ns: executed.wall_ns,
-            cpu_ns,
-            waited_ns: None,
-            claims: Claims::default(),
-            values,
-            absent,
-            notes: Vec::new(),
-            detail: detail.into(),
-        },
-        histograms: BTreeMap::new(),
-        series: Vec::new(),
-        threads_cpu_ns: cpu_ns,
-        stopped: executed.ending == Ending::Stopped,
-    }
+    Ran::of(
+        Measured { elapsed_ns: executed.wall_ns, cpu_ns, values, absent, ..Measured::of(detail) },
+        executed.ending == Ending::Stopped,
+    )
 }
 
 fn ran(planned: &Planned, done: &Done, elapsed_ns: u64, page_bytes: u64) -> Ran {
@@ -189,23 +175,16 @@ fn ran(planned: &Planned, done: &Done, elapsed_ns: u64, page_bytes: u64) -> Ran 
         fill_ns: done.fill_ns,
         held: Some(done.held.clone()),
     };
-    Ran {
-        measured: Measured {
-            window_ns: done.window_ns,
-            elapsed_ns,
-            cpu_ns: done.cpu_ns,
-            waited_ns: done.waited_ns,
-            claims: Claims::default(),
-            values,
-            absent,
-            notes: Vec::new(),
-            detail: detail.into(),
-        },
-        histograms: BTreeMap::from([(CLASS.to_owned(), latency_ns)]),
-        series: Vec::new(),
-        threads_cpu_ns: done.cpu_ns,
-        stopped: false,
-    }
+    let measured = Measured {
+        window_ns: done.window_ns,
+        elapsed_ns,
+        cpu_ns: done.cpu_ns,
+        waited_ns: done.waited_ns,
+        values,
+        absent,
+        ..Measured::of(detail)
+    };
+    Ran { histograms: [(CLASS.to_owned(), latency_ns)].into(), ..Ran::of(measured, false) }
 }
 
 fn values(

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::judge::{carried, judge};
 use super::{AROUND_NS, Detail, LAB, metrics, parameters};
 use crate::work::kind::{ByHand, CommandLine, Runs};
-use crate::work::measured::{Claims, Measured, Ran};
+use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
 use crate::work::{self};
 
@@ -175,24 +175,14 @@ impl Runs for Planned {
         let stopped = ran.stopped || run.stop.load(Ordering::Relaxed);
         let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
         if stopped {
-            return Ok(Ran {
-                measured: measured(Detail::default(), 0, elapsed_ns),
-                histograms: work::Histograms::new(),
-                series: Vec::new(),
-                threads_cpu_ns: 0,
-                stopped,
-            });
+            return Ok(Ran::of(measured(Detail::default(), 0, elapsed_ns), stopped));
         }
         let found = judge(ran, self.probe_ns)?;
         let (values, absent) = found.told;
         let detail = Detail { shaped, ..found.detail };
-        Ok(Ran {
-            measured: Measured { values, absent, ..measured(detail, found.window_ns, elapsed_ns) },
-            histograms: found.histograms,
-            series: found.series,
-            threads_cpu_ns: 0,
-            stopped,
-        })
+        let measured = Measured { values, absent, ..measured(detail, found.window_ns, elapsed_ns) };
+        let ran = Ran::of(measured, stopped);
+        Ok(Ran { histograms: found.histograms, series: found.series, ..ran })
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
@@ -282,15 +272,5 @@ impl Runs for Planned {
 }
 
 pub(super) fn measured(detail: Detail, window_ns: u64, elapsed_ns: u64) -> Measured {
-    Measured {
-        window_ns,
-        elapsed_ns,
-        cpu_ns: 0,
-        waited_ns: None,
-        claims: Claims::default(),
-        values: std::collections::BTreeMap::new(),
-        absent: std::collections::BTreeMap::new(),
-        notes: Vec::new(),
-        detail: detail.into(),
-    }
+    Measured { window_ns, elapsed_ns, ..Measured::of(detail) }
 }

@@ -1,13 +1,12 @@
 //! One period: looks once a second, first at what is left out, then at what counts.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::detail::{Detail, Period, Second};
 use super::harm::{Breach, Judge};
 use super::look::{Glance, Lookout};
-use crate::work::measured::{Claims, Measured, Ran, SeriesRow};
+use crate::work::measured::{Measured, Ran, SeriesRow};
 use crate::work::place::Run;
 
 const GLANCE_NS: u64 = 1_000_000_000;
@@ -103,22 +102,15 @@ impl Post<'_> {
         let measured = Measured {
             window_ns: period.span_ns,
             elapsed_ns: self.run.system.monotonic_ns().saturating_sub(self.began_ns),
-            cpu_ns: 0,
-            waited_ns: None,
-            claims: Claims::default(),
-            values: BTreeMap::new(),
-            absent: BTreeMap::new(),
-            notes: Vec::new(),
-            detail: Detail {
+            ..Measured::of(Detail {
                 period,
                 seconds: self.seconds,
                 left_out,
                 limits: self.run.limits.cloned(),
                 harm,
-            }
-            .into(),
+            })
         };
-        Ran { measured, histograms: BTreeMap::new(), series: self.rows, threads_cpu_ns: 0, stopped }
+        Ran { series: self.rows, ..Ran::of(measured, stopped) }
     }
 }
 

@@ -1,7 +1,6 @@
 //! Purge, two writes of the whole, and round after round without a rest, until five of them are steady or
 //! there is no more time.
 
-use std::collections::BTreeMap;
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -17,7 +16,7 @@ use super::schedule::Schedule;
 use super::{PIECE, Planned};
 use crate::work::io;
 use crate::work::kind::Kind as _;
-use crate::work::measured::{Claims, Count, Measured, Ran};
+use crate::work::measured::{Claims, Measured, Ran};
 use crate::work::place::{Area, Run};
 use assay_base::calc::pts::{Cell, Test};
 
@@ -238,12 +237,7 @@ impl Running<'_> {
         let outcome = io::run_job(planned.engine, &job, &run.medium, run.bystanders, run.stop);
         let outcome = outcome.map_err(|error| error.to_string())?;
         let totals = &outcome.totals;
-        let count = |operations, bytes| Count { operations, bytes };
-        self.claims = self.claims.plus(Claims {
-            read: count(totals.read_operations, totals.read_bytes),
-            write: count(totals.write_operations, totals.write_bytes),
-            ..Claims::default()
-        });
+        self.claims = self.claims.plus(io::claims(&outcome));
         self.elapsed_ns = self.elapsed_ns.saturating_add(totals.elapsed_ns);
         self.cpu_ns = self.cpu_ns.saturating_add(outcome.process_cpu_ns);
         self.stopped |= outcome.stopped || run.stop.load(Ordering::Relaxed);
@@ -265,12 +259,9 @@ impl Running<'_> {
             window_ns,
             elapsed_ns: self.elapsed_ns,
             cpu_ns: self.cpu_ns,
-            waited_ns: None,
             claims: self.claims,
-            values: BTreeMap::new(),
-            absent: BTreeMap::new(),
             notes: detail.ended.iter().cloned().collect(),
-            detail: detail.into(),
+            ..Measured::of(detail)
         }
     }
 
@@ -279,13 +270,7 @@ impl Running<'_> {
             let after = show::duration(self.spent_ns() as f64);
             self.detail.ended = Some(format!("the user stopped the trial after {after}"));
         }
-        Ran {
-            measured: self.measured(self.detail.clone()),
-            histograms: BTreeMap::new(),
-            series: Vec::new(),
-            threads_cpu_ns: self.cpu_ns,
-            stopped: self.stopped,
-        }
+        Ran::of(self.measured(self.detail.clone()), self.stopped)
     }
 }
 

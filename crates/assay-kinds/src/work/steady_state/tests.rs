@@ -15,7 +15,7 @@ use super::*;
 use crate::work::Counts as _;
 use crate::work::io::Engine;
 use crate::work::kind::{Asks as _, Runs as _};
-use crate::work::measured::{Claims, Measured, Ran};
+use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
 use crate::work::tell::{Bare, OfRow as _, Seen as SeenRow, Shows as _, Tells as _};
 
@@ -80,17 +80,7 @@ const SEEN: Seen =
     Seen { operations: 0, bytes: 0, window_ns: 60 * SECOND, mean_ns: 2000, most_ns: 9000 };
 
 pub(super) fn measured_of(detail: Detail) -> Measured {
-    Measured {
-        window_ns: 1,
-        elapsed_ns: 1,
-        cpu_ns: 0,
-        waited_ns: None,
-        claims: Claims::default(),
-        values: BTreeMap::new(),
-        absent: BTreeMap::new(),
-        notes: Vec::new(),
-        detail: detail.into(),
-    }
+    Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
 }
 
 const FALLING: [f64; 8] = [9000.0, 6200.0, 4400.0, 4100.0, 4050.0, 4000.0, 3980.0, 3970.0];

@@ -1,11 +1,9 @@
 //! Courses of long writes, and what is said of them.
 
-use std::collections::BTreeMap;
-
 use assay_base::draws::Draws;
 
 use super::*;
-use crate::work::measured::{Claims, Measured};
+use crate::work::measured::Measured;
 
 const MIB: u64 = 1 << 20;
 const SLICE_BYTES: u64 = 64 * MIB;
@@ -15,17 +13,7 @@ fn detail(slices_ns: Vec<u64>) -> Detail {
 }
 
 pub(super) fn measured_of(detail: Detail) -> Measured {
-    Measured {
-        window_ns: 1,
-        elapsed_ns: 1,
-        cpu_ns: 0,
-        waited_ns: None,
-        claims: Claims::default(),
-        values: BTreeMap::new(),
-        absent: BTreeMap::new(),
-        notes: Vec::new(),
-        detail: detail.into(),
-    }
+    Measured { window_ns: 1, elapsed_ns: 1, ..Measured::of(detail) }
 }
 
 /// Slices of 64 MiB at so many MiB a second, each a little off.

@@ -4,7 +4,6 @@
 //! in one job of about a second, in which each write that ends is followed by another; what lies between two
 //! jobs (threads and rings that are made, what is kept) is counted as rest.
 
-use std::collections::BTreeMap;
 use std::ops::Range;
 use std::os::fd::AsFd;
 use std::sync::atomic::Ordering;
@@ -225,7 +224,7 @@ impl Writing<'_> {
         let mut retried = Retried { slice_bytes, at_once_ns, ..Retried::default() };
         let rest_ns = self.end_ns(RESTED).saturating_sub(self.spent_ns());
         if !self.stopped && rest_ns > 0 {
-            retried.rest_ns = self.rest(rest_ns);
+            retried.rest_ns = self.run.rest(rest_ns, &mut self.stopped);
             retried.rested_ns = self.again(&mut walk, TWENTIETHS)?;
         }
         self.detail.retried = Some(retried);
@@ -240,19 +239,6 @@ impl Writing<'_> {
             slices_ns.extend(self.leg(walk, until_ns)?.slices_ns);
         }
         Ok(slices_ns)
-    }
-
-    /// Waits, and looks now and then whether the user stops it; nanoseconds.
-    fn rest(&mut self, rest_ns: u64) -> u64 {
-        const LOOK_NS: u64 = 200_000_000;
-        let began_ns = self.run.system.monotonic_ns();
-        let mut passed_ns = 0;
-        while passed_ns < rest_ns && !self.stopped {
-            self.run.system.sleep(Duration::from_nanos(LOOK_NS.min(rest_ns - passed_ns)));
-            self.stopped |= self.run.stop.load(Ordering::Relaxed);
-            passed_ns = self.run.system.monotonic_ns().saturating_sub(began_ns);
-        }
-        passed_ns
     }
 
     /// Writes slices one behind the other until about then, as many as one job takes.
@@ -358,12 +344,9 @@ impl Writing<'_> {
             window_ns: self.elapsed_ns,
             elapsed_ns: self.elapsed_ns,
             cpu_ns: self.cpu_ns,
-            waited_ns: None,
             claims: Claims { write, ..Claims::default() },
-            values: BTreeMap::new(),
-            absent: BTreeMap::new(),
             notes: detail.ended.iter().cloned().collect(),
-            detail: detail.into(),
+            ..Measured::of(detail)
         }
     }
 
@@ -372,13 +355,7 @@ impl Writing<'_> {
             let after = show::duration(self.spent_ns() as f64);
             self.detail.ended = Some(format!("the user stopped the trial after {after}"));
         }
-        Ran {
-            measured: self.measured(self.detail.clone()),
-            histograms: BTreeMap::new(),
-            series: Vec::new(),
-            threads_cpu_ns: self.cpu_ns,
-            stopped: self.stopped,
-        }
+        Ran::of(self.measured(self.detail.clone()), self.stopped)
     }
 }
 
