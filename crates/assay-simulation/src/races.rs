@@ -197,21 +197,8 @@ fn study(arms: usize) -> Done<Study> {
 
 pub fn survey() -> Survey {
     Survey {
-        target: "simulated".to_owned(),
-        kind: None,
         area: Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 },
-        direct: Presence::absent("simulated"),
-        engine: EngineUse { name: Engine::Psync, note: None },
-        pilot: Pilot::default(),
-        coverage: Presence::absent("simulated"),
-        dirtied: None,
-        read_twice: Presence::absent("simulated"),
-        notes: Vec::new(),
-        between: None,
-        under: Arm::new(),
-        made_ns: 0,
-        refused: Vec::new(),
-        clears: Clears::default(),
+        ..Survey::untaken("simulated", "simulated")
     }
 }
 

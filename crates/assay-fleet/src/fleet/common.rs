@@ -250,21 +250,11 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
         let operation_ns =
             ["read queue_depth=1", "read queue_depth=8"].map(|key| (key.to_owned(), operation_ns));
         Survey {
-            target: target.to_owned(),
-            kind: None,
             area: Area { start: 0, length, asked: 1 << 30, written: true, fill_ns: length },
             direct: Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
             engine: EngineUse { name: Engine::IoUring, note: None },
             pilot: Pilot { operation_ns: operation_ns.into(), ..Pilot::default() },
-            coverage: Presence::absent("a test"),
-            notes: Vec::new(),
-            between: None,
-            clears: assay_study::results::plan::Clears::default(),
-            under: Arm::new(),
-            made_ns: 0,
-            dirtied: None,
-            read_twice: Presence::absent("a test"),
-            refused: Vec::new(),
+            ..Survey::untaken(target, "a test")
         }
     }
 

@@ -18,7 +18,7 @@ use assay_machine::probes::memory;
 use assay_study::plan::budget;
 use assay_study::plan::design::{Demands, Design};
 use assay_study::results::plan::{
-    Area, Arm, Coverage, Dirtied, EngineUse, Pilot, PlannedWorkload, Survey,
+    Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey,
 };
 use assay_system::system::between::Between;
 use assay_system::system::clears::Clears;
@@ -150,7 +150,6 @@ pub fn make<'a>(
         .map_err(|own| Failure { kind: own.kind, ..unmeasured(site, &own.message) })?;
     opened.notes.extend(pilot::versions(&demands.work, system));
     let mut survey = Survey {
-        target: site.target.clone(),
         kind: Some(site.kind),
         area,
         direct: opened.direct.clone(),
@@ -160,11 +159,9 @@ pub fn make<'a>(
         notes: std::mem::take(&mut opened.notes),
         between: Some(Between::of(system, site, opened.direct.reason())),
         clears: clears(system, site, demands),
-        under: Arm::new(),
-        made_ns: 0,
         dirtied,
         read_twice,
-        refused: Vec::new(),
+        ..Survey::untaken(&site.target, "not checked")
     };
     if demands.has_margin && law.is_none() {
         let workloads = design.under_baseline(&survey);
@@ -359,22 +356,13 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
     let asked = if demands.uses.area { asked } else { 0 };
     let written = site.kind == TargetKind::Directory || consented || place.law.is_some();
     Ok(Survey {
-        target: site.target.clone(),
         kind: Some(site.kind),
         area: Area { start, length: asked, asked, written, fill_ns: 0 },
         direct: opened.direct.clone(),
         engine: if place.law.is_some() { simulated_engine() } else { engine() },
-        pilot: Pilot::default(),
-        coverage: Presence::absent("not checked"),
-        notes: Vec::new(),
-        // What is not opened has not been tried past the page cache.
-        between: None,
         clears: clears(system, site, demands),
-        under: Arm::new(),
-        made_ns: 0,
-        dirtied: None,
-        read_twice: Presence::absent("not checked"),
-        refused: Vec::new(),
+        // What is not opened has not been tried past the page cache.
+        ..Survey::untaken(&site.target, "not checked")
     })
 }
 

@@ -107,23 +107,11 @@ pub fn run(
         None => (None, Histograms::new(), Vec::new()),
     };
     let mut record = TrialRecord {
-        order: planned.order,
-        host: planned.host,
-        replicate: planned.replicate,
-        workload: planned.workload,
-        arm: planned.arm.clone(),
-        repeats: None,
-        status: Status::Ok,
-        reason: None,
         started,
         measured,
         background,
-        evidence,
-        histograms: BTreeMap::new(),
-        series: None,
-        spent: None,
         flush_ns,
-        together: None,
+        ..TrialRecord::of(planned, evidence)
     };
     (record.status, record.reason) = status(setting, workload, &record, planned, failure);
     let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
@@ -255,23 +243,10 @@ pub const OUT_OF_TIME: &str = "the time budget ended before this trial";
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
     let (status, told) = failed(planned, reason);
     let record = TrialRecord {
-        order: planned.order,
-        host: planned.host,
-        replicate: planned.replicate,
-        workload: planned.workload,
-        arm: planned.arm.clone(),
-        repeats: None,
         status,
         reason: told,
         started: system.now(),
-        measured: None,
-        background: None,
-        evidence: Evidence::absent(reason),
-        histograms: BTreeMap::new(),
-        series: None,
-        spent: None,
-        flush_ns: None,
-        together: None,
+        ..TrialRecord::of(planned, Evidence::absent(reason))
     };
     Trial { record, latency_ns: BTreeMap::new() }
 }

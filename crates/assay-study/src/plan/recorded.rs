@@ -4,16 +4,15 @@
 use std::collections::BTreeMap;
 
 use assay_base::presence::Presence;
-use assay_kinds::work::io::Engine;
+
 use assay_kinds::work::recorded::{Record, Recording, Records};
 use assay_machine::probes::Evidence;
-use assay_system::system::clears::Clears;
 use assay_system::system::site::{Site, TargetKind};
 
 use super::arms::Layout;
 use super::hash;
 use crate::results::plan::{
-    Area, Arm, EngineUse, FORMAT, Pilot, Plan, PlannedTrial, PlannedWorkload, Survey,
+    Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey,
 };
 use crate::results::record::{Status, Trial, TrialRecord};
 use crate::study::{Order, Study, Workload};
@@ -119,21 +118,8 @@ pub fn plan(
 /// Nothing of a target is touched.
 fn survey(target: &str) -> Survey {
     Survey {
-        target: target.to_owned(),
         kind: Some(TargetKind::Directory),
-        area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
-        direct: Presence::absent("nothing is read or written"),
-        engine: EngineUse { name: Engine::Psync, note: None },
-        pilot: Pilot::default(),
-        coverage: Presence::absent("nothing is read or written"),
-        notes: Vec::new(),
-        between: None,
-        clears: Clears::default(),
-        under: Arm::new(),
-        made_ns: 0,
-        dirtied: None,
-        read_twice: Presence::absent("nothing is read or written"),
-        refused: Vec::new(),
+        ..Survey::untaken(target, "nothing is read or written")
     }
 }
 
@@ -161,23 +147,11 @@ pub fn trial(planned: &PlannedTrial, record: Record, recording: &Recording) -> T
         recording.one
     );
     let record = TrialRecord {
-        order: planned.order,
-        host: planned.host,
-        replicate: planned.replicate,
-        workload: planned.workload,
-        arm: planned.arm.clone(),
-        repeats: None,
         status,
         reason,
         started: started.to_string(),
         measured,
-        background: None,
-        evidence: Evidence::absent(&not_watched),
-        histograms: BTreeMap::new(),
-        series: None,
-        spent: None,
-        flush_ns: None,
-        together: None,
+        ..TrialRecord::of(planned, Evidence::absent(&not_watched))
     };
     Trial { record, latency_ns: BTreeMap::new() }
 }

@@ -149,25 +149,7 @@ mod tests {
     }
 
     fn record(trial: &PlannedTrial) -> TrialRecord {
-        TrialRecord {
-            order: trial.order,
-            host: trial.host,
-            replicate: trial.replicate,
-            workload: trial.workload,
-            arm: trial.arm.clone(),
-            repeats: None,
-            status: Status::Ok,
-            reason: None,
-            started: String::new(),
-            measured: None,
-            background: None,
-            evidence: Evidence::absent("a test"),
-            histograms: BTreeMap::new(),
-            series: None,
-            spent: None,
-            flush_ns: None,
-            together: None,
-        }
+        TrialRecord { ..TrialRecord::of(trial, Evidence::absent("a test")) }
     }
 
     fn disturb(records: &mut [TrialRecord], orders: &[usize]) {

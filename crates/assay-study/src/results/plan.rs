@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use assay_base::presence::Presence;
+use assay_kinds::work::io::Engine;
 use assay_kinds::work::{Background, Planned, Runs as _, Touch};
 use assay_system::system::between::Between;
 pub use assay_system::system::clears::Clears;
@@ -61,6 +62,29 @@ pub struct Survey {
     /// Levels that cannot be had here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Refusal>,
+}
+
+impl Survey {
+    /// A survey of a target that was not looked at, with the reason.
+    pub fn untaken(target: &str, why: &str) -> Self {
+        Self {
+            target: target.to_owned(),
+            kind: None,
+            area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
+            direct: Presence::absent(why),
+            engine: EngineUse { name: Engine::Psync, note: None },
+            pilot: Pilot::default(),
+            coverage: Presence::absent(why),
+            read_twice: Presence::absent(why),
+            dirtied: None,
+            notes: Vec::new(),
+            between: None,
+            clears: Clears::default(),
+            under: Arm::new(),
+            made_ns: 0,
+            refused: Vec::new(),
+        }
+    }
 }
 
 // The signature is serde's.

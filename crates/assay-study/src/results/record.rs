@@ -7,7 +7,7 @@ use assay_kinds::work::{Claims, Measured};
 use serde::{Deserialize, Serialize};
 
 use super::fleet::Together;
-use super::plan::{Arm, is_first};
+use super::plan::{Arm, PlannedTrial, is_first};
 use super::tally::Tally;
 pub use assay_machine::probes::Evidence;
 pub use assay_machine::probes::disk::{DeviceEvidence, Traffic};
@@ -101,6 +101,29 @@ pub struct TrialRecord {
 }
 
 impl TrialRecord {
+    /// A planned trial of which nothing but its evidence is known.
+    pub fn of(planned: &PlannedTrial, evidence: Evidence) -> Self {
+        Self {
+            order: planned.order,
+            host: planned.host,
+            replicate: planned.replicate,
+            workload: planned.workload,
+            arm: planned.arm.clone(),
+            repeats: None,
+            status: Status::Ok,
+            reason: None,
+            started: String::new(),
+            measured: None,
+            background: None,
+            evidence,
+            histograms: BTreeMap::new(),
+            series: None,
+            flush_ns: None,
+            spent: None,
+            together: None,
+        }
+    }
+
     /// What is claimed to have moved, ramp, drain and others' work included; nothing where it failed.
     pub fn claims(&self) -> Claims {
         let claims = |measured: &Measured| measured.claims;

@@ -17,10 +17,9 @@ use assay_kinds::work::io::Engine;
 use assay_study::plan::{self, arms, arms::Layout};
 use assay_study::results::bundle;
 use assay_study::results::plan::{
-    AbsentWorkload, Area, Arm, DirectUse, EngineUse, Pilot, Plan, Survey, pilot_key,
+    AbsentWorkload, Area, Arm, DirectUse, EngineUse, Plan, Survey, pilot_key,
 };
 use assay_study::study::{Study, Target, fields::TARGET_FACTOR, now, presets, simulated};
-use assay_system::system::clears::Clears;
 use assay_system::system::site::{Site, TargetKind};
 use assay_system::system::{FileKind, System, identity, quoted};
 
@@ -171,21 +170,11 @@ fn survey(system: &dyn System, study: &Study, target: &str, base: &Arm) -> Surve
     let engine = if is_simulated { Engine::Simulated } else { Engine::IoUring };
     let length = study.area.size.unwrap_or(AREA).0;
     Survey {
-        target: target.to_owned(),
-        kind: None,
         area: Area { start: 0, length, asked: length, written: !read_only, fill_ns: 0 },
         direct: Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 }),
         engine: EngineUse { name: engine, note: None },
-        pilot: Pilot::default(),
-        coverage: Presence::absent("not checked"),
-        notes: Vec::new(),
-        between: None,
-        clears: Clears::default(),
         under: base.clone(),
-        made_ns: 0,
-        dirtied: None,
-        read_twice: Presence::absent("not checked"),
-        refused: Vec::new(),
+        ..Survey::untaken(target, "not checked")
     }
 }
 

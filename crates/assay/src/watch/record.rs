@@ -13,7 +13,7 @@ use super::sampler::Span;
 use assay_base::calc::requests::Recorded;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
-use assay_kinds::work::{Claims, Measured, io};
+use assay_kinds::work::{Measured, io};
 use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::pressure::{Observed, Pressure, Waited};
@@ -25,13 +25,12 @@ use assay_study::results::design::Design;
 use assay_study::results::environment::{self, Environment};
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{
-    Area, Arm, EngineUse, FORMAT, Pilot, Plan, PlannedTrial, PlannedWorkload, Survey,
+    Arm, EngineUse, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey,
 };
-use assay_study::results::record::{DeviceEvidence, Evidence, Status, Traffic, TrialRecord};
+use assay_study::results::record::{DeviceEvidence, Evidence, Traffic, TrialRecord};
 use assay_study::results::series::{self, SeriesRow};
 use assay_study::results::surroundings::Surroundings;
 use assay_study::study::{self, Study};
-use assay_system::system::clears::Clears;
 use assay_system::system::devices;
 use assay_system::system::site::Site;
 use assay_system::system::{System, machine, resolve};
@@ -215,37 +214,28 @@ fn plan(target: &str, span_ns: u64, probes: &[&str]) -> Plan {
         surveys: vec![survey(target)],
         workloads: vec![workload(span_ns)],
         absent: Vec::new(),
-        trials: vec![PlannedTrial {
-            order: 1,
-            host: 0,
-            replicate: 1,
-            lead_in: false,
-            workload: 0,
-            arm: Arm::new(),
-            seed: 0,
-        }],
+        trials: vec![trial()],
     };
     plan.sha256 = plan::hash(&plan);
     plan
 }
 
+fn trial() -> PlannedTrial {
+    PlannedTrial {
+        order: 1,
+        host: 0,
+        replicate: 1,
+        lead_in: false,
+        workload: 0,
+        arm: Arm::new(),
+        seed: 0,
+    }
+}
+
 fn survey(target: &str) -> Survey {
     Survey {
-        target: target.to_owned(),
-        kind: None,
-        area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
-        direct: Presence::absent(NOTHING_RUN),
         engine: EngineUse { name: io::Engine::None, note: None },
-        pilot: Pilot::default(),
-        coverage: Presence::absent(NOTHING_RUN),
-        notes: Vec::new(),
-        between: None,
-        clears: Clears::default(),
-        under: Arm::new(),
-        made_ns: 0,
-        dirtied: None,
-        read_twice: Presence::absent(NOTHING_RUN),
-        refused: Vec::new(),
+        ..Survey::untaken(target, NOTHING_RUN)
     }
 }
 
@@ -271,33 +261,13 @@ fn record(
 ) -> TrialRecord {
     let requests = requests.map(Box::new);
     TrialRecord {
-        order: 1,
-        host: 0,
-        replicate: 1,
-        workload: 0,
-        arm: Arm::new(),
-        repeats: None,
-        status: Status::Ok,
-        reason: None,
         started: started.to_owned(),
         measured: Some(Measured {
             window_ns: span_ns,
             elapsed_ns: span_ns,
-            cpu_ns: 0,
-            waited_ns: None,
-            claims: Claims::default(),
-            values: BTreeMap::new(),
-            absent: BTreeMap::new(),
-            notes: Vec::new(),
-            detail: io::Detail { submitting_ns: span_ns, requests, ..io::Detail::default() }.into(),
+            ..Measured::of(io::Detail { submitting_ns: span_ns, requests, ..io::Detail::default() })
         }),
-        background: None,
-        evidence,
-        histograms: BTreeMap::new(),
-        series: None,
-        spent: None,
-        flush_ns: None,
-        together: None,
+        ..TrialRecord::of(&trial(), evidence)
     }
 }
 
