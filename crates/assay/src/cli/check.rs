@@ -108,24 +108,15 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     // A budget would end before the replicates that a bound needs: shorter trials, chosen by a pilot.
     let quick = arguments.quick && arguments.of_check.fit.is_some();
     let quick = quick.then_some(Quick { replicates: None });
+    let study = study(system, &arguments)?;
+    let targets =
+        if arguments.targets.is_empty() { vec![".".to_owned()] } else { arguments.targets };
+    let consented = Consented { destroy: arguments.destroy, ..Consented::default() };
     let request = runner::Request {
-        study: study(system, &arguments)?,
-        targets: if arguments.targets.is_empty() {
-            vec![".".to_owned()]
-        } else {
-            arguments.targets
-        },
-        consented: arguments
-            .waiting
-            .with(Consented { destroy: arguments.destroy, ..Consented::default() }),
+        consented: arguments.waiting.with(consented),
         results: running::results_directory(system)?,
-        judge: None,
-        log: None,
-        observer: None,
         quick,
-        foresee: None,
-        read: None,
-        fleet: None,
+        ..runner::Request::bare(study, targets)
     };
     let ran = running::run(system, request, arguments.how.quiet)?;
     running::conclude(system, ran, arguments.how)

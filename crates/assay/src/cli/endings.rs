@@ -356,18 +356,10 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
     assert_eq!(code(&format!("assay run --quiet --baseline queue_depth=1 /gated.toml {FIXED}")), 0);
     // Interrupted it says nothing of the gate, and goes on to the same end.
     let fake = machine();
+    let study = file::parse("/gated.toml", GATED).unwrap();
     let request = Request {
-        study: file::parse("/gated.toml", GATED).unwrap(),
-        targets: vec![FIXED.to_owned()],
-        consented: Consented::default(),
         results: Some(PathBuf::from("/assay/results")),
-        judge: None,
-        log: None,
-        observer: None,
-        quick: None,
-        foresee: None,
-        read: None,
-        fleet: None,
+        ..Request::bare(study, vec![FIXED.to_owned()])
     };
     let stop = AtomicBool::new(false);
     let ran = runner::run(&fake, request, &stop, &mut |event| {

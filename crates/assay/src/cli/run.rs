@@ -120,20 +120,13 @@ fn conducted(
 ) -> Outcome<()> {
     let quick = arguments.of_study.quick();
     let gate = study.gate.clone();
+    let consented = arguments.of_study.permitted.consented(&arguments.of_study.destroy)?;
     let request = Request {
-        study,
-        targets,
-        consented: arguments
-            .waiting
-            .with(arguments.of_study.permitted.consented(&arguments.of_study.destroy)?),
+        consented: arguments.waiting.with(consented),
         results: running::results_directory(system)?,
-        judge: None,
-        log: None,
-        observer: None,
         quick,
-        foresee: None,
         read: Some(analysis::trial_metric),
-        fleet: None,
+        ..Request::bare(study, targets)
     };
     if request.study.stop.confirm {
         return race_and_confirm(system, request, arguments);
