@@ -4,13 +4,11 @@
 
 use std::fmt::Write;
 
-use assay_base::presence::Presence;
-use assay_kinds::work::io::Engine;
 use assay_lab::Done;
 use assay_study::findings::Verdict;
 use assay_study::plan;
 use assay_study::plan::race::{self, Race, Run};
-use assay_study::results::plan::{Area, Arm, Clears, EngineUse, Pilot, Plan, PlannedTrial, Survey};
+use assay_study::results::plan::{Area, Plan, PlannedTrial, Survey};
 use assay_study::results::record::Status;
 use assay_study::study::{Study, file};
 

@@ -61,7 +61,7 @@ pub static RULE: Rule = Rule {
     looks_at: Judged::Medium,
     changes: MOVED,
     judge,
-    judge_import: Some(judge_import),
+    judge_import,
     ..Rule::NONE
 };
 

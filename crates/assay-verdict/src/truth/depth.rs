@@ -32,7 +32,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Operations,
     judge,
-    judge_import: Some(judge_import),
+    judge_import,
     ..Rule::NONE
 };
 

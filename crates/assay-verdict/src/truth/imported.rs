@@ -13,7 +13,7 @@ pub fn weigh(series: &mut Series) {
     }
     for rule in RULES.iter() {
         let name = rule.about.name;
-        let Some(remark) = rule.judge_import.and_then(|judge| judge(&series.evidence)) else {
+        let Some(remark) = (rule.judge_import)(&series.evidence) else {
             continue;
         };
         if remark.is_about(name, nature(&series.metric)) {

@@ -160,7 +160,7 @@ pub struct Rule {
     /// gate, that is a disturbance, so that one trial is left out and the gate is not blind.
     blinds: Option<OfTrial>,
     /// Its remark on runs of another tool: of each run what the tool's file says beside the numbers.
-    judge_import: Option<fn(&[Vec<ImportEvidence>]) -> Option<Remark>>,
+    judge_import: fn(&[Vec<ImportEvidence>]) -> Option<Remark>,
     /// Whether it minds that others use the machine: it says nothing of others' work.
     minds_others: bool,
     /// Whether others were at work during this trial, where that is no disturbance.
@@ -179,7 +179,7 @@ impl Rule {
         own: None,
         disturbance: None,
         blinds: None,
-        judge_import: None,
+        judge_import: |_| None,
         minds_others: false,
         blames_others: None,
     };
@@ -328,7 +328,7 @@ fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
         return Vec::new();
     }
     let rules = RULES.iter();
-    rules.filter_map(|rule| Some((rule.about.name, rule.judge_import?(&runs)?))).collect()
+    rules.filter_map(|rule| Some((rule.about.name, (rule.judge_import)(&runs)?))).collect()
 }
 
 /// The remarks on what was only watched or recorded: the other rules compare what the tool did with the devices.

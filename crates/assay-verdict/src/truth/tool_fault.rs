@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
     looks_at: Judged::Bytes,
     changes: MOVED,
     judge,
-    judge_import: Some(judge_import),
+    judge_import,
     ..Rule::NONE
 };
 

@@ -12,7 +12,7 @@ use assay_base::presence::Presence;
 use assay_kinds::work::Entry;
 use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
 use assay_lab::needs::is_sampled;
-use assay_runner::runner::{self, Consented, Event, Request, known};
+use assay_runner::runner::{self, Event, Request, known};
 use assay_study::results::bundle;
 use assay_study::study::file;
 use assay_system::system::execute::{Counted, Ending, Happened, Heard};
