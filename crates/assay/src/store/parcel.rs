@@ -33,7 +33,8 @@ use limits::{DIRECTORIES, MOST_FILES};
 pub const ENTRY: assay_base::catalogue::About = assay_base::catalogue::About {
     name: "bundle",
     summary: "complete result with histograms, as a file (.assay) for assay import",
-    text: "The bundle contains all records, including the host name and the serial numbers of the drives. assay import \
+    text: "The file is a gzipped tar archive; histograms in trials.jsonl are HdrHistogram V2, deflated, in base64. The \
+           bundle contains all records, including the host name and the serial numbers of the drives. assay import \
            marks the result as foreign: you can show, compare and collect it, but not apply, confirm or resume it.",
 };
 /// How its file is usually called.
