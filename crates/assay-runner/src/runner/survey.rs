@@ -17,9 +17,7 @@ use assay_kinds::work::{Medium, Touch};
 use assay_machine::probes::memory;
 use assay_study::plan::budget;
 use assay_study::plan::design::{Demands, Design};
-use assay_study::results::plan::{
-    Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey,
-};
+use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey};
 use assay_system::system::between::Between;
 use assay_system::system::clears::Clears;
 use assay_system::system::site::{Mount, Site, TargetKind};

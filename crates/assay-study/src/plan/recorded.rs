@@ -11,9 +11,7 @@ use assay_system::system::site::{Site, TargetKind};
 
 use super::arms::Layout;
 use super::hash;
-use crate::results::plan::{
-    Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey,
-};
+use crate::results::plan::{Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey};
 use crate::results::record::{Status, Trial, TrialRecord};
 use crate::study::{Order, Study, Workload};
 
