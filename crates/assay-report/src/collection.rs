@@ -3,8 +3,8 @@
 use super::document::{Column, Table};
 use super::markdown;
 use assay_base::quantity::units::show;
-use assay_claims::collection::flat::{Flat, PUBLISHED};
-use assay_claims::collection::numbers::NUMBERS;
+use assay_verdict::collection::flat::{Flat, PUBLISHED};
+use assay_verdict::collection::numbers::NUMBERS;
 
 pub use super::html::collection::{Contents, MOST_TOLD, device, device_parts, listing, page};
 

@@ -4,6 +4,8 @@
 //! devices, processes and clocks: `real`. What is parsed, shown or served does not, nor what is decided: a rule, a
 //! verdict or a sentence about numbers has no place here.
 //!
+//! [`fleet`] is what can be said of several hosts without a socket and without a clock.
+//!
 //! The types to know: `runner::Request` (a study that is to run), `runner::session::Session` (one that runs),
 //! `runner::bed::TestBed` (what its trials stand on), `runner::Event` (what is told meanwhile), `real::Real` (the
 //! machine).
@@ -11,5 +13,6 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod fleet;
 pub mod real;
 pub mod runner;

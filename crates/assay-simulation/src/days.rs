@@ -4,12 +4,12 @@
 
 use std::fmt::Write;
 
-use assay_importers::importers::{Options, trials_csv};
 use assay_lab::Done;
 use assay_study::findings::{Findings, Verdict};
 use assay_verdict::analysis;
 use assay_verdict::analysis::days::Days;
 use assay_verdict::analysis::gate::{self, Ended, Gate};
+use assay_verdict::importers::{Options, trials_csv};
 
 use crate::chance::Chance;
 use crate::experiment::{Bound, Count, Experiment};

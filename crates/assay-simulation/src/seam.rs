@@ -3,13 +3,13 @@
 
 use std::fmt::Write;
 
-use assay_importers::importers::{Options, trials_csv};
 use assay_study::findings::{Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict};
 use assay_study::findings::{Findings as Found, Measurements};
 use assay_study::results::design::{Gate, Stopping};
 use assay_study::results::plan::Arm;
 use assay_study::study::Order;
 use assay_verdict::analysis;
+use assay_verdict::importers::{Options, trials_csv};
 
 use crate::world::{Trial, Turns};
 use assay_lab::Done;

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use assay_base::catalogue::About;
 use assay_base::quantity::Better;
-use assay_importers::importers::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
 use assay_study::findings::{Cell, Findings};
+use assay_verdict::importers::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
 
 use super::{Exporter, counted, nothing};
 

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use assay_base::lines::Splitter;
 use assay_base::quantity::{Better, Scale};
-use assay_importers::importers::{Options, trials_csv as importer};
 use assay_lab::expected::Expected;
 use assay_study::findings::gate::{Ended, GateAnswer, Gated};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::{Repeats, Status};
+use assay_verdict::importers::{Options, trials_csv as importer};
 
 use super::*;
 use crate::tests::{fixture, fixtures};

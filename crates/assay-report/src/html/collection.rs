@@ -16,8 +16,8 @@ use crate::collection::HOW;
 use assay_base::digest::{hexadecimal, sha256};
 use assay_base::exhibit::figure::id_of;
 use assay_base::quantity::units::show;
-use assay_claims::collection::flat::{Flat, PUBLISHED};
-use assay_claims::collection::{Group, Row, groups, key};
+use assay_verdict::collection::flat::{Flat, PUBLISHED};
+use assay_verdict::collection::{Group, Row, groups, key};
 
 /// Rows up to which a page has their evidence.
 pub const MOST_TOLD: usize = 120;

@@ -16,10 +16,10 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::fleet::frame::{Opener, Sealer, Side};
+use crate::fleet::message::Message;
+use crate::fleet::{Heard, Line};
 use assay_base::digest::Digest;
-use assay_fleet::fleet::frame::{Opener, Sealer, Side};
-use assay_fleet::fleet::message::Message;
-use assay_fleet::fleet::{Heard, Line};
 
 /// How often it is looked at whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(100);

@@ -20,12 +20,12 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::trial::Done;
+use crate::fleet::common::{self, Common, Proof};
+use crate::fleet::message::{Joined, Message, Next, Part, Process, Purpose, Ran, Welcome};
+use crate::fleet::ranks::Place;
+use crate::fleet::{Heard, Line};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
-use assay_fleet::fleet::common::{self, Common, Proof};
-use assay_fleet::fleet::message::{Joined, Message, Next, Part, Process, Purpose, Ran, Welcome};
-use assay_fleet::fleet::ranks::Place;
-use assay_fleet::fleet::{Heard, Line};
 use assay_study::results::fleet::{self as stored, Host, HostSaid, Together};
 use assay_study::results::histogram;
 use assay_study::results::id::entropy;

@@ -15,7 +15,6 @@ use super::prepare::prepare;
 use super::setting::Setting;
 use assay_base::quantity::units::show;
 use assay_durable::plug::Notes;
-use assay_importers::importers;
 use assay_kinds::work::{Background, Measured, Medium, Programs, Ran, Run, background};
 use assay_kinds::work::{io, production};
 use assay_machine::probes::{Evidence, Moment, Probes};
@@ -26,6 +25,7 @@ use assay_study::results::requests;
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
 use assay_system::system::{Caching, System};
+use assay_verdict::importers;
 use assay_verdict::truth;
 
 /// A finished trial with what is stored of it beside its record.

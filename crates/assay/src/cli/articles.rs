@@ -6,8 +6,8 @@ use clap::Args;
 
 use super::output;
 use assay_base::failure::Outcome;
-use assay_claims::articles::{self, Article};
 use assay_system::system::System;
+use assay_verdict::articles::{self, Article};
 
 /// Show published claims, checked against their own numbers
 ///

@@ -12,10 +12,6 @@ use crate::store::{self, parcel};
 use assay_base::digest::{hexadecimal, sha256};
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::{Better, Bytes, Percent};
-use assay_importers::importers::{
-    self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, criterion,
-    pattern,
-};
 use assay_report::document::Detail;
 use assay_study::findings::Findings;
 use assay_study::results::bundle::Label;
@@ -26,6 +22,10 @@ use assay_study::results::imported::{
 };
 use assay_study::results::plan::Arm;
 use assay_system::system::{Caching, FileKind, System, identity};
+use assay_verdict::importers::{
+    self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, criterion,
+    pattern,
+};
 
 /// Files above this are no tables of trials.
 const LARGEST_BYTES: u64 = 1 << 30;

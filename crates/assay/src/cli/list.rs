@@ -8,7 +8,6 @@ use super::{meant, output, resume, schemas};
 use crate::store::{self, FORMATS_OF_FILES, parcel};
 use assay_base::catalogue::words::WORDS;
 use assay_base::failure::{Failure, Outcome};
-use assay_importers::importers::IMPORTERS;
 use assay_kinds::work::metrics;
 use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
@@ -16,6 +15,7 @@ use assay_report::{table, wrap};
 use assay_study::results::bundle::{self, Listed};
 use assay_study::study::words;
 use assay_system::system::{System, identity};
+use assay_verdict::importers::IMPORTERS;
 
 /// List results, drives, presets, requirements, metrics, rules and the glossary
 #[derive(Debug, Args)]

@@ -9,7 +9,6 @@ use assay_base::catalogue::keys::{Fields, Need};
 use assay_base::catalogue::words::{WORDS, Word};
 use assay_base::failure::Outcome;
 use assay_base::quantity::Bytes;
-use assay_importers::importers::{IMPORTERS, LARGEST_RUNS_BYTES};
 use assay_kinds::work::{self, metrics};
 use assay_machine::factors;
 use assay_machine::probes;
@@ -18,6 +17,7 @@ use assay_report::figures::FIGURES;
 use assay_study::study::fields::{TARGET_EXAMPLE, tables};
 use assay_study::study::{file, fio_job, presets, schema};
 use assay_verdict::analysis::COMPARED;
+use assay_verdict::importers::{IMPORTERS, LARGEST_RUNS_BYTES};
 use assay_verdict::truth;
 
 use crate::store::FORMATS_OF_FILES;

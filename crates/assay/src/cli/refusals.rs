@@ -163,8 +163,6 @@ fn every_command_in_backquotes_that_a_source_tells_is_one() {
     let mut all = Vec::new();
     let deciding = [
         "assay-base",
-        "assay-claims",
-        "assay-importers",
         "assay-kinds",
         "assay-machine",
         "assay-study",

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_claims::collection::flat::Flat;
-use assay_claims::collection::{Row, file, published};
 use assay_system::system::{FileKind, System, identity};
+use assay_verdict::collection::flat::Flat;
+use assay_verdict::collection::{Row, file, published};
 
 const ABOUT: &str = "collection.json";
 const ABOUT_TEXT: &str = "{ \"format\": \"assay-collection/1\" }\n";

@@ -15,7 +15,6 @@ use std::path::{Path, PathBuf};
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_importers::importers::{self, Brought, Imported};
 use assay_runner::runner::Finished;
 use assay_study::findings::Findings;
 use assay_study::findings::facts::Unknown;
@@ -29,6 +28,7 @@ use assay_study::study::Study;
 use assay_system::system::{System, identity};
 use assay_verdict::analysis;
 use assay_verdict::analysis::days::Days;
+use assay_verdict::importers::{self, Brought, Imported};
 
 pub use evidence::{every_trial, evidence_at};
 pub use places::brought;

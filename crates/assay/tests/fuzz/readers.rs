@@ -10,10 +10,6 @@ use std::sync::atomic::AtomicBool;
 
 use assay::store;
 use assay_base::calc;
-use assay_claims::collection::flat::{self, Flat};
-use assay_claims::collection::{file as row_file, published};
-use assay_importers::importers::requests::{self, Begin};
-use assay_importers::importers::{self, Brought, IMPORTERS, Importer, Reads};
 use assay_lab::fuzz::Reader;
 use assay_machine::probes::energy::meter;
 use assay_runner::runner::{self, Request};
@@ -23,6 +19,10 @@ use assay_study::results::plan::Arm;
 use assay_study::study::{file, fio_job};
 use assay_system::system::journal::{self, Journal, Mark, Undo};
 use assay_system::system::{Fake, System};
+use assay_verdict::collection::flat::{self, Flat};
+use assay_verdict::collection::{file as row_file, published};
+use assay_verdict::importers::requests::{self, Begin};
+use assay_verdict::importers::{self, Brought, IMPORTERS, Importer, Reads};
 
 /// The reader of one format: a file that is recognised as any other is read as that, too.
 macro_rules! import {

@@ -6,11 +6,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_base::quantity::Percent;
-use assay_importers::importers::{self, Imported, Options, trials_csv};
 use assay_lab::expected::Expected;
 use assay_study::findings::measurements::Series;
 use assay_study::results::plan::Arm;
 use assay_study::study::Order;
+use assay_verdict::importers::{self, Imported, Options, trials_csv};
 use proptest::prelude::*;
 
 fn examples(folder: &str) -> Vec<PathBuf> {

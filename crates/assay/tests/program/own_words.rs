@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use assay_importers::importers::{self, Brought, Imported, Options};
+use assay_verdict::importers::{self, Brought, Imported, Options};
 
 use assay_lab::Scratch;
 use assay_lab::needs::{Need, have};

@@ -9,10 +9,10 @@ use crate::document::NONE;
 use crate::figures::percentiles::curves;
 use assay_base::exhibit::figure::{Figure, id_of};
 use assay_base::quantity::units::show;
-use assay_claims::collection::flat::{Flat, held};
-use assay_claims::collection::numbers::{ENERGY, NUMBERS};
-use assay_claims::collection::{Group, Number, Row, groups};
 use assay_study::findings::{LENT, Trust};
+use assay_verdict::collection::flat::{Flat, held};
+use assay_verdict::collection::numbers::{ENERGY, NUMBERS};
+use assay_verdict::collection::{Group, Number, Row, groups};
 use assay_verdict::truth::RULES;
 
 /// Trials of a number that are printed.

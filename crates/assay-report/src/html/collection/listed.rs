@@ -5,9 +5,9 @@ use maud::{Markup, html};
 use crate::collection::{Shown, filled, in_unit};
 use crate::document::NONE;
 use assay_base::quantity::units::show;
-use assay_claims::collection::flat::{Flat, PUBLISHED};
-use assay_claims::collection::numbers::NUMBERS;
-use assay_claims::collection::{Group, Spread};
+use assay_verdict::collection::flat::{Flat, PUBLISHED};
+use assay_verdict::collection::numbers::NUMBERS;
+use assay_verdict::collection::{Group, Spread};
 
 /// What a row is called where its size tells it from others of its name.
 pub(super) fn name(row: &Flat) -> String {

@@ -9,11 +9,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::fleet::frame::Side;
+use crate::fleet::hello::{self, Caller, LONGEST_LINE};
+use crate::fleet::message::Message;
+use crate::fleet::ranks::Place;
 use assay_base::digest::Digest;
-use assay_fleet::fleet::frame::Side;
-use assay_fleet::fleet::hello::{self, Caller, LONGEST_LINE};
-use assay_fleet::fleet::message::Message;
-use assay_fleet::fleet::ranks::Place;
 use assay_system::system::network::Token;
 
 use super::super::crowd;

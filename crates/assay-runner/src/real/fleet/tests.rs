@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_fleet::fleet::hello::{self, Caller};
-use assay_fleet::fleet::message::Message;
-use assay_fleet::fleet::ranks::Place;
-use assay_fleet::fleet::{Heard, Line as _};
+use crate::fleet::hello::{self, Caller};
+use crate::fleet::message::Message;
+use crate::fleet::ranks::Place;
+use crate::fleet::{Heard, Line as _};
 use assay_system::system::network::Token;
 
 use super::{Sockets, dial, listen};

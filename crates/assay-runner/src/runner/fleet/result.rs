@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::{Done, Fleet, zero};
+use crate::fleet::barrier::{Barrier, Met};
+use crate::fleet::message::{Message, Part};
+use crate::fleet::together::{OneHost, Slot, Whole, merge};
 use crate::runner::finished::{Finished, Unkept};
 use crate::runner::session::End;
-use assay_fleet::fleet::barrier::{Barrier, Met};
-use assay_fleet::fleet::message::{Message, Part};
-use assay_fleet::fleet::together::{OneHost, Slot, Whole, merge};
 use assay_study::results::bundle::Bundle;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Fleet, Turn};
+use crate::fleet::Heard;
+use crate::fleet::barrier::{Barrier, Met};
+use crate::fleet::common::{self, Common, OfRank, Proof};
+use crate::fleet::fellows::{self, Sharing};
+use crate::fleet::message::{Joined, Message, Next, Purpose, Welcome};
 use assay_base::outside;
 use assay_base::quantity::units::show;
-use assay_fleet::fleet::Heard;
-use assay_fleet::fleet::barrier::{Barrier, Met};
-use assay_fleet::fleet::common::{self, Common, OfRank, Proof};
-use assay_fleet::fleet::fellows::{self, Sharing};
-use assay_fleet::fleet::message::{Joined, Message, Next, Purpose, Welcome};
 use assay_study::results::fleet::{Host, HostSaid, Lost, words};
 use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::Repeats;

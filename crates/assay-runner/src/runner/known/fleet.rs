@@ -8,12 +8,12 @@ use std::thread;
 use std::time::Duration;
 
 use super::machine;
+use crate::fleet::message::{Message, Purpose};
+use crate::fleet::ranks::Place;
+use crate::fleet::{Heard, Line};
 use crate::runner::fleet::Member;
 use crate::runner::{Finished, Request, run};
 use assay_base::failure::Outcome;
-use assay_fleet::fleet::message::{Message, Purpose};
-use assay_fleet::fleet::ranks::Place;
-use assay_fleet::fleet::{Heard, Line};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::study::OnFailure;
 use assay_study::study::file;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use assay_importers::importers::{self, Options};
+use crate::importers::{self, Options};
 use assay_lab::expected::{expect, filled};
 use assay_study::findings::Verdict;
 use assay_study::findings::facts::PlaceFacts;

@@ -7,10 +7,10 @@ use clap::Args;
 use super::super::output;
 use crate::store::collection::{self, Index};
 use assay_base::failure::Outcome;
-use assay_claims::collection::flat::Flat;
-use assay_claims::collection::{Row, groups};
 use assay_report::collection::{self as pages, Contents, MOST_TOLD};
 use assay_system::system::System;
+use assay_verdict::collection::flat::Flat;
+use assay_verdict::collection::{Row, groups};
 
 /// Write the page of a collection
 ///

@@ -12,8 +12,6 @@ use crate::watch::record::{self, Wish};
 use assay_base::calc::requests::{Counter, Recorded, Request};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
-use assay_importers::importers::requests::{self, Begin, Device, Told};
-use assay_importers::importers::{self, HEAD_BYTES, Reads};
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Means};
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 use assay_study::results::{headline, id};
@@ -21,6 +19,8 @@ use assay_system::system::stream::Stream;
 use assay_system::system::{
     BlockClass, BlockRequest, Caching, FileKind, RequestFlags, System, identity,
 };
+use assay_verdict::importers::requests::{self, Begin, Device, Told};
+use assay_verdict::importers::{self, HEAD_BYTES, Reads};
 
 /// How a file that is packed begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];

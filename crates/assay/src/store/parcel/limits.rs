@@ -2,8 +2,8 @@
 //! what the file itself has, and all is looked at before any of it is read.
 
 use assay_base::quantity::Bytes;
-use assay_importers::importers::LARGEST_RUNS_BYTES;
 use assay_study::results::imported::is_source;
+use assay_verdict::importers::LARGEST_RUNS_BYTES;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;

@@ -1,10 +1,10 @@
 //! A row as one line of a table: what lists and exports have of it.
 
+use crate::analysis::card::{CardClaim, CardNumber, Standing};
+use crate::analysis::claims::{self, Numbers};
 use assay_base::lines;
 use assay_study::findings::Trust;
 use assay_study::study::printed::Claim;
-use assay_verdict::analysis::card::{CardClaim, CardNumber, Standing};
-use assay_verdict::analysis::claims::{self, Numbers};
 
 use super::numbers::{ENERGY, NUMBERS};
 use super::row::Row;
