@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use assay_lab::layers::{self, Layers};
-use source::{BESIDE, DECIDING, RUNNING, blanked, files, functions, used_below, used_modules};
+use source::{DECIDING, RUNNING, blanked, files, functions, used_below, used_modules};
 
 /// What shows is a crate and one room.
 const SHOWING: (&str, &str) = ("assay-report", "report");
@@ -87,7 +87,7 @@ fn has_rooms(crate_: &str) -> bool {
 
 /// Whether a crate knows the machine only as a trait.
 fn is_pure(crate_: &str) -> bool {
-    crate_ == SHOWING.0 || DECIDING.contains(&crate_) || BESIDE.contains(&crate_)
+    crate_ == SHOWING.0 || DECIDING.contains(&crate_)
 }
 
 /// What `crates/layers.txt` says.
@@ -210,7 +210,7 @@ fn a_forbidden_use_is_found() {
 #[test]
 fn what_decides_and_what_shows_touches_nothing() {
     let mut wrong = Vec::new();
-    for crate_ in DECIDING.into_iter().chain(BESIDE).chain([SHOWING.0]) {
+    for crate_ in DECIDING.into_iter().chain([SHOWING.0]) {
         let manifest = format!("crates/{crate_}/Cargo.toml");
         let text = fs::read_to_string(root().join(&manifest)).unwrap();
         let needed = text.split("[dev-dependencies]").next().unwrap();

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::work::durability::plug::Notes;
 use assay_base::presence::Presence;
-use assay_durable::plug::Notes;
 use assay_load::{Bystanders, Law};
 use assay_system::system::System;
 use assay_system::system::between::Between;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use assay_durable::plug;
+use assay_kinds::work::durability::plug;
 use assay_study::results::bundle;
 use assay_study::results::log::Entry;
 use assay_study::results::plan::Plan;

@@ -14,7 +14,7 @@ use super::lookout::Post;
 use super::prepare::prepare;
 use super::setting::Setting;
 use assay_base::quantity::units::show;
-use assay_durable::plug::Notes;
+use assay_kinds::work::durability::plug::Notes;
 use assay_kinds::work::{Background, Measured, Medium, Programs, Ran, Run, background};
 use assay_kinds::work::{io, production};
 use assay_machine::probes::{Evidence, Moment, Probes};

@@ -13,9 +13,6 @@ pub const DECIDING: [&str; 6] =
 
 pub const RUNNING: &str = "assay-runner";
 
-/// Crates of what decides that are no rooms: their files have names of their own. The same rule holds for them.
-pub const BESIDE: [&str; 1] = ["assay-durable"];
-
 pub fn files(below: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(below).unwrap() {

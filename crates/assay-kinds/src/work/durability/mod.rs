@@ -1,5 +1,35 @@
-//! Whether what was acknowledged is there after the power went. What it is stands in `assay-durable`; here is how a
-//! study comes to it.
+//! Whether acknowledged writes survive a power loss: programs that write, the log of their writes and syncs, crash points,
+//! drives as models, the judge of promises, and the bound. Bytes are moved by `assay-load`; virtual machines are started by
+//! `assay_runner::real`. Nothing here opens a file except through the machine that it receives.
+
+pub mod asked;
+pub mod below;
+pub mod bound;
+pub mod command;
+pub mod cut;
+pub mod drive;
+pub mod files;
+pub mod grade;
+pub mod guest;
+pub mod image;
+pub mod judge;
+#[cfg(test)]
+mod known_tests;
+pub mod log;
+#[cfg(test)]
+mod log_files;
+pub mod metrics;
+pub mod outage;
+pub mod pages;
+pub mod pattern;
+pub mod plug;
+pub mod program;
+pub mod reached;
+pub mod served;
+pub mod sync;
+pub mod tally;
+pub mod tell;
+pub mod trial;
 
 use std::os::fd::AsFd;
 
@@ -7,9 +37,6 @@ use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
 use assay_base::exhibit::{Exhibit, Subject};
 use assay_base::quantity::{Bytes, Metric, Time};
-use assay_durable::metrics::{LOST, METRICS, ROUNDS, values};
-use assay_durable::plug::Ground;
-use assay_durable::{asked, tell, trial};
 use assay_load::{OneByOne, Target, mix64};
 use assay_system::system::powered::Wanted;
 use serde::{Deserialize, Serialize};
@@ -21,6 +48,8 @@ use super::kind::{
 use super::measured::{Claims, Count, Counts, Measured, Ran};
 use super::place::{ONLY_READ, Offer, Run};
 use super::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
+use metrics::{LOST, METRICS, ROUNDS, values};
+use plug::Ground;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]

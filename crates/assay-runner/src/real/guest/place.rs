@@ -8,12 +8,12 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use assay_durable::below::On;
-use assay_durable::command::{Ended, Lines};
-use assay_durable::files::Directory;
-use assay_durable::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
-use assay_durable::trial::Medium;
 use assay_guest::driven::{DRIVE, TALK};
+use assay_kinds::work::durability::below::On;
+use assay_kinds::work::durability::command::{Ended, Lines};
+use assay_kinds::work::durability::files::Directory;
+use assay_kinds::work::durability::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
+use assay_kinds::work::durability::trial::Medium;
 use assay_load::{OneByOne, OneDirectory, Target};
 
 use super::{awake, own_command};
@@ -244,8 +244,8 @@ fn said(output: &Output) -> String {
 mod tests {
     use std::ops::ControlFlow;
 
-    use assay_durable::files::{Content, Script, Shape, read_back};
-    use assay_durable::sync::Sync;
+    use assay_kinds::work::durability::files::{Content, Script, Shape, read_back};
+    use assay_kinds::work::durability::sync::Sync;
     use assay_lab::Scratch;
 
     use super::*;
