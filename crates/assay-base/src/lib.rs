@@ -2,7 +2,7 @@
 //! words that entries of registries say of themselves.
 //!
 //! Here belongs what needs neither a machine nor a study: it is the same on every machine and in every
-//! study. What asks a machine does not (`assay-system`), nor a number that only one kind of work, factor or
+//! study. What asks a machine does not (`assay-machine`), nor a number that only one kind of work, factor or
 //! rule needs: it stays with it.
 //!
 //! The types to know: [`failure::Failure`] (how a command ends early), [`presence::Presence`] (absent, and

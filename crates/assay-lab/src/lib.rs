@@ -6,7 +6,7 @@
 //! measure or write to is then neither waited for nor disturbed.
 //!
 //! Here belongs what tests of several crates are made with. Machines of text do not: they lie beside the trait that
-//! they follow, in `assay-system`.
+//! they follow, in `assay-machine`.
 //!
 //! The types to know: [`Scratch`] (a directory of its own), [`LoopDevice`], [`volume::Volume`],
 //! [`process::Assay`] (the program under test), [`needs::Need`] (what a test cannot do without).

@@ -1,4 +1,4 @@
-//! Recorded devices (`crates/assay-system/tests/fixtures/signatures`): what programs that make filesystems, arrays and
+//! Recorded devices (`crates/assay-machine/tests/fixtures/signatures`): what programs that make filesystems, arrays and
 //! partition tables leave.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ pub struct Recording {
 
 impl Recording {
     pub fn folder() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../assay-system/tests/fixtures/signatures")
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../assay-machine/tests/fixtures/signatures")
     }
 
     /// # Errors

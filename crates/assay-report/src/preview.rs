@@ -12,6 +12,8 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::io;
 use assay_kinds::work::metrics::noun;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
+use assay_machine::system::identity::{Loss, Stake};
+use assay_machine::system::site::{NEW_LOOP_DEVICE, Site, TargetKind};
 use assay_study::findings::gate::{FEWEST_TO_END, allowance};
 use assay_study::plan::budget::FILL_SHARE;
 use assay_study::plan::design::Demands;
@@ -21,8 +23,6 @@ use assay_study::results::fleet::words;
 use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
 use assay_study::study::{Order, Study};
-use assay_system::system::identity::{Loss, Stake};
-use assay_system::system::site::{NEW_LOOP_DEVICE, Site, TargetKind};
 use assay_verdict::analysis::Foresight;
 
 use traffic::moved;

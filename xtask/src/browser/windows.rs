@@ -12,8 +12,8 @@ use assay::watch::sampler::{Sampler, Tracing, disks};
 use assay_base::failure::Outcome;
 use assay_base::reference::Library;
 use assay_machine::probes::block_latency::counts::Means;
+use assay_machine::system::{BlockTotals, BlockTracer, Fake, System};
 use assay_sys::{BlockClass, latency_bucket};
-use assay_system::system::{BlockTotals, BlockTracer, Fake, System};
 
 use crate::lab::Done;
 

@@ -2,7 +2,7 @@
 
 use std::io::ErrorKind;
 
-use assay_system::system::{System, machine};
+use assay_machine::system::{System, machine};
 
 /// Makes the kernel forget what it has of files; gives the bytes that it had and that it kept, where it
 /// tells them.

@@ -7,8 +7,8 @@ use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::played::Class;
 use assay_base::quantity::{Bytes, Metric, Time};
-use assay_system::system::network::Shaped;
-use assay_system::system::powered::Wanted;
+use assay_machine::system::network::Shaped;
+use assay_machine::system::powered::Wanted;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

@@ -10,7 +10,7 @@ use assay_base::outside;
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
 use assay_load::MicroOutcome;
-use assay_system::system::Caching;
+use assay_machine::system::Caching;
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};

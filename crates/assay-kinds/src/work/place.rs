@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::work::durability::plug::Notes;
 use assay_base::presence::Presence;
 use assay_load::{Bystanders, Law};
-use assay_system::system::System;
-use assay_system::system::between::Between;
-use assay_system::system::clears::Clears;
-use assay_system::system::identity::Caller;
+use assay_machine::system::System;
+use assay_machine::system::between::Between;
+use assay_machine::system::clears::Clears;
+use assay_machine::system::identity::Caller;
 use serde::{Deserialize, Serialize};
 
 use super::command::ReadFormat;

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_base::failure::Outcome;
-use assay_system::system::System;
+use assay_machine::system::System;
 
 use super::check_option::Example;
 use super::{Entry, KINDS, Measured, Planned};

@@ -10,7 +10,7 @@ use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
-use assay_system::system::{Caching, System, machine, sysfs};
+use assay_machine::system::{Caching, System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Parameter, Runs};
@@ -356,7 +356,7 @@ pub fn hold(system: &dyn System, threads: u32, limit_bytes: u64) -> std::io::Res
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

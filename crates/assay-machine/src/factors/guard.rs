@@ -11,11 +11,11 @@ mod builder;
 #[cfg(test)]
 mod tests;
 
-use assay_base::failure::{Failure, Outcome};
-use assay_system::system::journal::{
+use crate::system::journal::{
     Journal, Mark, Report, Undo, excluded_by, make_own_directory, setting_value,
 };
-use assay_system::system::{Act, DeviceNumber, FileKind, System, devices, sysfs};
+use crate::system::{Act, DeviceNumber, FileKind, System, devices, sysfs};
+use assay_base::failure::{Failure, Outcome};
 
 use super::layers::Extent;
 use super::{Setting, has_role, located};
@@ -398,7 +398,7 @@ impl<'a> Guard<'a> {
         self.system.read_text(path).map(|text| setting_value(&text))
     }
 
-    fn record(&mut self, undo: Undo) -> Outcome<assay_system::system::journal::Warrant> {
+    fn record(&mut self, undo: Undo) -> Outcome<crate::system::journal::Warrant> {
         self.journal.as_mut().ok_or_else(closed)?.record(self.system, undo)
     }
 

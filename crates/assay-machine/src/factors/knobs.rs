@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::system::journal::setting_value;
+use crate::system::site::{Backing, Site};
+use crate::system::{Act, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
 use assay_base::quantity::{Bytes, Percent, Time};
-use assay_system::system::journal::setting_value;
-use assay_system::system::site::{Backing, Site};
-use assay_system::system::{Act, sysfs};
 
 use super::permanent::ANY_DEVICE;
 use super::{Factor, Role, Setting, View};
@@ -556,9 +556,9 @@ impl Level {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::devices::drive;
-    use assay_system::system::site::{Layer, Mount};
-    use assay_system::system::{DeviceNumber, Fake};
+    use crate::system::devices::drive;
+    use crate::system::site::{Layer, Mount};
+    use crate::system::{DeviceNumber, Fake};
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use assay_system::system::Act;
+use crate::system::Act;
 
 use super::guard::setters;
 use super::layers::{Levels, Stack, Wish};
@@ -67,8 +67,8 @@ fn layers_of<'l>(
 mod tests {
     use std::collections::BTreeMap;
 
-    use assay_system::system::Fake;
-    use assay_system::system::site::Site;
+    use crate::system::Fake;
+    use crate::system::site::Site;
 
     use super::*;
 

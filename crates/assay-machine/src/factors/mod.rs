@@ -20,10 +20,10 @@ mod told_tests;
 
 use std::path::{Path, PathBuf};
 
+use crate::system::site::Site;
+use crate::system::{System, devices};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::site::Site;
-use assay_system::system::{System, devices};
 
 pub use guard::Guard;
 

@@ -4,10 +4,10 @@
 use std::io;
 use std::path::Path;
 
+use crate::system::journal::Undo;
+use crate::system::network::{Shaped, Shaper, lab, names_of_own, root_of, shown};
+use crate::system::{Hold, System, mounts, sysfs};
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::journal::Undo;
-use assay_system::system::network::{Shaped, Shaper, lab, names_of_own, root_of, shown};
-use assay_system::system::{Hold, System, mounts, sysfs};
 
 use super::Guard;
 
@@ -225,8 +225,8 @@ pub fn seen(system: &dyn System, wanted: &Shaped) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
-    use assay_system::system::network::BitRate;
+    use crate::system::Fake;
+    use crate::system::network::BitRate;
 
     use super::*;
 
@@ -377,7 +377,7 @@ mod tests {
             let told = (1..12).filter_map(|at| {
                 let fake = Fake::new();
                 fake.install("ip").install("tc");
-                let faulty = assay_system::system::Faulty::dying(&fake, at);
+                let faulty = crate::system::Faulty::dying(&fake, at);
                 let mut guard = Guard::begin(&faulty, Path::new("/var/lib/assay"), "a").ok()?;
                 fake.set_user(user);
                 Some(make_lab(&faulty, &mut guard).err()?.message)

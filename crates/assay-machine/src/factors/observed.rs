@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
+use crate::system::{machine, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::{machine, sysfs};
 
 use super::{Factor, Role, View};
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_system::system::site::Drive;
-use assay_system::system::site::Site;
-use assay_system::system::{System, devices, sysfs};
+use crate::system::site::Drive;
+use crate::system::site::Site;
+use crate::system::{System, devices, sysfs};
 
 use super::layers::{ByHand, Kept, Stack, Wish};
 use super::{Setting, find, located, rank};
@@ -170,7 +170,7 @@ pub fn kept(levels: &BTreeMap<String, String>, id: &str) -> Vec<Kept> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

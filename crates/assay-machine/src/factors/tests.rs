@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::system::fake::Manner;
+use crate::system::journal::{self, Unfinished};
+use crate::system::{Fake, Faulty, Half, resolve};
 use assay_base::failure::Outcome;
 use assay_lab::needs::{is_in_full, is_sampled};
-use assay_system::system::fake::Manner;
-use assay_system::system::journal::{self, Unfinished};
-use assay_system::system::{Fake, Faulty, Half, resolve};
 
 use super::filesystem::FILE_SYSTEMS;
 use super::guard::{Guard, journals};

@@ -2,11 +2,11 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use crate::system::journal::setting_value;
+use crate::system::site::Site;
+use crate::system::{Act, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::journal::setting_value;
-use assay_system::system::site::Site;
-use assay_system::system::{Act, sysfs};
 
 use super::{Factor, Role, Setting, View};
 
@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn a_link_leads_only_to_what_is_a_setting_itself() {
-        let fake = assay_system::system::Fake::recorded(
+        let fake = crate::system::Fake::recorded(
             "file /proc/sys/kernel/core_pattern core\n\
              link /proc/sys/vm/x ../kernel/core_pattern\n\
              file /etc/passwd x\n\
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn settings_without_a_value_to_restore_are_refused() {
-        let fake = assay_system::system::Fake::recorded(
+        let fake = crate::system::Fake::recorded(
             "file /proc/sys/vm/drop_caches 0\n\
              mode /proc/sys/vm/drop_caches 200\n\
              file /sys/block/sda/queue/dax 0\n\

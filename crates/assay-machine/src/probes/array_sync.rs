@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::system::System;
+use crate::system::site::Layer;
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::System;
-use assay_system::system::site::Layer;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
@@ -139,8 +139,8 @@ fn progress<'t>(text: &'t str, name: &str) -> Option<(&'t str, u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::site::{MD_MAJOR, Site};
-    use assay_system::system::{DeviceNumber, Fake};
+    use crate::system::site::{MD_MAJOR, Site};
+    use crate::system::{DeviceNumber, Fake};
 
     use super::*;
     use crate::probes::Asked;

@@ -6,12 +6,10 @@ pub mod counts;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::system::site::{Site, TargetKind};
+use crate::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, devices, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{
-    BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, devices, sysfs,
-};
 
 use counts::{BlockLatency, Means};
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::system::System;
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::System;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field};
@@ -110,7 +110,7 @@ fn uptime_ns(text: &str) -> Option<u64> {
 mod tests {
     use std::time::Duration;
 
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
+use crate::system::System;
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::System;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field, not_recorded};
@@ -175,7 +175,7 @@ fn busy_ns(system: &dyn System) -> Presence<u64> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

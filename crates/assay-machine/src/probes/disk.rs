@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::system::System;
+use crate::system::devices::{self, Counters};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::System;
-use assay_system::system::devices::{self, Counters};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Field, Moment, Presentation, Probe, Scene, Unit, field};

@@ -7,11 +7,11 @@ mod smartctl;
 
 use std::collections::BTreeMap;
 
+use crate::system::site::{Drive, Site};
+use crate::system::{System, devices, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
 use assay_base::quantity::units::show;
-use assay_system::system::site::{Drive, Site};
-use assay_system::system::{System, devices, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Presentation, Unit, field};
@@ -204,7 +204,7 @@ fn here(system: &dyn System) -> Presence<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 
@@ -270,7 +270,7 @@ mod tests {
 
     #[test]
     fn the_machine_says_which_drives_tell() {
-        let text = include_str!("../../../assay-system/tests/fixtures/machines/sata-ssd.txt");
+        let text = include_str!("../../tests/fixtures/machines/sata-ssd.txt");
         let fake = Fake::recorded(text).unwrap();
         fake.set_user(0);
         assert!(here(&fake).reason().unwrap().contains("smartctl is not installed"));

@@ -8,9 +8,9 @@ mod powercap;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::system::System;
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::System;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Asked, Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::system::{KernelLog, System, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::{KernelLog, System, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
@@ -162,7 +162,7 @@ fn warning(record: &str) -> Option<KernelLine> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::system::{System, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::{System, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field};
@@ -109,7 +109,7 @@ fn spent(cpu: u32, early: &Ticks, late: &Ticks) -> CpuTicks {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

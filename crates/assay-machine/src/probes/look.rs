@@ -5,12 +5,12 @@ use std::fs::File;
 use std::mem;
 use std::ops::Range;
 
+use crate::system::System;
+use crate::system::site::{Site, TargetKind};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::SHARED;
 use assay_base::quantity::units::show;
-use assay_system::system::System;
-use assay_system::system::site::{Site, TargetKind};
 
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {

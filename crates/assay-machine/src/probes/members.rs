@@ -3,9 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use crate::system::site::Site;
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::site::Site;
 
 use super::disk::{self, DeviceEvidence, Four};
 use super::look::{Entry, Moment, Presentation, Probe, Scene, not_recorded};
@@ -54,8 +54,8 @@ fn below(site: &Site) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::DeviceNumber;
-    use assay_system::system::site::Layer;
+    use crate::system::DeviceNumber;
+    use crate::system::site::Layer;
 
     use super::*;
 

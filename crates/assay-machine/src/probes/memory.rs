@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::system::{System, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::{System, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field, not_recorded};
@@ -309,7 +309,7 @@ fn children(system: &dyn System, folder: &Path) -> Vec<u32> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

@@ -28,9 +28,9 @@ pub mod ticks;
 
 use std::collections::BTreeMap;
 
+use crate::system::System;
 use assay_base::json;
 use assay_base::presence::Presence;
-use assay_system::system::System;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

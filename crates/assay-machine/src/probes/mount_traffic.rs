@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
+use crate::system::site::{Mount, Site};
+use crate::system::{System, mounts, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::site::{Mount, Site};
-use assay_system::system::{System, mounts, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};
@@ -174,7 +174,7 @@ fn of_smb(text: &str, mount: &Mount) -> Option<Moved> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
     use crate::probes::look::Asked;

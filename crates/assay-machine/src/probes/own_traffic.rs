@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::system::System;
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::System;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field};

@@ -3,10 +3,10 @@
 use std::fs::File;
 use std::ops::Range;
 
+use crate::system::site::TargetKind;
+use crate::system::{CachedPages, System};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::site::TargetKind;
-use assay_system::system::{CachedPages, System};
 use serde::{Deserialize, Serialize};
 
 use super::look::{

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::system::{System, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::{System, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field};
@@ -106,7 +106,7 @@ fn words(supply: &Supply) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

@@ -6,8 +6,8 @@
 //! to all members alike; reads of a mirror may be pinned to one of them, with a deeper queue there than
 //! elsewhere: of reads the time in which a member had anything to do must be longer as well.
 
+use crate::system::devices::Counters;
 use assay_base::quantity::units::show;
-use assay_system::system::devices::Counters;
 use serde::Serialize;
 
 use super::block_latency::counts::ClassSpan;

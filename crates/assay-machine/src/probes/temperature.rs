@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::system::{System, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::{System, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field};
@@ -265,7 +265,7 @@ fn slow_processors(system: &dyn System) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use crate::system::site::{Layer, Site, TargetKind};
+use crate::system::{DeviceNumber, Fake};
 use assay_base::quantity::metric::SHARED;
-use assay_system::system::site::{Layer, Site, TargetKind};
-use assay_system::system::{DeviceNumber, Fake};
 use serde_json::json;
 
 use super::*;

@@ -2,10 +2,10 @@
 
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Claims, Count, io};
+use assay_machine::system::site::{Drive, Site};
 use assay_study::results::bundle::Stored;
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::results::record::Trial;
-use assay_system::system::site::{Drive, Site};
 
 use super::time_ns;
 

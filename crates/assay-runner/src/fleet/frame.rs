@@ -2,7 +2,7 @@
 //! is too long, out of turn or not signed with the key of this connection ends it.
 
 use assay_base::digest::Digest;
-use assay_system::system::network::handshake::{same, sign};
+use assay_machine::system::network::handshake::{same, sign};
 
 /// Bytes of a text at most: histograms of all classes of a trial with room to spare. No more is held of a
 /// connection.

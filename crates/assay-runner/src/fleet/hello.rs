@@ -3,9 +3,9 @@
 
 use assay_base::digest::Digest;
 use assay_base::outside;
-use assay_system::system::network::Token;
-use assay_system::system::network::handshake::{Answer, Use};
-pub use assay_system::system::network::handshake::{LONGEST_LINE, refusal};
+use assay_machine::system::network::Token;
+use assay_machine::system::network::handshake::{Answer, Use};
+pub use assay_machine::system::network::handshake::{LONGEST_LINE, refusal};
 
 use super::ranks::Place;
 
@@ -129,7 +129,7 @@ pub fn key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::network::protocol;
+    use assay_machine::system::network::protocol;
     use proptest::prelude::*;
 
     use super::*;

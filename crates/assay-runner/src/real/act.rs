@@ -15,7 +15,7 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 
 use super::files;
-use assay_system::system::{ADD_ZRAM, Act, REMOVE_ZRAM};
+use assay_machine::system::{ADD_ZRAM, Act, REMOVE_ZRAM};
 
 /// Where programs of the system lie that are not in every user's `PATH`.
 const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];

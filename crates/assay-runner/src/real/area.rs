@@ -16,8 +16,8 @@ use rustix::fs::{self, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{direct_flag, files};
-use assay_system::system::identity::caller;
-use assay_system::system::{AreaFile, Caching, Leftover, System};
+use assay_machine::system::identity::caller;
+use assay_machine::system::{AreaFile, Caching, Leftover, System};
 
 const PREFIX: &str = ".assay-area-";
 const MAGIC: &str = "assay area 1\n";

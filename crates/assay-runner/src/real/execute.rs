@@ -17,9 +17,9 @@ use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
 use assay_base::digest::Sum;
 use assay_base::presence::Presence;
+use assay_machine::system::execute::{Counted, Ending, Happened, Heard, KEPT_COMPLAINT_BYTES};
+use assay_machine::system::{Executed, Execution};
 use assay_sys::{Launch, Launched, NotStarted, Owner, Step};
-use assay_system::system::execute::{Counted, Ending, Happened, Heard, KEPT_COMPLAINT_BYTES};
-use assay_system::system::{Executed, Execution};
 
 use asked::Asked;
 use counters::Counters;

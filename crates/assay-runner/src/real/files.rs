@@ -12,9 +12,9 @@ use rustix::fs::{self, AtFlags, CWD, FlockOperation, Gid, Mode, OFlags, Uid};
 use rustix::io::Errno;
 
 use super::held;
-use assay_system::system::identity::{self, ROOTS_OWN, caller};
-use assay_system::system::trust::OTHERS_WRITE;
-use assay_system::system::{DeviceNumber, HoldError, Locked, Locking, OwnFile, System, mounts};
+use assay_machine::system::identity::{self, ROOTS_OWN, caller};
+use assay_machine::system::trust::OTHERS_WRITE;
+use assay_machine::system::{DeviceNumber, HoldError, Locked, Locking, OwnFile, System, mounts};
 
 const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 /// Of files of state: what stands in them is done by root.
@@ -402,7 +402,7 @@ pub fn random() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     fn listed(directory: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(directory).unwrap();

@@ -15,8 +15,8 @@ use assay_guest::{Asked, found};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
-use assay_system::system::powered::Wanted;
-use assay_system::system::{System, machine};
+use assay_machine::system::powered::Wanted;
+use assay_machine::system::{System, machine};
 
 /// Memory that is left to this machine beside that of the virtual one.
 const BESIDE: u64 = 128 << 20;

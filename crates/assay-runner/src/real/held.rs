@@ -12,9 +12,9 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{self, AtFlags, CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use assay_system::system::System;
-use assay_system::system::identity::caller;
-use assay_system::system::trust::OTHERS_WRITE;
+use assay_machine::system::System;
+use assay_machine::system::identity::caller;
+use assay_machine::system::trust::OTHERS_WRITE;
 
 use super::files::directory_of;
 

@@ -18,9 +18,9 @@ use rustix::net::{
 };
 
 use super::files;
-use assay_system::system::beside::{SHOWN, STUDY};
-use assay_system::system::trust::{self, OTHERS_WRITE};
-use assay_system::system::{Hold, HoldError, Holder, Locked, System};
+use assay_machine::system::beside::{SHOWN, STUDY};
+use assay_machine::system::trust::{self, OTHERS_WRITE};
+use assay_machine::system::{Hold, HoldError, Holder, Locked, System};
 
 /// Where the files lie. Containers that share drives are given it, too.
 pub(super) const RUN: &str = "/run/assay";

@@ -10,7 +10,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use super::act::program;
-use assay_system::system::{KernelLog, ProgramOutput};
+use assay_machine::system::{KernelLog, ProgramOutput};
 
 /// A record of the kernel's log is never longer.
 const LONGEST_RECORD: usize = 8192;

@@ -9,10 +9,10 @@ use std::sync::OnceLock;
 use rustix::fs::{self, FileType, Mode, OFlags};
 
 use super::{Real, area, files, link};
-use assay_system::system::AreaFile;
-use assay_system::system::mains::{Mains, is_kept_name};
-use assay_system::system::network::Token;
-use assay_system::system::network::ledger::Ledger;
+use assay_machine::system::AreaFile;
+use assay_machine::system::mains::{Mains, is_kept_name};
+use assay_machine::system::network::Token;
+use assay_machine::system::network::ledger::Ledger;
 
 /// What says something to the user. It is of the whole call of this program, of which trials, which are handed a system alone,
 /// know nothing.

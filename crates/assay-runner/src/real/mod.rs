@@ -34,11 +34,11 @@ use rustix::fs::{StatxFlags, statx};
 use rustix::time::{ClockId, clock_gettime};
 
 use assay_base::quantity::Bytes;
-use assay_system::system::journal::Warrant;
-use assay_system::system::mains::Mains;
-use assay_system::system::network::{LinkJob, LinkRun};
-use assay_system::system::powered::{Starts, Wanted};
-use assay_system::system::{
+use assay_machine::system::journal::Warrant;
+use assay_machine::system::mains::Mains;
+use assay_machine::system::network::{LinkJob, LinkRun};
+use assay_machine::system::powered::{Starts, Wanted};
+use assay_machine::system::{
     Act, AreaFile, BlockRequest, BlockTotals, BlockTracer, CachedPages, Caching, Consent,
     DeviceNumber, DirectAlignment, DirectoryPolicy, Errno, Executed, Execution, Extent, FileKind,
     Hold, HoldError, KernelLog, Leftover, Locking, OwnFile, ProgramOutput, Space, Status, System,

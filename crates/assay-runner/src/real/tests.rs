@@ -282,7 +282,7 @@ fn residency_of_anothers_file_is_not_believed() {
     let scratch = Scratch::new();
     let path = scratch.join("f");
     std::fs::write(&path, "x").unwrap();
-    let other = assay_system::system::Fake::new();
+    let other = assay_machine::system::Fake::new();
     other.set_user(Real.user().id + 12345);
     let only_read = Real.open_for_reading(&path, Caching::Buffered).unwrap();
     let writable = File::options().read(true).write(true).open(&path).unwrap();
@@ -340,7 +340,7 @@ fn under_sudo_what_is_written_belongs_to_the_caller() {
         return;
     }
     let scratch = Scratch::new();
-    let fake = assay_system::system::Fake::new();
+    let fake = assay_machine::system::Fake::new();
     fake.set_variable("SUDO_UID", "12345").set_variable("SUDO_GID", "12346");
     let home = scratch.join("a/b");
     files::create_directory(&fake, &home).unwrap();
@@ -362,7 +362,7 @@ fn results_of_root_stay_roots_under_sudo() {
         return;
     }
     let scratch = Scratch::new();
-    let fake = assay_system::system::Fake::new();
+    let fake = assay_machine::system::Fake::new();
     fake.set_variable("SUDO_UID", "12345").set_variable("SUDO_GID", "12346");
     for (name, owner) in [("roots", 0), ("callers", 12345)] {
         let home = std::fs::canonicalize(&scratch.0).unwrap().join(name);
@@ -382,13 +382,13 @@ fn results_of_root_stay_roots_under_sudo() {
 #[test]
 fn this_machine_can_be_described() {
     let scratch = Scratch::new();
-    let site = assay_system::system::resolve(&Real, &scratch.0.to_string_lossy()).unwrap();
-    assert_eq!(site.kind, assay_system::system::site::TargetKind::Directory);
-    assert!(!assay_system::system::lock_names(&site).is_empty());
-    let machine = assay_system::system::machine::machine(&Real);
+    let site = assay_machine::system::resolve(&Real, &scratch.0.to_string_lossy()).unwrap();
+    assert_eq!(site.kind, assay_machine::system::site::TargetKind::Directory);
+    assert!(!assay_machine::system::lock_names(&site).is_empty());
+    let machine = assay_machine::system::machine::machine(&Real);
     assert!(machine.kernel.value().is_some() && machine.memory_bytes.value().is_some());
     for name in &site.counted {
-        assert!(assay_system::system::devices::counters(&Real, name).value().is_some(), "{name}");
+        assert!(assay_machine::system::devices::counters(&Real, name).value().is_some(), "{name}");
     }
 }
 
@@ -410,7 +410,7 @@ fn state_is_never_given_to_the_caller_of_sudo() {
         return;
     }
     let scratch = Scratch::new();
-    let fake = assay_system::system::Fake::new();
+    let fake = assay_machine::system::Fake::new();
     fake.set_variable("SUDO_UID", "12345").set_variable("SUDO_GID", "12346");
     let facts = |path: &Path| {
         let found = std::fs::metadata(path).unwrap();
@@ -552,14 +552,14 @@ fn a_lock_of_root_holds_for_all_who_share_the_run_directory() {
 
 #[test]
 fn a_study_is_seen_by_others_as_long_as_it_runs() {
-    let own = assay_system::system::beside::name(&Real);
+    let own = assay_machine::system::beside::name(&Real);
     let seen = || {
         let text = Real.read_text(Path::new("/proc/net/unix")).unwrap();
         text.lines().any(|line| line.ends_with(&format!("@assay-lock-{own}")))
     };
     let hold = Real.hold(&own).unwrap();
     assert!(seen());
-    assert!(!assay_system::system::beside::others(&Real).contains(&std::process::id()));
+    assert!(!assay_machine::system::beside::others(&Real).contains(&std::process::id()));
     drop(hold);
     // A child of another test may have a copy of the socket for a moment.
     let pause = Duration::from_millis(10);

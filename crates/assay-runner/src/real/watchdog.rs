@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 
 use rustix::mm::{MlockAllFlags, mlockall};
 
-use assay_system::system::Watchdog;
+use assay_machine::system::Watchdog;
 
 /// This program, also when its file was replaced meanwhile.
 const OWN: &str = "/proc/self/exe";

@@ -15,7 +15,7 @@ use rustix::fs::{self, AtFlags, CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::{area, files};
-use assay_system::system::{Leftover, System, WorkDirectory};
+use assay_machine::system::{Leftover, System, WorkDirectory};
 
 const PREFIX: &str = ".assay-files-";
 const MARK: &CStr = c".assay";

@@ -10,7 +10,7 @@ use assay_base::presence::Presence;
 use assay_machine::factors::guard;
 use assay_machine::factors::layers::{self, LAYERS, Layer, Levels, Wish};
 use assay_machine::probes::{self, own_traffic, processors};
-use assay_system::system::{Caching, System, devices, identity, journal, place};
+use assay_machine::system::{Caching, System, devices, identity, journal, place};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ability {

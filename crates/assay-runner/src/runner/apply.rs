@@ -12,13 +12,13 @@ use assay_base::outside;
 use assay_machine::factors::guard::{Guard, SETTINGS, applied, setters};
 use assay_machine::factors::permanent::{self, Keeper};
 use assay_machine::factors::{self, Role, Setting, View};
+use assay_machine::system::journal::{self, Report, Undo, Unfinished, setting_value};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{Hold, System, identity, lock_names, resolve};
 use assay_study::results::id::is_one as is_id;
 use assay_study::results::plan::Arm;
 use assay_study::results::vouch::Voucher;
 use assay_study::study::Target;
-use assay_system::system::journal::{self, Report, Undo, Unfinished, setting_value};
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{Hold, System, identity, lock_names, resolve};
 
 /// What would be done to make an arm permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

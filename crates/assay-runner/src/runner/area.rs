@@ -13,11 +13,11 @@ use assay_base::quantity::Bytes;
 use assay_kinds::work::Medium;
 use assay_kinds::work::check_option;
 use assay_kinds::work::io::{self, Content, Engine, Mix, Pattern};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{AreaFile, Caching, Consent, System};
 use assay_study::plan::design::Uses;
 use assay_study::results::plan::{Area, DirectUse};
 use assay_study::study::{SMALLEST_AREA_BYTES, presets};
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{AreaFile, Caching, Consent, System};
 
 const MIB: u64 = 1 << 20;
 /// Area where nothing was asked for and there is room.
@@ -366,7 +366,7 @@ const MOST_LEFT_BYTES: u64 = 1 << 30;
 
 /// All of a device would be overwritten, and nobody said that it may.
 fn not_given_up(system: &dyn System, site: &Site) -> Failure {
-    use assay_system::system::identity;
+    use assay_machine::system::identity;
     // Its plan says what is lost, whatever work is asked for.
     let study = check_option::taking_all().unwrap_or("STUDY");
     match identity::stake(system, site) {
@@ -589,7 +589,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     #[test]
     fn an_area_that_became_smaller_is_not_gone_on_with() {

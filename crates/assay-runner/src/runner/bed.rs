@@ -16,14 +16,14 @@ use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::guard::setters;
 use assay_machine::factors::layers::{self, Base, Device, Raised, Stack, Wish};
 use assay_machine::factors::{self, Guard, Setting, View};
+use assay_machine::system::journal::{Mark, Report};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{
+    Caching, Consent, Hold, System, Watchdog, identity, journal, resolve, sysfs,
+};
 use assay_study::plan::design::Demands;
 use assay_study::results::plan::{Arm, Plan, PlannedTrial, Survey};
 use assay_study::study::Fresh;
-use assay_system::system::journal::{Mark, Report};
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{
-    Caching, Consent, Hold, System, Watchdog, identity, journal, resolve, sysfs,
-};
 
 /// One place where trials can be run: a target, or what is made on it.
 struct Slot<'a> {

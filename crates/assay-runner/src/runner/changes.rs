@@ -10,10 +10,10 @@ use assay_base::quantity::Bytes;
 use assay_machine::factors::layers::{self, Stack, Wish};
 use assay_machine::factors::{self, Factor, Role, View};
 use assay_machine::probes::{Asked, energy};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{System, devices, identity, quoted};
 use assay_study::plan::design::{Demands, Design, Ground, Varied};
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Refusal};
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{System, devices, identity, quoted};
 
 /// Refuses a study that writes where studies have no business, unless the user has said himself, on
 /// the command line, that it may.

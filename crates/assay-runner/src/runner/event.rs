@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use assay_machine::system::System;
+use assay_machine::system::identity::Caller;
 use assay_study::results::plan::Turn;
-use assay_system::system::System;
-use assay_system::system::identity::Caller;
 
 /// What every step of a run is handed: the machine, the user's wish to stop, and somebody to tell.
 pub struct Context<'a> {

@@ -26,13 +26,13 @@ use crate::fleet::ranks::Place;
 use crate::fleet::{Heard, Line};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
+use assay_machine::system::System;
 use assay_study::results::fleet::{self as stored, Host, HostSaid, Together};
 use assay_study::results::histogram;
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
 use assay_study::study::OnFailure;
-use assay_system::system::System;
 
 /// How a process takes part in a fleet: its connections are there.
 pub struct Member<'a> {

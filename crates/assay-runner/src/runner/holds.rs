@@ -9,9 +9,9 @@ use super::places::Place;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_machine::factors::guard::SETTINGS;
+use assay_machine::system::network::lab;
+use assay_machine::system::{Hold, HoldError, beside, resolve};
 use assay_study::plan::design::Demands;
-use assay_system::system::network::lab;
-use assay_system::system::{Hold, HoldError, beside, resolve};
 
 const PAUSE: Duration = Duration::from_millis(200);
 /// Time between two events about waiting.
@@ -140,8 +140,8 @@ mod tests {
 
     use super::*;
     use crate::runner::known::machine;
+    use assay_machine::system::{Fake, System, resolve as resolved};
     use assay_study::study::presets;
-    use assay_system::system::{Fake, System, resolve as resolved};
 
     fn names(preset: &str, lab: bool) -> Vec<String> {
         let study = presets::find(preset).unwrap().unwrap();

@@ -2,9 +2,9 @@
 
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors;
+use assay_machine::system::System;
+use assay_machine::system::network::lab;
 use assay_study::plan::design::Network;
-use assay_system::system::System;
-use assay_system::system::network::lab;
 
 /// Refuses to guess at a link to nobody.
 ///

@@ -10,9 +10,9 @@ use assay_kinds::work::production::{Glance, Lookout, Served, Waited};
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::ticks::Ticks;
 use assay_machine::probes::{Moment, Probes, Scene, load, pressure};
+use assay_machine::system::System;
+use assay_machine::system::devices::{self, Counters};
 use assay_study::results::series;
-use assay_system::system::System;
-use assay_system::system::devices::{self, Counters};
 
 /// Quantile of a second that is held against its limit.
 const TAIL: f64 = 0.99;
@@ -238,12 +238,12 @@ mod tests {
     use std::time::Duration;
 
     use assay_machine::probes::Asked;
-    use assay_system::system::{Fake, resolve, sysfs};
+    use assay_machine::system::{Fake, resolve, sysfs};
 
     use super::*;
 
     /// A machine of text whose device counts and holds so at each glance.
-    fn machine(stat: &[&str], under_way: &[&str]) -> (Fake, assay_system::system::site::Site) {
+    fn machine(stat: &[&str], under_way: &[&str]) -> (Fake, assay_machine::system::site::Site) {
         let fake = Fake::sata_ssd().unwrap();
         let site = resolve(&fake, ".").unwrap();
         let device = fake.canonical(&sysfs::block(&site.counted[0])).unwrap();

@@ -2,8 +2,8 @@
 //! to others: a drive that is pulled gives its name to the next one that is plugged in.
 
 use super::places::Place;
-use assay_system::system::System;
-use assay_system::system::journal::Mark;
+use assay_machine::system::System;
+use assay_machine::system::journal::Mark;
 
 /// The devices of the places, as they are now: those that are counted, and the drives below them. What
 /// has no entry in sysfs cannot be told apart later, and is left out.
@@ -32,7 +32,7 @@ pub(super) fn gone(system: &dyn System, marks: &[Mark]) -> Option<String> {
 mod tests {
     use super::*;
     use crate::runner::known::machine;
-    use assay_system::system::{Fake, resolve};
+    use assay_machine::system::{Fake, resolve};
 
     const DISK: &str =
         "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";

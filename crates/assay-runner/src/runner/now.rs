@@ -4,9 +4,9 @@ use super::event::{Context, Event};
 use assay_base::failure::Outcome;
 use assay_base::presence::Presence;
 use assay_machine::factors::{self, Factor, View};
+use assay_machine::system::site::Site;
+use assay_machine::system::{System, resolve};
 use assay_study::study::{Study, Target, now, simulated};
-use assay_system::system::site::Site;
-use assay_system::system::{System, resolve};
 
 /// A study with what is set at its targets.
 ///
@@ -89,8 +89,8 @@ fn seen(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_machine::system::Fake;
     use assay_study::study::presets;
-    use assay_system::system::Fake;
 
     #[test]
     fn what_is_set_is_the_baseline_and_what_is_not_there_is_left_out() {

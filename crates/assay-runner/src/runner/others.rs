@@ -14,12 +14,12 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::production::{Detail, Limits, Second};
 use assay_kinds::work::{Programs, Run, production};
 use assay_machine::probes::{Asked, Moment, Probes, Scene};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{System, Watchdog};
 use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
 use assay_study::results::plan::{Arm, Plan, PlannedTrial, arm_words};
 use assay_study::results::record::TrialRecord;
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{System, Watchdog};
 
 /// How long others' work is looked at before anything is changed, at most.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
@@ -196,7 +196,7 @@ mod tests {
         let text = "format = \"assay-study/1\"\ntitle = \"Live\"\naa_control = false\n[factors]\n\
             aa_copy = [\"a\", \"b\", \"c\"]\n[[workload]]\nname = \"live\"\nproduction = {}\n";
         let study = file::parse("test", text).unwrap().settled();
-        let fake = assay_system::system::Fake::sata_ssd().unwrap();
+        let fake = assay_machine::system::Fake::sata_ssd().unwrap();
         let targets = [".".to_owned()];
         let consented = super::super::Consented::default();
         super::super::preview(&fake, study, &targets, &consented, None).unwrap().plan
@@ -205,7 +205,7 @@ mod tests {
     fn record(plan: &Plan, level: &str, mean_ms: u64, harm: bool) -> TrialRecord {
         let trial = plan.trials.iter().find(|one| one.arm["aa_copy"] == level && !one.is_lead_in());
         let trial = trial.unwrap();
-        let fake = assay_system::system::Fake::new();
+        let fake = assay_machine::system::Fake::new();
         let mut record = super::super::trial::not_run(&fake, trial, "").record;
         let served = Served { requests: 100, sum_ns: mean_ms * 100_000_000, ..Served::default() };
         let second = Second {

@@ -13,12 +13,12 @@ use assay_stats::Sample;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_kinds::work::{Medium, Planned, Programs, Run, Work, command, io};
+use assay_machine::system::System;
+use assay_machine::system::identity::Caller;
 use assay_study::plan::design::Design;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::results::requests;
 use assay_study::study::Workload;
-use assay_system::system::System;
-use assay_system::system::identity::Caller;
 use assay_verdict::importers;
 
 /// One look at how a workload's rate scatters.

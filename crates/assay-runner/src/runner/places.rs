@@ -4,10 +4,10 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
 use assay_machine::factors::Role;
 use assay_machine::factors::layers::{self, Base, Extent};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{Consent, System, devices, identity, resolve};
 use assay_study::plan::design::{Demands, Ground, Varied};
 use assay_study::study::simulated;
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{Consent, System, devices, identity, resolve};
 
 pub struct Place {
     pub site: Site,

@@ -6,9 +6,9 @@ use super::event::Context;
 use super::setting::Setting;
 use super::settle::settle;
 use assay_base::presence::Presence;
+use assay_machine::system::site::Backing;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::study::Cache;
-use assay_system::system::site::Backing;
 
 /// Bytes that are read at once to fill the cache.
 const STEP: usize = 1 << 20;

@@ -8,14 +8,14 @@ use super::request::Consented;
 use super::start::{anything, nothing_to_compare};
 use super::{changes, now, others, resolve, survey};
 use assay_base::failure::Outcome;
+use assay_machine::system::System;
+use assay_machine::system::site::Site;
 use assay_study::plan;
 use assay_study::plan::allocation::{self, Quick};
 use assay_study::plan::design::{Demands, Design, Ground};
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, Survey};
 use assay_study::study::Study;
-use assay_system::system::System;
-use assay_system::system::site::Site;
 
 pub struct Preview {
     pub study: Study,

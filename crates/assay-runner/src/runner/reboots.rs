@@ -15,13 +15,13 @@ use super::request::Acting;
 use super::resolve::refuse_unfinished;
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::guard::journals;
+use assay_machine::system::journal::{Journal, Undo, unit_files};
+use assay_machine::system::{Act, System, identity, machine};
 use assay_study::plan::recorded as planned;
 use assay_study::results::bundle::{self, Bundle, Stored};
 use assay_study::results::id::{self, entropy};
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::study::Study;
-use assay_system::system::journal::{Journal, Undo, unit_files};
-use assay_system::system::{Act, System, identity, machine};
 
 pub const UNIT: &str = "assay-reboots.service";
 /// What wants it: early, so that a boot that is cut off later has been noted.

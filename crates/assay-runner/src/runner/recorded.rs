@@ -4,6 +4,9 @@ use super::event::{Context, Event};
 use super::finished::{Finished, Unkept};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::recorded::{Record, Recorded, Recording, Source};
+use assay_machine::system::machine::{self, Machine};
+use assay_machine::system::site::Site;
+use assay_machine::system::{self, System};
 use assay_study::plan::recorded as planned;
 use assay_study::plan::recorded::Asked;
 use assay_study::results::bundle::Bundle;
@@ -13,9 +16,6 @@ use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 use assay_study::results::surroundings::Surroundings;
 use assay_study::study::Study;
-use assay_system::system::machine::{self, Machine};
-use assay_system::system::site::Site;
-use assay_system::system::{self, System};
 use std::path::{Path, PathBuf};
 
 /// Why nothing is known of what another machine's trials stand on.

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::fleet::Member;
+use assay_machine::system::System;
+use assay_machine::system::identity::{self, Caller};
 use assay_study::plan::allocation::Quick;
 use assay_study::results::bundle::Stored;
 use assay_study::results::environment::Environment;
@@ -11,8 +13,6 @@ use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 use assay_study::results::vouch::Voucher;
 use assay_study::study::Study;
-use assay_system::system::System;
-use assay_system::system::identity::{self, Caller};
 
 /// What the user has said himself that a study may do, on the command line and nowhere else.
 #[derive(Clone, Debug, Default)]

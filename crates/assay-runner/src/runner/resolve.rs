@@ -8,11 +8,11 @@ use super::{changes, holds, links, marks, others};
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::layers::{self, Levels, Raised, Stack, Wish};
 use assay_machine::factors::{self, Guard};
+use assay_machine::system::journal::{self, Mark};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{Hold, System, Watchdog, identity};
 use assay_study::plan::design::{Demands, Design, Ground};
 use assay_study::study::{Study, Target, simulated};
-use assay_system::system::journal::{self, Mark};
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{Hold, System, Watchdog, identity};
 
 /// What a run stands on from its beginning to its end.
 pub struct Resolved<'a> {

@@ -20,6 +20,8 @@ use super::trial;
 use assay_base::failure::Outcome;
 use assay_base::quantity::units::show;
 use assay_machine::probes::Probes;
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{System, beside};
 use assay_study::plan;
 use assay_study::plan::pace::Pace;
 use assay_study::plan::repeats;
@@ -32,8 +34,6 @@ use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::{Spent, Trial};
 use assay_study::study::Prepare;
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{System, beside};
 
 pub struct Session<'a, 'f> {
     pub system: &'a dyn System,

@@ -8,12 +8,12 @@ use super::survey::Surveyed;
 use assay_base::presence::Presence;
 use assay_kinds::work::production::Limits;
 use assay_machine::probes::{Asked, Scene, page_cache};
+use assay_machine::system::identity::Caller;
+use assay_machine::system::site::Site;
+use assay_machine::system::{CachedPages, System};
 use assay_study::results::bundle::SoFar;
 use assay_study::results::plan::Plan;
 use assay_study::study::Prepare;
-use assay_system::system::identity::Caller;
-use assay_system::system::site::Site;
-use assay_system::system::{CachedPages, System};
 
 /// Everything around a trial that does not change from one to the next.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use assay_base::presence::Presence;
 use assay_machine::probes::disk;
-use assay_system::system::System;
+use assay_machine::system::System;
 
 /// Time over which traffic is looked for.
 const LOOK: Duration = Duration::from_millis(250);

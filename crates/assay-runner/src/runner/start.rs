@@ -20,6 +20,8 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::Probes;
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{System, machine, quoted};
 use assay_study::plan;
 use assay_study::plan::allocation;
 use assay_study::plan::design::Demands;
@@ -34,8 +36,6 @@ use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
 use assay_study::study::Study;
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{System, machine, quoted};
 
 /// Runs a study. Everything that it made on a target is gone when this returns.
 pub fn run(

@@ -8,12 +8,12 @@ use assay_base::presence::Presence;
 use assay_base::quantity::units::show;
 use assay_machine::probes::energy::{self, Energy};
 use assay_machine::probes::{Asked, drive_health};
+use assay_machine::system::System;
+use assay_machine::system::site::{Drive, Site, TargetKind};
 use assay_study::results::bundle::Bundle;
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
 use assay_study::results::surroundings::Surroundings;
-use assay_system::system::System;
-use assay_system::system::site::{Drive, Site, TargetKind};
 
 /// How often a rest looks whether the user wants to stop.
 const STEP: Duration = Duration::from_millis(100);

@@ -15,13 +15,13 @@ use assay_base::presence::Presence;
 use assay_kinds::work::io::{Content, Engine};
 use assay_kinds::work::{Medium, Touch};
 use assay_machine::probes::memory;
+use assay_machine::system::between::Between;
+use assay_machine::system::clears::Clears;
+use assay_machine::system::site::{Mount, Site, TargetKind};
+use assay_machine::system::{DryRun, System, devices, encryption};
 use assay_study::plan::budget;
 use assay_study::plan::design::{Demands, Design};
 use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey};
-use assay_system::system::between::Between;
-use assay_system::system::clears::Clears;
-use assay_system::system::site::{Mount, Site, TargetKind};
-use assay_system::system::{DryRun, System, devices, encryption};
 
 /// Blocks that are looked at for zeros.
 const SAMPLES: u32 = 64;
@@ -424,10 +424,10 @@ fn coverage(
             })
         };
     };
-    let inside = |extent: &assay_system::system::Extent| {
+    let inside = |extent: &assay_machine::system::Extent| {
         (extent.start + extent.length).min(end).saturating_sub(extent.start.max(area.start))
     };
-    let sum = |which: &dyn Fn(&assay_system::system::Extent) -> bool| -> u64 {
+    let sum = |which: &dyn Fn(&assay_machine::system::Extent) -> bool| -> u64 {
         extents.iter().filter(|extent| which(extent)).map(inside).sum()
     };
     Presence::Present(Coverage {

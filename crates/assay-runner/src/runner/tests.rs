@@ -21,13 +21,13 @@ use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_kinds::work::io::{self, Mix, Pattern};
 use assay_machine::probes::drive_health::Health;
+use assay_machine::system::journal::{self, setting_value};
+use assay_machine::system::{Fake, Faulty, System};
 use assay_study::results::bundle;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::{Status, Trial};
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::{Study, file};
-use assay_system::system::journal::{self, setting_value};
-use assay_system::system::{Fake, Faulty, System};
 
 fn study() -> Study {
     let mut study = file::parse("test", STUDY).unwrap();
@@ -332,9 +332,9 @@ fn a_trial_is_kept_as_far_as_it_came() {
 #[test]
 fn a_held_drive_is_refused_with_its_holder() {
     let fake = machine();
-    for name in
-        assay_system::system::lock_names(&assay_system::system::resolve(&fake, "/home/me").unwrap())
-    {
+    for name in assay_machine::system::lock_names(
+        &assay_machine::system::resolve(&fake, "/home/me").unwrap(),
+    ) {
         fake.set_holder(&name, 4711, 1000);
     }
     let failure = run_on(&fake, "/home/me").err().expect("refused");
@@ -385,7 +385,7 @@ fn a_panic_takes_the_area_away() {
 
 #[test]
 fn a_loop_device_in_the_page_cache_is_told() {
-    let text = include_str!("../../../assay-system/tests/fixtures/machines/vm-virtio.txt");
+    let text = include_str!("../../../assay-machine/tests/fixtures/machines/vm-virtio.txt");
     let notes = |dio: &str| {
         let fake = Fake::recorded(text).unwrap();
         fake.put("/sys/devices/virtual/block/loop0/loop/dio", dio);

@@ -18,13 +18,13 @@ use assay_kinds::work::durability::plug::Notes;
 use assay_kinds::work::{Background, Measured, Medium, Programs, Ran, Run, background};
 use assay_kinds::work::{io, production};
 use assay_machine::probes::{Evidence, Moment, Probes};
+use assay_machine::system::{Caching, System};
 use assay_study::results::bundle::Histograms;
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
 use assay_study::results::record::{Status, Trial, TrialRecord};
 use assay_study::results::requests;
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
-use assay_system::system::{Caching, System};
 use assay_verdict::importers;
 use assay_verdict::truth;
 

@@ -6,9 +6,9 @@ use std::path::Path;
 use assay_base::draws::Draws;
 use assay_base::presence::Presence;
 use assay_base::quantity::units::show;
+use assay_machine::system::site::{Drive, Site};
+use assay_machine::system::{Caching, System};
 use assay_study::results::plan::ReadTwice;
-use assay_system::system::site::{Drive, Site};
-use assay_system::system::{Caching, System};
 use assay_verdict::truth::hides_its_cache;
 
 /// Pieces, one in each equal part of the drive.
@@ -84,7 +84,7 @@ fn offsets(drive: &Drive, seed: u64) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_system::system::{DeviceNumber, Fake};
+    use assay_machine::system::{DeviceNumber, Fake};
 
     /// Below a drive of so many bytes that somebody lends.
     fn lent(size_bytes: u64) -> Site {

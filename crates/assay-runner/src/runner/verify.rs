@@ -14,14 +14,14 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::verify::{self, Verified, Written};
 use assay_kinds::work::{Area, Medium, io};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{Caching, FileKind, Hold, HoldError, System, lock_names, resolve};
 use assay_study::plan::repeats::{self, Ran};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
 use assay_study::results::record::{Status, TrialRecord};
 use assay_study::results::trials::Trials;
 use assay_study::study::Target;
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{Caching, FileKind, Hold, HoldError, System, lock_names, resolve};
 
 pub const FORMAT: &str = "assay-verify/1";
 

@@ -17,7 +17,7 @@ use assay_base::digest::{hexadecimal, sha256};
 use assay_base::draws::Draws;
 use assay_kinds::work::{Background, Needs, Offer, io};
 use assay_machine::probes::block_latency;
-use assay_system::system::site::TargetKind;
+use assay_machine::system::site::TargetKind;
 
 use crate::results::design::{Design, Stopping};
 use crate::results::plan::{

@@ -7,7 +7,7 @@ use assay_base::presence::Presence;
 
 use assay_kinds::work::recorded::{Record, Recording, Records};
 use assay_machine::probes::Evidence;
-use assay_system::system::site::{Site, TargetKind};
+use assay_machine::system::site::{Site, TargetKind};
 
 use super::arms::Layout;
 use super::hash;

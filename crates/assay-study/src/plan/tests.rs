@@ -3,7 +3,7 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::Time;
 use assay_kinds::work::io::{self, Asked, Engine, Mix, Pattern};
 use assay_kinds::work::{KINDS, Kind as _};
-use assay_system::system::clears::Clears;
+use assay_machine::system::clears::Clears;
 
 use super::*;
 use crate::results::plan::{Area, DirectUse, EngineUse, Pilot};

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_system::system::{FileKind, HoldError, Locking, OwnFile, System};
+use assay_machine::system::{FileKind, HoldError, Locking, OwnFile, System};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
@@ -610,7 +610,7 @@ pub(super) fn bytes_below(system: &dyn System, directory: &Path) -> u64 {
         .map(|name| {
             let path = directory.join(name);
             match system.status(&path) {
-                Ok(status) if status.kind == assay_system::system::FileKind::Directory => {
+                Ok(status) if status.kind == assay_machine::system::FileKind::Directory => {
                     bytes_below(system, &path)
                 }
                 Ok(status) => status.size_bytes,

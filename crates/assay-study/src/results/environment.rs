@@ -1,7 +1,7 @@
 //! The machine and the targets as they were when the study ran (`environment.json`).
 
-use assay_system::system::machine::Machine;
-use assay_system::system::site::Site;
+use assay_machine::system::machine::Machine;
+use assay_machine::system::site::Site;
 use serde::{Deserialize, Serialize};
 
 use super::fleet::Fleet;

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::System;
+use assay_machine::system::System;
 use serde::{Deserialize, Serialize};
 
 use super::{bundle, id};
@@ -92,7 +92,7 @@ pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> O
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::System;
+use assay_machine::system::System;
 use serde::{Deserialize, Serialize};
 
 use super::bundle;
@@ -60,7 +60,7 @@ fn trials_bytes(system: &dyn System, directory: &Path) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_system::system::System;
+use assay_machine::system::System;
 use sha2::{Digest, Sha256};
 
 /// Bits that differ from run to run: the clocks and the process id, stirred.
@@ -60,7 +60,7 @@ pub fn unused_id(system: &dyn System, results: &Path, started: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

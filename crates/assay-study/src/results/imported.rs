@@ -11,7 +11,7 @@ use std::path::Path;
 use assay_base::digest::{hexadecimal, sha256};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Better;
-use assay_system::system::System;
+use assay_machine::system::System;
 use serde::{Deserialize, Serialize};
 
 use super::bundle::{self, Label, Listed};
@@ -184,7 +184,7 @@ pub(super) fn listed(system: &dyn System, directory: &Path, id: String) -> Outco
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

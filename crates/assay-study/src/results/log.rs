@@ -1,6 +1,6 @@
 //! What happened to a study besides its trials (`log.jsonl`): when it was resumed, why it ended.
 
-use assay_system::system::System;
+use assay_machine::system::System;
 use serde::{Deserialize, Serialize};
 
 /// The event of a study that ended by a rule or with its last trial: it cannot be resumed.

@@ -8,9 +8,9 @@ use std::fmt;
 use assay_base::presence::Presence;
 use assay_kinds::work::io::Engine;
 use assay_kinds::work::{Background, Planned, Runs as _, Touch};
-use assay_system::system::between::Between;
-pub use assay_system::system::clears::Clears;
-use assay_system::system::site::TargetKind;
+use assay_machine::system::between::Between;
+pub use assay_machine::system::clears::Clears;
+use assay_machine::system::site::TargetKind;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::design::{Design, Fresh, LeadIn};

@@ -11,8 +11,8 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
 use assay_base::json;
-use assay_system::system::stream::Stream;
-use assay_system::system::{BlockRequest, Caching, FileKind, System};
+use assay_machine::system::stream::Stream;
+use assay_machine::system::{BlockRequest, Caching, FileKind, System};
 use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -28,7 +28,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Bytes of the first line at most.
 const LONGEST_HEADER_BYTES: u64 = 1 << 16;
 /// Devices that a header may name.
-const MOST_DEVICES: usize = assay_system::system::MOST_TRACED;
+const MOST_DEVICES: usize = assay_machine::system::MOST_TRACED;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use assay_base::failure::Outcome;
 use assay_machine::probes::block_latency::counts::{self, ClassSpan};
-use assay_system::system::System;
+use assay_machine::system::System;
 
 use super::bundle;
 use super::record::TrialRecord;

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::{Caching, FileKind, System};
+use assay_machine::system::{Caching, FileKind, System};
 use serde::Deserialize;
 
 use super::bundle::{record, trial};

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors;
-use assay_system::system::site::TargetKind;
-use assay_system::system::{System, identity, machine, trust};
+use assay_machine::system::site::TargetKind;
+use assay_machine::system::{System, identity, machine, trust};
 
 use super::bundle::{self, Stored};
 use super::plan::Arm;

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 
 use assay_base::quantity::{Bytes, Percent, Time};
 use assay_kinds::work::{Asks, InStudy, LinkNeeds, Needs, Touch, Work, io};
-use assay_system::system::powered::Wanted;
+use assay_machine::system::powered::Wanted;
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};

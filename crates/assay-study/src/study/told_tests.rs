@@ -11,7 +11,7 @@ use assay_kinds::work::{
     Area, ByHand, Complaints, DirectUse, EngineUse, Entry, InStudy, KINDS, Offer, Planned, Work,
     at_level,
 };
-use assay_system::system::clears::Clears;
+use assay_machine::system::clears::Clears;
 use serde_json::{Value, to_value};
 
 use super::file::reader::factor_names;

@@ -94,8 +94,8 @@ pub(super) fn of_because(because: &[Because]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use assay_base::presence::Presence;
+    use assay_machine::system::site::Drive;
     use assay_study::findings::Findings;
-    use assay_system::system::site::Drive;
 
     use super::super::tests::{Bench, cell};
     use super::*;

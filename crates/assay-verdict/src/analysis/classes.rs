@@ -11,6 +11,7 @@ use assay_kinds::work::metrics::change;
 use assay_kinds::work::production;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
 use assay_machine::probes::is_not_recorded;
+use assay_machine::system::site::Site;
 use assay_stats::observations_needed;
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{
@@ -19,7 +20,6 @@ use assay_study::findings::{
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload, arm_in_words, arm_words};
 use assay_study::results::record::{Status, TrialRecord};
-use assay_system::system::site::Site;
 
 use super::rows::{Measured, Row};
 use super::series::cell_trial;

@@ -2,8 +2,8 @@
 
 use assay_base::quantity::units::show;
 use assay_machine::factors::layers::CONVERSION;
+use assay_machine::system::site::Site;
 use assay_study::findings::Sentence;
-use assay_system::system::site::Site;
 
 use super::rows::Row;
 

@@ -2,13 +2,13 @@
 
 use assay_base::presence::Presence;
 use assay_kinds::work::io::{self, Pace};
+use assay_machine::system::machine::Machine;
+use assay_machine::system::place::PlaceKind;
+use assay_machine::system::site::{Backing, Drive, Mount, Site, TargetKind};
 use assay_study::findings::facts::{FilesystemFacts, IoFacts, PlaceFacts, PlaceSort, Unknown};
 use assay_study::findings::{EnvironmentFacts, TargetFacts};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload, Survey};
-use assay_system::system::machine::Machine;
-use assay_system::system::place::PlaceKind;
-use assay_system::system::site::{Backing, Drive, Mount, Site, TargetKind};
 
 use super::distinct;
 use super::rows::Row;

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_machine::system::site::Site;
 use assay_study::findings::hosts::{HostRange, HostRow, Hosts};
 use assay_study::findings::{Check, Trust};
 use assay_study::results::fleet::{Fleet, Lost, words};
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::results::record::TrialRecord;
-use assay_system::system::site::Site;
 
 use super::rows::{Measured, Row};
 use super::verdicts::Stage;

@@ -8,11 +8,11 @@ use assay_kinds::work::metrics::{is_of_energy, is_told};
 use assay_kinds::work::{self, Judged, io};
 use assay_machine::probes::energy::Energy;
 use assay_machine::probes::is_not_recorded;
+use assay_machine::system::site::{MD_MAJOR, Site};
 use assay_stats::{observations_needed, percentile_is_supported};
 use assay_study::results::record::{DeviceEvidence, Traffic, TrialRecord};
 use assay_study::results::surroundings::is_not_watched;
 use assay_study::results::tally::Tally;
-use assay_system::system::site::{MD_MAJOR, Site};
 
 use super::kinds;
 use super::rows::{Measured, Row};

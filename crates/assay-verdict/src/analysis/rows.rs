@@ -8,14 +8,14 @@ use assay_base::quantity::metric::{FDATASYNCS, Nature, Side};
 use assay_kinds::work::metrics::{is_told, nature, side};
 use assay_kinds::work::{OwnMetric, io};
 use assay_machine::probes::energy::Energy;
+use assay_machine::system::machine::Machine;
+use assay_machine::system::site::Site;
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{AbsentCell, Because, CellTrial, LENT, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
 use assay_study::results::record::{Trial, TrialRecord};
 use assay_study::results::tally::Tally;
-use assay_system::system::machine::Machine;
-use assay_system::system::site::Site;
 
 use super::series::cell_trial;
 use super::{cells, distinct, hosts};

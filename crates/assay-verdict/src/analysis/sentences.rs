@@ -12,13 +12,13 @@ mod usual;
 use assay_base::quantity::metric::Nature;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{change, nature};
+use assay_machine::system::site::{Backing, TargetKind};
 use assay_study::findings::{
     Cell, Comparison, Findings, MetricRef, Needed, Sentence, SentenceRole, Trust, Verdict,
 };
 use assay_study::results::design::Stopping;
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, arm_in_words, without_target};
-use assay_system::system::site::{Backing, TargetKind};
 
 use super::rows::Row;
 use super::verdicts::words::listed;

@@ -4,15 +4,15 @@ use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_kinds::work::io::{self, Mix, Pattern, WriteSync};
 use assay_kinds::work::{Claims, Count};
+use assay_machine::system::machine::Machine;
+use assay_machine::system::place::{Place, PlaceKind, PlaceLayer};
+use assay_machine::system::site::{Backing, TargetKind};
 use assay_study::findings::{Comparison, Kind, Trust};
 use assay_study::results::design::Design;
 use assay_study::results::histogram;
 use assay_study::results::plan::{AbsentWorkload, Arm, PlannedTrial};
 use assay_study::results::record::{Status, TrialRecord};
 use assay_study::results::tally::Tally;
-use assay_system::system::machine::Machine;
-use assay_system::system::place::{Place, PlaceKind, PlaceLayer};
-use assay_system::system::site::{Backing, TargetKind};
 use hdrhistogram::Histogram;
 
 use super::*;

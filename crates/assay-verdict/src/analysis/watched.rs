@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::service::Work;
+use assay_machine::system::site::Layer;
 use assay_study::results::record::{DeviceEvidence, TrialRecord};
 use assay_study::results::surroundings::facts::{Member, ProbeCost};
-use assay_system::system::site::Layer;
 
 use super::rows::{Measured, Row};
 
@@ -112,7 +112,7 @@ impl Costs {
 #[cfg(test)]
 mod tests {
     use assay_base::presence::Presence;
-    use assay_system::system::DeviceNumber;
+    use assay_machine::system::DeviceNumber;
 
     use super::super::tests::Bench;
     use super::*;

@@ -4,11 +4,11 @@ use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_kinds::work::io::{self, Pattern};
+use assay_machine::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
 use assay_stats::{Sample, geometric_mean, welch};
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::TrialRecord;
-use assay_system::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
 
 use super::cached::is_loop_in_memory;
 use super::evidence::is_simulated;

@@ -5,9 +5,9 @@ use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
 use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::io::Pattern;
+use assay_machine::system::CachedPages;
+use assay_machine::system::site::{Backing, LOOP_IN_MEMORY, Site};
 use assay_study::results::record::TrialRecord;
-use assay_system::system::CachedPages;
-use assay_system::system::site::{Backing, LOOP_IN_MEMORY, Site};
 
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
 use super::host_cache::ReadAgain;
@@ -242,10 +242,10 @@ mod tests {
     use assay_base::quantity::Bytes;
     use assay_base::quantity::metric::Nature;
     use assay_base::quantity::metric::Side;
+    use assay_machine::system::site::{Layer, TargetKind};
     use assay_study::findings::Trust;
     use assay_study::results::plan::ReadTwice;
     use assay_study::results::record::DeviceEvidence;
-    use assay_system::system::site::{Layer, TargetKind};
 
     use super::super::device_bytes;
     use super::super::testing::{self, Bench, MOVED, device};

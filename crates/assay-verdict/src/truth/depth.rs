@@ -4,7 +4,7 @@ use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
 use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::{Judged, io};
-use assay_system::system::site::TargetKind;
+use assay_machine::system::site::TargetKind;
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
 use super::imported::first_objection;

@@ -3,9 +3,9 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
+use assay_machine::system::site::{Backing, TargetKind};
 use assay_study::findings::Trust;
 use assay_study::results::record::Traffic;
-use assay_system::system::site::{Backing, TargetKind};
 
 use super::evidence::{
     Mover, Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed,
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn bytes_that_crossed_the_network_stand_in_for_a_device() {
         use assay_machine::probes::mount_traffic::{MountTraffic, Moved};
-        use assay_system::system::site::Mount;
+        use assay_machine::system::site::Mount;
         let served = |read_bytes: u64| {
             let moved = Moved { read_bytes, write_bytes: 0 };
             let told = MountTraffic { run: moved, settle: Moved::default() };

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use assay_base::presence::Presence;
 use assay_kinds::work::Claims;
 use assay_machine::probes::mount_traffic::Moved;
+use assay_machine::system::site::TargetKind;
 use assay_study::results::record::{DeviceEvidence, Traffic, TrialRecord};
-use assay_system::system::site::TargetKind;
 
 use super::Case;
 

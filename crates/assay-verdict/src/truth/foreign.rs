@@ -137,9 +137,9 @@ fn same_direction(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use assay_base::presence::Presence;
+    use assay_machine::system::site::TargetKind;
     use assay_study::findings::Trust;
     use assay_study::results::record::{DeviceEvidence, OwnTraffic};
-    use assay_system::system::site::TargetKind;
 
     use super::super::testing::{Bench, MOVED, device};
     use super::*;

@@ -3,8 +3,8 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
 use assay_kinds::work::Judged;
+use assay_machine::system::io_limits::{Counted, IoLimit};
 use assay_study::results::record::{Traffic, TrialRecord};
-use assay_system::system::io_limits::{Counted, IoLimit};
 
 use super::evidence::{in_trials, seconds};
 use super::{Case, MOVED, Remark, Rule};

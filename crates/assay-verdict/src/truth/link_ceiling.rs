@@ -3,7 +3,7 @@
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
 use assay_kinds::work::{Judged, Measured, io};
-use assay_system::system::site::{Link, Site};
+use assay_machine::system::site::{Link, Site};
 
 use super::evidence::{in_trials, is_simulated, seconds};
 use super::{Case, MOVED, Remark, Rule};

@@ -50,10 +50,10 @@ use assay_kinds::work::command::{self, ImportEvidence};
 use assay_kinds::work::metrics::nature;
 use assay_kinds::work::tell::OwnRule;
 use assay_kinds::work::{Judged, KINDS, io};
+use assay_machine::system::site::Site;
 use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
 use assay_study::results::record::TrialRecord;
-use assay_system::system::site::Site;
 
 pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
@@ -448,7 +448,7 @@ mod tests {
             assert_eq!(judged, of_medium(kind.about.name), "{}", kind.about.name);
         }
         let in_memory =
-            |site: &mut Site| site.backing = assay_system::system::site::Backing::Memory;
+            |site: &mut Site| site.backing = assay_machine::system::site::Backing::Memory;
         let (trust, because) = Bench::files().site(in_memory).with_case(judge);
         assert_eq!((trust, because[0].rule.as_str()), (Trust::Invalid, "cached"));
         assert_eq!(Bench::files().with_case(judge), (Trust::Trusted, Vec::new()));

@@ -4,8 +4,8 @@ use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_machine::probes::service::{Slowest, Work, slowest};
+use assay_machine::system::devices::{self, Array};
 use assay_study::results::record::TrialRecord;
-use assay_system::system::devices::{self, Array};
 
 use super::evidence::is_simulated;
 use super::{Case, Remark, Rule};

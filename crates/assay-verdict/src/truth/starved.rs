@@ -189,9 +189,9 @@ fn processors(count: f64) -> String {
 mod tests {
     use assay_base::presence::Presence;
     use assay_machine::probes::pressure::{Pressure, Waited};
+    use assay_machine::system::site::TargetKind;
     use assay_study::findings::Trust;
     use assay_study::results::record::Repeats;
-    use assay_system::system::site::TargetKind;
 
     use super::super::disturbance;
     use super::super::testing::{Bench, cpu, measured};

@@ -7,15 +7,15 @@ use assay_base::presence::Presence;
 use assay_kinds::work::io::{self, Engine, Mix};
 use assay_kinds::work::{Claims, Count, Kind as _, Measured, command, files};
 use assay_machine::probes::{cpu, page_cache, processors};
+use assay_machine::system::clears::Clears;
+use assay_machine::system::site::{Backing, Drive, Layer, Link, Mount, Site, TargetKind};
+use assay_machine::system::{CachedPages, DeviceNumber};
 use assay_study::results::plan::{
     Area, Arm, Coverage, DirectUse, EngineUse, Pilot, PlannedWorkload, Survey,
 };
 use assay_study::results::record::{
     DeviceEvidence, Evidence, OwnTraffic, ProcessorTicks, Status, Traffic, TrialRecord,
 };
-use assay_system::system::clears::Clears;
-use assay_system::system::site::{Backing, Drive, Layer, Link, Mount, Site, TargetKind};
-use assay_system::system::{CachedPages, DeviceNumber};
 
 use super::{Case, Remark, Rule};
 

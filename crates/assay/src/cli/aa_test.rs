@@ -4,9 +4,9 @@ use clap::Args;
 
 use super::{output, running, studies};
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::System;
 use assay_runner::runner::{Consented, Request};
 use assay_study::study::{StopRule, Study};
-use assay_system::system::System;
 use assay_verdict::analysis;
 
 /// Copies of the baseline: six pairs to compare.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::store::parcel;
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::System;
+use assay_machine::system::System;
 
 /// Adds files, each for itself, and tells the id of each and how it was added.
 ///

@@ -8,6 +8,7 @@ use clap::{Args, Subcommand};
 use super::{advised, apply as applying, confirm, output, undo};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::System;
 use assay_report::document::no_advice;
 use assay_runner::runner::apply::{self, Proposal};
 use assay_study::findings::Findings;
@@ -18,7 +19,6 @@ use assay_study::findings::{
 use assay_study::results::bundle::{self, Kept, Stored};
 use assay_study::results::plan::arm_words;
 use assay_study::study::words;
-use assay_system::system::System;
 
 /// Recommend settings; confirm, apply and undo them
 ///

@@ -11,10 +11,10 @@ use crate::store;
 use crate::store::acting::{self, Acting};
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors;
+use assay_machine::system::System;
 use assay_runner::runner::apply::{self, Applied, Proposal};
 use assay_study::findings::Trust;
 use assay_study::results::vouch::Purpose;
-use assay_system::system::System;
 
 /// Show the confirmed settings; make them permanent with --yes
 ///
@@ -163,10 +163,10 @@ mod tests {
     use super::super::meant::CONSENTS;
     use super::*;
     use assay_base::failure::Kind;
+    use assay_machine::system::Fake;
     use assay_runner::runner::{self, Request};
     use assay_study::findings::{Because, Findings, LENT};
     use assay_study::study::file;
-    use assay_system::system::Fake;
 
     const STUDY: &str = "format = \"assay-study/1\"\ntitle = \"Two\"\nreplicates = 6\nseed = 1\n\
         [factors]\nqueue_depth = [1, 4]\n[[workload]]\nname = \"read\"\n\

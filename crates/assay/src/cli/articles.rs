@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::output;
 use assay_base::failure::Outcome;
-use assay_system::system::System;
+use assay_machine::system::System;
 use assay_verdict::articles::{self, Article};
 
 /// Show published claims, checked against their own numbers

@@ -6,7 +6,7 @@ use super::output;
 use crate::store::{self, parcel};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
-use assay_system::system::System;
+use assay_machine::system::System;
 
 pub struct Arguments {
     /// Id, the beginning of one, or the path of a result; the newest by default

@@ -4,8 +4,8 @@ use clap::{Args, ValueEnum};
 
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::System;
 use assay_study::findings::Findings;
-use assay_system::system::System;
 use assay_verdict::analysis::days::Days;
 use assay_verdict::analysis::places::{self, Brought, Question};
 use assay_verdict::beside::beside;

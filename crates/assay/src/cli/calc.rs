@@ -13,7 +13,7 @@ use clap::{Args, Subcommand};
 
 use super::output;
 use assay_base::failure::Outcome;
-use assay_system::system::System;
+use assay_machine::system::System;
 
 /// Compute display modes, RAID, zram, memory maps, test times
 ///

@@ -8,10 +8,10 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
 use assay_kinds::work::Kind as _;
 use assay_kinds::work::io::{self, Mix};
+use assay_machine::system::System;
 use assay_runner::runner::{self, Consented};
 use assay_study::plan::allocation::Quick;
 use assay_study::study::{SMALLEST_AREA_BYTES, Study, Workload};
-use assay_system::system::System;
 
 const QUICK_BUDGET: &str = "15 s";
 /// Trials of each workload where targets are compared: of three pairs an interval is so wide that hardly
@@ -175,7 +175,7 @@ fn area(text: &str) -> Outcome<Bytes> {
 #[cfg(test)]
 mod tests {
     use assay_kinds::work::check_option;
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
     use clap::{Args as _, FromArgMatches as _};
 
     use super::*;

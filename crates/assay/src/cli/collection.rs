@@ -11,7 +11,7 @@ use clap::{Args, Subcommand};
 use super::output;
 use crate::store::collection::Index;
 use assay_base::failure::Outcome;
-use assay_system::system::System;
+use assay_machine::system::System;
 
 /// Maintain a table of many drives
 ///

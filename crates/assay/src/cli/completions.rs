@@ -14,8 +14,8 @@ use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::metrics;
 use assay_machine::probes;
+use assay_machine::system::{System, devices};
 use assay_study::study::{Study, fields, file, presets};
-use assay_system::system::{System, devices};
 
 /// The variable by which the script of a shell asks for candidates.
 const VARIABLE: &str = "ASSAY_COMPLETE";
@@ -153,7 +153,7 @@ fn names(system: &dyn System, kind: Kind) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

@@ -10,6 +10,7 @@ use crate::store;
 use crate::store::acting::{self, Acting};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Time;
+use assay_machine::system::System;
 use assay_runner::runner::{Consented, Request};
 use assay_study::findings::race::RaceAnswer;
 use assay_study::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
@@ -18,7 +19,6 @@ use assay_study::results::bundle::Stored;
 use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::vouch::Purpose;
 use assay_study::study::Study;
-use assay_system::system::System;
 
 /// Run fresh trials of the best configuration and its baseline
 ///

@@ -6,10 +6,10 @@ use serde::Serialize;
 use super::inventory::Inventory;
 use super::output;
 use assay_base::presence::Presence;
+use assay_machine::system::System;
 use assay_report::document::Column;
 use assay_report::table;
 use assay_runner::runner::abilities::{self, Ability};
-use assay_system::system::System;
 
 /// Show what this machine can measure, and what is missing
 #[derive(Debug, Args)]

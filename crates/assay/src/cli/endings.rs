@@ -12,11 +12,11 @@ use assay_base::presence::Presence;
 use assay_kinds::work::Entry;
 use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
 use assay_lab::needs::is_sampled;
+use assay_machine::system::execute::{Counted, Ending, Happened, Heard};
+use assay_machine::system::{Executed, Fake, Faulty, System};
 use assay_runner::runner::{self, Event, Request, known};
 use assay_study::results::bundle;
 use assay_study::study::file;
-use assay_system::system::execute::{Counted, Ending, Happened, Heard};
-use assay_system::system::{Executed, Fake, Faulty, System};
 
 /// Commands that run trials on a target.
 const ON_A_TARGET: [&str; 5] = [

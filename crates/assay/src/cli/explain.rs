@@ -14,14 +14,14 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_kinds::work::io::Engine;
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{FileKind, System, identity, quoted};
 use assay_study::plan::{self, arms, arms::Layout};
 use assay_study::results::bundle;
 use assay_study::results::plan::{
     AbsentWorkload, Area, Arm, DirectUse, EngineUse, Plan, Survey, pilot_key,
 };
 use assay_study::study::{Study, Target, fields::TARGET_FACTOR, now, presets, simulated};
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{FileKind, System, identity, quoted};
 
 /// Area of a study that names none; the run itself takes less where there is little room.
 const AREA: Bytes = Bytes(1 << 30);

@@ -10,9 +10,9 @@ use super::{bundle, output};
 use crate::store::{self, FORMATS_OF_FILES, iolog, parcel};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
+use assay_machine::system::System;
 use assay_report::exporters::{self, EXPORTERS, Exporter};
 use assay_study::findings::Findings;
-use assay_system::system::System;
 
 /// Export a result as CSV, JSON, JUnit, fio JSON or a bundle
 ///

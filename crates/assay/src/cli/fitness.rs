@@ -4,9 +4,9 @@ use std::path::Path;
 
 use super::studies;
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::System;
 use assay_study::findings::fitness::{Fit, Fitness};
 use assay_study::study::{Study, presets, words};
-use assay_system::system::System;
 
 /// The study that says what a place must do: a shipped one by its name, or a file.
 ///
@@ -62,7 +62,7 @@ pub(super) fn ended(fitness: &Fitness) -> Outcome<()> {
 #[cfg(test)]
 mod tests {
     use assay_base::failure::Kind;
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

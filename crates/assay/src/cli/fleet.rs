@@ -11,6 +11,10 @@ use super::{output, running};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 use assay_base::quantity::Time;
+use assay_machine::system::System;
+use assay_machine::system::network::token::{
+    self, FLEET_TOKEN_FILE_VARIABLE, FLEET_TOKEN_VARIABLE,
+};
 use assay_runner::fleet::message::Purpose;
 use assay_runner::fleet::ranks::{self, Place};
 use assay_runner::real::fleet as sockets;
@@ -19,8 +23,6 @@ use assay_runner::runner::{AllHosts, Consented, Request};
 use assay_study::plan::allocation::Quick;
 use assay_study::results::fleet::words;
 use assay_study::study::{Hosts, Study};
-use assay_system::system::System;
-use assay_system::system::network::token::{self, FLEET_TOKEN_FILE_VARIABLE, FLEET_TOKEN_VARIABLE};
 
 /// How much longer than twice the expected time a host is waited for.
 const GRACE: Duration = Duration::from_secs(10);

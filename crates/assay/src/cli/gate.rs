@@ -7,13 +7,13 @@ use clap::Args;
 use super::{export, output};
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::Loss;
+use assay_machine::system::System;
 use assay_report::exporters::JUNIT;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
 use assay_study::plan::recorded;
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
-use assay_system::system::System;
 
 /// What fails a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
@@ -228,9 +228,9 @@ mod tests {
 
     use super::*;
     use assay_base::quantity::Percent;
+    use assay_machine::system::Fake;
     use assay_study::findings::gate::{Ended, Gated};
     use assay_study::study::presets;
-    use assay_system::system::Fake;
 
     #[derive(Parser)]
     struct Line {

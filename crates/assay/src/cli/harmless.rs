@@ -10,12 +10,12 @@ use super::meant::CONSENTS;
 use crate::store::commands;
 use assay_machine::factors::lines::{Below, lines};
 use assay_machine::factors::{self, View, permanent};
+use assay_machine::system::site::Site;
+use assay_machine::system::{Fake, System, identity, resolve};
 use assay_report::preview;
 use assay_runner::runner::known::machine;
 use assay_runner::runner::{self, Consented, Request};
 use assay_study::study::{Target, presets};
-use assay_system::system::site::Site;
-use assay_system::system::{Fake, System, identity, resolve};
 use assay_verdict::analysis;
 
 const HOME: &str = "/home/me";

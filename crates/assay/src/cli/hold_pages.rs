@@ -6,7 +6,7 @@ use clap::Args;
 use super::output;
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::memory::{Job, hold};
-use assay_system::system::System;
+use assay_machine::system::System;
 
 /// Have pages of memory, go to them, and say what that took
 #[derive(Debug, Args)]

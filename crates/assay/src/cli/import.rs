@@ -12,6 +12,7 @@ use crate::store::{self, parcel};
 use assay_base::digest::{hexadecimal, sha256};
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::{Better, Bytes, Percent};
+use assay_machine::system::{Caching, FileKind, System, identity};
 use assay_report::document::Detail;
 use assay_study::findings::Findings;
 use assay_study::results::bundle::Label;
@@ -21,7 +22,6 @@ use assay_study::results::imported::{
     self, FORMAT, FORMAT_OF_FILES, Import, SourceFile, StoredImport, hash_of_all,
 };
 use assay_study::results::plan::Arm;
-use assay_system::system::{Caching, FileKind, System, identity};
 use assay_verdict::importers::{
     self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, criterion,
     pattern,

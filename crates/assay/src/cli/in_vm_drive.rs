@@ -3,8 +3,8 @@
 use clap::Args;
 
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::{System, virtual_machine};
 use assay_runner::real::guest::place;
-use assay_system::system::{System, virtual_machine};
 
 /// The job on the drive of the virtual machine that was made for it; a study calls it.
 #[derive(Debug, Args)]

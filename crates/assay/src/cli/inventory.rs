@@ -6,10 +6,10 @@ use serde::Serialize;
 use assay_base::presence::Presence;
 use assay_base::quantity::units::{self, show};
 use assay_machine::probes::drive_health::{self, Health};
-use assay_system::system::System;
-use assay_system::system::devices::{self, Array};
-use assay_system::system::graphics::{self, Graphics};
-use assay_system::system::site::{Drive, MemoryCard};
+use assay_machine::system::System;
+use assay_machine::system::devices::{self, Array};
+use assay_machine::system::graphics::{self, Graphics};
+use assay_machine::system::site::{Drive, MemoryCard};
 
 /// Buses of devices that are made of others, or of memory.
 const MADE: [&str; 8] = ["loop", "zram", "device-mapper", "md", "bcache", "nbd", "null", "ram"];
@@ -144,11 +144,11 @@ pub fn health_cell(one: &Asked) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     fn machine(name: &str) -> Fake {
         let path = format!(
-            "{}/../assay-system/tests/fixtures/machines/{name}.txt",
+            "{}/../assay-machine/tests/fixtures/machines/{name}.txt",
             env!("CARGO_MANIFEST_DIR")
         );
         #[allow(clippy::disallowed_methods, reason = "the fixture of a test")]

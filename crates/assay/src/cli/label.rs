@@ -6,8 +6,8 @@ use super::{output, recorded};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::recorded::{RecordLabels, kind, named};
+use assay_machine::system::System;
 use assay_study::results::bundle;
-use assay_system::system::System;
 
 const EXAMPLES: &str = "\
 Examples:

@@ -10,7 +10,7 @@ use flate2::write::DeflateEncoder;
 use super::output;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
-use assay_system::system::{Caching, FileKind, System};
+use assay_machine::system::{Caching, FileKind, System};
 
 /// Before the directory whose files a level of `compressibility` imitates.
 const PREFIX: &str = "like:";
@@ -128,7 +128,7 @@ fn packed(bytes: &[u8]) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     fn like_home(fake: &Fake) -> Outcome<String> {
         compressibility(fake, "like:/home/me")

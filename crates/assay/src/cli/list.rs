@@ -9,12 +9,12 @@ use crate::store::{self, FORMATS_OF_FILES, parcel};
 use assay_base::catalogue::words::WORDS;
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::metrics;
+use assay_machine::system::{System, identity};
 use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
 use assay_report::{table, wrap};
 use assay_study::results::bundle::{self, Listed};
 use assay_study::study::words;
-use assay_system::system::{System, identity};
 use assay_verdict::importers::IMPORTERS;
 
 /// List results, drives, presets, requirements, metrics, rules and the glossary
@@ -299,7 +299,7 @@ fn result(entry: &Listed) -> Entry {
 mod tests {
     use std::ffi::OsString;
 
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

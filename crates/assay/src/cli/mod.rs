@@ -77,7 +77,7 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::System;
+use assay_machine::system::System;
 
 /// How a result is named; `store::is_short_for` compares.
 const ID: &str = "Result ID, or its unique beginning or end";

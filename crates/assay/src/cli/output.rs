@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
+use assay_machine::system::{FileKind, System};
 use assay_report::document::Detail;
 use assay_runner::real::mains;
 use assay_study::findings::Findings;
-use assay_system::system::{FileKind, System};
 
 /// Columns where nothing tells how many there are.
 const USUAL_COLUMNS: usize = 80;

@@ -10,10 +10,10 @@ use clap::Args;
 use super::output;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Time;
+use assay_machine::system::System;
+use assay_machine::system::network::{BitRate, Token, protocol, token};
 use assay_runner::real::link::peer::{Limits, Peer};
 use assay_runner::real::signals;
-use assay_system::system::System;
-use assay_system::system::network::{BitRate, Token, protocol, token};
 
 /// Serve network and power-loss tests of another machine
 ///

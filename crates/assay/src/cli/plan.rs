@@ -12,14 +12,14 @@ use super::{explain, output, reboots, vm};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::Planned;
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{System, identity};
 use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
 use assay_runner::runner::{self, AllHosts};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
 use assay_study::results::plan::Plan;
 use assay_study::study::{Order, Study};
-use assay_system::system::site::{Site, TargetKind};
-use assay_system::system::{System, identity};
 use assay_verdict::analysis;
 
 /// Earlier results that are looked at for one to take the spread from.

@@ -5,11 +5,11 @@ use super::running;
 use crate::store;
 use crate::store::acting;
 use assay_base::failure::Outcome;
+use assay_machine::system::{System, identity};
 use assay_runner::runner::reboots::{self, Step};
 use assay_runner::runner::{Context, Event};
 use assay_study::results::vouch::Purpose;
 use assay_study::study::Study;
-use assay_system::system::{System, identity};
 
 /// Shows what restarting would do, and does it where that was said.
 ///

@@ -9,11 +9,11 @@ use super::running::{self, Unended};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::Entry;
 use assay_kinds::work::recorded::{Recording, Source};
+use assay_machine::system::{System, identity};
 use assay_runner::runner::Context;
 use assay_runner::runner::recorded::{self as runner, Wanted};
 use assay_study::plan::recorded as plan;
 use assay_study::study::Study;
-use assay_system::system::{System, identity};
 
 /// Boots to record by rebooting.
 #[derive(Debug, Default, Args)]

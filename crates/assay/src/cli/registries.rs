@@ -11,11 +11,11 @@ use assay_base::quantity::{Better, Metric};
 use assay_kinds::work::{self, metrics};
 use assay_machine::factors;
 use assay_machine::probes;
+use assay_machine::system::{System, quoted};
 use assay_report::preview;
 use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
 use assay_study::study::{Study, Workload, fields, presets};
-use assay_system::system::{System, quoted};
 use assay_verdict::{analysis, truth};
 
 #[derive(Default)]

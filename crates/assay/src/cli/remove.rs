@@ -6,7 +6,7 @@ use super::output;
 use crate::revisions::{self, Removal};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::{System, identity};
+use assay_machine::system::{System, identity};
 
 /// Delete results or cached builds (cannot be undone)
 #[derive(Debug, Args)]

@@ -4,9 +4,9 @@ use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
 use assay_kinds::work::replay;
+use assay_machine::system::{System, identity};
 use assay_study::results::requests;
 use assay_study::study::Study;
-use assay_system::system::{System, identity};
 
 /// What a study measures in where it says nothing of its area: a recording that touches less of its device
 /// changes nothing of that.

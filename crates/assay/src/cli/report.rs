@@ -8,12 +8,12 @@ use super::by_place::ByPlace;
 use super::output;
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::System;
 use assay_report::evidence::Evidence;
 use assay_report::html::site::{self, SiteEntry};
 use assay_report::html::{self, Place};
 use assay_report::markdown;
 use assay_study::results::bundle::{self, Listed};
-use assay_system::system::System;
 
 /// Write results as HTML or Markdown pages
 ///

@@ -12,10 +12,10 @@ use crate::revisions::{self, Lying, Removal};
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::{guard, network};
+use assay_machine::system::journal::{Busy, Journal, Journals, Undo, Unfinished};
+use assay_machine::system::network::lab;
+use assay_machine::system::{Hold, HoldError, System, identity, journal, mains};
 use assay_study::results::{bundle, foreign};
-use assay_system::system::journal::{Busy, Journal, Journals, Undo, Unfinished};
-use assay_system::system::network::lab;
-use assay_system::system::{Hold, HoldError, System, identity, journal, mains};
 
 /// Times that a journal which a process has is looked at: what was killed holds it for a moment.
 const ATTEMPTS: u32 = 25;
@@ -301,9 +301,9 @@ impl Restored {
 mod tests {
     use super::*;
     use assay_base::failure::Kind;
-    use assay_system::system::Fake;
-    use assay_system::system::identity::ROOTS_OWN;
-    use assay_system::system::journal::unit_files;
+    use assay_machine::system::Fake;
+    use assay_machine::system::identity::ROOTS_OWN;
+    use assay_machine::system::journal::unit_files;
 
     const DIRECTORY: &str = "/var/lib/assay/journal";
 

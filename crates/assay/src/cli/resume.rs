@@ -6,13 +6,13 @@ use super::study_arguments::Permitted;
 use super::{reboots, running};
 use crate::store::acting::{self, Acting};
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::System;
 use assay_study::plan;
 use assay_study::plan::repeats::{Ran, repeats};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 use assay_study::results::vouch::Purpose;
-use assay_system::system::System;
 
 /// Continue an interrupted study
 ///

@@ -8,10 +8,10 @@ use super::output;
 use crate::revisions::{self, Repository, Trees};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::command::{self, REVISION};
+use assay_machine::system::{System, identity};
 use assay_runner::runner::{Event, Request};
 use assay_study::plan::arms::TARGET;
 use assay_study::study::{Study, Target};
-use assay_system::system::{System, identity};
 
 /// Digits of a commit that are told.
 const SHORT: usize = 12;
@@ -206,7 +206,7 @@ mod tests {
     fn a_study_without_a_repository_stays_as_it_is() {
         let study = super::super::commands::CommandArguments::of_lines(vec!["true".to_owned()]);
         let study = study.study(false).unwrap();
-        let fake = assay_system::system::Fake::new();
+        let fake = assay_machine::system::Fake::new();
         assert_eq!(resolved(&fake, study.clone()).unwrap(), study);
         assert!(fake.executed().is_empty(), "nobody asked git");
     }

@@ -11,9 +11,9 @@ use super::{gate, race, reboots, running, vm};
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::check_option::Example;
 use assay_kinds::work::recorded::kind;
+use assay_machine::system::System;
 use assay_runner::runner::Request;
 use assay_study::study::Study;
-use assay_system::system::System;
 use assay_verdict::analysis;
 
 /// The examples of the help; that of recorded work stands among them.

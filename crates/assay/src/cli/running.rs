@@ -16,6 +16,7 @@ use crate::store::acting::Acting;
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_base::quantity::Time;
 use assay_base::quantity::units::show;
+use assay_machine::system::{System, identity};
 use assay_report::document::Detail;
 use assay_runner::runner::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
 use assay_study::findings::{Findings, StudyFacts, Trust};
@@ -23,7 +24,6 @@ use assay_study::results::environment::Environment;
 use assay_study::results::headline;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::{Status, Trial};
-use assay_system::system::{System, identity};
 use assay_verdict::analysis::{self, Enough};
 use assay_verdict::truth::WRONG_DATA;
 
@@ -511,9 +511,9 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
 #[cfg(test)]
 mod tests {
     use super::*;
+    use assay_machine::system::Fake;
     use assay_runner::runner::Unkept;
     use assay_study::study::file;
-    use assay_system::system::Fake;
 
     /// A study of six trials that ran to its end.
     fn finished() -> Finished {

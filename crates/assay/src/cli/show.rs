@@ -5,8 +5,8 @@ use clap::Args;
 use super::output;
 use crate::store;
 use assay_base::failure::Outcome;
+use assay_machine::system::System;
 use assay_report::document::Detail;
-use assay_system::system::System;
 
 /// Show a result (default: the latest)
 #[derive(Debug, Args)]

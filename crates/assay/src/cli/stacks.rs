@@ -6,7 +6,7 @@ use clap::Args;
 use super::output;
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::stacks;
-use assay_system::system::System;
+use assay_machine::system::System;
 
 /// Start threads with stacks, and read this process's memory meanwhile
 #[derive(Debug, Args)]

@@ -6,9 +6,9 @@ use std::path::Path;
 use super::output;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
+use assay_machine::system::System;
 use assay_study::study::fio_job::Way;
 use assay_study::study::{Study, file, fio_job, presets, words};
-use assay_system::system::System;
 
 /// The study that a word means: a preset first, else a file. What was made of a job file of fio is told.
 pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
@@ -144,7 +144,7 @@ fn unknown(word: &str) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     #[test]
     fn a_preset_comes_first_and_a_file_after_it() {

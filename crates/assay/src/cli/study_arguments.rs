@@ -13,12 +13,12 @@ use assay_base::quantity::Time;
 use assay_kinds::work::command;
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::energy::meter;
+use assay_machine::system::System;
 use assay_runner::runner::Consented;
 use assay_study::plan::allocation::Quick;
 use assay_study::plan::arms::TARGET;
 use assay_study::study::file::{self, KeyValue, Typed};
 use assay_study::study::{Stop, StopRule, Study, fields::SMALLEST_BUDGET, is_taken, levels_in};
-use assay_system::system::System;
 
 /// Settings that may be written though studies usually have no business there: said here, and never
 /// taken from a study file or a result.
@@ -507,7 +507,7 @@ mod tests {
 
     use super::*;
     use assay_base::quantity::Loss;
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     #[derive(Parser)]
     struct Line {

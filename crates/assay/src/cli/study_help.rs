@@ -8,8 +8,8 @@ use clap::{ArgAction, ArgMatches, Command};
 use super::commands::CommandArguments;
 use super::options::{self, Subject};
 use super::{output, studies, whole};
+use assay_machine::system::System;
 use assay_study::study::Study;
-use assay_system::system::System;
 
 /// The page, where the line that asked for help names a study or commands.
 pub(super) fn page(

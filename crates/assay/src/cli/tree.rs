@@ -8,7 +8,7 @@ use clap::Args;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_kinds::work::command::tree::{MARK, files};
-use assay_system::system::System;
+use assay_machine::system::System;
 
 /// Make a directory with a generated tree of C in it, or an empty one
 #[derive(Debug, Args)]

@@ -6,9 +6,9 @@ use serde::Serialize;
 use super::output;
 use crate::store;
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::System;
+use assay_machine::system::journal::{Report, Unfinished};
 use assay_runner::runner::apply;
-use assay_system::system::System;
-use assay_system::system::journal::{Report, Unfinished};
 
 /// Undo what assay advise apply made permanent
 ///

@@ -10,9 +10,9 @@ use crate::store::acting;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_kinds::work::io::verify as words;
+use assay_machine::system::{FileKind, System};
 use assay_runner::runner::verify::{self, Report};
 use assay_study::results::bundle;
-use assay_system::system::{FileKind, System};
 
 /// Check data that a study wrote with verify = true
 ///

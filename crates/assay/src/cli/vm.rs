@@ -1,9 +1,9 @@
 //! Durability studies in virtual machines.
 
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::System;
 use assay_runner::real::guest;
 use assay_study::study::Study;
-use assay_system::system::System;
 
 /// Prepares a study whose power cuts happen in virtual machines; other studies stay as they are.
 ///

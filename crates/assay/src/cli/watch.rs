@@ -17,8 +17,8 @@ use crate::watch::sampler::{Sampler, Tracing, disks};
 use crate::watch::{State, document, printed};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Time;
+use assay_machine::system::{System, identity};
 use assay_study::results::id;
-use assay_system::system::{System, identity};
 use screen::{Screen, Stream};
 
 pub use session::{Beside, beside};
@@ -199,7 +199,7 @@ mod tests {
         for option in ["-q", "--quiet"] {
             let words = ["assay", "watch", option].map(OsString::from);
             assert!(
-                crate::cli::parse(&assay_system::system::Fake::new(), words).is_ok(),
+                crate::cli::parse(&assay_machine::system::Fake::new(), words).is_ok(),
                 "{option}"
             );
         }

@@ -7,9 +7,9 @@ use clap::Args;
 use super::output;
 use assay_base::failure::{Failure, Outcome};
 use assay_machine::factors::guard::journals;
+use assay_machine::system::journal::{self, Report};
+use assay_machine::system::{System, identity};
 use assay_runner::real::{signals, watchdog};
-use assay_system::system::journal::{self, Report};
-use assay_system::system::{System, identity};
 
 /// Time between two looks at a journal that the dead process has not let go of yet.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -67,8 +67,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use assay_system::system::Fake;
-    use assay_system::system::journal::{Journal, Undo};
+    use assay_machine::system::Fake;
+    use assay_machine::system::journal::{Journal, Undo};
 
     #[test]
     fn only_the_journal_of_its_own_run_is_put_back() {

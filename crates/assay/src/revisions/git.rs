@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_base::digest::hexadecimal;
 use assay_base::outside;
-use assay_system::system::execute::{self, Ending};
-use assay_system::system::identity::{self, Caller};
-use assay_system::system::{Executed, Execution, System};
+use assay_machine::system::execute::{self, Ending};
+use assay_machine::system::identity::{self, Caller};
+use assay_machine::system::{Executed, Execution, System};
 
 use super::Error;
 

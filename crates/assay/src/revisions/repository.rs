@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use assay_base::outside;
-use assay_system::system::System;
-use assay_system::system::identity::Caller;
+use assay_machine::system::System;
+use assay_machine::system::identity::Caller;
 use serde::{Deserialize, Serialize};
 
 use super::Error;

@@ -10,7 +10,7 @@ use assay_base::digest::{hexadecimal, sha256};
 use assay_base::outside;
 use assay_kinds::work::command::tree_name;
 use assay_machine::factors::guard;
-use assay_system::system::{Executed, FileKind, Hold, HoldError, System};
+use assay_machine::system::{Executed, FileKind, Hold, HoldError, System};
 use serde::{Deserialize, Serialize};
 
 use super::git::{Hands, SHORT, ended, said};

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::System;
+use assay_machine::system::site::TargetKind;
 pub use assay_runner::runner::Acting;
 use assay_runner::runner::apply::site_now;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::Target;
-use assay_system::system::System;
-use assay_system::system::site::TargetKind;
 
 /// Opens the result that a command is to act upon.
 ///

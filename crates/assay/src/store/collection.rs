@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_system::system::{FileKind, System, identity};
+use assay_machine::system::{FileKind, System, identity};
 use assay_verdict::collection::flat::Flat;
 use assay_verdict::collection::{Row, file, published};
 

@@ -4,6 +4,8 @@ use std::path::Path;
 
 use super::{commands, facts_of, findings_at};
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::site::Site;
+use assay_machine::system::{System, quoted};
 use assay_report::evidence::{self, Commands, Evidence, Latencies, RanTrial};
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
@@ -11,8 +13,6 @@ use assay_study::results::foreign;
 use assay_study::results::record::Trial;
 use assay_study::results::trials::Trials;
 use assay_study::results::{cut, imported, series};
-use assay_system::system::site::Site;
-use assay_system::system::{System, quoted};
 use assay_verdict::analysis::Analysis;
 
 /// Files of a bundle that say what was done, in the order of reading.

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::{BlockClass, BlockRequest, System};
 use assay_study::results::requests::{FILE, Reader};
-use assay_system::system::{BlockClass, BlockRequest, System};
 
 /// It as a format that results are exported in.
 pub const ENTRY: About = About {
@@ -168,8 +168,8 @@ fn file_of(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use assay_machine::system::{Fake, RequestFlags};
     use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
-    use assay_system::system::{Fake, RequestFlags};
 
     use super::*;
 

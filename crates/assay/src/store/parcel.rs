@@ -21,10 +21,10 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::json;
 use assay_base::outside;
 use assay_base::quantity::Bytes;
+use assay_machine::system::stream::Stream;
+use assay_machine::system::{Caching, FileKind, System, identity};
 use assay_study::results::bundle;
 use assay_study::results::foreign::{self, Mark, Place};
-use assay_system::system::stream::Stream;
-use assay_system::system::{Caching, FileKind, System, identity};
 
 pub use incoming::sweep;
 use limits::{DIRECTORIES, MOST_FILES};

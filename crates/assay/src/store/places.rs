@@ -1,8 +1,8 @@
 //! Results with what is to be known of them where places are compared.
 
 use assay_base::failure::Outcome;
+use assay_machine::system::System;
 use assay_study::results::bundle;
-use assay_system::system::System;
 use assay_verdict::analysis::places::Brought;
 
 /// A result by what the user types, with the name that the user gave its place.

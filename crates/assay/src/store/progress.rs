@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use assay_base::failure::Outcome;
 use assay_base::quantity::metric::Of;
 use assay_kinds::work::metrics;
+use assay_machine::system::{Caching, FileKind, System};
 use assay_study::plan::pace::Pace;
 use assay_study::plan::{race, repeats};
 use assay_study::results::bundle;
@@ -15,7 +16,6 @@ use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial, arm_words};
 use assay_study::results::record::{Status, Trial, TrialRecord};
-use assay_system::system::{Caching, FileKind, System};
 use assay_verdict::analysis;
 
 /// Bytes of trials that are read at once; more for a line that is longer.

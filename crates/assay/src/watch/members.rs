@@ -6,8 +6,8 @@ use super::State;
 use super::sampler::{Disk, DiskSpan, Span};
 use assay_base::presence::Presence;
 use assay_machine::probes::service::{FEWEST_REQUESTS, Slowest, Work, slowest};
-use assay_system::system::System;
-use assay_system::system::devices::{self, Below};
+use assay_machine::system::System;
+use assay_machine::system::devices::{self, Below};
 
 /// An array of which two members or more are watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,8 +129,8 @@ mod tests {
 
     use super::*;
     use crate::watch::sampler::{Sampler, Tracing, disks};
-    use assay_system::system::Fake;
-    use assay_system::system::devices::Counters;
+    use assay_machine::system::Fake;
+    use assay_machine::system::devices::Counters;
 
     /// A mirror of two disks on btrfs.
     fn machine() -> Fake {

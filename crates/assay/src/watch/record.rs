@@ -18,6 +18,9 @@ use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::pressure::{Observed, Pressure, Waited};
 use assay_machine::probes::processors;
+use assay_machine::system::devices;
+use assay_machine::system::site::Site;
+use assay_machine::system::{System, machine, resolve};
 use assay_study::findings::WATCHED;
 use assay_study::plan;
 use assay_study::results::bundle::{Bundle, Histograms};
@@ -31,9 +34,6 @@ use assay_study::results::record::{DeviceEvidence, Evidence, Traffic, TrialRecor
 use assay_study::results::series::{self, SeriesRow};
 use assay_study::results::surroundings::Surroundings;
 use assay_study::study::{self, Study};
-use assay_system::system::devices;
-use assay_system::system::site::Site;
-use assay_system::system::{System, machine, resolve};
 
 /// Seconds of which rows are kept.
 const MOST_SECONDS: u64 = 4 * 3600;

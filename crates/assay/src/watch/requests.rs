@@ -5,9 +5,9 @@ mod beyond;
 
 use assay_base::calc::requests::{Counter, Recorded, Request};
 use assay_base::failure::Outcome;
+use assay_machine::system::{BlockClass, BlockRequest, RequestFlags, System, devices};
 use assay_study::results::bundle::Bundle;
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
-use assay_system::system::{BlockClass, BlockRequest, RequestFlags, System, devices};
 
 use super::record::{self, Wish};
 use super::sampler::{Disk, Sampler};

@@ -8,7 +8,7 @@ use assay_sys::{BlockClass, latency_bucket};
 use super::State;
 use super::sampler::{Sampler, Tracing, disks};
 use assay_machine::probes::block_latency::counts::Means;
-use assay_system::system::{BlockTotals, BlockTracer, Fake, System};
+use assay_machine::system::{BlockTotals, BlockTracer, Fake, System};
 
 /// Gives one reading after the other; the last one stays.
 pub struct Script(Vec<io::Result<BlockTotals>>);

@@ -4,7 +4,7 @@ use super::members;
 use super::sampler::{DiskSpan, Span};
 use super::{State, Strip};
 use assay_base::quantity::units::show;
-use assay_system::system::devices::Counters;
+use assay_machine::system::devices::Counters;
 
 /// Classes that always have a place, in the order in which they are shown.
 pub(super) const USUAL: [&str; 4] = ["read", "write", "flush", "discard"];

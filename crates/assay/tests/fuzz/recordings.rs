@@ -17,6 +17,8 @@ use assay_kinds::work::{
     Area, Asks as _, DirectUse, EngineUse, Kind as _, Medium, Offer, Programs, Run,
 };
 use assay_load::{Bystanders, Law, LawShape};
+use assay_machine::system::clears::Clears;
+use assay_machine::system::{BlockClass, BlockRequest, Fake, RequestFlags, System as _};
 use assay_report::evidence::Evidence;
 use assay_report::{document, figures, svg, text};
 use assay_runner::runner::{self, Request};
@@ -24,8 +26,6 @@ use assay_study::findings::Findings;
 use assay_study::results::requests::code::Coder;
 use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};
 use assay_study::study::file;
-use assay_system::system::clears::Clears;
-use assay_system::system::{BlockClass, BlockRequest, Fake, RequestFlags, System as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;

@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay::store::acting;
 use assay_base::failure::{Failure, Outcome};
 use assay_lab::needs::count;
+use assay_machine::system::{Fake, Faulty, System, journal};
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;
-use assay_system::system::{Fake, Faulty, System, journal};
 
 use crate::DRIVE;
 

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use assay_lab::home::Home;
 use assay_lab::process::Running;
-use assay_system::system::network::Token;
-use assay_system::system::network::protocol::{self, Role};
+use assay_machine::system::network::Token;
+use assay_machine::system::network::protocol::{self, Role};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::home;

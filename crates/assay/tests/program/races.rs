@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_lab::needs::is_sampled;
+use assay_machine::system::Fake;
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::race::{RaceAnswer, RaceEnd};
 use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;
-use assay_system::system::Fake;
 use assay_verdict::analysis;
 
 use crate::DRIVE;

@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay_lab::home::Home;
+use assay_machine::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
 use assay_study::results::requests::{FILE, FORMAT, Header, RecordedDevice, Writer};
-use assay_system::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
 use serde_json::Value;
 
 use crate::{DEPTH, DRIVE, home};

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_base::failure::Outcome;
 use assay_lab::needs::is_sampled;
+use assay_machine::system::{Fake, System};
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;
-use assay_system::system::{Fake, System};
 
 use crate::DRIVE;
 use crate::races::{findings, machine};

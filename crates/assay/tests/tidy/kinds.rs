@@ -156,7 +156,7 @@ fn a_name_of_a_kind_is_seen() {
     assert_eq!(found("use assay_kinds::work::{io, network};"), ["work::network"]);
     assert_eq!(found("fn f(_: Work) { Planned::Network(own) }"), ["Planned::Network"]);
     let others =
-        "// \"bufferbloat\"\nuse assay_system::system::network; Space::Network; \"a bufferbloat\"";
+        "// \"bufferbloat\"\nuse assay_machine::system::network; Space::Network; \"a bufferbloat\"";
     assert_eq!(found(others), Vec::<String>::new());
     // What small files have, too, is no name of reads and writes.
     let io = names(KINDS[0]);

@@ -8,8 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// What decides: crates whose rooms know the machine as a trait.
-pub const DECIDING: [&str; 6] =
-    ["assay-base", "assay-kinds", "assay-machine", "assay-study", "assay-system", "assay-verdict"];
+pub const DECIDING: [&str; 5] =
+    ["assay-base", "assay-kinds", "assay-machine", "assay-study", "assay-verdict"];
 
 pub const RUNNING: &str = "assay-runner";
 

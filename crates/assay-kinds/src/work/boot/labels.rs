@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::work::boot::journal::entry;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
-use assay_system::system::{System, machine};
+use assay_machine::system::{System, machine};
 use serde::{Deserialize, Serialize};
 
 use super::{Boot, source};
@@ -186,7 +186,7 @@ pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
     use crate::work::boot::journal::entry::Entry;

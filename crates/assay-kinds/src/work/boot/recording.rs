@@ -4,7 +4,7 @@ use std::path::Path;
 
 use assay_base::failure::Outcome;
 use assay_base::quantity::Metric;
-use assay_system::system::System;
+use assay_machine::system::System;
 
 use super::labels::{self, Labels};
 use super::source;
@@ -85,7 +85,7 @@ fn record(by: By, boot: Boot) -> Record {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
     use crate::work::Kind as _;

@@ -4,8 +4,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::journal::RUNNING;
-use assay_system::system::{FileKind, System, first_program, machine};
+use assay_machine::system::journal::RUNNING;
+use assay_machine::system::{FileKind, System, first_program, machine};
 
 use crate::work::boot::journal::entry::{self, Entry, FIELDS, Read};
 use crate::work::boot::journal::timeline::{self, Boot, ids};
@@ -227,7 +227,7 @@ fn holds_journals(system: &dyn System, directory: &Path) -> bool {
 
 fn begins_as_journal(system: &dyn System, path: &Path) -> bool {
     let mut start = [0; SIGNATURE.len()];
-    let file = system.open_for_reading(path, assay_system::system::Caching::Buffered);
+    let file = system.open_for_reading(path, assay_machine::system::Caching::Buffered);
     file.and_then(|file| system.read_at(&file, 0, &mut start)).is_ok() && start == SIGNATURE
 }
 
@@ -278,7 +278,7 @@ fn by_text(
 #[cfg(test)]
 mod tests {
     use assay_base::failure::Kind;
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

@@ -8,8 +8,8 @@ use assay_base::exhibit::{Levels, Subject, Value};
 use assay_base::presence::Presence;
 use assay_lab::certain;
 use assay_load::{Bystanders, Law, LawShape};
-use assay_system::system::Fake;
-use assay_system::system::clears::Clears;
+use assay_machine::system::Fake;
+use assay_machine::system::clears::Clears;
 use serde_json::json;
 
 use super::running::pauses;

@@ -10,7 +10,7 @@ use assay_lab::certain;
 use assay_load::{
     CapacityJob, CapacityShape, Law, LawShape, Lie, Store, Target, capacity as look_at,
 };
-use assay_system::system::between::Between;
+use assay_machine::system::between::Between;
 use serde_json::json;
 
 use super::words::answer;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_base::quantity::units::show;
 use assay_load::{CapacityJob, CapacityOutcome, CapacityShape, capacity};
-use assay_system::system::between::Between;
+use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
 use super::{CHECKED, CLAIMED, Detail, HELD, TOUCH, Told, WRONG, told};
@@ -224,7 +224,7 @@ mod tests {
 
     use assay_base::quantity::Time;
     use assay_load::{Bystanders, Law, LawShape, Lie, Store};
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::super::{Asked, FAST_BOUND, FULL_BOUND, Probe};
     use crate::work::kind::Asks as _;

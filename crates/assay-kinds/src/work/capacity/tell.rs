@@ -6,7 +6,7 @@ use assay_base::exhibit::{
     Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit,
 };
 use assay_base::quantity::units::show;
-use assay_system::system::between::Between;
+use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
 use super::words::{answer, limits, of_several};

@@ -217,7 +217,7 @@ fn would_have_found(
 #[cfg(test)]
 mod tests {
     use assay_load::SeenCounts;
-    use assay_system::system::between::Between;
+    use assay_machine::system::between::Between;
 
     use super::super::testing::{NONE, detail, outcome};
     use super::super::told;

@@ -10,8 +10,8 @@ use assay_base::draws::Draws;
 use assay_base::outside;
 use assay_base::quantity::Time;
 use assay_base::quantity::units::show;
-use assay_system::system::execute::{self, Ending};
-use assay_system::system::{Executed, Execution};
+use assay_machine::system::execute::{self, Ending};
+use assay_machine::system::{Executed, Execution};
 
 use super::line::{self, Levels};
 use super::planned::Planned;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::quantity::units::show;
-use assay_system::system::execute::{Counting, PeakBy};
+use assay_machine::system::execute::{Counting, PeakBy};
 use serde::{Deserialize, Serialize};
 
 use crate::work::command::readings::{ImportEvidence, READ_BYTES};

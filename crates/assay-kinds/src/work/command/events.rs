@@ -3,8 +3,8 @@
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Metric};
-use assay_system::system::Executed;
-use assay_system::system::execute::{Counting, Happened};
+use assay_machine::system::Executed;
+use assay_machine::system::execute::{Counting, Happened};
 
 /// From this part of the time on a count is as good as whole.
 const WHOLE: f64 = 0.99;
@@ -157,7 +157,7 @@ pub(super) fn notes(how: Option<Counting>) -> impl Iterator<Item = &'static str>
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::execute::{Counted, Ending, Heard};
+    use assay_machine::system::execute::{Counted, Ending, Heard};
 
     use super::*;
 

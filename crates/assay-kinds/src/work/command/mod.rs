@@ -22,7 +22,7 @@ use assay_base::catalogue::keys::Fields;
 use assay_base::outside;
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
-use assay_system::system::network::token::is_secret;
+use assay_machine::system::network::token::is_secret;
 use serde::{Deserialize, Serialize};
 
 use super::Work;

@@ -4,8 +4,8 @@ use std::mem;
 
 use crate::work::command::readings::{Number, ToolOutput};
 use assay_base::presence::Presence;
-use assay_system::system::Executed;
-use assay_system::system::execute::{Ending, PeakBy, PeakMemory};
+use assay_machine::system::Executed;
+use assay_machine::system::execute::{Ending, PeakBy, PeakMemory};
 
 use super::detail::{Detail, KEPT_RUNS, Written};
 use super::events::{self, Events, Sum};
@@ -303,7 +303,7 @@ fn ending(ending: Ending) -> String {
 #[cfg(test)]
 mod tests {
     use assay_base::quantity::Better;
-    use assay_system::system::execute::{Counted, Happened, Heard};
+    use assay_machine::system::execute::{Counted, Happened, Heard};
 
     use super::*;
 

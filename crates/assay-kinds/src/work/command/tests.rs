@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use assay_base::presence::Presence;
 use assay_load::Bystanders;
-use assay_system::system::execute::{Counted, Ending, Happened, Heard, PeakBy, PeakMemory};
-use assay_system::system::{Executed, Fake, System};
+use assay_machine::system::execute::{Counted, Ending, Happened, Heard, PeakBy, PeakMemory};
+use assay_machine::system::{Executed, Fake, System};
 
 use super::*;
 use crate::work::measured::Ran;

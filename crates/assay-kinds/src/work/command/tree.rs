@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use assay_base::quantity::units::show;
-use assay_system::system::System;
+use assay_machine::system::System;
 use serde::{Deserialize, Serialize};
 
 pub use assay_base::calc::source_tree::{TreeFile, files};

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
-use assay_system::system::powered::{Starts, VmConfig, Wanted};
+use assay_machine::system::powered::{Starts, VmConfig, Wanted};
 use serde::{Deserialize, Serialize};
 
 use crate::work::durability::below::On;

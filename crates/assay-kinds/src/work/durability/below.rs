@@ -1,7 +1,7 @@
 //! What a program writes to below which a log is taken: the drive of a virtual machine itself, or a file of a file system on
 //! it.
 
-use assay_system::system::powered::Wanted;
+use assay_machine::system::powered::Wanted;
 use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1 << 20;

@@ -38,7 +38,7 @@ use assay_base::catalogue::keys::Fields;
 use assay_base::exhibit::{Exhibit, Subject};
 use assay_base::quantity::{Bytes, Metric, Time};
 use assay_load::{OneByOne, Target, mix64};
-use assay_system::system::powered::Wanted;
+use assay_machine::system::powered::Wanted;
 use serde::{Deserialize, Serialize};
 
 use super::io::{Content, Engine};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_base::draws::Draws;
-use assay_system::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts};
+use assay_machine::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts};
 
 use crate::work::durability::below::On;
 use crate::work::durability::command::Lines;

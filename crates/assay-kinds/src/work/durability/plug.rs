@@ -15,11 +15,11 @@ use assay_base::digest::{Digest, hexadecimal, sha256};
 use assay_base::draws::Draws;
 use assay_base::quantity::units::show;
 use assay_load::{OneByOne, Target};
-use assay_system::system::mains::{BOOT, Mains, PREFIX};
-use assay_system::system::network::handshake::digest;
-use assay_system::system::network::ledger::Ledger;
-use assay_system::system::network::token;
-use assay_system::system::{AreaFile, FileKind, System};
+use assay_machine::system::mains::{BOOT, Mains, PREFIX};
+use assay_machine::system::network::handshake::digest;
+use assay_machine::system::network::ledger::Ledger;
+use assay_machine::system::network::token;
+use assay_machine::system::{AreaFile, FileKind, System};
 use serde::{Deserialize, Serialize};
 
 use crate::work::durability::image::{Seen, fill, look};

@@ -4,7 +4,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use assay_base::draws::Draws;
-use assay_system::system::powered::FarSide;
+use assay_machine::system::powered::FarSide;
 
 use crate::work::durability::cut::Cut;
 use crate::work::durability::drive::Drive;

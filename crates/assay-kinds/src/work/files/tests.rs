@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 
-use assay_system::system::Fake;
+use assay_machine::system::Fake;
 
 use super::*;
 use crate::work::{ByHand, Measured, Runs};

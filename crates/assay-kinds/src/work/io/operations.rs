@@ -87,7 +87,7 @@ mod tests {
 
     use assay_base::presence::Presence;
     use assay_base::quantity::Bytes;
-    use assay_system::system::clears::Clears;
+    use assay_machine::system::clears::Clears;
 
     use super::*;
     use crate::work::io::Engine;

@@ -132,7 +132,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use assay_base::presence::Presence;
-    use assay_system::system::clears::Clears;
+    use assay_machine::system::clears::Clears;
 
     use super::*;
     use crate::work::io::planned::plan;

@@ -7,7 +7,7 @@ use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 use assay_load::{Fault, Job, Stood, Target, WrongData};
 pub use assay_load::{Verified, Written};
-use assay_system::system::System;
+use assay_machine::system::System;
 
 use super::fits::{Unfit, unfit};
 use super::{Asked, Content, Detail, Duplicates, Planned};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use assay_base::presence::Presence;
 use assay_load::{PageJob, PageSet};
-use assay_system::system::{System, machine, sysfs};
+use assay_machine::system::{System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
 use super::detail::Held;

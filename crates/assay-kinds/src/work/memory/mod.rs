@@ -14,7 +14,7 @@ mod tests;
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
 use assay_base::quantity::{Bytes, Metric, Time};
-use assay_system::system::execute::MemoryLimit;
+use assay_machine::system::execute::MemoryLimit;
 
 pub use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, OwnParameter};

@@ -2,7 +2,7 @@
 
 use assay_base::calc::zram::{Question, Wanted, compute};
 use assay_base::quantity::Bytes;
-use assay_system::system::execute::MemoryLimit;
+use assay_machine::system::execute::MemoryLimit;
 use serde::{Deserialize, Serialize};
 
 use super::{Content, Detail, EXPECTED, HELD, RATE, Skew, run};

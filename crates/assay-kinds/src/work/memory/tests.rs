@@ -2,8 +2,8 @@ use std::sync::atomic::AtomicBool;
 
 use assay_base::presence::Presence;
 use assay_load::Bystanders;
-use assay_system::system::execute::{Counted, Ending, Happened, Heard, MemoryLimit};
-use assay_system::system::{Executed, Fake, System};
+use assay_machine::system::execute::{Counted, Ending, Happened, Heard, MemoryLimit};
+use assay_machine::system::{Executed, Fake, System};
 
 use super::child::{Counters, Done, Line, held};
 use super::*;

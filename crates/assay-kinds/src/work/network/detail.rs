@@ -1,6 +1,6 @@
 //! What is counted of a link beside what all work measures.
 
-use assay_system::system::network::{BitRate, Load, PhaseRun};
+use assay_machine::system::network::{BitRate, Load, PhaseRun};
 use serde::{Deserialize, Serialize};
 
 use crate::work::measured::Counts;

@@ -52,7 +52,7 @@ fn share(phase: &PhaseDetail) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::network::{Load, PhaseJob, PhaseRun};
+    use assay_machine::system::network::{Load, PhaseJob, PhaseRun};
 
     use super::*;
     use crate::work::Kind as _;

@@ -2,7 +2,7 @@
 
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Metric};
-use assay_system::system::network::Load;
+use assay_machine::system::network::Load;
 
 pub struct Of {
     /// What half of the probes stay below.

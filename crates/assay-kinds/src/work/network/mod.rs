@@ -15,7 +15,7 @@ mod tests;
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::Fields;
 use assay_base::quantity::{Bytes, Metric, Time};
-use assay_system::system::network::{Load, lab};
+use assay_machine::system::network::{Load, lab};
 
 use super::kind::{self, Complaints, InStudy, Judged, Kind, LinkNeeds, OwnParameter};
 use super::place::{Offer, Run};

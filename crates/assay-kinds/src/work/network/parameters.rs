@@ -4,7 +4,7 @@
 
 use assay_base::catalogue::keys::{Field, Form, field};
 use assay_base::quantity::Time;
-use assay_system::system::network::{Load, MOST_STREAMS, Shaper, lab, protocol};
+use assay_machine::system::network::{Load, MOST_STREAMS, Shaper, lab, protocol};
 use serde::{Deserialize, Serialize};
 
 use crate::work::kind::OwnParameter;

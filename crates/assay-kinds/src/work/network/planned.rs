@@ -3,8 +3,8 @@
 use std::sync::atomic::Ordering;
 
 use assay_base::quantity::Time;
-use assay_system::system::System;
-use assay_system::system::network::{
+use assay_machine::system::System;
+use assay_machine::system::network::{
     BitRate, Discipline, LinkJob, LinkRun, Load, PeerAt, PhaseJob, Shaped, Shaper, lab,
     on_the_wire, protocol, shown, token,
 };

@@ -5,7 +5,7 @@ use assay_base::catalogue::About;
 use assay_base::exhibit::{BestRow, Column, Exhibit, Table, Unit};
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
-use assay_system::system::network::Load;
+use assay_machine::system::network::Load;
 
 use super::grade::{Grade, SCALE};
 use super::metrics::{ADDED, UP_RATE, of};

@@ -2,10 +2,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use assay_system::system::network::{
+use assay_machine::system::network::{
     BitRate, LinkRun, PhaseJob, PhaseRun, Probe, SLICE_NS, Shaper,
 };
-use assay_system::system::{Fake, System};
+use assay_machine::system::{Fake, System};
 
 use super::grade::Grade;
 use super::judge::{carried, judge};

@@ -1,7 +1,7 @@
 //! The same by hand: two readings of the kernel's counters, and a tracer for the histograms.
 
 use assay_base::quantity::units::show;
-use assay_system::system::quoted;
+use assay_machine::system::quoted;
 
 use crate::work::kind::{ByHand, CommandLine};
 

@@ -122,7 +122,7 @@ mod tests {
 
     use assay_base::presence::Presence;
     use assay_load::Bystanders;
-    use assay_system::system::{Fake, System};
+    use assay_machine::system::{Fake, System};
 
     use super::super::metrics;
     use super::*;

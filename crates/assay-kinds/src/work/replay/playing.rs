@@ -9,7 +9,7 @@ use assay_base::calc::requests::Sides;
 use assay_load::{
     Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited,
 };
-use assay_system::system::BlockRequest;
+use assay_machine::system::BlockRequest;
 
 use super::{Beside, Clock, Detail, Fidelity, Paced, Planned, planned};
 use crate::work::io;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use assay_base::catalogue::keys::OwnForm;
 use assay_base::outside;
 use assay_load::{Act, MOST_STEPS, Moved, Step};
-use assay_system::system::{BlockClass, BlockRequest, System};
+use assay_machine::system::{BlockClass, BlockRequest, System};
 use serde::{Deserialize, Serialize};
 
 const MIB: u64 = 1 << 20;

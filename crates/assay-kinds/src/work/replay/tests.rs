@@ -8,8 +8,8 @@ use assay_base::exhibit::{Levels, Subject};
 use assay_base::presence::Presence;
 use assay_base::quantity::played::CLASSES;
 use assay_load::{Bystanders, Law, LawShape, Moved};
-use assay_system::system::clears::Clears;
-use assay_system::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
+use assay_machine::system::clears::Clears;
+use assay_machine::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
 
 use super::detail::Beside;
 use super::*;

@@ -11,7 +11,7 @@
 //! - What waited for no end starts so long after the start of the request before it as it arrived after that.
 
 use assay_load::{Act, Step, Wait};
-use assay_system::system::{BlockRequest, RequestFlags};
+use assay_machine::system::{BlockRequest, RequestFlags};
 
 use super::{Scale, step_of};
 
@@ -88,7 +88,7 @@ pub fn guessed(requests: &[Arrived], scale: Scale) -> Vec<Wait> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::BlockClass;
+    use assay_machine::system::BlockClass;
 
     use super::*;
 

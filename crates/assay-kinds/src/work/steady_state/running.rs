@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
 use assay_load::{Outcome, Pattern};
-use assay_system::system::System;
+use assay_machine::system::System;
 
 use super::detail::{Detail, Prepared, Round, Seen};
 use super::judge::{FILLS, counted};

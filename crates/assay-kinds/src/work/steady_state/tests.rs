@@ -8,8 +8,8 @@ use std::sync::atomic::AtomicBool;
 use assay_base::exhibit::{Levels, Subject};
 use assay_base::presence::Presence;
 use assay_load::{Bystanders, Law, LawShape};
-use assay_system::system::Fake;
-use assay_system::system::clears::Clears;
+use assay_machine::system::Fake;
+use assay_machine::system::clears::Clears;
 
 use super::*;
 use crate::work::Counts as _;

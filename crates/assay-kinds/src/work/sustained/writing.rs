@@ -365,7 +365,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use assay_load::{Bystanders, Law, LawShape};
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
     use crate::work::Counts as _;

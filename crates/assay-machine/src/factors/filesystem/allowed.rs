@@ -142,7 +142,7 @@ pub(super) fn mount_fault(options: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::super::volume::Volume;
     use super::super::{FILE_SYSTEMS, find};

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
+use crate::system::{System, devices, mounts, sysfs};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
-use assay_system::system::{System, devices, mounts, sysfs};
 
 use super::DEFAULTS;
 use crate::factors::Choice;

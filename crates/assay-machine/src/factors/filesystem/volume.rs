@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::system::journal::{Mark, Undo};
+use crate::system::{Act, System, mounts, signatures};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
-use assay_system::system::journal::{Mark, Undo};
-use assay_system::system::{Act, System, mounts, signatures};
 
 use super::profile::{self, BTRFS_PROFILE_FACTOR, Profile};
 use super::{

@@ -4,10 +4,10 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::system::journal::{Mark, Undo, setting_value};
+use crate::system::{Act, Key, System, devices, identity, mounts, sysfs};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
-use assay_system::system::journal::{Mark, Undo, setting_value};
-use assay_system::system::{Act, Key, System, devices, identity, mounts, sysfs};
 
 use super::{Guard, cannot, closed};
 use crate::factors::Setting;

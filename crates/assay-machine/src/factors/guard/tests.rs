@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use assay_system::system::fake::Manner;
-use assay_system::system::{Fake, Faulty, Half};
+use crate::system::fake::Manner;
+use crate::system::{Fake, Faulty, Half};
 
 use super::*;
 use crate::factors::layers::{Base, Device, Extent, Raised, Stack};

@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::system::journal::Undo;
+use crate::system::{Act, FileKind, Space, System, mounts};
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::{Bytes, Percent};
-use assay_system::system::journal::Undo;
-use assay_system::system::{Act, FileKind, Space, System, mounts};
 
 use super::{Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
@@ -228,7 +228,7 @@ impl Recipe for Filler {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

@@ -17,9 +17,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use crate::system::journal::Undo;
+use crate::system::{Act, Consent, System, devices};
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::journal::Undo;
-use assay_system::system::{Act, Consent, System, devices};
 
 use super::guard::Builder;
 use super::{Factor, Setting, example_levels, filesystem};

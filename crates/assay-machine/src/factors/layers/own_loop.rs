@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::system::{Act, System};
 use assay_base::failure::Outcome;
-use assay_system::system::{Act, System};
 
 use super::{Base, ByHand, Layer, Made, Recipe, Takes, Typed, Wish};
 use crate::factors::Factor;

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use crate::system::journal::{Mark, Member, Undo};
+use crate::system::{Act, System, devices, signatures, sysfs};
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
-use assay_system::system::journal::{Mark, Member, Undo};
-use assay_system::system::{Act, System, devices, signatures, sysfs};
 
 use super::{Base, ByHand, Device, Layer, Made, Recipe, Takes, Typed, Wish, too_few};
 use crate::factors::guard::Builder;
@@ -516,7 +516,7 @@ fn kernel_lacks(system: &dyn System, level: &str, module: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
     use crate::factors::layers::{Levels, Stack};

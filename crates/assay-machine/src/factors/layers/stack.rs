@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::system::System;
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::System;
 
 use super::{
     Base, ByHand, Gives, Kept, LAYERS, Layer, Made, Recipe, Takes, Typed, Wish, goes_with,

@@ -3,14 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::system::journal::Undo;
+use crate::system::{ADD_ZRAM, Act, MOST_SWAP_PRIORITY, System, devices, mounts, swaps, sysfs};
 use assay_base::catalogue::About;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::{Bytes, Percent};
-use assay_system::system::journal::Undo;
-use assay_system::system::{
-    ADD_ZRAM, Act, MOST_SWAP_PRIORITY, System, devices, mounts, swaps, sysfs,
-};
 
 use super::zram::{self, ALGORITHMS};
 use super::{Base, ByHand, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};
@@ -482,7 +480,7 @@ impl Recipe for Area {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
     use crate::factors::View;
@@ -558,7 +556,7 @@ mod tests {
     #[test]
     fn what_the_machine_has_is_told_as_a_level() {
         let fake = Fake::new();
-        let site = assay_system::system::site::Site::loop_to_be(1 << 20);
+        let site = crate::system::site::Site::loop_to_be(1 << 20);
         let view = View { system: &fake, site: &site };
         let head = "Filename Type Size Used Priority\n";
         fake.put(swaps::TABLE, head);
@@ -598,7 +596,7 @@ mod tests {
     #[test]
     fn the_swap_that_is_used_first_is_what_the_machine_has() {
         let fake = Fake::new();
-        let site = assay_system::system::site::Site::loop_to_be(1 << 20);
+        let site = crate::system::site::Site::loop_to_be(1 << 20);
         let view = View { system: &fake, site: &site };
         let head = "Filename Type Size Used Priority\n";
         assert!(KIND_FACTOR.observe("swap", &view).value().is_none(), "no table");

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
-use assay_system::system::{Fake, Faulty};
+use crate::system::{Fake, Faulty};
 
 use super::*;
 use crate::factors::tests::{

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::system::journal::Undo;
+use crate::system::{ADD_ZRAM, Act, System, devices, sysfs};
 use assay_base::catalogue::About;
 use assay_base::failure::Outcome;
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
-use assay_system::system::journal::Undo;
-use assay_system::system::{ADD_ZRAM, Act, System, devices, sysfs};
 
 use super::{Base, ByHand, Layer, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
@@ -245,7 +245,7 @@ fn available(system: &dyn System) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

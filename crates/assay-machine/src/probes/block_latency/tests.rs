@@ -1,4 +1,4 @@
-use assay_system::system::Fake;
+use crate::system::Fake;
 
 use super::*;
 use crate::probes::block_latency::counts::ClassSpan;

@@ -2,8 +2,8 @@
 //! registers and everybody may read: `life_time` and `pre_eol_info` (JESD84-B51, sections 7.4.41 to
 //! 7.4.43). SD cards have no such thing.
 
+use crate::system::{System, sysfs};
 use assay_base::presence::Presence;
-use assay_system::system::{System, sysfs};
 
 use crate::probes::drive_health::Health;
 
@@ -53,7 +53,7 @@ fn hexadecimal(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

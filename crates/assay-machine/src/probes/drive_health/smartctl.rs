@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::system::{System, sysfs};
 use assay_base::presence::Presence;
-use assay_system::system::{System, sysfs};
 use serde_json::Value;
 
 use crate::probes::drive_health::Health;
@@ -179,7 +179,7 @@ fn written(row: &Value, block_bytes: u64) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::system::{System, sysfs};
 use assay_base::presence::Presence;
-use assay_system::system::{System, sysfs};
 
 use super::Counter;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::system::{FileKind, System, sysfs};
 use assay_base::presence::Presence;
-use assay_system::system::{FileKind, System, sysfs};
 
 /// Bytes of a file that is read.
 const MOST_BYTES: u64 = 256 << 20;

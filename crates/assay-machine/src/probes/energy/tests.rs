@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_system::system::Fake;
+use crate::system::Fake;
 
 use super::*;
 

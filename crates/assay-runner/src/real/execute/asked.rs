@@ -6,9 +6,9 @@ use std::io::{self, ErrorKind};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use assay_machine::system::Execution;
+use assay_machine::system::identity::Caller;
 use assay_sys::{NotStarted, Step};
-use assay_system::system::Execution;
-use assay_system::system::identity::Caller;
 
 /// Where programs are looked for without a `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";

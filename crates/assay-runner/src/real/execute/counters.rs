@@ -5,8 +5,8 @@ use std::io::{self, ErrorKind};
 use rustix::io::Errno;
 
 use assay_base::presence::Presence;
+use assay_machine::system::execute::{Counted, Counting};
 use assay_sys::{Count, CountedEvent, Counter};
-use assay_system::system::execute::{Counted, Counting};
 
 /// In the order of [`Counted`].
 const EVENTS: [CountedEvent; 3] =

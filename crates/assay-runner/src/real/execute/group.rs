@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use assay_base::presence::Presence;
+use assay_machine::system::execute::MemoryLimit;
 use assay_sys::GroupEntry;
-use assay_system::system::execute::MemoryLimit;
 
 use super::tree::{self, Process};
 

@@ -12,9 +12,9 @@ use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use assay_base::digest::Sum;
 use assay_base::presence::Presence;
+use assay_machine::system::execute::{Ending, Happened, Heard, PeakBy, PeakMemory};
+use assay_machine::system::{Executed, Execution};
 use assay_sys::Launched;
-use assay_system::system::execute::{Ending, Happened, Heard, PeakBy, PeakMemory};
-use assay_system::system::{Executed, Execution};
 
 use super::PIPE_BYTES;
 use super::counters::Counters;

@@ -14,7 +14,7 @@ use crate::fleet::hello::{self, Caller, LONGEST_LINE};
 use crate::fleet::message::Message;
 use crate::fleet::ranks::Place;
 use assay_base::digest::Digest;
-use assay_system::system::network::Token;
+use assay_machine::system::network::Token;
 
 use super::super::crowd;
 use super::super::link::is_for_now;

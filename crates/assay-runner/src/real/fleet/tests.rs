@@ -8,7 +8,7 @@ use crate::fleet::hello::{self, Caller};
 use crate::fleet::message::Message;
 use crate::fleet::ranks::Place;
 use crate::fleet::{Heard, Line as _};
-use assay_system::system::network::Token;
+use assay_machine::system::network::Token;
 
 use super::{Sockets, dial, listen};
 

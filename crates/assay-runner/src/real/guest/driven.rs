@@ -7,9 +7,9 @@ use assay_guest::driven::{Driven, Mould, Said};
 use assay_guest::nbd::Store;
 
 use super::{Asked, MACHINE, awake, ready};
-use assay_system::system::System;
-use assay_system::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts, Wanted};
-use assay_system::system::virtual_machine::FILE;
+use assay_machine::system::System;
+use assay_machine::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts, Wanted};
+use assay_machine::system::virtual_machine::FILE;
 
 /// The command that is run in one.
 pub const COMMAND: &str = "in-vm-drive";

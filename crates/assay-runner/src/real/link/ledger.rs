@@ -3,9 +3,9 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use assay_system::system::network::Token;
-use assay_system::system::network::ledger::{Carries, Client, Ledger};
-use assay_system::system::network::protocol::Role;
+use assay_machine::system::network::Token;
+use assay_machine::system::network::ledger::{Carries, Client, Ledger};
+use assay_machine::system::network::protocol::Role;
 
 use super::wire::Wire;
 use super::{admitted, connect};

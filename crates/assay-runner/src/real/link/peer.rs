@@ -13,9 +13,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 
 use assay_base::digest::Digest;
-use assay_system::system::network::ledger::{self, Book, Lines};
-use assay_system::system::network::protocol::{self, Bucket, Order, Role, Side, Way};
-use assay_system::system::network::{MOST_STREAMS, SLICE_NS, Token};
+use assay_machine::system::network::ledger::{self, Book, Lines};
+use assay_machine::system::network::protocol::{self, Bucket, Order, Role, Side, Way};
+use assay_machine::system::network::{MOST_STREAMS, SLICE_NS, Token};
 
 use super::pump::{self, Course};
 use super::strangers::Strangers;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 
-use assay_system::system::network::SLICE_NS;
+use assay_machine::system::network::SLICE_NS;
 
 /// Bytes that are handed over at once.
 const CHUNK: usize = 64 << 10;

@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::sync::Arc;
 
-use assay_system::system::network::PhaseJob;
+use assay_machine::system::network::PhaseJob;
 
 use super::peer::{Limits, Peer};
 use super::*;

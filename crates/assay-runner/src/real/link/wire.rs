@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
-use assay_system::system::network::handshake::LONGEST_LINE;
+use assay_machine::system::network::handshake::LONGEST_LINE;
 
 use super::read_some;
 

@@ -4,10 +4,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use assay_base::presence::Presence;
-use assay_system::system::execute::{
+use assay_machine::system::execute::{
     self, Counted, Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory,
 };
-use assay_system::system::identity::Caller;
+use assay_machine::system::identity::Caller;
 
 use super::*;
 
@@ -457,7 +457,7 @@ fn bytes_that_go_to_storage_are_counted() {
     let script = "sh -c 'dd if=/dev/zero of=file bs=64k count=16 conv=fsync 2>/dev/null'; true";
     let run = Run { directory: folder.path().to_owned(), ..Run::shell(script) };
     let done = run.done();
-    let site = assay_system::system::resolve(&Real, &folder.path().to_string_lossy()).unwrap();
+    let site = assay_machine::system::resolve(&Real, &folder.path().to_string_lossy()).unwrap();
     if site.counted.is_empty() {
         return assay_lab::needs::skip("no drive below the folder for temporary files");
     }

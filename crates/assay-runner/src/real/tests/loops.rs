@@ -6,9 +6,9 @@ use assay_lab::needs::skip;
 
 use super::*;
 use assay_base::failure::Kind;
-use assay_system::system::identity::consent;
-use assay_system::system::site::Backing;
-use assay_system::system::{lock_names, resolve};
+use assay_machine::system::identity::consent;
+use assay_machine::system::site::Backing;
+use assay_machine::system::{lock_names, resolve};
 
 /// A loop device on a file in a directory; detached when dropped, before the directory goes.
 pub(super) struct Loop {
@@ -52,7 +52,7 @@ impl Mounted {
         Self(point)
     }
 
-    fn site(&self) -> assay_system::system::site::Site {
+    fn site(&self) -> assay_machine::system::site::Site {
         resolve(&Real, &self.0.to_string_lossy()).unwrap()
     }
 }

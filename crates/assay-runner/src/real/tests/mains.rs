@@ -1,7 +1,7 @@
 //! Files that outlive a cut of power.
 
 use super::*;
-use assay_system::system::mains::Mains;
+use assay_machine::system::mains::Mains;
 
 const NAME: &str = ".assay-plug-0123456789abcdef";
 

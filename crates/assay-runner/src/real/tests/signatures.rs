@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_lab::recordings::Recording;
-use assay_system::system::signatures::{Superblocks, in_range, superblocks};
+use assay_machine::system::signatures::{Superblocks, in_range, superblocks};
 
 use super::*;
 

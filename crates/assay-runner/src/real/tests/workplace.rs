@@ -1,7 +1,7 @@
 //! Directories to work in: gone afterwards, and told from what others made.
 
 use super::*;
-use assay_system::system::WorkDirectory;
+use assay_machine::system::WorkDirectory;
 
 const LEFT: &str = ".assay-files-0123456789abcdef";
 
@@ -58,7 +58,7 @@ fn what_no_run_marked_is_never_removed() {
     let path = left_behind(&scratch);
     std::fs::remove_file(path.join(".assay")).unwrap();
     assert!(Real.leftovers(&scratch.0).unwrap().is_empty());
-    let left = assay_system::system::Leftover { path: path.clone(), size_bytes: 0 };
+    let left = assay_machine::system::Leftover { path: path.clone(), size_bytes: 0 };
     assert!(Real.remove_leftover(&left).is_err());
     assert!(path.join("d0/d1/f0").is_file());
 }

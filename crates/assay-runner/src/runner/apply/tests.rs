@@ -4,9 +4,9 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use super::*;
+use assay_machine::system::fake::Manner;
+use assay_machine::system::{Fake, Faulty};
 use assay_study::results::vouch::{Purpose, vouch};
-use assay_system::system::fake::Manner;
-use assay_system::system::{Fake, Faulty};
 
 const HOME: &str = "/var/lib/assay";
 const MORE: &str = "

@@ -10,12 +10,12 @@ use crate::runner::survey;
 use assay_base::failure::{Failure, Kind, Outcome};
 use assay_machine::factors::layers::{Base, Stack, Wish};
 use assay_machine::factors::{Factor, Role, Setting, View};
+use assay_machine::system::identity;
+use assay_machine::system::site::Site;
 use assay_study::plan::arms;
 use assay_study::plan::design::{Demands, Design, Varied};
 use assay_study::results::plan::{Arm, Plan, Refusal};
 use assay_study::study::Precondition;
-use assay_system::system::identity;
-use assay_system::system::site::Site;
 
 impl TestBed<'_> {
     /// Surveys every place that the study's arms want, and tries every setting once.

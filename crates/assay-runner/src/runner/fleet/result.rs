@@ -8,12 +8,12 @@ use crate::fleet::message::{Message, Part};
 use crate::fleet::together::{OneHost, Slot, Whole, merge};
 use crate::runner::finished::{Finished, Unkept};
 use crate::runner::session::End;
+use assay_machine::system::System;
 use assay_study::results::bundle::Bundle;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::{Repeats, Trial, TrialRecord};
-use assay_system::system::System;
 
 #[derive(Default)]
 pub struct Kept<'a> {

@@ -8,8 +8,8 @@ pub mod fleet;
 use std::path::Path;
 
 use assay_kinds::work::{Needs, Work};
+use assay_machine::system::{Fake, System};
 use assay_study::study::Study;
-use assay_system::system::{Fake, System};
 
 /// Two rows that take little time.
 pub const STUDY: &str = r#"

@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::journal::{RUNNING, UNITS};
-use assay_system::system::place::PlaceKind;
-use assay_system::system::site::Backing;
-use assay_system::system::trust::{self, OTHERS_WRITE};
-use assay_system::system::{FileKind, System, identity, machine, resolve};
+use assay_machine::system::journal::{RUNNING, UNITS};
+use assay_machine::system::place::PlaceKind;
+use assay_machine::system::site::Backing;
+use assay_machine::system::trust::{self, OTHERS_WRITE};
+use assay_machine::system::{FileKind, System, identity, machine, resolve};
 
 /// Where the journal lies that outlives a boot.
 const LASTING: &str = "/var/log/journal";
@@ -101,7 +101,7 @@ pub(super) fn cautions(system: &dyn System) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use assay_machine::system::Fake;
 
     use super::*;
 

@@ -4,8 +4,8 @@
 use super::BEGUN;
 use assay_base::failure::Outcome;
 use assay_kinds::work::recorded::{Record, Records};
+use assay_machine::system::{System, identity};
 use assay_study::results::log::Entry;
-use assay_system::system::{System, identity};
 
 /// Boots that are looked through.
 const MOST: usize = 1000;

@@ -3,10 +3,10 @@ use std::sync::atomic::AtomicBool;
 use super::*;
 use assay_kinds::work::recorded::kind;
 use assay_lab::kinds::kept;
+use assay_machine::system::Fake;
+use assay_machine::system::journal;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::presets;
-use assay_system::system::Fake;
-use assay_system::system::journal;
 use serde_json::Value;
 
 fn machine() -> Fake {

@@ -4,12 +4,12 @@
 use super::{End, Session};
 use crate::runner::event::{Context, Event};
 use assay_base::quantity::units::show;
+use assay_machine::system::site::TargetKind;
 use assay_study::plan::race::{self, Next, Over, Race, Run};
 use assay_study::results::design::Stopping;
 use assay_study::results::log::ENDED;
 use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::Trial;
-use assay_system::system::site::TargetKind;
 
 impl Session<'_, '_> {
     pub(super) fn race(&mut self, trials: &mut Vec<Trial>, context: &mut Context<'_>) -> End {

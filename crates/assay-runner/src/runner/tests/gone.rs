@@ -1,7 +1,7 @@
 //! A drive that is pulled while a study runs, and another that gets its name.
 
 use super::*;
-use assay_system::system::Act;
+use assay_machine::system::Act;
 
 const DISK: &str = "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
 const STRANGERS: [(&str, &str); 3] =

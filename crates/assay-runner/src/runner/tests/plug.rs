@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
 use assay_kinds::work::durability::Detail;
-use assay_system::system::network::protocol::TOKEN_VARIABLE;
+use assay_machine::system::network::protocol::TOKEN_VARIABLE;
 
 const STUDY: &str = r#"
 format     = "assay-study/1"

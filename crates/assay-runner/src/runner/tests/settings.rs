@@ -1,7 +1,7 @@
 //! Settings that change each other, or do not come back.
 
 use super::*;
-use assay_system::system::fake::Manner;
+use assay_machine::system::fake::Manner;
 
 /// A machine on which one setting takes what is written in a manner, and a study that varies it.
 fn varying(manner: Manner) -> (Fake, Request<'static>) {

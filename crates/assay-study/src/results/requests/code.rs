@@ -16,7 +16,7 @@
 
 use std::io::{self, Read};
 
-use assay_system::system::{BlockClass, BlockRequest, RequestFlags};
+use assay_machine::system::{BlockClass, BlockRequest, RequestFlags};
 
 const SECTOR_BYTES: u64 = 512;
 const CLASS: u8 = 0b111;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_base::digest::{self, Sum};
 use assay_base::outside;
 use assay_kinds::work::replay::{Scan, Source};
-use assay_system::system::{BlockRequest, Caching, System, identity};
+use assay_machine::system::{BlockRequest, Caching, System, identity};
 
 use super::{FILE, Header, Reader};
 
@@ -138,7 +138,7 @@ fn told(error: &io::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::{BlockClass, Fake, RequestFlags};
+    use assay_machine::system::{BlockClass, Fake, RequestFlags};
     use proptest::prelude::*;
 
     use super::*;

@@ -1,4 +1,4 @@
-use assay_system::system::{BlockClass, Fake, RequestFlags};
+use assay_machine::system::{BlockClass, Fake, RequestFlags};
 use proptest::prelude::*;
 
 use super::*;

@@ -1,6 +1,6 @@
 use assay_base::presence::Presence;
+use assay_machine::system::site::Backing;
 use assay_study::findings::Findings;
-use assay_system::system::site::Backing;
 
 use super::super::tests::Bench;
 use crate::truth::testing;

@@ -1,8 +1,8 @@
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_kinds::work::io::WriteSync;
+use assay_machine::system::site::TargetKind;
 use assay_study::findings::Trust;
-use assay_system::system::site::TargetKind;
 
 use super::super::testing::{Bench, counted, drive, io_of, measured, site};
 use super::*;

@@ -5,8 +5,8 @@ use assay_base::presence::Presence;
 use assay_lab::needs::is_sampled;
 use assay_machine::probes::disk::{DeviceEvidence, Traffic};
 use assay_machine::probes::service::Served;
+use assay_machine::system::site::Layer;
 use assay_study::findings::Trust;
-use assay_system::system::site::Layer;
 
 use super::super::testing::Bench;
 use super::*;

@@ -8,8 +8,8 @@ use assay_base::calc::{bytes_per_s, number};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
+use assay_machine::system::System;
 use assay_report::document::Row;
-use assay_system::system::System;
 
 /// Compute the time to cover an area, and how much a time-limited test covers
 ///

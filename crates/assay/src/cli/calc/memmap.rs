@@ -7,8 +7,8 @@ use assay_base::calc::memmap::{self, FrameBuffer, Memmap, Region};
 use assay_base::failure::Outcome;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
+use assay_machine::system::System;
 use assay_report::document::{Row, Tone};
-use assay_system::system::System;
 
 /// Add up memory regions and frame buffers; find gaps and overlaps
 ///

@@ -10,7 +10,7 @@ use assay_base::calc::edid::{self, Monitor};
 use assay_base::calc::modeline::{self, Blanking, Limits, TIMINGS, Timing};
 use assay_base::calc::{number, pair, size_of};
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::{FileKind, System};
+use assay_machine::system::{FileKind, System};
 
 /// An EDID is a few blocks of 128 bytes; a file that is larger is something else.
 const LARGEST_EDID: u64 = 64 << 10;

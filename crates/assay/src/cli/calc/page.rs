@@ -6,9 +6,9 @@ use serde::Serialize;
 
 use super::super::output;
 use assay_base::calc::Answer;
+use assay_machine::system::System;
 use assay_report::document::{Block, Document, Row, Section, Table};
 use assay_report::{table, text};
-use assay_system::system::System;
 
 /// A document that grows from top to bottom.
 pub struct Page {

@@ -10,8 +10,8 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
+use assay_machine::system::System;
 use assay_report::document::{Row, Tone};
-use assay_system::system::System;
 
 /// Compute RAID capacity, rebuild time and bytes moved per write
 ///

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::super::{Arguments, Command, definition};
 use super::page::{bytes, decimal};
 use super::*;
-use assay_system::system::Fake;
+use assay_machine::system::Fake;
 
 /// Words of a line; what stands in single quotes is one.
 fn words(line: &str) -> Vec<String> {

@@ -7,8 +7,8 @@ use assay_base::calc::zram::{self, MEASURED, Question, Wanted, Zram};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Percent};
+use assay_machine::system::System;
 use assay_report::document::Row;
-use assay_system::system::System;
 
 /// Compute the memory cost and settings of zram
 ///

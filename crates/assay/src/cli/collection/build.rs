@@ -7,8 +7,8 @@ use clap::Args;
 use super::super::output;
 use crate::store::collection::{self, Index};
 use assay_base::failure::Outcome;
+use assay_machine::system::System;
 use assay_report::collection::{self as pages, Contents, MOST_TOLD};
-use assay_system::system::System;
 use assay_verdict::collection::flat::Flat;
 use assay_verdict::collection::{Row, groups};
 

@@ -13,12 +13,12 @@ use assay_base::calc::requests::{Counter, Recorded, Request};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Means};
-use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
-use assay_study::results::{headline, id};
-use assay_system::system::stream::Stream;
-use assay_system::system::{
+use assay_machine::system::stream::Stream;
+use assay_machine::system::{
     BlockClass, BlockRequest, Caching, FileKind, RequestFlags, System, identity,
 };
+use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
+use assay_study::results::{headline, id};
 use assay_verdict::importers::requests::{self, Begin, Device, Told};
 use assay_verdict::importers::{self, HEAD_BYTES, Reads};
 

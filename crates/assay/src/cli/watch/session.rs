@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::screen::{Key, Screen};
 use super::studies::Studies;
 use crate::cli::output;
-use assay_system::system::System;
+use assay_machine::system::System;
 
 use crate::watch::page::{Page, View};
 use crate::watch::record::Rows;

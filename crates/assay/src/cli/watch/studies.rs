@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use crate::store::progress::Watched;
 use crate::watch::Strip;
+use assay_machine::system::{System, identity};
 use assay_study::results::bundle;
-use assay_system::system::{System, identity};
 
 /// How often a new one is looked for, nanoseconds.
 const SEARCH_NS: u64 = 5_000_000_000;

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use assay_base::failure::{Failure, Outcome};
+use assay_machine::system::{FileKind, HoldError, Locking, System};
 use assay_study::results::foreign::{self, Mark};
 use assay_study::results::trials::Trials;
 use assay_study::results::{bundle, imported};
-use assay_system::system::{FileKind, HoldError, Locking, System};
 
 use super::super::findings_at;
 use super::limits::DIRECTORIES;

@@ -1,6 +1,6 @@
 use std::time::Duration;
 
-use assay_system::system::System as _;
+use assay_machine::system::System as _;
 
 use super::*;
 use crate::watch::sampler::{Sampler, disks};

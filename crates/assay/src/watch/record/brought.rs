@@ -4,14 +4,14 @@ use assay_base::calc::requests::Recorded;
 use assay_base::failure::Outcome;
 use assay_base::presence::Presence;
 use assay_machine::probes::block_latency::{self, counts::BlockLatency};
+use assay_machine::system::System;
+use assay_machine::system::machine::Machine;
 use assay_study::plan::recorded;
 use assay_study::results::bundle::{Bundle, Histograms};
 use assay_study::results::environment::{self, Environment};
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::record::Evidence;
 use assay_study::results::surroundings::Surroundings;
-use assay_system::system::System;
-use assay_system::system::machine::Machine;
 
 use super::{Wish, plan, record, study};
 

@@ -6,8 +6,8 @@
 //! held against that.
 
 use assay_base::presence::Presence;
-use assay_system::system::devices::{self, Counters};
-use assay_system::system::{BlockClass, ClassTotals, DeviceTotals, System, sysfs};
+use assay_machine::system::devices::{self, Counters};
+use assay_machine::system::{BlockClass, ClassTotals, DeviceTotals, System, sysfs};
 
 use super::super::sampler::Disk;
 

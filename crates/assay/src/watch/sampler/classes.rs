@@ -7,7 +7,7 @@ use assay_base::failure::{Failure, Outcome};
 use assay_base::presence::Presence;
 use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::Means;
-use assay_system::system::{
+use assay_machine::system::{
     BlockRequest, BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, sysfs,
 };
 

@@ -7,9 +7,9 @@ use crate::watch::members;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::units::show;
 use assay_machine::probes::block_latency;
-use assay_system::system::devices::{self, Below, Counters};
-use assay_system::system::site::Backing;
-use assay_system::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
+use assay_machine::system::devices::{self, Below, Counters};
+use assay_machine::system::site::Backing;
+use assay_machine::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {

@@ -10,7 +10,7 @@ use assay_machine::probes::memory::{Levels, Machine};
 use assay_machine::probes::pressure::{Resources, Waited};
 use assay_machine::probes::temperature;
 use assay_machine::probes::ticks::Ticks;
-use assay_system::system::System;
+use assay_machine::system::System;
 
 /// Shares of a processor's time, 0 to 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

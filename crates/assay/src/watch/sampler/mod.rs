@@ -12,8 +12,8 @@ use assay_base::presence::Presence;
 use assay_machine::probes::block_latency::counts::{self, ClassSpan, Means};
 use assay_machine::probes::ticks::Ticks;
 use assay_machine::probes::{block_latency, load, memory, pressure, processors};
-use assay_system::system::devices::{self, Counters};
-use assay_system::system::{BlockRequest, BlockTotals, System};
+use assay_machine::system::devices::{self, Counters};
+use assay_machine::system::{BlockRequest, BlockTotals, System};
 
 use super::members::{self, Array};
 pub use classes::Tracing;

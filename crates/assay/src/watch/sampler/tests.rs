@@ -6,7 +6,7 @@ use crate::watch::testing::{
     article, machine, nothing, program, state_after, state_untraced, tracing,
 };
 use crate::watch::words::percent;
-use assay_system::system::{Fake, TraceMeans};
+use assay_machine::system::{Fake, TraceMeans};
 
 fn classes(state: &State) -> &Presence<BTreeMap<String, ClassSpan>> {
     &state.disk(0).classes

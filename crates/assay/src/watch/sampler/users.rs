@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::Disk;
 use assay_base::quantity::units::show;
-use assay_system::system::devices;
-use assay_system::system::{DeviceNumber, System, sysfs};
+use assay_machine::system::devices;
+use assay_machine::system::{DeviceNumber, System, sysfs};
 
 /// Programs that are told by name.
 const TOLD: usize = 16;

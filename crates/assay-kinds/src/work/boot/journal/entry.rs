@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use assay_base::json;
 use serde_json::Value;
 
-pub use assay_system::system::machine::plain_id as id;
+pub use assay_machine::system::machine::plain_id as id;
 
 /// Bytes of an entry at most: what is longer is no message about a boot.
 const LONGEST_ENTRY: usize = 1 << 20;

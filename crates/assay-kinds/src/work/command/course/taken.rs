@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use assay_base::digest::hexadecimal;
 use assay_base::outside;
-use assay_system::system::{Executed, FileKind};
+use assay_machine::system::{Executed, FileKind};
 
 use super::{Break, Course, How, fine};
 use crate::work::command::detail::{KEPT_BYTES, Written};

@@ -1,6 +1,6 @@
 //! What is counted of runs beside their times.
 
-use assay_system::system::execute::Counting;
+use assay_machine::system::execute::Counting;
 
 use super::*;
 

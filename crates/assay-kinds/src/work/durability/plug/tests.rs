@@ -5,10 +5,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::thread;
 
-use assay_system::system::Fake;
-use assay_system::system::fake::POWER;
-use assay_system::system::network::Token;
-use assay_system::system::network::protocol::TOKEN_VARIABLE;
+use assay_machine::system::Fake;
+use assay_machine::system::fake::POWER;
+use assay_machine::system::network::Token;
+use assay_machine::system::network::protocol::TOKEN_VARIABLE;
 
 use super::*;
 use crate::work::durability::drive::Drive;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::system::journal::{Mark, Undo};
+use crate::system::{Act, Key, System, devices, signatures};
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
-use assay_system::system::journal::{Mark, Undo};
-use assay_system::system::{Act, Key, System, devices, signatures};
 
 use super::{
     CIPHER_FACTOR, CONVERSION, CONVERSION_FACTOR, DEFAULTS, DM_CRYPT, ENCRYPTION_FACTOR, QUEUES,

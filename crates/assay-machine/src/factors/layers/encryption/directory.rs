@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::system::journal::Undo;
+use crate::system::{Act, Key, System};
 use assay_base::failure::{Failure, Outcome};
-use assay_system::system::journal::Undo;
-use assay_system::system::{Act, Key, System};
 
 use super::{ENCRYPTION_FACTOR, FSCRYPT, GOCRYPTFS, SERVED, mounted_at};
 use crate::factors::Factor;
@@ -300,7 +300,7 @@ impl Recipe for ByProgram {
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
 

@@ -6,10 +6,10 @@ mod directory;
 
 use std::path::Path;
 
+use crate::system::{System, mounts};
 use assay_base::catalogue::About;
 use assay_base::presence::Presence;
 use assay_base::quantity::Bytes;
-use assay_system::system::{System, mounts};
 
 use crate::factors::{Choice, has_module};
 
@@ -195,7 +195,7 @@ fn mounted_at(system: &dyn System, point: &Path) -> Result<(String, String), Str
 
 #[cfg(test)]
 mod tests {
-    use assay_system::system::Fake;
+    use crate::system::Fake;
 
     use super::*;
     use crate::factors::Factor as _;

@@ -1,8 +1,8 @@
 use std::io::{Read as _, Write as _};
 
+use assay_machine::system::Fake;
 use assay_study::results::bundle;
 use assay_study::results::requests::Reader;
-use assay_system::system::Fake;
 use clap::{Args as _, Command, FromArgMatches as _};
 use flate2::Compression;
 use flate2::write::GzEncoder;

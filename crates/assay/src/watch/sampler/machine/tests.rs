@@ -1,6 +1,6 @@
 use super::*;
 use assay_machine::probes::{memory as of_memory, pressure as of_pressure};
-use assay_system::system::{Fake, System};
+use assay_machine::system::{Fake, System};
 
 #[test]
 fn shares_add_up_and_the_sum_of_all_is_no_processor() {
