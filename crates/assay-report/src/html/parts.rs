@@ -246,7 +246,7 @@ fn questions(findings: &Findings) -> Markup {
                         th scope="row" { (answer.ask) }
                         td class=(tone(mark)) { (mark) }
                         td.w { (answer.answer) (reasons(&answer.reasons)) }
-                        td.w { (answer.published.as_deref().unwrap_or("-")) }
+                        td.w { (answer.published.as_deref().unwrap_or_default()) }
                     }
                 } }
             }
