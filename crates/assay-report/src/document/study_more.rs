@@ -48,13 +48,13 @@ pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
     told.into_iter().flatten().collect()
 }
 
-/// A study of several factors also says that their effects do not depend on each other.
+/// The interactions, or the statement that a study of several factors found none.
 fn interactions_or_none(findings: &Findings, interactions: Vec<String>) -> Vec<String> {
     if !interactions.is_empty() || findings.effects.main.is_empty() {
         return interactions;
     }
-    let none =
-        "No significant interaction between two factors (95% confidence); smaller ones may exist.";
+    let none = "No significant interaction was found (95% confidence); small ones, and those of levels with too few \
+                trials, may exist.";
     vec![none.to_owned()]
 }
 
