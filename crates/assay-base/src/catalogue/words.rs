@@ -147,7 +147,7 @@ pub static WORDS: &[Word] = &[
     ),
     word(
         "percentile",
-        &["p50", "p90", "p99", "p99.9", "p999"],
+        &["p50", "p90", "p99", "p99.9", "p999", "p99.99"],
         "the value below which a given share of operations falls, such as 99 of 100 for p99",
         "Assay computes percentiles per trial; a row shows the percentile of a typical trial.",
     ),
@@ -159,10 +159,11 @@ pub static WORDS: &[Word] = &[
     ),
     word(
         "response time",
-        &[],
+        &["coordinated omission"],
         "the time from the intended start of an operation to its completion",
         "In an open loop (`rate`), the response time is what a user waits, including queueing. In a closed loop \
-         (without a rate), each operation starts when another ends, so there is no response time.",
+         (without a rate), each operation starts when another ends, so its latencies hide the waiting of users \
+         (coordinated omission) and there is no response time.",
     ),
     word(
         "rolled back",

@@ -249,6 +249,12 @@ pub const LATENCY: &[Metric] = &[
         "p99.9 service time of an operation",
     ),
     of_latencies(
+        "latency_p9999_ns",
+        Better::Lower,
+        "p99.99 latency",
+        "p99.99 service time of an operation",
+    ),
+    of_latencies(
         "latency_max_ns",
         Better::Lower,
         "longest latency",
@@ -291,6 +297,12 @@ pub const RESPONSE: &[Metric] = &[
         Better::Lower,
         "p99.9 response",
         "p99.9 response time, from the intended start of an operation to its completion",
+    ),
+    of_latencies(
+        "response_p9999_ns",
+        Better::Lower,
+        "p99.99 response",
+        "p99.99 response time, from the intended start of an operation to its completion",
     ),
     of_latencies(
         "response_max_ns",

@@ -47,8 +47,12 @@ fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
 }
 
 /// The far tail, in full reports.
-const P999: [(&str, &str); 2] =
-    [("p99.9", "latency_p999_ns"), ("response p99.9", "response_p999_ns")];
+const P999: [(&str, &str); 4] = [
+    ("p99.9", "latency_p999_ns"),
+    ("p99.99", "latency_p9999_ns"),
+    ("response p99.9", "response_p999_ns"),
+    ("response p99.99", "response_p9999_ns"),
+];
 
 /// Those of a workload: of work by the clock response and service stand side by side.
 fn beside(findings: &Findings, workload: &Workload<'_>) -> Vec<(&'static str, &'static str)> {

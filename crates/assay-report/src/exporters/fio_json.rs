@@ -26,11 +26,12 @@ pub const EXPORTER: Exporter = Exporter {
 };
 
 /// Percentiles with their metric.
-const PERCENTILES: [(&str, &str); 4] = [
+const PERCENTILES: [(&str, &str); 5] = [
     ("50.000000", "latency_p50_ns"),
     ("90.000000", "latency_p90_ns"),
     ("99.000000", "latency_p99_ns"),
     ("99.900000", "latency_p999_ns"),
+    ("99.990000", "latency_p9999_ns"),
 ];
 
 /// Values of a trial by their metric.

@@ -563,8 +563,8 @@ pub static QUESTION: Fields = Fields {
         field(
             "slo",
             Form::Text,
-            "response-time limit for max-rate, measured from the intended start of an operation: p50, p90, p99 or \
-             p99.9, and a time",
+            "response-time limit for max-rate, measured from the intended start of an operation: p50, p90, p99, \
+             p99.9 or p99.99, and a time",
             "slo = \"p99 < 2 ms\"",
         ),
     ],

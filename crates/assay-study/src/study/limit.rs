@@ -11,11 +11,12 @@ use super::{AskKind, Study};
 
 /// Percentiles as they are written, as shares, and with the metric that tells each of the time from the intended
 /// start of an operation to its end.
-const PERCENTILES: [(&str, f64, &str); 4] = [
+const PERCENTILES: [(&str, f64, &str); 5] = [
     ("p50", 0.5, "response_p50_ns"),
     ("p90", 0.9, "response_p90_ns"),
     ("p99", 0.99, "response_p99_ns"),
     ("p99.9", 0.999, "response_p999_ns"),
+    ("p99.99", 0.9999, "response_p9999_ns"),
 ];
 
 /// A percentile of the response, and the time that it is to stay below.

@@ -178,7 +178,7 @@ fn words(told: &Foresight, metric: Option<&str>, [margin, alpha]: [f64; 2]) -> S
         count => format!(", {count} simultaneous comparisons"),
     };
     let head = format!(
-        "{} replicates{family}: smallest detectable difference{of} {differences} (95% confidence, 80% power) if the spread is",
+        "{} replicates{family}: smallest detectable difference{of} {differences} (95% confidence, 80% power) if the SD of paired differences is",
         told.replicates
     );
     let source = match &told.sd_source {

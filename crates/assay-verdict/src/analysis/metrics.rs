@@ -20,15 +20,17 @@ use super::rows::{Measured, Row};
 const GIB: f64 = (1_u64 << 30) as f64;
 
 /// Quantiles by the name of their metric.
-const QUANTILES: [(&str, f64); 12] = [
+const QUANTILES: [(&str, f64); 14] = [
     ("latency_p50_ns", 0.5),
     ("latency_p90_ns", 0.9),
     ("latency_p99_ns", 0.99),
     ("latency_p999_ns", 0.999),
+    ("latency_p9999_ns", 0.9999),
     ("response_p50_ns", 0.5),
     ("response_p90_ns", 0.9),
     (RESPONSE_P99, 0.99),
     ("response_p999_ns", 0.999),
+    ("response_p9999_ns", 0.9999),
     ("fdatasync_p50_ns", 0.5),
     ("fdatasync_p90_ns", 0.9),
     ("fdatasync_p99_ns", 0.99),

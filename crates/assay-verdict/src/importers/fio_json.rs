@@ -51,11 +51,12 @@ const TOLD: [&str; 10] = [
 const COSTS: [&str; 5] =
     ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
 /// Percentiles as fio names them, and as metrics do.
-const PERCENTILES: [(f64, &str); 4] = [
+const PERCENTILES: [(f64, &str); 5] = [
     (50.0, "latency_p50_ns"),
     (90.0, "latency_p90_ns"),
     (99.0, "latency_p99_ns"),
     (99.9, "latency_p999_ns"),
+    (99.99, "latency_p9999_ns"),
 ];
 
 struct Job<'v> {

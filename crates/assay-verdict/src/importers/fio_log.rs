@@ -44,11 +44,12 @@ const KINDS: [(&str, Holds); 5] = [
     ("_lat", Holds::Latency),
 ];
 const DIRECTIONS: [&str; 3] = ["reads", "writes", "trims"];
-const PERCENTILES: [(f64, &str); 4] = [
+const PERCENTILES: [(f64, &str); 5] = [
     (0.5, "latency_p50_ns"),
     (0.9, "latency_p90_ns"),
     (0.99, "latency_p99_ns"),
     (0.999, "latency_p999_ns"),
+    (0.9999, "latency_p9999_ns"),
 ];
 
 /// Time in ms, value, direction and bytes: `time, value, direction, bytes, offset ...`.

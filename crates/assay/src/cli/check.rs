@@ -29,7 +29,8 @@ const COMPARED: u32 = 6;
 pub struct Arguments {
     /// Directories, files or block devices to compare [default: .]
     ///
-    /// A simulated drive shows what a result looks like: simulated:lognormal,mean=100us,p99=400us.
+    /// A simulated drive shows what a result looks like: simulated:lognormal,mean=100us,p99=400us
+    /// (other keys: docs/reference/study-file.md).
     #[arg(value_name = "TARGET")]
     targets: Vec<String>,
     /// Finish in about 15 s

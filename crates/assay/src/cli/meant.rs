@@ -76,7 +76,7 @@ fn is_of_fio(wrong: &str, command: &clap::Command) -> bool {
 fn option(
     wrong: &str,
     (command, path): (&clap::Command, &str),
-    definition: &clap::Command,
+    (words, definition): (&[OsString], &clap::Command),
 ) -> Option<String> {
     if CONSENTS.contains(&wrong) {
         return listed(wrong, command);
@@ -91,7 +91,7 @@ fn option(
         .or_else(|| {
             in_run(run?)
                 .filter(|own| own.starts_with("--"))
-                .map(|own| format!("assay run check {own}"))
+                .map(|own| format!("assay run {} {own}", study_of_check(words)))
         })
         .or_else(|| is_of_fio(wrong, command).then(|| "assay run FILE.fio".to_owned()))
         .or_else(|| {
@@ -103,6 +103,12 @@ fn option(
             let near = catalogue::nearest(wrong.trim_start_matches('-'), own)?;
             Some(format!("--{near}"))
         })
+}
+
+/// The study that a line of `assay check` runs: that of `--for`, if given.
+fn study_of_check(words: &[OsString]) -> &str {
+    let named = words.iter().skip_while(|word| *word != "--for").nth(1);
+    named.and_then(|word| word.to_str()).unwrap_or("check")
 }
 
 /// The command for a first word that is none: a command of another tool, a study, a file or a directory.
@@ -141,7 +147,7 @@ pub(super) fn instead(
     let ours = timed(words).filter(|_| is_first);
     let ours = ours.or_else(|| {
         if wrong.starts_with('-') {
-            return option(wrong, (command, &path), definition);
+            return option(wrong, (command, &path), (words, definition));
         }
         call(wrong).filter(|_| is_first).or_else(|| {
             let own = command.get_subcommands().filter(|own| !own.is_hide_set());

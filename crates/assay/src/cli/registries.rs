@@ -86,7 +86,8 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<Entry>> {
         let (first, more) = question.split_at(1);
         let question = first.to_uppercase() + more;
         entry.cells = [&time, root, writes, &question].map(str::to_owned).to_vec();
-        let entry = entry.fact("Example", format!("assay plan {name}"));
+        let scratch = if writes == "erases" { " --scratch" } else { "" };
+        let entry = entry.fact("Example", format!("assay plan {name}{scratch}"));
         Ok(entry.fact("Example", format!("assay run {name} TARGET")))
     };
     presets::all().map(entry).collect()
@@ -211,10 +212,16 @@ pub(super) fn factors() -> Outcome<Vec<Entry>> {
         }
         let used = studies.iter().filter(|(_, study)| study.factors.contains_key(name));
         let used: Vec<&str> = used.map(|(preset, _)| *preset).collect();
-        let set = quoted(&format!("{name}={levels}"));
+        let few: Vec<&str> = levels.split(',').take(3).collect();
+        let set = quoted(&format!("{name}={}", few.join(",")));
         entry.item["example"] = json!(example);
         entry.cells.insert(0, levels);
-        let line = format!("assay plan {} --set {set}", used.first().unwrap_or(&"STUDY"));
+        let (preset, scratch) = match studies.iter().find(|(name, _)| used.first() == Some(name)) {
+            Some((name, study)) if arms::gives_up_data(study) => (*name, " --scratch"),
+            Some((name, _)) => (*name, ""),
+            None => ("STUDY", ""),
+        };
+        let line = format!("assay plan {preset}{scratch} --set {set}");
         entry.fact("Presets", used.join(", ")).fact("Example", line)
     };
     Ok(factors_described().into_iter().map(entry).collect())

@@ -51,7 +51,7 @@ pub struct Arguments {
 enum Format {
     /// One page
     Html,
-    /// Text with separate SVG files
+    /// Text with separate SVG files; none to standard output
     Markdown,
 }
 
@@ -79,9 +79,11 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             output::page(system, &path, &page)?;
         }
         Format::Markdown if standard => {
-            return Err(Failure::mistake(
-                "Assay writes figures next to the text; give a file with -o FILE.md",
-            ));
+            let mut text = String::new();
+            for line in markdown::report(&results, "-").text.split_inclusive('\n') {
+                text.push_str(if line.starts_with("![") { "" } else { line });
+            }
+            output::page(system, Path::new("-"), &text)?;
         }
         Format::Markdown => {
             let path = path(arguments, &results, "md");

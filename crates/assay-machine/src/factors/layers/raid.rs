@@ -261,20 +261,20 @@ impl Array {
     /// What of its options does not go with its level, if anything.
     fn fault(&self) -> Option<String> {
         let Way { name, chunks, parity, .. } = self.way;
-        let lacks = |what: &str| {
-            Some(format!("{name} has no {what}; use {DEFAULTS} for that configuration"))
+        let lacks = |what: &str, setting: &str| {
+            Some(format!("{name} has no {what}; to include {name}, use --set {setting}"))
         };
         if self.chunk.is_some() && !chunks {
-            return lacks("chunks");
+            return lacks("chunks", "raid_chunk=defaults");
         }
         if self.bitmap && *name == "raid0" {
-            return lacks("bitmap");
+            return lacks("bitmap", "raid_bitmap=none");
         }
         if self.stripe_cache.is_some() && !parity {
-            return lacks("stripe cache");
+            return lacks("stripe cache", "raid_stripe_cache=defaults");
         }
         if self.sync_kib_per_s.is_some() && *name == "raid0" {
-            return lacks("resync");
+            return lacks("resync", "raid_resync=none");
         }
         None
     }

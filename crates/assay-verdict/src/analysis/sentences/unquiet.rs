@@ -13,6 +13,9 @@ const BLAMED: [(&str, &str); 5] = [
     ("throttled", "the CPUs or the drive throttled"),
 ];
 
+/// More replicates than this would take longer than to wait for a quiet machine.
+const MOST_ADVISED: u32 = 100;
+
 /// One sentence where more than half of the trials were not alone, and what to do about it: so many
 /// replicates would tell what was left open, where the study may take them.
 pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<Sentence> {
@@ -28,7 +31,9 @@ pub(super) fn sentence(rows: &[Row<'_>], needed: Option<u32>) -> Option<Sentence
         .map(|(_, words)| (*words).to_owned())
         .collect();
     let told = if told.is_empty() { "unknown cause".to_owned() } else { super::listed(&told) };
-    let more = needed.map(|count| format!(", or run more replicates (--replicates {count})"));
+    let more = needed
+        .filter(|count| *count <= MOST_ADVISED)
+        .map(|count| format!(", or run more replicates (--replicates {count})"));
     let text = format!(
         "Disturbed: {told}, in {hit} of {all} trials. Stop other load and measure again{}.",
         more.unwrap_or_default()

@@ -160,11 +160,17 @@ pub(super) fn answers(
 }
 
 /// Says of answers without data why their level was left out, and what else can be done, as the plan has it.
-pub(in crate::analysis) fn explain(answers: &mut [Answer], design: &Design, absent: &[AbsentCell]) {
-    for (answer, ask) in answers.iter_mut().zip(&design.questions) {
-        if answer.verdict != Claim::NoData {
-            continue;
-        }
+/// Removes those to questions about levels that the user removed from the study.
+pub(in crate::analysis) fn explain(
+    answers: &mut Vec<Answer>,
+    design: &Design,
+    absent: &[AbsentCell],
+) {
+    let mut questions = design.questions.iter();
+    answers.retain_mut(|answer| {
+        let Some(ask) = questions.next().filter(|_| answer.verdict == Claim::NoData) else {
+            return true;
+        };
         let ask = with_levels(design, ask);
         let level = ask.factor.as_ref().zip(ask.level.as_ref());
         let is_asked = |one: &&AbsentCell| {
@@ -172,10 +178,20 @@ pub(in crate::analysis) fn explain(answers: &mut [Answer], design: &Design, abse
                 |(factor, level): (&String, &String)| one.configuration.get(factor) == Some(level);
             ask.workloads.contains(&one.workload) && level.is_none_or(is_at)
         };
-        let obstacles = absent.iter().filter(is_asked).filter_map(|one| one.obstacle.as_ref());
+        let absent: Vec<&AbsentCell> = absent.iter().filter(is_asked).collect();
+        let obstacles = absent.iter().filter_map(|one| one.obstacle.as_ref());
         let reasons = distinct(obstacles).into_iter();
         answer.reasons.extend(reasons.map(|reason| words::left_out_because(reason)));
-    }
+        design.fit.is_some() || !absent.is_empty() || has_asked_levels(design, &ask)
+    });
+}
+
+/// Whether the factor that a question is about still has the level in the study.
+fn has_asked_levels(design: &Design, ask: &Ask) -> bool {
+    let Some(own) = design.factors.iter().find(|own| Some(&own.name) == ask.factor.as_ref()) else {
+        return true;
+    };
+    [&ask.level, &ask.versus].into_iter().flatten().all(|level| own.levels.contains(level))
 }
 
 /// The claim with the levels that it leaves open: the second of the one factor that varies, over the
@@ -759,7 +775,9 @@ fn reaches(
         Some([low, high]) if high < least || low > most => Claim::Contradicted,
         _ => Claim::NotShown,
     };
-    let text =
-        words::level_is(name, question.metric, sample.mean.exp(), words::AtOnce { ends, cases });
+    let mut limits = ask.min.iter().chain(&ask.max);
+    let is_decimal = limits.any(|limit| limit.text.ends_with("MB/s"));
+    let at_once = words::AtOnce { ends, cases };
+    let text = words::level_is(name, (question.metric, is_decimal), sample.mean.exp(), at_once);
     Case::new(claim, text)
 }

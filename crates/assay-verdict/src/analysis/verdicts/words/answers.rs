@@ -271,14 +271,18 @@ fn at_once(cases: usize) -> String {
     }
 }
 
+/// `is_decimal`: in MB/s, as the limit.
 pub(in crate::analysis::verdicts) fn level_is(
     name: &str,
-    metric: &str,
+    (metric, is_decimal): (&str, bool),
     mean: f64,
     AtOnce { ends, cases }: AtOnce,
 ) -> String {
     let interval = format!("95% CI{}", at_once(cases));
-    let show = |value: f64| Unit::of_metric(metric).text(value);
+    let unit = Unit::of_metric(metric);
+    let show = |value: f64| {
+        if is_decimal { format!("{} MB/s", show::mb_per_s(value)) } else { unit.text(value) }
+    };
     match ends {
         Some([low, high]) => format!(
             "{name}: {} {} ({interval} {} to {})",

@@ -4,6 +4,7 @@ use assay_base::quantity::units::show::share as percent;
 use assay_base::quantity::{Better, level_number};
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::{Shape, Trend};
+use assay_study::results::course::RATE;
 use assay_study::results::design::Factor;
 use assay_study::results::plan::arm_in_words;
 
@@ -28,7 +29,11 @@ pub(in crate::analysis::verdicts) fn trend(
     let range = range(trend.peak_range, &name);
     let peak = name(trend.peak);
     let how = how(trend, &name);
-    format!("{}{place}: {best} {what} at {factor} {peak}{range}; {how}.", trend.workload)
+    let next = match factor.as_str() {
+        RATE => " Next: `assay run max-rate` finds the highest rate below a latency limit.",
+        _ => "",
+    };
+    format!("{}{place}: {best} {what} at {factor} {peak}{range}; {how}.{next}", trend.workload)
 }
 
 fn name(factor: &Factor, level: f64) -> String {
