@@ -13,7 +13,7 @@ pub(super) const FILES_PER_S: &str = FILES.name;
 type Pick = fn(&Of) -> Metric;
 
 const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed and deleted per second. The other rates \
-                      are per phase, including the sync. Times are per file, without the sync.";
+                      are per phase, including the sync. Times are per file, without the sync at the end of a phase.";
 
 /// The section; none where no files were made.
 pub(super) fn section(findings: &Findings) -> Option<Section> {

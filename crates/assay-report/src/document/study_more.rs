@@ -5,7 +5,7 @@ use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
 use super::study::Page;
 use super::study_tables::{add_factors, arm_name};
-use super::{Block, Cell, Column, Detail, Remark, Role, Section, Table, comparison_of, result};
+use super::{Block, Cell, Column, Detail, Remark, Role, Section, Table};
 use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
@@ -136,10 +136,7 @@ fn places(page: &Page<'_>) -> Option<Section> {
     }
     add_factors(&mut table, page, &places, |(_, place)| &place.configuration);
     table.add(Column::right("result"), &places, |(rank, place)| {
-        let cell = findings.cell(&rank.workload, &place.configuration, &rank.metric);
-        // The same number as in the table of the workload.
-        let mean = cell.and_then(|cell| result(cell, comparison_of(findings, cell)));
-        value(&rank.metric, mean.unwrap_or(place.geometric_mean))
+        value(&rank.metric, place.geometric_mean)
     });
     let hidden: usize = ranks.iter().map(|rank| rank.ranks.len() - told(rank)).sum();
     let mut how =

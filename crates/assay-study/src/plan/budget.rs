@@ -189,7 +189,7 @@ fn operation_ns(workload: &PlannedWorkload, surveys: &[Survey]) -> u64 {
 }
 
 /// Nanoseconds of one operation of each workload in its slowest configuration: all that are compared get the same
-/// queue depth. What a link carries is no operation, and is measured in each configuration alone.
+/// queue depth and as many files. What a link carries is no operation, and is measured in each configuration alone.
 fn slowest_operations_ns(
     surveys: &[Survey],
     workloads: &[PlannedWorkload],
@@ -197,7 +197,7 @@ fn slowest_operations_ns(
     let mut slowest: BTreeMap<String, u64> = BTreeMap::new();
     for workload in workloads {
         let touched = workload.work.touches();
-        if touched.reads || touched.writes.is_some() {
+        if touched.reads || touched.writes.is_some() || workload.work.operations().is_some() {
             let known = slowest.entry(workload.name.clone()).or_default();
             *known = operation_ns(workload, surveys).max(*known);
         }

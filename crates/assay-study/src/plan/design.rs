@@ -181,7 +181,11 @@ impl Demands {
 
     /// Whether it makes or changes what only root may.
     pub fn needs_root(&self) -> bool {
-        let is_set = |own: &Varied| own.role().is_some_and(|role| role != Role::Observed);
+        let drops_caches =
+            |own: &Varied| own.name == "drop_caches" && own.levels.iter().any(|own| own == "true");
+        let is_set = |own: &Varied| {
+            drops_caches(own) || own.role().is_some_and(|role| role != Role::Observed)
+        };
         self.own_target().is_some()
             || self.made.any
             || self.network.changes

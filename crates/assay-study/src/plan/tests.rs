@@ -180,6 +180,10 @@ fn all_targets_get_the_queue_depth_of_the_slowest() {
         assert!(others.all(|other| other.work.in_flight() == workload.work.in_flight()));
     }
     assert!(plan.workloads.iter().any(|own| own.work.asked_in_flight() > own.work.in_flight()));
+    let study = presets::find("small-files").unwrap().unwrap().settled();
+    let plan = make(&study, vec![survey("slow", 250_000_000), survey("fast", 50_000)], 1);
+    let [slow, .., fast] = plan.workloads.as_slice() else { panic!("two targets") };
+    assert_eq!(slow.work.operations(), fast.work.operations());
 }
 
 #[test]

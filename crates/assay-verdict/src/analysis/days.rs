@@ -90,7 +90,10 @@ impl Days {
             Source::Results(count) => format!("from {count} earlier results of this study"),
         };
         let sd = show::percent(100.0 * self.sd);
-        format!("each result counts as one day; day-to-day variation {sd} ({why})")
+        format!(
+            "each result counts as one day; day-to-day variation {sd} ({why}); with one result on a side, only a \
+             gate decides"
+        )
     }
 }
 

@@ -87,7 +87,9 @@ pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
     let (leads, others): (Vec<Sentence>, Vec<Sentence>) =
         story.told.iter().cloned().partition(is_lead);
     if is_simulated && !judged {
-        return leads.into_iter().chain([simulated()]).collect();
+        let is_compared = story.environment.sites.len() > 1;
+        let of_targets = if is_compared { of_a_check(story) } else { Vec::new() };
+        return leads.into_iter().chain(of_targets).chain([simulated()]).collect();
     }
     // Where more than is told by its number would be needed, a quiet machine is all there is to ask for. Of a
     // study with declared looks no number can be asked for.

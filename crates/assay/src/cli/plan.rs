@@ -10,7 +10,7 @@ use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
 use super::{explain, output, reboots, vm};
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
+use assay_base::failure::{Failure, Kind, Outcome};
 use assay_kinds::work::Planned;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, identity};
@@ -101,10 +101,12 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     arguments.of_fleet.alone(&[(study.makes_machines(), "a study in virtual machines")])?;
     let targets = if study.makes_machines() { vec![".".to_owned()] } else { targets };
     let own = arguments.of_fleet.own(system, study.hosts)?;
+    let preset = study.preset.clone();
     let seen = match &own {
         Some(own) => own.plan(system, (study, &targets), &consented, (quick, arguments.json))?,
         None => AllHosts {
-            own: runner::preview(system, study, &targets, &consented, quick)?,
+            own: runner::preview(system, study, &targets, &consented, quick)
+                .map_err(|failure| with_content(failure, preset))?,
             hosts: Vec::new(),
         },
     };
@@ -132,6 +134,14 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let preview = preview::Preview { by_pilot, traffic, ..preview }.of_hosts(hosts.collect());
     show(system, arguments, &(preview, plan.design.order));
     Ok(())
+}
+
+/// A refusal that names what shows the content of a preset.
+fn with_content(mut failure: Failure, preset: Option<String>) -> Failure {
+    if let (Kind::Refused, Some(name)) = (failure.kind, preset) {
+        failure.message += &format!("; what the study contains: assay list presets {name}");
+    }
+    failure
 }
 
 fn show(system: &dyn System, arguments: &Arguments, (preview, order): &(Preview, Order)) {

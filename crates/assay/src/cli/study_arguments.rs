@@ -302,7 +302,9 @@ impl StudyArguments {
                 }
                 continue;
             }
-            let levels = if name == COMPRESSIBILITY {
+            // Also of one workload: `WORKLOAD.compressibility`.
+            let is_content = name.rsplit('.').next() == Some(COMPRESSIBILITY);
+            let levels = if is_content {
                 let levels = value.split(',').map(str::trim);
                 levels.map(|level| like::compressibility(system, level)).collect::<Outcome<_>>()?
             } else {
@@ -312,7 +314,7 @@ impl StudyArguments {
                 || name == TARGET
                 || levels.len() > 1 && (is_factor(&name) || is_taken(&study, &name));
             if !varies && file::is_key(&study, &name) {
-                let value = if name == COMPRESSIBILITY { levels.join(",") } else { value };
+                let value = if is_content { levels.join(",") } else { value };
                 keys.push(KeyValue { key: name, value });
             } else {
                 self.vary(&mut study, name, levels);

@@ -300,7 +300,7 @@ impl<'a> Course<'a> {
             self.aside("prepare", text, None, self.run.stop)?;
         }
         if self.planned.drop_caches {
-            self.empty_cache()?;
+            return self.empty_cache();
         }
         if self.is_in_tree {
             self.aside("reading the tree:", tree::PRIME, None, self.run.stop)?;

@@ -114,7 +114,8 @@ impl Runs for Planned {
         let same = self.same_output.as_ref().and_then(Produced::words);
         let same = same.map_or_else(String::new, |what| format!(", requiring identical {what}"));
         let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
-            format!(" in {}, after Assay reads every file", tree.words())
+            let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
+            format!(" in {}{primed}", tree.words())
         });
         let commit = self.revision.as_ref().map_or_else(String::new, |own| own.words());
         let own = self.quoted();

@@ -129,7 +129,8 @@ pub(super) static MOUNT_OPTIONS_FACTOR: Choice = Choice {
         text: "As in fstab, such as `noatime` or `defaults`. Levels with commas form a list: `--set \
                'mount_options=[\"defaults\", \"noatime,data=writeback\"]'`. Requires the factor filesystem. After \
                mounting, Assay verifies the options in the kernel's mount table. Assay refuses options that name \
-               another device or file.",
+               another device or file. Access times and journal modes affect many small files (preset small-files) \
+               and synced writes (preset durability), hardly direct I/O to one file.",
     },
     example: "[\"relatime\", \"noatime\"]",
     caution: |level| caution(level),

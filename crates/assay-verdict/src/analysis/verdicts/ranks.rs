@@ -4,6 +4,7 @@
 use assay_base::quantity::{Better, Scale};
 use assay_stats::Sample;
 use assay_study::findings::{Comparison, Place, Rank};
+use assay_study::results::course::RATE;
 use assay_study::results::design::Design;
 
 use super::arms::{Question, Runs};
@@ -26,21 +27,30 @@ pub(super) fn rank(
     if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
         return None;
     }
+    // More load never is the better configuration.
+    let is_load = design.factors.iter().all(|factor| !factor.varies() || factor.name == RATE);
     let runs = placed(question);
-    if runs.len() < FEWEST_ARMS {
+    if is_load || runs.len() < FEWEST_ARMS {
         return None;
     }
     let table = Table::of(question.better, &runs, &bound_of(design, runs.len(), question.sharing));
     let is_own =
         |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
+    let is_asked =
+        |one: &Comparison| one.workload == question.workload && one.metric == question.metric;
     let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
-    let mut places: Vec<Place> = (0..runs.len())
-        .map(|arm| Place {
-            configuration: runs[arm].arm.clone(),
-            rank_range: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
-            geometric_mean: of_row(design, whole, runs[arm]),
-        })
-        .collect();
+    let mut places: Vec<Place> = Vec::new();
+    for (at, runs_of_arm) in runs.iter().enumerate() {
+        let arm = runs_of_arm.arm;
+        let found = compared.iter().find(|one| is_asked(one) && one.configuration == *arm);
+        // The result that the table shows beside the ratio.
+        let paired = found.and_then(Comparison::own_means).map(|[own, _]| own);
+        places.push(Place {
+            configuration: arm.clone(),
+            rank_range: [1 + table.ahead[at], runs.len() - table.behind[at]],
+            geometric_mean: paired.unwrap_or_else(|| of_row(design, whole, runs_of_arm)),
+        });
+    }
     let sign = question.better.sign();
     places.sort_by(|a, b| (sign * b.geometric_mean).total_cmp(&(sign * a.geometric_mean)));
     let mut rank = Rank {

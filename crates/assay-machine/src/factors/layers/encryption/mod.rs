@@ -47,7 +47,8 @@ pub(in crate::factors) static ENCRYPTION_FACTOR: Choice = Choice {
                filesystem. Assay creates keys per study, passes them to the kernel or to the program's stdin, and \
                discards them. Assay verifies the cipher in the device-mapper table (`dm-crypt`), the directory's \
                policy (`fscrypt`), the mount table (`gocryptfs`), and that file names are encrypted. Assay excludes \
-               and reports unavailable levels.",
+               and reports unavailable levels. The preset encryption measures large sequential I/O; for small \
+               random I/O, add the factor to the preset queue-depth.",
     },
     example: "[\"none\", \"dm-crypt\"]",
     judge: |level| {
