@@ -47,7 +47,11 @@ fn sentences(test: &AaTest) -> Vec<String> {
             "A study would have called {} of {} comparisons with the first copy better or worse{}.",
             test.false_verdicts,
             test.verdicts,
-            if test.false_verdicts > 0 { ", which is wrong" } else { "" }
+            if test.false_verdicts > 0 {
+                ", by chance or because the machine is not quiet"
+            } else {
+                ""
+            }
         ),
         "Largest: the largest difference of two copies. SD: standard deviation of the differences \
          within a replicate. Min detectable: the smallest difference that one comparison detects \

@@ -99,6 +99,8 @@ fn of_class((name, class): (&'static str, &'static Class)) -> Outcome<Study> {
     let every = SD_CLASS.split(APPLICATION_CLASSES).next().unwrap_or_default();
     let text = if reads > 0.0 { SD_CLASS } else { every };
     let text = text.replace("{CLASS}", class.name).replace("{NAME}", name);
+    let purpose = if name == BOOT_DRIVE.0 { ", enough for a boot drive" } else { "" };
+    let text = text.replace("{PURPOSE}", purpose);
     let text = text.replace("{SOURCE}", class.source()).replace("{DEPTH}", &depth.to_string());
     let text = text.replace("{WRITE}", &class.write_mb_s.to_string());
     let text = text.replace("{READS}", &reads.to_string()).replace("{WRITES}", &writes.to_string());

@@ -139,7 +139,8 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 /// A refusal that names what shows the content of a preset.
 fn with_content(mut failure: Failure, preset: Option<String>) -> Failure {
     if let (Kind::Refused, Some(name)) = (failure.kind, preset) {
-        failure.message += &format!("; what the study contains: assay list presets {name}");
+        let content = format!("; what the study contains: assay list presets {name}");
+        failure.message.push_str(&content);
     }
     failure
 }

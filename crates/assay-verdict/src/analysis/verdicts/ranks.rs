@@ -36,21 +36,14 @@ pub(super) fn rank(
     let table = Table::of(question.better, &runs, &bound_of(design, runs.len(), question.sharing));
     let is_own =
         |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
-    let is_asked =
-        |one: &Comparison| one.workload == question.workload && one.metric == question.metric;
     let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
-    let mut places: Vec<Place> = Vec::new();
-    for (at, runs_of_arm) in runs.iter().enumerate() {
-        let arm = runs_of_arm.arm;
-        let found = compared.iter().find(|one| is_asked(one) && one.configuration == *arm);
-        // The result that the table shows beside the ratio.
-        let paired = found.and_then(Comparison::own_means).map(|[own, _]| own);
-        places.push(Place {
-            configuration: arm.clone(),
-            rank_range: [1 + table.ahead[at], runs.len() - table.behind[at]],
-            geometric_mean: paired.unwrap_or_else(|| of_row(design, whole, runs_of_arm)),
-        });
-    }
+    let mut places: Vec<Place> = (0..runs.len())
+        .map(|arm| Place {
+            configuration: runs[arm].arm.clone(),
+            rank_range: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
+            geometric_mean: of_row(design, whole, runs[arm]),
+        })
+        .collect();
     let sign = question.better.sign();
     places.sort_by(|a, b| (sign * b.geometric_mean).total_cmp(&(sign * a.geometric_mean)));
     let mut rank = Rank {
