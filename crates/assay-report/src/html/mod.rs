@@ -87,6 +87,9 @@ pub enum Place<'a> {
 /// Trials up to which their values stand on the page itself.
 pub const MOST_TRIALS: usize = 2_000;
 
+/// Compared results up to which the page shows each as well, with the comparison itself.
+const MOST_COMPARED: usize = 21;
+
 /// The name of the file with the values of every trial.
 pub fn every_trial_name(stem: &str, id: &str) -> String {
     format!("{stem}.{id}.every-trial.csv")
@@ -108,19 +111,24 @@ pub fn page(evidence: &Evidence, place: Place<'_>) -> String {
 /// compares.
 pub fn pages(results: &[Evidence], place: Place<'_>) -> String {
     let title = results.first().map_or_else(|| "assay".to_owned(), |first| title(&first.findings));
+    let is_compared = results.first().is_some_and(|one| one.findings.study.kind == "compare");
+    let is_crowded = is_compared && results.len() > MOST_COMPARED;
+    let shown = if is_crowded { &results[..1] } else { results };
     let parts: Vec<parts::Part> =
-        results.iter().enumerate().map(|(index, one)| parts::part(index, one, place)).collect();
+        shown.iter().enumerate().map(|(index, one)| parts::part(index, one, place)).collect();
     // Of what is compared, each as a whole: its own sections are alike.
     let (first, others) = parts.split_at(parts.len().min(1));
     let sections = first.iter().flat_map(parts::Part::contents);
     let sections = sections.chain(others.iter().map(parts::Part::whole));
     let sections = sections.map(|(id, name)| (format!("#{id}"), name));
-    let is_compared = results.first().is_some_and(|one| one.findings.study.kind == "compare");
     let (body, meanings) = words::linked(&html! {
         @for (index, part) in parts.iter().enumerate() {
             @if is_compared && index > 0 {
                 details.section { summary { h2 { (part.whole().1) } } (part.body) }
             } @else { (part.body) }
+        }
+        @if is_crowded {
+            p { "Not shown: each of the " (results.len() - 1) " results (assay report --all writes a page for each)." }
         }
     });
     let end = meanings.iter().map(|_| ("#words".to_owned(), "Glossary"));

@@ -335,3 +335,14 @@ fn a_table_longer_than_a_screen_is_folded_and_paper_shows_it_unless_it_is_endles
     assert!(table(37).starts_with("<details class=\"paper\"><summary>Table: 37 rows"));
     assert!(table(201).starts_with("<details><summary>Table: 201 rows"));
 }
+
+#[test]
+fn a_page_of_many_results_shows_only_their_comparison() {
+    let of = |name| Evidence { findings: fixture(name), ..hostile() };
+    for (results, is_whole) in [(MOST_COMPARED - 1, true), (MOST_COMPARED, false)] {
+        let others = (0..results).map(|_| of("study-grid"));
+        let all: Vec<Evidence> = std::iter::once(of("study-compare")).chain(others).collect();
+        let page = pages(&all, Place::Alone);
+        assert_eq!(page.contains(&format!("each of the {results} results")), !is_whole);
+    }
+}

@@ -28,6 +28,8 @@ use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verd
 use super::windows;
 use crate::analysis::distinct;
 
+/// Later results that the ID of a comparison names.
+const MOST_IN_ID: usize = 8;
 /// Letters of a time up to its minute; those of the second are three more.
 const MINUTE: usize = 16;
 
@@ -46,6 +48,16 @@ pub(super) enum Unit {
         /// As a share.
         margin: Option<f64>,
     },
+}
+
+/// The ID of what is made of several results, short enough for the name of a file.
+pub(super) fn id_of_several(first: &str, others: &[&str]) -> String {
+    match others {
+        [.., last] if others.len() > MOST_IN_ID => {
+            format!("{first}..{last}+{}", others.len() - 1)
+        }
+        _ => format!("{first}..{}", others.join("+")),
+    }
 }
 
 /// Later results against the first one, where days scatter by so much.
@@ -83,7 +95,7 @@ pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Fi
         summary,
         ..Findings::of(
             StudyFacts {
-                id: format!("{}..{}", first.study.id, ids.join("+")),
+                id: id_of_several(&first.study.id, &ids),
                 title: title(first, last, &names),
                 kind: "compare".to_owned(),
                 plan_sha256: last.study.plan_sha256.clone(),

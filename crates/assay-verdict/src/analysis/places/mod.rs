@@ -15,6 +15,7 @@ use assay_study::findings::facts::{PlaceSort, Unknown};
 use assay_study::findings::places::{Beside, Chosen, Placed, Places, Row};
 use assay_study::findings::{AbsentCell, Check, EnvironmentFacts, Findings, StudyFacts};
 
+use super::across::id_of_several;
 use super::days::Days;
 use super::sessions::common_margin;
 use super::verdicts::words::listed;
@@ -152,7 +153,7 @@ fn study(brought: &[Brought], places: &Places) -> StudyFacts {
     let id = match ids.as_slice() {
         [] => String::new(),
         [one] => format!("{one}-by-place"),
-        [first, others @ ..] => format!("{first}..{}", others.join("+")),
+        [first, others @ ..] => id_of_several(first, others),
     };
     let latest = brought.iter().map(|one| &one.findings.study).max_by_key(|one| &one.started);
     StudyFacts {
