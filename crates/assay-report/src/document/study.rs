@@ -282,11 +282,6 @@ impl Page<'_> {
         !classes.is_empty() && classes.iter().all(others)
     }
 
-    /// What others are compared with, in the column of verdicts.
-    pub fn baseline(&self) -> &'static str {
-        if is_across(self.findings) { "earlier" } else { "baseline" }
-    }
-
     /// Whether all comparisons are within one study.
     pub fn within(&self) -> bool {
         let within = |kind: Kind| matches!(kind, Kind::Paired | Kind::Unpaired);

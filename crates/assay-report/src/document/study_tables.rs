@@ -316,7 +316,7 @@ fn compared(page: &Page<'_>, line: &Line<'_>) -> [Cell; 3] {
     match line.role {
         Role::Baseline => {
             let itself = if line.cell.scale == Scale::Difference { "0" } else { "1" };
-            plain([itself, "", page.baseline()])
+            plain([itself, "", "baseline"])
         }
         Role::Control => plain(["", "", ""]),
         Role::Alone => plain([NONE, NONE, NONE]),

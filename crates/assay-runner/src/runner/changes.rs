@@ -26,6 +26,12 @@ pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     if demands.watches() {
         factors::live(named, allowed).map_err(Failure::mistake)?;
     }
+    if demands.made.any && !demands.made.on_device && matches!(demands.ground, Ground::Own { .. }) {
+        return Err(Failure::mistake(format!(
+            "--scratch: Assay creates {} next to a directory; give a directory on a disk",
+            layers::one(demands.made.noun)
+        )));
+    }
     Ok(())
 }
 

@@ -44,7 +44,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
             show::three_digits(ratio)
         ))),
         Spread::Wide { least, most, half_width } => Some(Remark::suspect(format!(
-            "{} trials range from {} to {} IOPS: the mean is known only to within {}",
+            "{} trials lie between {} and {} IOPS: the mean is known only to within {}",
             rates.len(),
             show::per_second(least),
             show::per_second(most),
@@ -137,7 +137,7 @@ mod tests {
         let wide = bench(&[400, 1200, 500, 1100, 800]).judge(&RULE).unwrap();
         assert_eq!(
             wide.text,
-            "5 trials range from 500 to 1,500 IOPS: the mean is known only to within 82%"
+            "5 trials lie between 500 and 1,500 IOPS: the mean is known only to within 82%"
         );
         // Twice as fast once in ten trials: an outlier, and the mean is known well enough.
         let once = bench(&[800, 800, 810, 790, 1600, 800, 805, 795, 800, 800]);

@@ -362,6 +362,9 @@ impl StudyArguments {
             // The preset's own setting is an example: those that are named stand for it.
             let named = |own: &String| self.set.iter().any(|set| set.starts_with(own));
             study.factors.retain(|own, _| !setting(own) || named(own));
+            // The articles measured the preset's setting.
+            study.published.clear();
+            study.question.iter_mut().for_each(|own| own.published = None);
         }
         // Of levels that the line names the first is the baseline, unless the study's own is among them.
         let bare = |level: &String| level.replace(' ', "").to_lowercase();

@@ -191,7 +191,8 @@ fn has_asked_levels(design: &Design, ask: &Ask) -> bool {
     let Some(own) = design.factors.iter().find(|own| Some(&own.name) == ask.factor.as_ref()) else {
         return true;
     };
-    [&ask.level, &ask.versus].into_iter().flatten().all(|level| own.levels.contains(level))
+    let mut levels = [&ask.level, &ask.versus].into_iter().flatten().chain(&ask.between);
+    levels.all(|level| own.levels.contains(level))
 }
 
 /// The claim with the levels that it leaves open: the second of the one factor that varies, over the

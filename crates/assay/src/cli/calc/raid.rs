@@ -97,7 +97,8 @@ fn compared(arguments: &Arguments, levels: &[Raid]) -> Page {
         Row::new(cells)
     });
     let write = show::bytes(arguments.write.0);
-    let caption = format!("Capacity, and KiB that Linux md moves per write of {write}");
+    let rebuild = if arguments.rate.is_none() { "; for the rebuild time, give --rate" } else { "" };
+    let caption = format!("Capacity, and KiB that Linux md moves per write of {write}{rebuild}");
     let titles = ["level", ">usable", "may fail", ">rebuild", ">moved KiB"];
     page.table(&caption, &titles, rows.collect());
     page
