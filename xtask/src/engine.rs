@@ -381,7 +381,7 @@ fn middle(values: &[f64]) -> f64 {
 
 /// Geometric mean of the paired ratios, second over first, with the ends of its 95% CI.
 fn ratio(first: &[f64], second: &[f64]) -> Done<[f64; 3]> {
-    let paired = assay_stats::paired_ratio(first, second);
+    let paired = assay_base::stats::paired_ratio(first, second);
     let interval = paired.and_then(|paired| Some((paired.ratio, paired.ci95?)));
     let (ratio, [low, high]) = interval.ok_or("a CI needs three rounds above zero")?;
     Ok([ratio, low, high])

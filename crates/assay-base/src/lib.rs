@@ -1,4 +1,4 @@
-//! What everything else is made with: values, units and metrics, arithmetic, published numbers, and the
+//! What everything else is made with: values, units and metrics, arithmetic, statistics, published numbers, and the
 //! words that entries of registries say of themselves.
 //!
 //! Here belongs what needs neither a machine nor a study: it is the same on every machine and in every
@@ -44,3 +44,4 @@ pub mod outside;
 pub mod presence;
 pub mod quantity;
 pub mod reference;
+pub mod stats;

@@ -2,7 +2,7 @@
 //!
 //! Here belongs every rule of trust ([`truth`], one a file) and every verdict with the sentence that tells it
 //! ([`analysis`]); output files of other tools as measurements ([`importers`]); claims of articles ([`articles`],
-//! [`beside`]) and the table of many results ([`collection`]). Statistics without a study do not (`assay-stats`), nor how findings look on a page
+//! [`beside`]) and the table of many results ([`collection`]). Statistics without a study do not (`assay_base::stats`), nor how findings look on a page
 //! (`assay-report`). The form of findings is data of `assay-study`.
 //!
 //! The types to know: [`truth::Rule`], [`analysis::Analysis`], [`analysis::Enough`] (whether more trials are

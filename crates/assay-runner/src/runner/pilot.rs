@@ -7,8 +7,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use assay_base::stats::Sample;
 use assay_load::Bystanders;
-use assay_stats::Sample;
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;

@@ -9,8 +9,8 @@
 use std::collections::BTreeSet;
 
 use assay_base::quantity::Time;
+use assay_base::stats::t_quantile;
 use assay_kinds::work::io;
-use assay_stats::t_quantile;
 
 use crate::plan::{self, budget};
 use crate::results::plan::{Plan, Survey};

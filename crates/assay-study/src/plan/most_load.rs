@@ -10,9 +10,9 @@ use std::fmt;
 
 use assay_base::draws::Draws;
 use assay_base::quantity::Time;
+use assay_base::stats::observations_needed;
 use assay_kinds::work::io::{self, Arrivals};
 use assay_load::MOST_PER_S;
-use assay_stats::observations_needed;
 
 use super::allocation::Quick;
 use super::order::{self, Rules};

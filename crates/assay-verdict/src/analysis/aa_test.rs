@@ -1,6 +1,6 @@
 //! The A/A test: how often identical configurations differ significantly on this machine.
 
-use assay_stats::{Sample, smallest_detectable_shift};
+use assay_base::stats::{Sample, smallest_detectable_shift};
 use assay_study::findings::{Cell, CellTrial, Check, Findings, Verdict};
 use assay_study::results::design::ALPHA;
 use serde::Serialize;

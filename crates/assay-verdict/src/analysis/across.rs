@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Better, Scale};
+use assay_base::stats::{
+    BetweenSessions, FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch,
+};
 use assay_kinds::work::metrics::is_of_speed;
 use assay_kinds::work::production::metrics::ARRIVALS;
-use assay_stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch};
 use assay_study::findings::facts::{Ordered, Unknown};
 use assay_study::findings::notes::{Note, Side};
 use assay_study::findings::{

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use assay_base::quantity::Scale;
-use assay_stats::{Sample, geometric_mean, median};
+use assay_base::stats::{Sample, geometric_mean, median};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{Cell, CellTrial, is_wide};
 use assay_study::results::design::{ALPHA, Design};

@@ -7,12 +7,12 @@ use assay_base::quantity::metric::{self, CLASS_METRICS, Statistic};
 use assay_base::quantity::played;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Metric, Scale};
+use assay_base::stats::observations_needed;
 use assay_kinds::work::metrics::change;
 use assay_kinds::work::production;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
 use assay_machine::probes::is_not_recorded;
 use assay_machine::system::site::Site;
-use assay_stats::observations_needed;
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{
     AbsentCell, CellTrial, Comparison, Findings, MetricRef, Sentence, Trust, Verdict,

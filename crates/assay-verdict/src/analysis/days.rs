@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::quantity::units::show;
-use assay_stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, between_sessions};
+use assay_base::stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, between_sessions};
 use assay_study::findings::Findings;
 
 use super::across::{Book, Key, Way, key};

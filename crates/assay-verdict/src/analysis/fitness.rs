@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use assay_stats::FEWEST_FOR_INTERVAL;
+use assay_base::stats::FEWEST_FOR_INTERVAL;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::fitness::{Fit, FitBound, Fitness};
 use assay_study::findings::{

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use assay_base::quantity::units::show;
+use assay_base::stats::{FEWEST_FOR_INTERVAL, Sample, replicates_for, smallest_detectable_shift};
 use assay_kinds::work::metrics::noun;
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample, replicates_for, smallest_detectable_shift};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::design::Stopping;
 use assay_study::results::plan::Plan;

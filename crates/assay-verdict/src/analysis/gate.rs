@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::quantity::{Better, Scale};
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
+use assay_base::stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
 use assay_study::findings::gate::percent;
 pub use assay_study::findings::gate::{Ended, Gated};
 use assay_study::findings::{Cell, Findings, Trust};

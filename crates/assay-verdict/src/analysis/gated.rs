@@ -9,8 +9,10 @@
 use std::collections::BTreeSet;
 
 use assay_base::quantity::played;
+use assay_base::stats::{
+    FEWEST_FOR_INTERVAL, MIXTURE_G, confidence_sequence_half_width, t_quantile,
+};
 use assay_kinds::work::metrics::{is_of_speed, noun};
-use assay_stats::{FEWEST_FOR_INTERVAL, MIXTURE_G, confidence_sequence_half_width, t_quantile};
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::gate::{Amount, Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated};
 use assay_study::findings::notes::Note;

@@ -2,7 +2,7 @@
 //! trials of one day share that day. With sessions on both sides days are no longer hidden in the
 //! difference, so that it may be *equivalent* again.
 
-use assay_stats::Sample;
+use assay_base::stats::Sample;
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{Cell, CellTrial, Check, Findings, StudyFacts};
 use assay_study::results::record::Status;

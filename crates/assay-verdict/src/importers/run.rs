@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
+use assay_base::stats::{observations_needed, percentile_is_supported};
 use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::metrics;
-use assay_stats::{observations_needed, percentile_is_supported};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {

@@ -2,10 +2,10 @@
 
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
+use assay_base::stats::{Sample, geometric_mean, welch};
 use assay_kinds::work::Judged;
 use assay_kinds::work::io::{self, Pattern};
 use assay_machine::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
-use assay_stats::{Sample, geometric_mean, welch};
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::TrialRecord;

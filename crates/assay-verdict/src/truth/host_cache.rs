@@ -2,10 +2,10 @@
 
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
+use assay_base::stats::median;
 use assay_kinds::work::Judged;
 use assay_kinds::work::io;
 use assay_machine::system::site::{Backing, Drive, Site};
-use assay_stats::median;
 use assay_study::findings::LENT;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::TrialRecord;

@@ -112,7 +112,7 @@ fn named(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
 /// Probability that any of some members that are all alike is held up in so many trials.
 fn by_chance(hits: usize, trials: usize, members: usize) -> Option<f64> {
     let each = HELD_UP / members as f64;
-    let one = assay_stats::binomial_at_least(hits as u64, trials as u64, each)?;
+    let one = assay_base::stats::binomial_at_least(hits as u64, trials as u64, each)?;
     Some((one * members as f64).min(1.0))
 }
 

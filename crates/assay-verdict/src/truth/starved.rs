@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
+use assay_base::stats::FEWEST_FOR_INTERVAL;
 use assay_kinds::work::{Measured, command};
-use assay_stats::FEWEST_FOR_INTERVAL;
 use assay_study::results::record::{Status, TrialRecord};
 
 use super::evidence::{in_trials, is_simulated, seconds};

@@ -2,8 +2,8 @@
 
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
+use assay_base::stats::geometric_mean;
 use assay_kinds::work::Judged;
-use assay_stats::geometric_mean;
 use assay_study::results::record::{Status, TrialRecord};
 
 use super::{Case, Remark, Rule};

@@ -17,7 +17,7 @@ use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
 use super::place::Offer;
 
-pub use assay_stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
+pub use assay_base::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
 pub use planned::Planned;
 pub use tell::Facts;
 

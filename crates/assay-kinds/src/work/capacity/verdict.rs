@@ -1,8 +1,8 @@
 //! What a look says: a pure function of what was found.
 
+use assay_base::stats::binomial_interval;
 use assay_load::{BLOCK_BYTES, CapacityOutcome, Seen, SeenCounts};
 use assay_machine::system::between::Between;
-use assay_stats::binomial_interval;
 use serde::{Deserialize, Serialize};
 
 use super::{Detail, Limit};

@@ -1,7 +1,7 @@
 //! What a number of cuts says about all of them.
 
 use assay_base::quantity::units::show;
-use assay_stats::exact::binomial_interval;
+use assay_base::stats::exact::binomial_interval;
 
 /// What may be beyond a one-sided bound of 95%.
 const BEYOND: f64 = 0.05;

@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering;
 use assay_base::presence::Presence;
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
+use assay_base::stats::{observations_needed, percentile_is_supported};
 use assay_load::{FileAct, FileOutcome, FileTree, LoadError, Room};
 use assay_machine::system::{FileKind, System, WorkDirectory};
-use assay_stats::{observations_needed, percentile_is_supported};
 
 use super::detail::{Detail, Phase};
 use super::planned::Planned;

@@ -7,10 +7,10 @@ use assay_base::outside;
 use assay_base::presence::Presence;
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
+use assay_base::stats::{observations_needed, percentile_is_supported};
 use assay_load::new_histogram;
 use assay_machine::system::execute::{self, Ending};
 use assay_machine::system::{Executed, Execution, System};
-use assay_stats::{observations_needed, percentile_is_supported};
 
 use super::child::{Counters, Done, Job, Line};
 use super::detail::{Detail, Stage};

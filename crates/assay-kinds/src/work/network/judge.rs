@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use assay_base::presence::Presence;
 use assay_base::quantity::Metric;
 use assay_base::quantity::units::show;
+use assay_base::stats::{observations_needed, percentile_is_supported};
 use assay_machine::system::network::{BitRate, LinkRun, Load, PhaseRun, SLICE_NS};
-use assay_stats::{observations_needed, percentile_is_supported};
 use hdrhistogram::Histogram;
 
 use super::metrics::{self, ADDED, ADDED_TAIL, TRIPS_PER_MINUTE, of};

@@ -1,6 +1,6 @@
 //! What rounds count, as it is recorded.
 
-use assay_stats::SNIA_ROUNDS;
+use assay_base::stats::SNIA_ROUNDS;
 use serde::{Deserialize, Serialize};
 
 use crate::work::measured::Counts;

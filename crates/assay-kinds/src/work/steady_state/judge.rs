@@ -3,7 +3,7 @@
 
 use assay_base::quantity::Bytes;
 use assay_base::quantity::units::show;
-use assay_stats::{SNIA_ROUNDS, SniaWindow};
+use assay_base::stats::{SNIA_ROUNDS, SniaWindow};
 use serde::{Deserialize, Serialize};
 
 use super::{Detail, Planned};

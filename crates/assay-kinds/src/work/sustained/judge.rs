@@ -1,6 +1,6 @@
 //! The course of a long write: levels of the rate, and where one passes into the next.
 
-use assay_stats::{
+use assay_base::stats::{
     batch_sums, correlated_change_interval, correlated_changes, ratio_of_sums, slope,
 };
 use serde::{Deserialize, Serialize};

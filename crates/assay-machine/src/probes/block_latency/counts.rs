@@ -200,7 +200,7 @@ impl Latencies {
     /// few were seen to tell it (R12).
     pub fn percentile_ns(&self, q: f64) -> Option<f64> {
         let count = self.len();
-        if !assay_stats::percentile_is_supported(count, q) {
+        if !assay_base::stats::percentile_is_supported(count, q) {
             return None;
         }
         let rank = (q * count as f64).max(1.0);

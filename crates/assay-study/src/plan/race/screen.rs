@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_base::draws::Draws;
-use assay_stats::{Effects, fit_effects, t_quantile};
+use assay_base::stats::{Effects, fit_effects, t_quantile};
 
 use super::{Left, Run, Standing, Why, counted};
 use crate::plan::{budget, order};

@@ -1,7 +1,7 @@
 //! Each workload in each place: its number, its per cent of the baseline, and their comparison.
 
 use assay_base::quantity::{Better, Scale, printed};
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample, welch};
+use assay_base::stats::{FEWEST_FOR_INTERVAL, Sample, welch};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::places::{PLACE, PUBLISHED_PERCENT, Printed, Row, Unit};
 use assay_study::findings::{Cell, CellTrial, Comparison, Kind};

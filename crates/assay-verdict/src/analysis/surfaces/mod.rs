@@ -3,8 +3,8 @@
 mod exhibit;
 
 use assay_base::quantity::units::show;
+use assay_base::stats::geometric_mean;
 use assay_kinds::work::io::{self, random_offsets, sample_offset};
-use assay_stats::geometric_mean;
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{CellTrial, Trust};
 use assay_study::results::plan::{Area, Arm, Plan};

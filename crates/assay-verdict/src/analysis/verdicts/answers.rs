@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use assay_base::quantity::{Better, Scale, level_number};
+use assay_base::stats::{FEWEST_FOR_INTERVAL, Sample};
 use assay_kinds::work::metrics::is_of_speed;
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{AbsentCell, Comparison, Trust};

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use assay_stats::{
+use assay_base::stats::{
     FEWEST_FOR_INTERVAL, MIXTURE_G, Sample, bonferroni, confidence_sequence_half_width, look_alpha,
     t_quantile,
 };

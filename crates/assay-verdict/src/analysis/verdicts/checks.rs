@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use assay_base::quantity::Scale;
-use assay_stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
+use assay_base::stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
 use assay_study::findings::{CellTrial, Check, NoiseFloor, RECORDED, SEQUENTIAL, UNORDERED};
 use assay_study::results::design::{ALPHA, Design, LeadIn, Order};
 use assay_study::results::plan::Arm;

@@ -1,11 +1,11 @@
 //! Arms against their baseline: ratio, intervals, verdict (R3 to R6).
 
 use assay_base::quantity::{Better, Scale};
-use assay_kinds::work::metrics::is_of_speed;
-use assay_stats::{
+use assay_base::stats::{
     FEWEST_FOR_INTERVAL, Judgement, Sample, holm, judge, leave_one_out, replicates_to_resolve,
     sign_flip,
 };
+use assay_kinds::work::metrics::is_of_speed;
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict};
 use assay_study::results::design::{Design, Stopping};
@@ -94,12 +94,12 @@ impl Ruler {
     }
 }
 
-pub(in crate::analysis) fn word(verdict: assay_stats::Verdict) -> Verdict {
+pub(in crate::analysis) fn word(verdict: assay_base::stats::Verdict) -> Verdict {
     match verdict {
-        assay_stats::Verdict::Better => Verdict::Better,
-        assay_stats::Verdict::Worse => Verdict::Worse,
-        assay_stats::Verdict::Equivalent => Verdict::Equivalent,
-        assay_stats::Verdict::Inconclusive => Verdict::Inconclusive,
+        assay_base::stats::Verdict::Better => Verdict::Better,
+        assay_base::stats::Verdict::Worse => Verdict::Worse,
+        assay_base::stats::Verdict::Equivalent => Verdict::Equivalent,
+        assay_base::stats::Verdict::Inconclusive => Verdict::Inconclusive,
     }
 }
 
@@ -230,7 +230,7 @@ pub(super) fn replicates_needed(sample: &Sample, ruler: &Ruler) -> Option<u32> {
 fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec<Note> {
     let mut told = Vec::new();
     let again = |sample: &Sample| ruler.verdict_on(sample, scale).map(|judged| judged.verdict);
-    if judged.verdict != assay_stats::Verdict::Inconclusive {
+    if judged.verdict != assay_base::stats::Verdict::Inconclusive {
         let without = leave_one_out(&pairs.differences());
         let flips =
             pairs.undisturbed.iter().zip(&without).filter(|(_, sample)| {

@@ -4,7 +4,7 @@
 //! workloads are one until any of them shows something. The classes of a workload stay one family.
 
 use assay_base::quantity::Scale;
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample};
+use assay_base::stats::{FEWEST_FOR_INTERVAL, Sample};
 use assay_study::findings::{Effect, Effects, Interaction, Verdict};
 use assay_study::results::design::{Design, Factor, Stopping};
 use assay_study::results::plan::Arm;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::importers::{self, Brought, IMPORTERS, Importer, Options, Reads, of_text};
 use assay_base::quantity::Better;
-use assay_stats::{Sample, welch};
+use assay_base::stats::{Sample, welch};
 use assay_study::findings::{Cell, Comparison, Findings, Kind, Verdict};
 use assay_study::results::plan::Arm;
 

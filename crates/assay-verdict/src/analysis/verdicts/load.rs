@@ -3,7 +3,7 @@
 
 use assay_base::catalogue::About;
 use assay_base::quantity::metric::{self, Statistic};
-use assay_stats::Sample;
+use assay_base::stats::Sample;
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Check, Comparison, Verdict};
 use assay_study::results::design::Design;
@@ -365,7 +365,7 @@ mod tests {
         };
         // Classes of programs share the error of their own workload alone.
         let (alone, together) = (width(&[]), width(&["live", "other"]));
-        let t = |family: f64| assay_stats::t_quantile(1.0 - 0.025 / family, 5.0).unwrap();
+        let t = |family: f64| assay_base::stats::t_quantile(1.0 - 0.025 / family, 5.0).unwrap();
         assert!((together / alone - t(4.0) / t(2.0)).abs() < 1e-9, "{together} {alone}");
     }
 

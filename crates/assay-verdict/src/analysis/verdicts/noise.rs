@@ -1,7 +1,7 @@
 //! The noise floor: what the bench makes of two identical arms (R7).
 
 use assay_base::quantity::Scale;
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample, bonferroni};
+use assay_base::stats::{FEWEST_FOR_INTERVAL, Sample, bonferroni};
 use assay_study::findings::NoiseFloor;
 use assay_study::results::design::{Design, Stopping};
 

@@ -1,7 +1,7 @@
 //! Remarks beside a comparison: what a reader has to know before believing it (R4, R11).
 
 use assay_base::quantity::{Better, Scale};
-use assay_stats::fisher_exact;
+use assay_base::stats::fisher_exact;
 use assay_study::findings::notes::{Failures, Note, Side};
 use assay_study::findings::{CellTrial, Comparison, Trust};
 use assay_study::results::design::{ALPHA, Design};
@@ -81,7 +81,7 @@ fn zeros(of: Side, runs: &Runs<'_>) -> Option<Note> {
 /// Trials far off on the bad side: the interval does not know how often they come (R4).
 fn rare_slow(of: Side, better: Better, runs: &Runs<'_>) -> Option<Note> {
     let middle =
-        assay_stats::median(&runs.first.values().map(|run| run.level).collect::<Vec<_>>())?;
+        assay_base::stats::median(&runs.first.values().map(|run| run.level).collect::<Vec<_>>())?;
     let bad = |level: f64| match better {
         Better::Higher => level < middle,
         Better::Lower => level > middle,

@@ -3,7 +3,7 @@
 //! one thing in one order and another in the other. Then there is no verdict.
 
 use assay_base::quantity::Scale;
-use assay_stats::{Sample, Welch, t_quantile, welch};
+use assay_base::stats::{Sample, Welch, t_quantile, welch};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::design::{ALPHA, Design, Order};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use assay_base::quantity::Scale;
-use assay_stats::{MODIFIED_Z_LIMIT, median, modified_z};
+use assay_base::stats::{MODIFIED_Z_LIMIT, median, modified_z};
 use assay_study::findings::CellTrial;
 use assay_study::findings::measurements::Series;
 

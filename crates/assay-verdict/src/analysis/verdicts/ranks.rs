@@ -2,7 +2,7 @@
 //! apart share places.
 
 use assay_base::quantity::{Better, Scale};
-use assay_stats::Sample;
+use assay_base::stats::Sample;
 use assay_study::findings::{Comparison, Place, Rank};
 use assay_study::results::course::RATE;
 use assay_study::results::design::Design;

@@ -4,7 +4,7 @@
 use std::cmp::Ordering;
 
 use assay_base::quantity::level_number;
-use assay_stats::Sample;
+use assay_base::stats::Sample;
 use assay_study::findings::Comparison;
 use assay_study::results::design::Design;
 use assay_study::results::plan::Arm;

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use assay_base::quantity::{Scale, level_number};
-use assay_stats::{Sample, bonferroni};
+use assay_base::stats::{Sample, bonferroni};
 use assay_study::findings::{Shape, Trend};
 use assay_study::results::design::{ALPHA, Design, Factor};
 use assay_study::results::plan::Arm;

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use assay_base::quantity::direction::is_time;
+use assay_base::stats::Sample;
 use assay_kinds::work::metrics::is_told;
-use assay_stats::Sample;
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::design::Design;

@@ -2,7 +2,7 @@
 //! themselves have no pairs. All runs of both groups count, whatever their place (R13's two-sample interval, Welch's).
 
 use assay_base::quantity::Scale;
-use assay_stats::{FEWEST_FOR_INTERVAL, Sample, welch};
+use assay_base::stats::{FEWEST_FOR_INTERVAL, Sample, welch};
 use assay_study::findings::{Comparison, Difference, Kind};
 
 use super::arms::{Runs, Sides};

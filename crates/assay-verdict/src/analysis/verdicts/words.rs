@@ -17,8 +17,8 @@ pub(super) use trends::trend;
 
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show::{self, share as percent};
+use assay_base::stats::FEWEST_FOR_INTERVAL;
 use assay_kinds::work::metrics::{change, noun};
-use assay_stats::FEWEST_FOR_INTERVAL;
 use assay_study::findings::notes::Note;
 use assay_study::findings::{
     Comparison, Effect, Interaction, Kind, Needed, NoiseFloor, Place, Rank, Verdict,
@@ -450,7 +450,7 @@ fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
 pub(super) fn interaction(
     found: &Interaction,
     corner: [&str; 2],
-    [low, high]: [assay_stats::Sample; 2],
+    [low, high]: [assay_base::stats::Sample; 2],
 ) -> String {
     let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
     let [_, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);

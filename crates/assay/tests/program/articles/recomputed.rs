@@ -34,7 +34,7 @@ use assay_base::presence::Presence;
 use assay_base::quantity::units::show;
 use assay_base::reference::Library;
 use assay_base::reference::sheet::{Printed, Row, Sheet};
-use assay_stats::{Sample, welch};
+use assay_base::stats::{Sample, welch};
 
 /// Scatter of repeats, as a fraction, that is still believed of a machine that nobody watched:
 /// repeats of one program on bare metal of a shared machine were seen to differ by that much.

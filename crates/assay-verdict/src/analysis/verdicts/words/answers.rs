@@ -3,8 +3,8 @@
 use assay_base::exhibit::Unit;
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
+use assay_base::stats::Sample;
 use assay_kinds::work::metrics::{change, noun};
-use assay_stats::Sample;
 use assay_study::findings::answers::Claim;
 use assay_study::study::words::choice;
 

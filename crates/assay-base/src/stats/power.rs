@@ -1,0 +1,201 @@
+//! How many replicates a study needs, and what it can see (rules R4 and R6).
+//!
+//! Shifts and margins are in standard deviations of the paired log differences. All functions
+//! integrate over u = ln(s / sigma), where s is the observed standard deviation: given s, the mean
+//! is normal, and the density of u is smooth and falls off fast on both sides.
+
+use statrs::distribution::{ChiSquared, ContinuousCDF};
+use statrs::function::erf::erfc;
+use statrs::function::gamma::ln_gamma;
+
+use crate::stats::equivalence::margin_on_log_scale;
+use crate::stats::sample::{FEWEST_FOR_INTERVAL, t_quantile, two_sided_quantile};
+
+/// Power that a study is planned for.
+const WANTED_POWER: f64 = 0.8;
+
+/// Confidence of the upper bound of a standard deviation that a plan starts from (R6).
+const SD_CONFIDENCE: f64 = 0.8;
+
+/// Most replicates that a plan may ask for.
+const MOST_REPLICATES: usize = 10_000;
+
+/// Points where the logarithm of the density is this far below its peak are left out.
+const NEGLIGIBLE: f64 = 34.0;
+
+/// Steps of Simpson's rule; even.
+const STEPS: u32 = 1000;
+
+/// Power of the two-sided paired (one-sample) t test with `n` replicates at level `alpha`, where
+/// the true mean is `shift_in_sd` standard deviations of the differences from 0.
+///
+/// Counts rejections in both tails, so it is `alpha` at no shift. Source: R4; the noncentral t
+/// distribution with n - 1 degrees of freedom and noncentrality sqrt(n) shift (Johnson, Kotz and
+/// Balakrishnan, "Continuous Univariate Distributions" 2, chapter 31), by the trapezoidal rule
+/// over the observed standard deviation. None below two replicates, for a shift that is not finite
+/// and for an alpha outside 0 to 1.
+pub fn t_test_power(n: usize, shift_in_sd: f64, alpha: f64) -> Option<f64> {
+    shift_in_sd.is_finite().then_some(())?;
+    Some(power_beyond(n, shift_in_sd, critical(n, alpha)?))
+}
+
+/// Quantile that a two-sided t test with `n` values has to exceed.
+fn critical(n: usize, alpha: f64) -> Option<f64> {
+    if n >= 2 { two_sided_quantile(alpha, (n - 1) as f64) } else { None }
+}
+
+/// Probability that |t| exceeds `critical`.
+fn power_beyond(n: usize, shift_in_sd: f64, critical: f64) -> f64 {
+    let freedom = (n - 1) as f64;
+    let noncentrality = (n as f64).sqrt() * shift_in_sd.abs();
+    // Fine enough for the narrower of the density and the step of the conditional probability: the
+    // error of the trapezoidal rule on smooth functions vanishes exponentially below that.
+    let step = (0.5 / (2.0 * freedom + noncentrality.min(200.0).powi(2)).sqrt()).min(0.15);
+    let (mut weights, mut rejected) = (0.0, 0.0);
+    let mut add = |u: f64| {
+        let log_density = freedom * (u - (2.0 * u).exp_m1() / 2.0);
+        if log_density < -NEGLIGIBLE {
+            return false;
+        }
+        let (weight, reach) = (log_density.exp(), critical * u.exp());
+        weights += weight;
+        rejected +=
+            weight * (normal_cdf(noncentrality - reach) + normal_cdf(-noncentrality - reach));
+        true
+    };
+    let mut point = 0;
+    while add(f64::from(point) * step) {
+        point += 1;
+    }
+    point = -1;
+    while add(f64::from(point) * step) {
+        point -= 1;
+    }
+    (rejected / weights).clamp(0.0, 1.0)
+}
+
+/// Distribution function of the standard normal.
+fn normal_cdf(z: f64) -> f64 {
+    if z < -9.0 { 0.0 } else { 0.5 * erfc(-z / std::f64::consts::SQRT_2) }
+}
+
+/// Smallest shift, in standard deviations of the differences, that the two-sided t test with `n`
+/// replicates at level `alpha` finds with probability `power`.
+///
+/// Source: R4's last column; inverts [`t_test_power`] to 1e-9. None below two replicates, for an
+/// alpha outside 0 to 1, for a power that is not between alpha and 1, and for a shift of a million
+/// standard deviations or more.
+pub fn smallest_detectable_shift(n: usize, alpha: f64, power: f64) -> Option<f64> {
+    let critical = critical(n, alpha)?;
+    if !(power > alpha && power < 1.0) {
+        return None;
+    }
+    let short = |shift: f64| power_beyond(n, shift, critical) < power;
+    let (mut low, mut high) = (0.0, 4.0 / (n as f64).sqrt());
+    while short(high) {
+        (low, high) = (high, 2.0 * high);
+        if high > 1e6 {
+            return None;
+        }
+    }
+    while high - low > 1e-9 * high {
+        let middle = f64::midpoint(low, high);
+        if short(middle) { low = middle } else { high = middle }
+    }
+    Some(high)
+}
+
+/// Fewest replicates, from 3 to 10,000, with which the two-sided t test at level `alpha` finds a
+/// shift of `shift_in_sd` standard deviations of the differences with probability `power`.
+///
+/// Source: R6; inverts [`t_test_power`] (statsmodels `TTestPower`). None where 10,000 are too few,
+/// for a shift that is 0 or not finite, and for an alpha or power outside 0 to 1.
+pub fn replicates_for(shift_in_sd: f64, alpha: f64, power: f64) -> Option<usize> {
+    if !(shift_in_sd.is_finite() && shift_in_sd != 0.0 && power > 0.0 && power < 1.0) {
+        return None;
+    }
+    let enough = |n: usize| t_test_power(n, shift_in_sd, alpha).map(|found| found >= power);
+    if enough(FEWEST_FOR_INTERVAL)? {
+        return Some(FEWEST_FOR_INTERVAL);
+    }
+    if !enough(MOST_REPLICATES)? {
+        return None;
+    }
+    let (mut low, mut high) = (FEWEST_FOR_INTERVAL + 1, MOST_REPLICATES);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if enough(middle)? { high = middle } else { low = middle + 1 }
+    }
+    Some(low)
+}
+
+/// Factor that makes the standard deviation of `n` values an upper bound of the true one, with
+/// one-sided `confidence`: sqrt((n - 1) / q), q the `1 - confidence` quantile of chi-squared with
+/// n - 1 degrees of freedom.
+///
+/// Source: R6 (which takes 0.8); NIST/SEMATECH e-Handbook, 1.3.5.8. None below two values and for
+/// a confidence outside 0 to 1.
+pub fn upper_sd_factor(n: usize, confidence: f64) -> Option<f64> {
+    if n < 2 || !(confidence > 0.0 && confidence < 1.0) {
+        return None;
+    }
+    let freedom = (n - 1) as f64;
+    let quantile = ChiSquared::new(freedom).ok()?.inverse_cdf(1.0 - confidence);
+    let factor = (freedom / quantile).sqrt();
+    factor.is_finite().then_some(factor)
+}
+
+/// About how many replicates would resolve a difference of `margin` (a share: 0.05 means 5%),
+/// after `n` of them have shown the standard deviation `sd` of the log differences.
+///
+/// 80% power at level `alpha` for ln(1 + margin), with the upper 80% bound of the standard
+/// deviation, because one seen in few replicates is as likely too small. Source: R6. A `sd` of 0
+/// gives the minimum of 3. None below two replicates, for a negative `sd`, for a margin that is
+/// not positive and finite, and where 10,000 replicates are too few.
+pub fn replicates_to_resolve(sd: f64, n: usize, margin: f64, alpha: f64) -> Option<usize> {
+    let bound = margin_on_log_scale(margin)?;
+    let factor = upper_sd_factor(n, SD_CONFIDENCE)?;
+    if !(sd.is_finite() && sd >= 0.0 && alpha > 0.0 && alpha < 1.0) {
+        return None;
+    }
+    // A shift beyond this needs no more than the minimum, whatever its exact size.
+    let shift = (bound / (sd * factor)).min(1e6);
+    if sd == 0.0 { Some(FEWEST_FOR_INTERVAL) } else { replicates_for(shift, alpha, WANTED_POWER) }
+}
+
+/// Power of the two one-sided tests at level `alpha` each (0.05: the 90% CI inside the
+/// margin) with `n` replicates, where there is no difference and the margin is `margin_in_sd`
+/// standard deviations of the log differences.
+///
+/// Source: R6's table; Phillips, Journal of Pharmacokinetics and Biopharmaceutics 18 (1990):
+/// given s, the mean must lie within margin - t s / sqrt n of 0; integrated over s by Simpson's
+/// rule. None below three replicates, for a margin that is not positive and finite, and for an
+/// alpha outside 0 to 0.5.
+pub fn equivalence_power(n: usize, margin_in_sd: f64, alpha: f64) -> Option<f64> {
+    if n < FEWEST_FOR_INTERVAL || !(margin_in_sd > 0.0 && margin_in_sd.is_finite() && alpha < 0.5) {
+        return None;
+    }
+    let freedom = (n - 1) as f64;
+    let critical = -t_quantile(alpha, freedom)?;
+    let bound = margin_in_sd * (n as f64).sqrt();
+    let spread = 9.0 / (2.0 * freedom).sqrt();
+    let (low, high) = ((1.0 - spread).max(0.0), (1.0 + spread).min(bound / critical));
+    let log_scale = freedom / 2.0 * (freedom / 2.0).ln() - ln_gamma(freedom / 2.0);
+    let power = simpson(low, high, |s| {
+        let density = 2.0 * (log_scale + (freedom - 1.0) * s.ln() - freedom * s * s / 2.0).exp();
+        density * (1.0 - 2.0 * normal_cdf(critical * s - bound)).max(0.0)
+    });
+    Some(power.clamp(0.0, 1.0))
+}
+
+/// Integral from `low` to `high`; 0 where they are not in order.
+fn simpson(low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {
+    if high <= low {
+        return 0.0;
+    }
+    let step = (high - low) / f64::from(STEPS);
+    let inner: f64 = (1..STEPS)
+        .map(|point| f(low + f64::from(point) * step) * if point % 2 == 1 { 4.0 } else { 2.0 })
+        .sum();
+    (f(low) + inner + f(high)) * step / 3.0
+}

@@ -1,0 +1,472 @@
+//! Series inside one trial: warm-up, steady state, change points (rule R9).
+//!
+//! These describe one trial for plots and advice; none of them makes a verdict.
+
+use crate::stats::drift::slope;
+use crate::stats::sample::{Sample, two_sided_p};
+
+/// Rounds of the window in which steady state is judged.
+const WINDOW: usize = SNIA_ROUNDS;
+
+/// Rounds of the window of [`snia`].
+pub const SNIA_ROUNDS: usize = 5;
+
+/// Values of one batch of MSER-5.
+const BATCH: usize = 5;
+
+/// Fewest batches for which a cut is looked for.
+const FEWEST_BATCHES: usize = 4;
+
+/// Level of the slope test on what a cut keeps (R9 c).
+const SLOPE_LEVEL: f64 = 0.01;
+
+/// Fewest values on each side of a change point.
+const FEWEST_IN_SEGMENT: usize = 3;
+
+/// The same of values that are like their neighbours: fewer do not tell how alike they are, and two that
+/// are far off would make a level of their own.
+const FEWEST_OF_CORRELATED: usize = 8;
+
+/// More alike than this, nothing can be told of them.
+const MOST_ALIKE: f64 = 0.99;
+
+/// How often a series is halved, and how often in a row where that is not sure.
+const DEEPEST: u32 = 6;
+const UNSURE: u32 = 2;
+
+/// Squares below this share of the whole are what rounding leaves.
+const EXACT: f64 = 1e-24;
+
+/// The first window of a series that meets the SNIA conditions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SteadyState {
+    /// Last round of the window, counted from 1.
+    pub round: usize,
+    /// Least squares slope in the window, in the unit of the series for each round.
+    pub slope_per_round: f64,
+    /// Mean of the window, in the unit of the series.
+    pub mean: f64,
+}
+
+/// First round (from 1) at which the last five meet both conditions for steady state: largest less
+/// smallest at most 20% of their mean, and four times the least squares slope at most 10% of it.
+///
+/// `rounds` are positive values of one unit. The conditions are loose: an exponential warm-up with
+/// a time constant of five rounds passes while still 14% off, so the slope is given too. Source:
+/// R9 b; SNIA Solid State Storage Performance Test Specification, "steady state". None below five
+/// rounds, where no window passes, and for a value that is not finite; a window whose mean is not
+/// positive does not pass.
+pub fn snia(rounds: &[f64]) -> Option<SteadyState> {
+    if rounds.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    rounds.windows(WINDOW).zip(WINDOW..).find_map(|(window, round)| steady(window, round))
+}
+
+fn steady(window: &[f64], round: usize) -> Option<SteadyState> {
+    let found = SniaWindow::of(window)?;
+    let SniaWindow { mean, slope_per_round, .. } = found;
+    found.is_steady().then_some(SteadyState { round, slope_per_round, mean })
+}
+
+/// Five rounds, held against both conditions of steady state.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SniaWindow {
+    /// Mean, in the unit of the rounds.
+    pub mean: f64,
+    /// Largest less smallest, in the same unit.
+    pub range: f64,
+    /// What the least squares line through them rises by from the first to the last, without its sign.
+    pub rise: f64,
+    /// Slope of that line.
+    pub slope_per_round: f64,
+}
+
+impl SniaWindow {
+    /// The window of these rounds.
+    ///
+    /// Source: R9 b; as [`snia`]. None unless they are five, and for a value that is not finite.
+    pub fn of(rounds: &[f64]) -> Option<Self> {
+        if rounds.len() != WINDOW {
+            return None;
+        }
+        let mean = Sample::of(rounds)?.mean;
+        let positions: Vec<f64> = (0..rounds.len()).map(|position| position as f64).collect();
+        let slope_per_round = slope(&positions, rounds)?.slope;
+        let (least, most) =
+            rounds.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+                (low.min(*value), high.max(*value))
+            });
+        let rise = slope_per_round.abs() * (WINDOW - 1) as f64;
+        Some(Self { mean, range: most - least, rise, slope_per_round })
+    }
+
+    /// Whether both hold: a range of at most 20% of the mean, and a rise of at most 10% of it.
+    pub fn is_steady(&self) -> bool {
+        self.mean > 0.0 && self.range <= 0.2 * self.mean && self.rise <= 0.1 * self.mean
+    }
+}
+
+/// How many values at the beginning of `series` (any unit, equal time steps) are warm-up: the cut,
+/// a multiple of five and at most half of the series, that makes the standard error of the mean of
+/// the rest smallest.
+///
+/// Source: R9 c; MSER-5: White, "An effective truncation heuristic for bias reduction in
+/// simulation output", Simulation 69 (1997), on means of five as in White, Cobb and Spratt (WSC
+/// 2000). Values after the last full batch of five are not looked at. None below 20 values and for
+/// a value that is not finite.
+pub fn mser5(series: &[f64]) -> Option<usize> {
+    let batches = batches_of_five(series)?;
+    let mut tail = Tail::default();
+    let mut best = (f64::INFINITY, 0);
+    for (cut, value) in batches.iter().enumerate().rev() {
+        tail.add(*value);
+        let statistic = tail.squares / (tail.n * tail.n);
+        // Among equals the shortest cut wins: it comes last.
+        if cut <= batches.len() / 2 && statistic <= best.0 {
+            best = (statistic, cut);
+        }
+    }
+    Some(best.1 * BATCH)
+}
+
+/// Means of full batches of five; none for too few of them and for values that are not finite.
+fn batches_of_five(series: &[f64]) -> Option<Vec<f64>> {
+    let batches: Vec<f64> = series
+        .chunks_exact(BATCH)
+        .map(|batch| Some(Sample::of(batch)?.mean))
+        .collect::<Option<_>>()?;
+    let usable = batches.len() >= FEWEST_BATCHES && series.iter().all(|value| value.is_finite());
+    usable.then_some(batches)
+}
+
+/// Sum of squared distances from the mean of values that come one by one (Welford 1962).
+#[derive(Default)]
+struct Tail {
+    n: f64,
+    mean: f64,
+    squares: f64,
+}
+
+impl Tail {
+    fn add(&mut self, value: f64) {
+        self.n += 1.0;
+        let apart = value - self.mean;
+        self.mean += apart / self.n;
+        self.squares += apart * (value - self.mean);
+    }
+}
+
+/// Advice on the warm-up of a workload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RampAdvice {
+    /// So many values at the beginning are warm-up; the rest is steady.
+    Cut(usize),
+    /// No steady state was seen: lengthen the trial.
+    NoSteadyState,
+}
+
+/// Advice from one series (any unit, equal time steps): the cut of [`mser5`], unless it reaches
+/// its limit of half the series or the rest still has a slope with p < 0.01.
+///
+/// The slope is tested on the means of five, which are less correlated than single values. Source:
+/// R9 c: a cut at the limit is what MSER-5 makes of a linear drift, and a cliff in the second half
+/// it does not see at all. Series that are too short to tell (below 20 values) or that have a
+/// value that is not finite are `NoSteadyState` too: the advice is the same.
+pub fn ramp_advice(series: &[f64]) -> RampAdvice {
+    advice(series).unwrap_or(RampAdvice::NoSteadyState)
+}
+
+fn advice(series: &[f64]) -> Option<RampAdvice> {
+    let (batches, cut) = (batches_of_five(series)?, mser5(series)?);
+    let kept = &batches[cut / BATCH..];
+    if cut / BATCH >= batches.len() / 2 {
+        return None;
+    }
+    let positions: Vec<f64> = (0..kept.len()).map(|position| position as f64).collect();
+    (slope(&positions, kept)?.p >= SLOPE_LEVEL).then_some(RampAdvice::Cut(cut))
+}
+
+/// Sample of the means of so many equally long `batches` of `series` (any unit), whose interval
+/// is an error bar that allows for correlation from value to value.
+///
+/// Values after the last full batch are left out. Source: R9 d (ten batches, for plots only);
+/// Law, "Simulation Modeling and Analysis", section 9.5. None for fewer than two batches, fewer
+/// values than batches, and a value that is not finite.
+pub fn batch_means(series: &[f64], batches: usize) -> Option<Sample> {
+    if batches < 2 || series.iter().any(|value| !value.is_finite()) {
+        return None;
+    }
+    let length = series.len() / batches;
+    if length == 0 {
+        return None;
+    }
+    let means: Vec<f64> = series
+        .chunks_exact(length)
+        .take(batches)
+        .map(|batch| Some(Sample::of(batch)?.mean))
+        .collect::<Option<_>>()?;
+    Sample::of(&means)
+}
+
+/// The point at which the level of a series changes most.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// Position (from 0) of the first value after the change.
+    pub index: usize,
+    /// Mean before the change, in the unit of the series.
+    pub before: f64,
+    /// Mean from the change on.
+    pub after: f64,
+    /// Upper bound of the p of no change.
+    pub p: f64,
+}
+
+/// The split of `series` (any unit) into two levels that explains most of its variance, with at
+/// least three values on each side.
+///
+/// p is that of the two-sample t test at the split, times the number of splits that were open
+/// (Bonferroni): neighbouring splits are all but the same test, so it is conservative. It supposes
+/// independent values; where they are correlated it is too small, and [`correlated_change_point`] is to be
+/// asked. Source: R9 e; Worsley, Journal of the American Statistical Association 74
+/// (1979), whose max-t statistic this is. None below six values, for a value that is not finite
+/// and for a constant series.
+pub fn change_point(series: &[f64]) -> Option<ChangePoint> {
+    let split = Split::of(series, FEWEST_IN_SEGMENT)?;
+    split.tested(1.0)
+}
+
+/// As [`change_point`], of values that are like their neighbours, with at least eight on each side.
+///
+/// The values are taken for a first-order autoregression around the two levels, whose correlation is that of
+/// neighbours on the same side of the split, and never below none: `n` of them tell as much as
+/// `n (1 - r) / (1 + r)` independent ones (Bayley and Hammersley, Supplement to the Journal of the Royal
+/// Statistical Society 8, 1946); the estimate of `r` is too small by `(1 + 4 r) / n` (Kendall, Biometrika
+/// 41, 1954). p is 1 where less than one degree of freedom is left. None below sixteen values, for a value
+/// that is not finite and for a constant series.
+pub fn correlated_change_point(series: &[f64]) -> Option<ChangePoint> {
+    let split = Split::of(series, FEWEST_OF_CORRELATED)?;
+    split.tested(split.likeness(series))
+}
+
+/// Positions (from 0, ascending) at which the level of `series` (any unit) changes: by `step` at least in its
+/// unit, and with a p of [`correlated_change_point`] of at most `sure`.
+///
+/// Binary segmentation (Vostrikova, "Detecting disorder in multidimensional random processes", Soviet
+/// Mathematics Doklady 24, 1981), with two amendments. What goes down and comes back hides both changes
+/// from a single split, as what is left beside it looks like correlation: where a split is not sure, its two
+/// sides are split twice more, and where that is sure, the first is kept on trial. At the end each change
+/// is tested between the changes beside it, and the least sure is left out until all are sure. Six halvings
+/// at most.
+pub fn correlated_changes(series: &[f64], sure: f64, step: f64) -> Vec<usize> {
+    let search = Search { sure, step };
+    let mut found = Vec::new();
+    search.grow(series, 0, Halvings { all: DEEPEST, unsure: UNSURE }, &mut found);
+    found.sort_unstable();
+    while let Some(worst) = search.least_sure(series, &found) {
+        found.remove(worst);
+    }
+    found
+}
+
+/// How often a part may still be halved, and how often where that is not sure.
+#[derive(Clone, Copy)]
+struct Halvings {
+    all: u32,
+    unsure: u32,
+}
+
+impl Halvings {
+    fn after(self, is_sure: bool) -> Option<Self> {
+        let unsure = if is_sure { UNSURE } else { self.unsure.checked_sub(1)? };
+        Some(Self { all: self.all.checked_sub(1)?, unsure })
+    }
+}
+
+/// What counts as a change.
+struct Search {
+    sure: f64,
+    step: f64,
+}
+
+impl Search {
+    fn is_change(&self, found: &ChangePoint) -> bool {
+        found.p <= self.sure && (found.after - found.before).abs() >= self.step
+    }
+
+    /// Adds the changes of a part, below so many splits at most that are not sure; whether there is one.
+    fn grow(&self, part: &[f64], start: usize, left: Halvings, into: &mut Vec<usize>) -> bool {
+        let Some(found) = correlated_change_point(part) else { return false };
+        let is_sure = self.is_change(&found);
+        let Some(left) = left.after(is_sure) else { return false };
+        let (before, after) = part.split_at(found.index);
+        let middle = start + found.index;
+        let sides = [self.grow(before, start, left, into), self.grow(after, middle, left, into)];
+        let is_kept = is_sure || sides.contains(&true);
+        if is_kept {
+            into.push(middle);
+        }
+        is_kept
+    }
+
+    /// The change, by its position in the list, that is least sure between its neighbours, if one is not.
+    fn least_sure(&self, series: &[f64], found: &[usize]) -> Option<usize> {
+        let bounds: Vec<usize> =
+            [0].into_iter().chain(found.iter().copied()).chain([series.len()]).collect();
+        let doubts = bounds.windows(3).enumerate().filter_map(|(at, around)| {
+            let [from, middle, to] = *around else { return None };
+            let part = &series[from..to];
+            let tested = Split::at(part, middle - from, FEWEST_OF_CORRELATED)
+                .and_then(|split| split.tested(split.likeness(part)));
+            match tested {
+                Some(change) if self.is_change(&change) => None,
+                Some(change) => Some((at, (change.after - change.before).abs(), change.p)),
+                None => Some((at, 0.0, 1.0)),
+            }
+        });
+        // Too small a step goes before one that is not sure.
+        let order = |one: &(usize, f64, f64), other: &(usize, f64, f64)| {
+            let small = |own: &(usize, f64, f64)| (own.1 < self.step).then_some(-own.1);
+            match (small(one), small(other)) {
+                (Some(one), Some(other)) => one.total_cmp(&other),
+                (None, None) => one.2.total_cmp(&other.2),
+                (one, other) => one.is_some().cmp(&other.is_some()),
+            }
+        };
+        doubts.max_by(order).map(|(at, ..)| at)
+    }
+}
+
+/// First and last position at which the level of `series` (any unit) may have changed, with a confidence of
+/// `1 - alpha`: all splits that explain nearly as much as the best one.
+///
+/// The likelihood ratio between the best split and the true one is that of two independent exponential
+/// variables, the larger of which counts, so that a split belongs to the set while
+/// `n ln(S(split) / S(best))` is at most `-2 ln(1 - sqrt(1 - alpha))`, with the sums of squares S within
+/// the two sides. Source: Siegmund, "Confidence sets in change-point problems", International Statistical
+/// Review 56 (1988); the same limit law with its table in Hansen, "Sample splitting and threshold
+/// estimation", Econometrica 68 (2000). The law supposes independent values, and holds for changes that
+/// are small against the scatter; for larger ones the set is too wide rather than too narrow. The best split
+/// itself is always in it. None as for [`change_point`], and outside 0 < alpha < 1.
+pub fn change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
+    let split = Split::of(series, FEWEST_IN_SEGMENT)?;
+    split.set(series, change_criterion(alpha)?)
+}
+
+/// As [`change_interval`], of values that are like their neighbours: the ratio is that of as many independent
+/// values as they are worth, as in [`correlated_change_point`]. None as there.
+pub fn correlated_change_interval(series: &[f64], alpha: f64) -> Option<[usize; 2]> {
+    let split = Split::of(series, FEWEST_OF_CORRELATED)?;
+    split.set(series, change_criterion(alpha)? * split.likeness(series))
+}
+
+/// A split of a series that is not constant, the best one or that at a place.
+struct Split {
+    fewest: usize,
+    index: usize,
+    before: Sample,
+    after: Sample,
+    /// Sum of squares around the mean of all, and within the two sides.
+    total: f64,
+    within: f64,
+}
+
+impl Split {
+    fn of(series: &[f64], fewest: usize) -> Option<Self> {
+        if series.len() < 2 * fewest {
+            return None;
+        }
+        let centre = Sample::of(series)?.mean;
+        Self::at(series, best_split(series, centre, fewest), fewest)
+    }
+
+    fn at(series: &[f64], index: usize, fewest: usize) -> Option<Self> {
+        let (n, whole) = (series.len(), Sample::of(series)?);
+        let total: f64 = series.iter().map(|value| (value - whole.mean).powi(2)).sum();
+        let (before, after) = (Sample::of(&series[..index])?, Sample::of(&series[index..])?);
+        if total <= EXACT * n as f64 * whole.mean.powi(2) {
+            return None;
+        }
+        let within = squares(&before)? + squares(&after)?;
+        let within = if within <= EXACT * total { 0.0 } else { within };
+        Some(Self { fewest, index, before, after, total, within })
+    }
+
+    /// The change with its p, where `likeness` values tell as much as one that is independent.
+    fn tested(&self, likeness: f64) -> Option<ChangePoint> {
+        let n = (self.before.n + self.after.n) as f64;
+        let (before, after) = (self.before.mean, self.after.mean);
+        let freedom = n / likeness - 2.0;
+        let weight = self.before.n as f64 * self.after.n as f64 / n / likeness;
+        let variance = self.within / (n - 2.0 * likeness);
+        let splits = n + 1.0 - 2.0 * self.fewest as f64;
+        let p = if freedom < 1.0 {
+            1.0
+        } else {
+            two_sided_p(after - before, (variance / weight).sqrt(), freedom)?
+        };
+        Some(ChangePoint { index: self.index, before, after, p: (p * splits).min(1.0) })
+    }
+
+    /// How many values tell as much as one that is independent: `(1 + r) / (1 - r)`.
+    fn likeness(&self, series: &[f64]) -> f64 {
+        if self.within == 0.0 {
+            return 1.0;
+        }
+        let (left, right) = series.split_at(self.index);
+        let products = |side: &[f64], mean: f64| -> f64 {
+            side.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum()
+        };
+        let products = products(left, self.before.mean) + products(right, self.after.mean);
+        let rough = products / self.within;
+        let r = (rough + (1.0 + 4.0 * rough) / series.len() as f64).clamp(0.0, MOST_ALIKE);
+        (1.0 + r) / (1.0 - r)
+    }
+
+    /// First and last split whose likelihood ratio to the best one is at most `most`.
+    fn set(&self, series: &[f64], most: f64) -> Option<[usize; 2]> {
+        let (n, centre) = (series.len(), Sample::of(series)?.mean);
+        let mut sum = 0.0;
+        let within: Vec<(usize, f64)> = (1..n)
+            .map(|index| {
+                sum += series[index - 1] - centre;
+                let between = sum * sum * n as f64 / (index as f64 * (n - index) as f64);
+                (index, (self.total - between).max(EXACT * self.total))
+            })
+            .filter(|(index, _)| (self.fewest..=n - self.fewest).contains(index))
+            .collect();
+        let best = self.index;
+        let least = within.iter().find(|(index, _)| *index == best)?.1;
+        let near = |(_, squares): &&(usize, f64)| n as f64 * (squares / least).ln() <= most;
+        let inside = || within.iter().filter(near).map(|(index, _)| *index);
+        Some([inside().min().unwrap_or(best).min(best), inside().max().unwrap_or(best).max(best)])
+    }
+}
+
+/// What the likelihood ratio of a change point stays below with a probability of `1 - alpha`.
+///
+/// Source: as [`change_interval`]; 7.35 for 0.05. None outside 0 < alpha < 1.
+pub fn change_criterion(alpha: f64) -> Option<f64> {
+    (alpha > 0.0 && alpha < 1.0).then(|| -2.0 * (1.0 - (1.0 - alpha).sqrt()).ln())
+}
+
+/// Sum of squared distances from the mean.
+fn squares(sample: &Sample) -> Option<f64> {
+    Some(sample.sd?.powi(2) * (sample.n - 1) as f64)
+}
+
+/// Split with the largest sum of squares between the two sides; the first among equals.
+fn best_split(series: &[f64], centre: f64, fewest: usize) -> usize {
+    let n = series.len();
+    let (mut sum, mut best) = (0.0, (f64::NEG_INFINITY, fewest));
+    for (position, value) in series.iter().enumerate() {
+        let index = position + 1;
+        sum += value - centre;
+        // The distances from the mean add up to 0, so one side's sum tells both means.
+        let between = sum * sum * n as f64 / (index as f64 * (n - index).max(1) as f64);
+        if (fewest..=n - fewest).contains(&index) && between > best.0 {
+            best = (between, index);
+        }
+    }
+    best.1
+}
