@@ -22,7 +22,7 @@ mod plug;
 #[cfg(feature = "schema")]
 mod schemas;
 mod signals;
-mod simulate;
+mod simulation;
 
 use std::process::ExitCode;
 
@@ -182,9 +182,9 @@ const COMMANDS: &[Command] = &[
         usage: "[--studies N] [--seed S] [--only S3] [--sixth 0] [--write]",
         summary: "measures false verdicts, power and coverage on simulated studies with a known truth",
         flags: &["--write"],
-        numbers: &[],
-        words: simulate::WORDS,
-        run: Chore(simulate::run),
+        numbers: simulation::NUMBERS,
+        words: &["--only"],
+        run: Chore(simulation::run),
     },
     Command {
         name: "fuzz",

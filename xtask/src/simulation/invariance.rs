@@ -1,10 +1,10 @@
 //! S10: what must not matter does not: names of arms, order of rows, the unit of the values, and
 //! which of two arms is called the baseline.
 
-use crate::chance::Chance;
-use crate::experiment::{Bound, Count, Experiment, Said};
-use crate::seam::{self, Question};
-use crate::world::{self, Trial, World};
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment, Said};
+use super::seam::{self, Question};
+use super::world::{self, Trial, World};
 use assay_lab::Done;
 use assay_study::findings::Findings;
 use assay_study::findings::{Cell, Comparison, Verdict};

@@ -17,9 +17,9 @@ use assay_study::study::limit::Limit;
 use assay_study::study::limit::bracket::Seen;
 use assay_study::study::{LeadIn, Order};
 
-use crate::chance::Chance;
-use crate::experiment::{Bound, Count, Experiment, Said};
-use crate::seam;
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment, Said};
+use super::seam;
 
 /// Requests that the mean server carries out in a second.
 pub const SERVICE: f64 = 5000.0;

@@ -4,9 +4,9 @@
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Findings};
 
-use crate::experiment::{Bound, Count, Experiment};
-use crate::seam::{self, Question};
-use crate::world::{self, Trial, World};
+use super::experiment::{Bound, Count, Experiment};
+use super::seam::{self, Question};
+use super::world::{self, Trial, World};
 
 const REPLICATES: [usize; 3] = [4, 6, 10];
 /// What the second arm takes more, after itself and after the other one.

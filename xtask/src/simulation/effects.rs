@@ -1,10 +1,10 @@
 //! S3, S5, S6, S8: differences that are there, differences as large as the margin, and trials that
 //! were disturbed.
 
-use crate::experiment::{Bound, Count, Experiment};
-use crate::null::false_verdict;
-use crate::seam::{self, Question};
-use crate::world::{self, PAIR_SD, World};
+use super::experiment::{Bound, Count, Experiment};
+use super::null::false_verdict;
+use super::seam::{self, Question};
+use super::world::{self, PAIR_SD, World};
 use assay_study::findings::{Comparison, Verdict};
 
 const MARGINS: [f64; 3] = [0.02, 0.05, 0.1];

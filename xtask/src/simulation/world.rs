@@ -7,7 +7,7 @@ use assay_base::draws::Draws;
 use assay_study::plan::order::{self, Rules, Turn};
 use assay_study::study::{LeadIn, Order};
 
-use crate::chance::Chance;
+use super::chance::Chance;
 
 /// Standard deviation of a trial, on the logarithmic scale.
 pub const TRIAL_SD: f64 = 0.02;

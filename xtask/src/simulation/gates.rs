@@ -8,10 +8,10 @@ use assay_study::findings::gate::{GateAnswer, GateEnd};
 use assay_study::results::design::{Gate, Stopping};
 use assay_verdict::analysis;
 
-use crate::chance::Chance;
-use crate::experiment::{Bound, Count, Experiment, Said};
-use crate::seam::{self, Question};
-use crate::world::{self, Trial, World};
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment, Said};
+use super::seam::{self, Question};
+use super::world::{self, Trial, World};
 
 const ALLOWED: f64 = 0.05;
 /// What is lost where there is something to find.

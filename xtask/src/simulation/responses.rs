@@ -10,10 +10,10 @@ use assay_study::results::design::{Design, Factor};
 use assay_study::results::record::Status;
 use assay_study::study::Order;
 
-use crate::chance::Chance;
-use crate::experiment::{Bound, Count, Experiment, Said};
-use crate::most_load::{SERVICE, queue};
-use crate::seam;
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment, Said};
+use super::most_load::{SERVICE, queue};
+use super::seam;
 
 /// A fifth, a half and seven tenths of the service rate.
 const RATES: [f64; 3] = [1000.0, 2500.0, 3500.0];

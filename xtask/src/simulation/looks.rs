@@ -1,9 +1,9 @@
 //! S7: studies without a difference that may end early, replicate by replicate.
 
-use crate::chance::Chance;
-use crate::experiment::{Bound, Count, Experiment, Said};
-use crate::seam::{self, Question};
-use crate::world::{self, World};
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment, Said};
+use super::seam::{self, Question};
+use super::world::{self, World};
 use assay_lab::Done;
 use assay_study::findings::Verdict;
 use assay_study::results::design::Stopping;

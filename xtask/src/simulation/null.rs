@@ -1,8 +1,8 @@
 //! S1, S2, S4: arms that do not differ, on benches that are quiet, drift, remember or wander.
 
-use crate::experiment::{Bound, Count, Experiment};
-use crate::seam::{self, Question};
-use crate::world::{self, Noise, World};
+use super::experiment::{Bound, Count, Experiment};
+use super::seam::{self, Question};
+use super::world::{self, Noise, World};
 use assay_study::findings::{Check, Verdict};
 
 const ARMS: [usize; 3] = [2, 3, 8];

@@ -1,9 +1,9 @@
 //! S2: what comes back at a fixed distance, as write-back, journal commits and a neighbour's timer
 //! do, under the default order and, beside it, under chained order (R2c).
 
-use crate::experiment::{Bound, Cell, Experiment};
-use crate::null::null;
-use crate::world::{Returning, Turns, World};
+use super::experiment::{Bound, Cell, Experiment};
+use super::null::null;
+use super::world::{Returning, Turns, World};
 use assay_study::study::Order;
 
 const ARMS: [usize; 4] = [2, 3, 4, 8];

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::chance::Chance;
-use crate::seam::{self, Question};
-use crate::world::{self, World};
+use super::chance::Chance;
+use super::seam::{self, Question};
+use super::world::{self, World};
 use assay_lab::Done;
 
 const STUDIES: u32 = 200;

@@ -9,9 +9,9 @@ use assay_study::plan;
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::study::{Study, file};
 
-use crate::chance::Chance;
-use crate::experiment::{Bound, Count, Experiment, Said};
-use crate::races::{self, Case, Noisy, Truth, WITHIN};
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment, Said};
+use super::races::{self, Case, Noisy, Truth, WITHIN};
 
 /// Copies, sizes, numbers of threads: the names of the levels alone matter.
 const COPIES: usize = 8;

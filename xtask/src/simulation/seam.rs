@@ -11,7 +11,7 @@ use assay_study::study::Order;
 use assay_verdict::analysis;
 use assay_verdict::importers::{Options, trials_csv};
 
-use crate::world::{Trial, Turns};
+use super::world::{Trial, Turns};
 use assay_lab::Done;
 
 const HEADER: &str = "replicate,order,workload,metric,value,status,factor_setting\n";

@@ -12,10 +12,10 @@ use assay_study::results::plan::{Area, Plan, PlannedTrial, Survey};
 use assay_study::results::record::Status;
 use assay_study::study::{Study, file};
 
-use crate::chance::Chance;
-use crate::experiment::{Bound, Count, Experiment, Said};
-use crate::seam::{self, Question};
-use crate::world::{self, World};
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment, Said};
+use super::seam::{self, Question};
+use super::world::{self, World};
 
 /// Standard deviations of a trial, and of what the trials of a replicate have in common.
 const TRIAL_SD: f64 = 0.03;

@@ -1,10 +1,10 @@
 //! What the protocol's rules say beside its suite: orders compared (R2), a control arm on a bench
 //! that favours every second trial (R7), the coverage of the interval (R4).
 
-use crate::experiment::{Bound, Count, Experiment};
-use crate::null::{CARRY_OVER, REPLICATES, false_verdict, null};
-use crate::seam::{self, Question};
-use crate::world::{self, CARRIER, Noise, Turns, World};
+use super::experiment::{Bound, Count, Experiment};
+use super::null::{CARRY_OVER, REPLICATES, false_verdict, null};
+use super::seam::{self, Question};
+use super::world::{self, CARRIER, Noise, Turns, World};
 use assay_study::study::Order;
 
 /// What every second trial gains in R7.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::experiment::{Cell, Row};
+use super::experiment::{Cell, Row};
 
 pub fn head() -> String {
     format!("{:4}  {:57}  {:33} {:>7} {:>8}  bounds", "", "setting", "counted", "studies", "rate %")

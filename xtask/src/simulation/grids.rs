@@ -9,10 +9,10 @@ use assay_study::results::plan::Arm;
 use assay_study::study::Order;
 use assay_verdict::importers::{Options, trials_csv};
 
-use crate::chance::Chance;
-use crate::experiment::{Bound, Count, Experiment};
-use crate::seam;
-use crate::world::{self, Turns, World};
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment};
+use super::seam;
+use super::world::{self, Turns, World};
 
 const REPLICATES: usize = 6;
 /// What an effect that is there makes of a rate.

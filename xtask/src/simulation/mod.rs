@@ -4,19 +4,12 @@
 //! Seeds stand here and were chosen before the first run. A bound that fails is a finding: it is
 //! analysed, and no seed is changed for it.
 //!
-//! A program of its own, above what decides and nothing else: it alone is built with optimisation for its
-//! studies, and not all that measures and shows.
-//!
 //! Here belongs an experiment: a world whose truth is known, what is asked of it, and the bound that must hold. What is
 //! counted does not: that is the product, through the same door as tables that were brought along, and for races through
 //! the plan and rule that the runner asks.
 //!
 //! The types to know: `world::World`, `world::Trial`, `seam::Question`, `experiment::Experiment`,
 //! `experiment::Row`.
-
-#![forbid(unsafe_code)]
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what it is for")]
-#![allow(clippy::disallowed_methods, reason = "a chore, not the product")]
 
 mod chance;
 mod cost;
@@ -39,57 +32,32 @@ mod table;
 mod two_arms;
 mod world;
 
-use std::collections::BTreeMap;
-use std::process::ExitCode;
 use std::time::Instant;
 
-use assay_lab::{Done, facts};
-
+use crate::build::{cargo, write_page};
+use crate::lab::{Done, facts};
+use crate::options::Options;
 use experiment::{Experiment, Row};
 
 const SEED: u32 = 20_261_120;
-/// Studies of each setting where nothing is said: what the bounds were chosen for.
+/// Studies of each setting by default: the bounds were chosen for this number.
 const STUDIES: u32 = 4000;
+pub const NUMBERS: &[(&str, usize)] = &[("--studies", STUDIES as usize), ("--seed", SEED as usize)];
 
-fn main() -> ExitCode {
-    match options().and_then(|options| run(&options)) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            eprintln!("simulate: {error}");
-            ExitCode::FAILURE
-        }
+/// Runs the suite, or one scenario of it, and judges it. Builds this program with optimization first if necessary.
+pub fn run(options: &Options) -> Done<bool> {
+    if cfg!(debug_assertions) {
+        let words: Vec<String> = std::env::args().skip(1).collect();
+        let status = cargo(&["run", "--release", "--package", "xtask", "--"]).args(words).status();
+        return Ok(status.map_err(|error| format!("cargo: {error}"))?.success());
     }
-}
-
-/// What may be said: `--studies N --seed S --only S3 --page FILE`.
-type Options = BTreeMap<String, String>;
-
-fn options() -> Done<Options> {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let known = ["--studies", "--seed", "--only", "--page"];
-    let pair = |pair: &[String]| match pair {
-        [name, value] if known.contains(&name.as_str()) => Ok((name.clone(), value.clone())),
-        other => {
-            Err(format!("{}: unknown; use {}, each with a value", other.join(" "), known.join(" ")))
-        }
+    let number = |name: &str| {
+        u32::try_from(options.number(name)).map_err(|error| format!("{name}: {error}"))
     };
-    words.chunks(2).map(pair).collect()
-}
-
-fn number(options: &Options, name: &str, usual: u32) -> Done<u32> {
-    let given = options.get(name).map(|text| text.parse::<u32>());
-    let number = given.transpose().map_err(|error| format!("{name}: {error}"))?.unwrap_or(usual);
-    if number > 0 { Ok(number) } else { Err(format!("{name} needs a number above 0")) }
-}
-
-/// Runs the suite, or one scenario of it, and judges it.
-fn run(options: &Options) -> Done<bool> {
-    let studies = number(options, "--studies", STUDIES)?;
-    let seed = number(options, "--seed", SEED)?;
+    let (studies, seed) = (number("--studies")?, number("--seed")?);
     let head = facts::lines();
     let start = Instant::now();
-    let mut chosen = chosen(options.get("--only").map(String::as_str))?;
+    let mut chosen = chosen(options.text("--only"))?;
     chosen.retain(|one| one.daily || studies >= STUDIES);
     println!("{}", table::head());
     let mut rows: Vec<Row> = Vec::new();
@@ -109,10 +77,9 @@ fn run(options: &Options) -> Done<bool> {
     ));
     told.push(format!("time: {:.0} s", start.elapsed().as_secs_f64()));
     println!("\n{}", told.join("\n"));
-    if let Some(page) = options.get("--page") {
+    if options.has("--write") {
         let command = format!("cargo xtask simulate --studies {studies} --seed {seed}");
-        let text = table::page(&command, &head, &rows, &told);
-        std::fs::write(page, text).map_err(|error| format!("{page}: {error}"))?;
+        write_page("simulation.md", &table::page(&command, &head, &rows, &told))?;
     }
     Ok(failed == 0)
 }
@@ -168,15 +135,6 @@ mod tests {
         purposes.sort();
         purposes.dedup();
         assert_eq!(purposes.len(), count);
-    }
-
-    #[test]
-    fn a_number_is_one_or_is_named() {
-        let given = |value: &str| Options::from([("--seed".to_owned(), value.to_owned())]);
-        assert_eq!(number(&given("7"), "--seed", 1), Ok(7));
-        assert_eq!(number(&given("7"), "--studies", 1), Ok(1));
-        assert!(number(&given("x"), "--seed", 1).is_err_and(|error| error.starts_with("--seed")));
-        assert!(number(&given("0"), "--seed", 1).is_err());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::chance::Chance;
+use super::chance::Chance;
 use assay_lab::Done;
 #[cfg(test)]
 use statrs::distribution::{Binomial, DiscreteCDF};

@@ -11,10 +11,10 @@ use assay_verdict::analysis::days::Days;
 use assay_verdict::analysis::gate::{self, Ended, Gate};
 use assay_verdict::importers::{Options, trials_csv};
 
-use crate::chance::Chance;
-use crate::experiment::{Bound, Count, Experiment};
-use crate::seam;
-use crate::world::TRIAL_SD;
+use super::chance::Chance;
+use super::experiment::{Bound, Count, Experiment};
+use super::seam;
+use super::world::TRIAL_SD;
 
 const ROWS: usize = 7;
 const REPLICATES: [usize; 3] = [3, 6, 10];
