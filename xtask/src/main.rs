@@ -179,7 +179,7 @@ const COMMANDS: &[Command] = &[
     },
     Command {
         name: "simulate",
-        usage: "[--studies N] [--seed S] [--only S3] [--sixth 0] [--write]",
+        usage: "[--studies N] [--seed S] [--only S3] [--write]",
         summary: "measures false verdicts, power and coverage on simulated studies with a known truth",
         flags: &["--write"],
         numbers: simulation::NUMBERS,
