@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::lab::guest::kernel::Kernel;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
+use crate::vm::kernel::Kernel;
 
 pub const MODULES: [&str; 3] = ["ext4", "xfs", "btrfs"];
 /// Cuts of a liar at once: one that is found is not asked further.

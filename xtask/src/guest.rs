@@ -15,13 +15,13 @@ use assay_kinds::work::metrics;
 use serde_json::Value;
 
 use crate::durability::{self, Trial};
-use crate::lab::guest::kernel::Kernel;
-use crate::lab::guest::machine::{Accelerator, QEMU};
-use crate::lab::guest::{self, Asked, Ended};
 use crate::lab::process::{Assay, Running};
 use crate::lab::{Done, Scratch};
 use crate::lab_guest::{self, INTERRUPTED};
 use crate::plug;
+use crate::vm::kernel::Kernel;
+use crate::vm::machine::{Accelerator, QEMU};
+use crate::vm::{self, Asked, Ended};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -122,7 +122,7 @@ fn tried(asked: &Asked, judge: &dyn Fn(&Ended, &str) -> Done<bool>) -> Done<bool
     let once = || -> Done<(bool, f64)> {
         let mut said = Vec::new();
         let mut tell = |_, bytes: &[u8]| said.extend_from_slice(bytes);
-        let ended = guest::run(asked, &AtomicBool::new(false), &mut tell)?;
+        let ended = vm::run(asked, &AtomicBool::new(false), &mut tell)?;
         let well = judge(&ended, &String::from_utf8_lossy(&said))?;
         Ok((well, ended.waited.as_secs_f64() / ended.time.as_secs_f64()))
     };
@@ -183,7 +183,7 @@ fn left(id: u32) -> Done<Vec<String>> {
 /// Whether the results of the guest are what they are to be.
 fn judged(ended: &Ended, program: &Path) -> Done<bool> {
     let scratch = Scratch::new("brought")?;
-    let names = guest::unpack(ended, scratch.path())?;
+    let names = vm::unpack(ended, scratch.path())?;
     let assay = Assay::new(program, scratch.path());
     let shown: Vec<Value> = names.iter().map(|name| show(&assay, name)).collect::<Done<_>>()?;
     let of = |kind: &str| shown.iter().find(|one| one["study"]["kind"] == kind);

@@ -10,9 +10,9 @@ use serde_json::{Map, Value};
 use crate::build::root;
 use crate::lab::Done;
 use crate::lab::Scratch;
-use crate::lab::guest::machine::Accelerator;
-use crate::lab::guest::{self, Asked, Stream};
 use crate::lab_guest::{self, told};
+use crate::vm::machine::Accelerator;
+use crate::vm::{self, Asked, Stream};
 
 /// Releases, oldest first: systemd 247, 252, 257 and what comes next.
 pub const RELEASES: [&str; 4] = ["bullseye", "bookworm", "trixie", "sid"];
@@ -107,13 +107,13 @@ pub fn record(releases: &[&str], program: &std::path::Path) -> Done<u8> {
         };
         let going = AtomicBool::new(false);
         let mut pass_on = |_: Stream, bytes: &[u8]| print!("{}", String::from_utf8_lossy(bytes));
-        let ended = guest::run(&asked, &going, &mut pass_on)?;
+        let ended = vm::run(&asked, &going, &mut pass_on)?;
         println!("xtask: lab: {release}: {}", told(&ended));
         if ended.code != 0 {
             return Ok(1);
         }
         let scratch = Scratch::new("journals")?;
-        guest::unpack(&ended, scratch.path())?;
+        vm::unpack(&ended, scratch.path())?;
         let read = |name: &str| {
             let path = scratch.path().join("results").join(name);
             fs::read_to_string(&path).map_err(|error| format!("{name}: {error}"))

@@ -14,10 +14,10 @@ use signal_hook::flag;
 use crate::build::{built_binary, root};
 use crate::journals;
 use crate::lab::Done;
-use crate::lab::guest::kernel::Kernel;
-use crate::lab::guest::machine::Accelerator;
-use crate::lab::guest::{self, Asked, Ended, Stream, found};
 use crate::options::Options;
+use crate::vm::kernel::Kernel;
+use crate::vm::machine::Accelerator;
+use crate::vm::{self, Asked, Ended, Stream, found};
 
 pub const WORDS: &[&str] = &[
     "--script",
@@ -57,7 +57,7 @@ fn kept() -> PathBuf {
 
 /// Boots a guest, runs the command, brings its results back; the exit code is the command's.
 pub fn run(options: &Options) -> Done<u8> {
-    if let Some(reason) = guest::missing() {
+    if let Some(reason) = vm::missing() {
         return Err(reason);
     }
     if options.has("--check") {
@@ -73,12 +73,12 @@ pub fn run(options: &Options) -> Done<u8> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register(signal, Arc::clone(&stop)).map_err(|error| error.to_string())?;
     }
-    let ended = match guest::run(&asked, &stop, &mut pass_on) {
+    let ended = match vm::run(&asked, &stop, &mut pass_on) {
         Err(_) if stop.load(Ordering::Relaxed) => return Ok(INTERRUPTED as u8),
         ended => ended?,
     };
     let into = options.text("--out").map_or_else(|| kept().join("home"), PathBuf::from);
-    let names = guest::unpack(&ended, &into)?;
+    let names = vm::unpack(&ended, &into)?;
     eprintln!("xtask: lab: {}", told(&ended));
     for name in names {
         eprintln!("xtask: lab: ASSAY_HOME={} assay show {name}", into.display());
@@ -94,7 +94,7 @@ pub fn usual(assay: PathBuf, kernel: Kernel) -> Asked {
 
 /// The root disk of a release that is kept.
 pub fn root_of(release: &str, kernel: &Kernel) -> Done<PathBuf> {
-    guest::root::kept(&kept().join("roots"), release, kernel)
+    vm::root::kept(&kept().join("roots"), release, kernel)
 }
 
 /// The kernel that is kept and has some modules, fetched where there is none.

@@ -23,6 +23,7 @@ mod plug;
 mod schemas;
 mod signals;
 mod simulation;
+mod vm;
 
 use std::process::ExitCode;
 

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::lab::guest::kernel::Kernel;
-use crate::lab::guest::machine::Accelerator;
-use crate::lab::guest::{self, Asked, Ended, Link};
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
 use crate::options::Options;
+use crate::vm::kernel::Kernel;
+use crate::vm::machine::Accelerator;
+use crate::vm::{self, Asked, Ended, Link};
 use crate::{build, lab_guest};
 
 /// What both machines want.
@@ -70,7 +70,7 @@ pub fn chore(options: &Options) -> Done<bool> {
         Some(program) => PathBuf::from(program),
         None => build::built_binary(&[])?,
     };
-    guest::missing().map_or_else(|| run(&program, &ALL), Err)
+    vm::missing().map_or_else(|| run(&program, &ALL), Err)
 }
 
 /// Runs some studies; whether all came to what they must.
@@ -136,7 +136,7 @@ fn one(program: &Path, kernel: &Kernel, row: &Row) -> Done<Vec<String>> {
                 let is_up = String::from_utf8_lossy(&said).contains("listening on");
                 listens.store(is_up, Ordering::Relaxed);
             };
-            guest::run(&peer, stop, &mut tell).map(drop)
+            vm::run(&peer, stop, &mut tell).map(drop)
         });
         let began = Instant::now();
         while !listens.load(Ordering::Relaxed) && !peer.is_finished() && began.elapsed() < UP {
@@ -145,7 +145,7 @@ fn one(program: &Path, kernel: &Kernel, row: &Row) -> Done<Vec<String>> {
         let mut said = Vec::new();
         let ended = if listens.load(Ordering::Relaxed) {
             let mut tell = |_, bytes: &[u8]| said.extend_from_slice(bytes);
-            guest::run(&machine, &AtomicBool::new(false), &mut tell)
+            vm::run(&machine, &AtomicBool::new(false), &mut tell)
         } else {
             Err("the peer did not start".to_owned())
         };
@@ -170,7 +170,7 @@ fn judged(ended: &Ended, program: &Path, row: &Row) -> Done<Vec<String>> {
         return Ok(vec![format!("exit code {} instead of {code}", ended.code)]);
     }
     let scratch = Scratch::new("plug")?;
-    let names = guest::unpack(ended, scratch.path())?;
+    let names = vm::unpack(ended, scratch.path())?;
     let [name] = &names[..] else { return Ok(vec![format!("the guest returned {names:?}")]) };
     let shown = Assay::new(program, scratch.path()).run(&["show", name, "--json"], SHOWN)?;
     if shown.code != 0 {

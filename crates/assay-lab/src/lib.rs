@@ -21,8 +21,8 @@ pub mod facts;
 pub mod fleet;
 pub mod fuzz;
 pub mod goodness;
-pub mod guest;
 pub mod home;
+mod host;
 pub mod hostile;
 pub mod journals;
 pub mod kills;
@@ -48,7 +48,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-pub use assay_guest::{Done, call, has, is_root};
+pub use host::{Done, call, has, is_root};
 
 /// The turn of whoever changes settings of this machine: of two studies that do, one refuses. The next
 /// one's comes when this is dropped.

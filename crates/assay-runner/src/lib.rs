@@ -16,3 +16,4 @@
 pub mod fleet;
 pub mod real;
 pub mod runner;
+pub mod vm;

@@ -201,6 +201,9 @@ fn a_forbidden_use_is_found() {
     assert_eq!(found("failure", "use crate::system::System;"), "system");
     assert_eq!(found("runner", "use assay_verdict::{analysis::judge, truth};"), "analysis");
     assert_eq!(found("system", "fn f() { assay_study::plan::go() }"), "plan");
+    assert_eq!(found("runner", "use crate::vm::machine;"), "vm");
+    assert_eq!(found("cli", "use assay_runner::vm::{Asked, kernel::Kernel};"), "vm");
+    assert_eq!(found("real", "use crate::vm::Asked;"), "");
     assert_eq!(found("store", "use assay_report::html;"), "");
     assert_eq!(found("runner", "use assay_report::html;"), "report");
     assert_eq!(found("truth", "use crate::results::Plan; // crate::runner in a comment"), "");
@@ -229,24 +232,6 @@ fn what_decides_and_what_shows_touches_nothing() {
         wrong.extend(more.map(|used| format!("{name} uses assay_sys::{used}")));
     }
     assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
-}
-
-/// Virtual machines are files and processes: the door to the machine makes them, like all else.
-#[test]
-fn only_the_door_to_the_machine_makes_virtual_machines() {
-    let mut users = 0;
-    for (name, text) in rust_files() {
-        let used = !used_below(&blanked(&text), "assay_guest::").is_empty();
-        let may = name.starts_with("crates/assay-runner/src/real/");
-        assert!(
-            may || !used
-                || !in_crate(&name).is_some_and(|(own, _)| ["assay", RUNNING].contains(&own)),
-            "{name} uses assay_guest"
-        );
-        users += usize::from(may && used);
-    }
-    assert!(users > 0, "nobody uses it: is it called otherwise now?");
-    assert!(!used_below("use assay_guest::{Asked, kernel::Kernel};", "assay_guest::").is_empty());
 }
 
 #[test]

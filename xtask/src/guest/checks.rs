@@ -8,10 +8,10 @@ use std::thread;
 use std::time::Duration;
 
 use super::tried;
-use crate::lab::guest::machine::Accelerator;
-use crate::lab::guest::{Asked, found};
 use crate::lab::{Done, Scratch};
 use crate::lab_guest;
+use crate::vm::machine::Accelerator;
+use crate::vm::{Asked, found};
 
 const PRELUDE: &str = include_str!("checks/prelude.sh");
 

@@ -8,9 +8,9 @@ pub mod place;
 
 use std::path::{Path, PathBuf};
 
-use assay_guest::files;
-use assay_guest::kernel::{self, Kernel};
-use assay_guest::{Asked, found};
+use crate::vm::files;
+use crate::vm::kernel::{self, Kernel};
+use crate::vm::{Asked, found};
 
 use assay_base::failure::{Failure, Outcome};
 use assay_base::quantity::Bytes;
@@ -30,12 +30,12 @@ const CPUS: usize = 2;
 /// # Errors
 /// Refused, with what is missing and what brings it.
 pub fn ready(system: &dyn System, wanted: &Wanted) -> Outcome<Asked> {
-    if let Some(reason) = assay_guest::missing() {
+    if let Some(reason) = crate::vm::missing() {
         return Err(Failure::refused(format!("a virtual machine {reason}")));
     }
-    let all = [&wanted.modules[..], &assay_guest::MODULES].concat();
+    let all = [&wanted.modules[..], &crate::vm::MODULES].concat();
     let kernel = chosen(system, wanted.config.kernel.as_deref(), &all)?;
-    if let [first, ..] = kernel.lacks(&assay_guest::MODULES).as_slice() {
+    if let [first, ..] = kernel.lacks(&crate::vm::MODULES).as_slice() {
         return Err(Failure::refused(format!(
             "kernel {} lacks module {first}, which virtual machines need; use another \
              directory with --set vm_kernel=DIR",
@@ -104,7 +104,7 @@ fn kept_kernels(system: &dyn System) -> Outcome<PathBuf> {
 /// Refuses what does not fit into this machine.
 fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     let rounded = show::bytes;
-    let needed = assay_guest::bytes_of(asked).map_err(Failure::refused)?;
+    let needed = crate::vm::bytes_of(asked).map_err(Failure::refused)?;
     let place = asked.place.display();
     let free = files::room(&asked.place).map_err(|reason| {
         Failure::refused(format!(

@@ -31,7 +31,7 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("boot", "crates/assay/tests/program/boots.rs", &[], TESTS),
     ("boot", "crates/assay/tests/program/articles/recomputed.rs", &["boot"], PRINTED),
     ("boot", "crates/assay-study/src/study/presets.rs", &["boot"], SHIPPED),
-    ("boot", "crates/assay-guest/src/kernel.rs", &["boot"], FILES),
+    ("boot", "crates/assay-runner/src/vm/kernel.rs", &["boot"], FILES),
     ("boot", "crates/assay-runner/src/real/area.rs", &["boot"], FILES),
     ("boot", "crates/assay-runner/src/runner/reboots.rs", &["boot"], FILES),
     ("capacity", "crates/assay-study/src/study/presets.rs", &["capacity"], SHIPPED),

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use assay_guest::driven::{Driven, Mould, Said};
-use assay_guest::nbd::Store;
+use crate::vm::driven::{Driven, Mould, Said};
+use crate::vm::nbd::Store;
 
 use super::{Asked, MACHINE, awake, ready};
 use assay_machine::system::System;

@@ -8,7 +8,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use assay_guest::driven::{DRIVE, TALK};
+use crate::vm::driven::{DRIVE, TALK};
 use assay_kinds::work::durability::below::On;
 use assay_kinds::work::durability::command::{Ended, Lines};
 use assay_kinds::work::durability::files::Directory;

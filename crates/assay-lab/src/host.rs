@@ -1,6 +1,5 @@
 //! Programs of this machine.
 
-use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -25,27 +24,14 @@ pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
     Err(format!("{shown}: {}: {}", output.status, said.trim()))
 }
 
-/// Where a program of this machine lies; a path is one already.
-pub fn found(program: &str) -> Option<PathBuf> {
-    if program.contains('/') {
-        return Some(PathBuf::from(program)).filter(|path| path.is_file());
-    }
+/// Whether a program is installed.
+pub fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(BESIDE.map(PathBuf::from));
-    folders.map(|folder| folder.join(program)).find(|path| path.is_file())
-}
-
-pub fn has(program: &str) -> bool {
-    found(program).is_some()
+    folders.map(|folder| folder.join(program)).any(|path| path.is_file())
 }
 
 /// Whether this process may make devices and mounts.
 pub fn is_root() -> bool {
-    effective_user() == Some(0)
-}
-
-fn effective_user() -> Option<u32> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
-    line.split_whitespace().nth(1)?.parse().ok()
+    rustix::process::geteuid().is_root()
 }

@@ -4,7 +4,7 @@
 //! its files have no names, and it ends with this process. On most machines every instruction is carried
 //! out by QEMU: what it measures says nothing of hardware, and the program in it says so (rule `emulated`).
 //!
-//! Used by the product (`assay_runner::real::guest`) and by its laboratory; it prints nothing.
+//! Used by `real::guest` and by tasks of xtask; it prints nothing.
 //!
 //! Here belongs what makes and ends a guest, and what answers for a drive that it has of us. What runs in it does not, nor
 //! whether its numbers count, nor what such a drive keeps.
@@ -13,7 +13,7 @@
 //! [`machine::Machine`], [`files::Files`] (what a guest left), [`driven::Mould`] (guests whose drive is ours),
 //! [`nbd::Store`] (what lies behind such a drive).
 
-#![forbid(unsafe_code)]
+#![allow(clippy::disallowed_methods, reason = "virtual machines are files and processes")]
 
 pub mod archive;
 pub mod cpio;
@@ -36,7 +36,8 @@ use kernel::Kernel;
 use machine::{Accelerator, Bus, Drive, Machine, Setup};
 use tree::Tree;
 
-pub use host::{Done, call, found, has, is_root};
+pub use host::{Done, found};
+use host::{call, has};
 pub use machine::missing;
 
 const INIT: &str = include_str!("init.sh");

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::{Done, has};
+use crate::vm::{Done, has};
 
 pub const QEMU: &str = "qemu-system-x86_64";
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::MODULES;
 use super::kernel::Kernel;
-use crate::{Done, Scratch, call, has, is_root};
+use crate::lab::{Done, Scratch, call, has, is_root};
 
 const PACKAGES: &str = "--include=systemd,systemd-sysv,dbus,udev,kmod";
 

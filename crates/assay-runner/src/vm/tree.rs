@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use super::cpio::{Archive, Kind};
-use crate::{Done, call, found};
+use crate::vm::{Done, call, found};
 
 /// A file that is to lie there.
 #[derive(Debug)]
@@ -207,7 +207,7 @@ mod tests {
     #[test]
     fn this_test_needs_libraries_that_are_there_or_none() {
         let own = std::env::current_exe().unwrap();
-        if crate::has("ldd") {
+        if crate::vm::has("ldd") {
             assert!(libraries(&own).unwrap().iter().all(|path| Path::new(path).is_file()));
         }
     }

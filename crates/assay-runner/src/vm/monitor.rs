@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::Done;
+use crate::vm::Done;
 
 /// It answers at once, or never: it is busy with what it was told, or dead.
 const PATIENCE: Duration = Duration::from_secs(60);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::{Done, call, found, has, is_root};
+use crate::vm::{Done, call, found, has};
 
 /// Packages that name the newest kernel, the smaller one first.
 const NAMING: [&str; 2] = ["linux-image-cloud-amd64", "linux-image-amd64"];
@@ -212,7 +212,7 @@ fn newest(naming: &str) -> Done<String> {
     if let Some(name) = named(naming) {
         return Ok(name);
     }
-    if is_root() {
+    if rustix::process::geteuid().is_root() {
         // The lists may be absent: what is then still not known is what counts.
         let _ = call("apt-get", &["--quiet=2", "update"]);
     }

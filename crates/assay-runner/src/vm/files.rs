@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::Done;
+use crate::vm::Done;
 
 /// Files of one guest, by what they are for. They go when this is dropped, or this process ends.
 #[derive(Debug)]

@@ -1,4 +1,4 @@
-//! Guests whose drive is ours ([`nbd`](crate::nbd)) and whose program is spoken to line by line: started again and again,
+//! Guests whose drive is ours ([`nbd`](crate::vm::nbd)) and whose program is spoken to line by line: started again and again,
 //! all alike, each with another drive behind it.
 //!
 //! Drive and words go through a pair of sockets each, of which QEMU has one end as its standard input and output, and
@@ -17,11 +17,11 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use crate::files::Files;
-use crate::machine::{Accelerator, Machine, Setup};
-use crate::monitor::{Monitor, taken};
-use crate::nbd::{Store, serve};
-use crate::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
+use crate::vm::files::Files;
+use crate::vm::machine::{Accelerator, Machine, Setup};
+use crate::vm::monitor::{Monitor, taken};
+use crate::vm::nbd::{Store, serve};
+use crate::vm::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
 
 /// The port through which the program in the guest speaks and is spoken to.
 pub const TALK: &str = "talk";
@@ -250,7 +250,7 @@ impl<'a> Driven<'a> {
     fn over(&mut self) -> Said {
         self.machine.cut();
         let console = self.mould.files.from("console", 0);
-        Said::Over(crate::last_of(&[self.monitor.complaints(), &console]))
+        Said::Over(crate::vm::last_of(&[self.monitor.complaints(), &console]))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Virtual machines for tests (`assay_guest`): the program as it is built here, also on a root disk with a
+//! Virtual machines for tests (`assay_runner::vm`): the program as it is built here, also on a root disk with a
 //! real systemd, and what a guest brings back as files of a directory.
 
 pub mod root;
@@ -7,10 +7,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use crate::{Done, Scratch, call, has};
+use crate::lab::{Done, Scratch, call, has};
 
-pub use assay_guest::{Asked, Ended, Link, MODULES, Stream, found, kernel, machine, missing};
-use assay_guest::{Failed, archive};
+pub use assay_runner::vm::{Asked, Ended, Link, MODULES, Stream, found, kernel, machine, missing};
+use assay_runner::vm::{Failed, archive};
 
 /// Boots a guest, runs its job, tells what it prints as it comes, and turns it off. `stop` ends it early.
 /// A root disk is copied, and the copy is given the program and the job.
@@ -23,7 +23,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])
     if let Some(image) = &asked.root {
         asked.root = Some(on_disk(&asked, folder, image)?);
     }
-    assay_guest::run(&asked, stop, tell).map_err(Failed::told)
+    assay_runner::vm::run(&asked, stop, tell).map_err(Failed::told)
 }
 
 /// A copy of a root disk with the program and the job in it.

@@ -1,7 +1,11 @@
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::process::{Command, Stdio};
 
+use assay_lab::needs::{Need, have};
+use assay_lab::{Scratch, is_root};
+
+use super::cpio::{Archive, Kind};
 use super::*;
 
 #[test]
@@ -53,4 +57,41 @@ fn orders_of_a_job_are_its_whole_lines() {
     );
     assert!(orders(b"up\n0 10240\n").is_empty());
     assert_eq!(ending("up\noff 2021-03-04\nup\n0 10240\n"), Some((0, 10_240)));
+}
+
+fn small() -> Vec<u8> {
+    let mut archive = Archive::default();
+    archive.add("a", Kind::Directory, 0o755, &[]);
+    archive.add("a/five", Kind::File, 0o640, b"12345");
+    archive.add("a/link", Kind::Link, 0o777, b"five");
+    archive.end()
+}
+
+/// Another program reads it: the one that defines the format.
+#[test]
+fn cpio_unpacks_what_is_packed() {
+    if !have(&[Need::Program("cpio")]) {
+        return;
+    }
+    let scratch = Scratch::new("cpio").unwrap();
+    let mut archive = Archive::default();
+    archive.add("dev", Kind::Directory, 0o755, &[]);
+    if is_root() {
+        archive.add("dev/console", Kind::Device(5, 1), 0o600, &[]);
+    }
+    let folder = scratch.folder("unpacked", 0o755, None).unwrap();
+    for (name, bytes) in [("first", archive.end()), ("second", small())] {
+        let file = scratch.path().join(name);
+        fs::write(&file, bytes).unwrap();
+        let line = r#"cd "$1" && cpio --extract --quiet < "$2""#;
+        let [into, from] = [&folder, &file].map(|path| path.display().to_string());
+        call("sh", &["-c", line, "sh", &into, &from]).unwrap();
+    }
+    let seen = fs::metadata(folder.join("a/five")).unwrap();
+    assert_eq!((seen.mode() & 0o7777, seen.len()), (0o640, 5));
+    assert_eq!(fs::read_link(folder.join("a/link")).unwrap(), Path::new("five"));
+    if is_root() {
+        assert!(fs::metadata(folder.join("dev/console")).unwrap().file_type().is_char_device());
+    }
+    assert!(has("cpio"));
 }
