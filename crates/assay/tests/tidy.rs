@@ -17,6 +17,7 @@ mod prose;
 #[path = "tidy/source.rs"]
 mod source;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
@@ -186,6 +187,21 @@ fn every_crate_needs_what_the_layers_say() {
     assert!(folders.is_empty(), "{} does not know {folders:?}", layers::PATH);
     let text = "[package]\n\n[dependencies]\nassay-sys.workspace = true\ntar = \"1\"\n\n[dev-dependencies]\nassay-lab = \"1\"\n";
     assert_eq!(needed(text), ["assay-sys"]);
+}
+
+#[test]
+fn at_most_twelve_members_on_seven_floors() {
+    let manifest: toml::Table =
+        fs::read_to_string(root().join("Cargo.toml")).unwrap().parse().unwrap();
+    let members = manifest["workspace"]["members"].as_array().unwrap();
+    assert!(members.len() <= 12, "{members:?}");
+    let mut floors = BTreeMap::new();
+    // Each crate is listed before those that it needs.
+    for one in house().crates.iter().rev() {
+        let below = one.needs.iter().map(|name| floors[name.as_str()]).max().unwrap_or(0);
+        floors.insert(one.name.as_str(), below + 1);
+    }
+    assert!(floors.values().all(|floor| *floor <= 7), "{floors:?}");
 }
 
 #[test]
