@@ -1,6 +1,9 @@
 //! From values to pixels, and where ticks stand.
 
-use assay_base::exhibit::figure::{Axis, AxisScale};
+use assay_base::exhibit::{
+    Unit,
+    figure::{Axis, AxisScale},
+};
 /// An axis laid over pixels.
 #[derive(Clone, Debug)]
 pub(super) struct Ruler<'a> {
@@ -82,12 +85,16 @@ impl<'a> Ruler<'a> {
 
     /// Multiples of a round step between two values.
     fn linear(&self, [low, high]: [f64; 2], wanted: f64) -> Vec<f64> {
-        let base = self.axis.unit.base(low.abs().max(high.abs()));
-        let rough = (high - low) / base / wanted;
+        let (unit, most) = (self.axis.unit, low.abs().max(high.abs()));
+        let base = unit.base(most);
+        // Texts have three digits and counts no fraction, so finer steps would repeat a text.
+        let digits = 10_f64.powf((most / base).log10().floor() - 2.0);
+        let finest = if unit == Unit::Count { 1.0 } else { digits };
+        let rough = ((high - low) / base / wanted).max(finest);
         let size = 10_f64.powf(rough.log10().floor());
         let round = [1.0, 2.0, 5.0].into_iter().find(|step| step * size >= rough).unwrap_or(10.0);
         // Parts of a binary unit are halves, so that they are round in the unit below.
-        let halves = self.axis.unit.is_binary() && rough < 1.0;
+        let halves = unit.is_binary() && rough < 1.0;
         let step = if halves { rough.log2().ceil().exp2() } else { round * size } * base;
         if !step.is_finite() || step <= 0.0 {
             return vec![low];
@@ -147,7 +154,7 @@ fn domain(axis: &Axis, [low, high]: [f64; 2]) -> [f64; 2] {
     let least = match axis.scale {
         AxisScale::Log10 => 0.04,
         AxisScale::Log2 | AxisScale::Time | AxisScale::Percentile => 1.0,
-        _ => 1e-3 * low.abs().max(high.abs()).max(1e-12),
+        _ => 1e-2 * low.abs().max(high.abs()).max(1e-12),
     };
     let room = if span < least { least } else { 0.05 * span };
     match axis.scale {
