@@ -8,7 +8,7 @@ use crate::evidence::Evidence;
 use assay_base::catalogue::About;
 use assay_base::exhibit::figure::{Axis, Figure, Mark, Point, Series, id_of, joined, short};
 use assay_base::exhibit::parts::{BEYOND, at_most, distinct, of_bars};
-use assay_study::findings::shown::{Names, metric_title};
+use assay_study::findings::shown::{MICRO_RATE, Names, metric_title};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::{Arm, level_words};
 
@@ -47,8 +47,12 @@ pub(super) fn of_metric(
     let cells = workloads.iter().flat_map(|one| primary(findings, *one));
     let arms = distinct(cells.map(|cell| &cell.configuration));
     let figures: Vec<Option<Figure>> = if arms.len() <= MOST_TOGETHER && workloads.len() > 1 {
-        let metrics = distinct(workloads.iter().map(|one| one.metric)).into_iter();
-        metrics.map(|metric| together(findings, names, workloads, &arms, metric)).collect()
+        // Rates of different micro-benchmarks have no axis in common.
+        let (micro, others): (Vec<&Subject<'_>>, Vec<_>) =
+            workloads.iter().partition(|one| one.metric == MICRO_RATE);
+        let metrics = distinct(others.iter().map(|one| one.metric)).into_iter();
+        let metrics = metrics.map(|metric| together(findings, names, workloads, &arms, metric));
+        metrics.chain(micro.iter().map(|one| apart(findings, names, **one))).collect()
     } else {
         workloads.iter().map(|one| apart(findings, names, *one)).collect()
     };
