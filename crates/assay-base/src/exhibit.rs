@@ -32,33 +32,38 @@ pub struct Exhibit {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     pub tables: Vec<Table>,
-    pub lists: Vec<List>,
     pub figures: Vec<Figure>,
-    /// The figure beside which tables of subjects stand where a study says that this one leads.
-    pub beside: Option<String>,
+    /// Sections of sentences. This and the following fields belong to kinds of work, which compute them from their
+    /// facts; they are not stored.
+    #[serde(skip)]
+    pub lists: Vec<List>,
+    /// The general kind of figure that the tables of subjects accompany if that figure leads.
+    #[serde(skip)]
+    pub beside: Option<&'static str>,
     /// What is said in the summary, in this order.
+    #[serde(skip)]
     pub sentences: Vec<Sentence>,
     /// Whether the first of them answers what the study asks.
+    #[serde(skip)]
     pub leads: bool,
     /// Of trials that others recorded: who says what they say, in the place of a trust that no rule could
     /// judge. They are shown as a study is, however few groups they have.
+    #[serde(skip)]
     pub recorded: Option<String>,
     /// The row that the tables of subjects come to, where they come to one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(skip)]
     pub best: Option<BestRow>,
 }
 
 /// Sentences below a title, each an item.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct List {
     pub title: String,
     pub items: Vec<String>,
 }
 
 /// The row that a table comes to, with what follows from it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BestRow {
     pub of: Subject,
     /// What is said of it, behind its name.
@@ -74,8 +79,7 @@ pub struct Subject {
     pub arm: Levels,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
     pub about: Subject,
     pub text: String,
@@ -97,29 +101,16 @@ mod tests {
         let bars = figure::NamedValues { name: "own".to_owned(), values: vec![1.5, 0.0] };
         let names = ["4 KiB", "8 KiB"].map(str::to_owned);
         let value = figure::Axis::new("time", figure::AxisScale::Linear, Unit::Seconds);
-        let own = Exhibit {
+        let stored = Exhibit {
             topic: "own".to_owned(),
-            title: String::new(),
-            notes: Vec::new(),
             tables: vec![table],
-            lists: vec![List { title: "more".to_owned(), items: vec!["It is.".to_owned()] }],
             figures: figure::grouped_bars("size", &names, value, &[bars]).into_iter().collect(),
-            beside: None,
-            sentences: vec![Sentence { about: about.clone(), text: "It holds it.".to_owned() }],
-            leads: true,
-            recorded: None,
-            best: Some(BestRow {
-                of: about,
-                text: "holds most. Say:".to_owned(),
-                lines: vec!["hold".to_owned()],
-            }),
+            ..Exhibit::default()
         };
+        let sentences = vec![Sentence { about, text: "It holds it.".to_owned() }];
+        let own = Exhibit { sentences, leads: true, ..stored.clone() };
         let text = serde_json::to_string(&own).unwrap();
-        assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), own);
-        let plain = Exhibit { best: None, ..own };
-        let text = serde_json::to_string(&plain).unwrap();
-        assert!(!text.contains("best"), "{text}");
-        assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), plain);
+        assert_eq!(serde_json::from_str::<Exhibit>(&text).unwrap(), stored);
         assert!(Exhibit::default().tables.is_empty(), "nothing is shown of itself");
     }
 }

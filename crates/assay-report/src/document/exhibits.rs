@@ -25,7 +25,8 @@ pub(super) fn of_topics(findings: &Findings) -> Vec<Section> {
         } else {
             vec![together(exhibit, tables)]
         };
-        sections.extend(own.into_iter().map(|section| section.with_role(role(exhibit))));
+        let role = role(Some(&exhibit.topic));
+        sections.extend(own.into_iter().map(|section| section.with_role(role)));
     }
     sections
 }
@@ -44,8 +45,8 @@ fn together(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section
 }
 
 /// Tables of a kind of figure stand beside that figure if it leads.
-fn role(exhibit: &Exhibit) -> Role {
-    exhibit.beside.as_deref().and_then(lead::find).map_or(Role::Usual, Role::Of)
+fn role(figure: Option<&str>) -> Role {
+    figure.and_then(lead::find).map_or(Role::Usual, Role::Of)
 }
 
 /// Its tables, then its lists. Rows with subjects are called by their targets, or else by their workloads.
@@ -160,7 +161,7 @@ fn section(
         lines.extend(best.lines.iter().cloned());
         Some(Block::List(lines))
     });
-    let mut section = Section::from(table).with_role(role(exhibit));
+    let mut section = Section::from(table).with_role(role(exhibit.beside));
     section.blocks.extend(best);
     section
 }
@@ -281,7 +282,7 @@ mod tests {
             assert_eq!(tones.collect::<Vec<_>>(), wanted.collect::<Vec<_>>(), "{kind}");
             let legend = (!own.notes.is_empty()).then(|| Block::Text(own.notes.clone()));
             assert_eq!(section.blocks.get(1), legend.as_ref(), "{kind}");
-            let beside = exhibit.beside.as_deref().and_then(lead::find);
+            let beside = exhibit.beside.and_then(lead::find);
             assert_eq!(section.role, beside.map_or(Role::Main, Role::Of), "{kind}");
         }
     }

@@ -156,7 +156,7 @@ impl Shows for Facts {
         };
         Exhibit {
             tables: vec![table],
-            beside: Some("series".to_owned()),
+            beside: Some("series"),
             sentences: all.iter().map(sentence).collect(),
             ..Exhibit::default()
         }

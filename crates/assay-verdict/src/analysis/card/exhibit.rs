@@ -35,7 +35,6 @@ pub fn exhibit(rows: &[CardRow]) -> Option<Exhibit> {
         topic: TOPIC.to_owned(),
         tables: vec![table(first, rows)],
         figures: figure(&cards).into_iter().collect(),
-        beside: Some(TOPIC.to_owned()),
         ..Exhibit::default()
     })
 }

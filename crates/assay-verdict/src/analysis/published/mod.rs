@@ -59,7 +59,6 @@ pub fn exhibit(found: &Findings, published: &[Published]) -> Option<Exhibit> {
     (!groups.is_empty()).then(|| Exhibit {
         topic: TOPIC.to_owned(),
         title: "next to published results".to_owned(),
-        beside: Some(TOPIC.to_owned()),
         tables: table::tables(found, published, &groups),
         figures: figure::figures(&groups),
         ..Exhibit::default()

@@ -59,7 +59,6 @@ pub fn exhibit(
         topic: TOPIC.to_owned(),
         tables,
         figures: figures.into_iter().flatten().collect(),
-        beside: Some(TOPIC.to_owned()),
         ..Exhibit::default()
     })
 }
