@@ -282,8 +282,8 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
         let text = rendered(&found, 80, false);
         for line in [
             "surface depth 1: rate over the area\n",
-            "area         rate     lowest   highest  n  trust\n",
-            "0-10%    10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
+            "   area      rate     lowest   highest  n  trust\n",
+            "  0-10%  10 MiB/s    5 MiB/s  20 MiB/s  3  suspect\n",
             "90-100%         -          -         -  0  -\n",
             "lowest 2 MiB/s, highest 10 MiB/s, mean 6 MiB/s.",
             "Incomplete: the time of 1 s ended 3 of 3 trials early.",

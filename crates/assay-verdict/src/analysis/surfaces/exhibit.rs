@@ -68,7 +68,7 @@ fn surface_table(found: &Findings, surface: &Surface) -> Table {
     let rating = rating(found.cell(workload, configuration, RATE), surface.trust);
     let name = format!("{workload} {}", arm_in_words(configuration.iter()));
     let mut table = Table::new(format!("{}: rate over the area", name.trim_end()));
-    table.add(Column::left("area"), bands, |band| {
+    table.add(Column::right("area"), bands, |band| {
         format!("{}-{}%", band.from_percent, band.to_percent)
     });
     table.add(Column::new("rate", Unit::BytesPerS), bands, |band| band.bandwidth_bytes_per_s);
