@@ -241,21 +241,31 @@ const THIS_MACHINE: &str =
 const NOT_YOURS: &str = "The real drive was not tested.";
 
 /// Of each row the verdict and its story, those that lost something first, then those that promised something, and at
-/// the end what they prove, each once.
+/// the end what they prove. Rows of one target share a sentence that is the same for each of them.
 fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
-    let of_row = |own: &&Facts| {
+    let mut rows = all.to_vec();
+    rows.sort_by_key(|own| own.place());
+    let mut told: Vec<(Vec<String>, Sentence)> = Vec::new();
+    for own in rows {
         let row = called(&own.workload, &name(&own.subject()));
-        let named =
-            |text: &str| if all.len() == 1 { text.to_owned() } else { format!("{row}: {text}") };
         // The verdict alone leads: what happened, and what the file system said, stand by themselves.
         let reached = own.tally.reached.words(own.write_to);
         let rest = [own.counterexample_text.clone(), reached].into_iter().flatten();
-        let all = [own.text.clone()].into_iter().chain(rest);
-        all.map(|text| own.sentence(&named(&text))).collect::<Vec<_>>()
+        for text in [own.text.clone()].into_iter().chain(rest) {
+            let target =
+                |one: &Sentence| one.about.arm.get("target") == own.configuration.get("target");
+            match told.iter_mut().find(|(_, one)| one.text == text && target(one)) {
+                Some((rows, _)) => rows.push(row.clone()),
+                None => told.push((vec![row.clone()], own.sentence(&text))),
+            }
+        }
+    }
+    let named = |(rows, one): (Vec<String>, Sentence)| match rows.len() {
+        _ if all.len() == 1 => one,
+        1 => Sentence { text: format!("{}: {}", rows[0], one.text), ..one },
+        _ => Sentence { text: format!("{}, each: {}", rows.join(", "), one.text), ..one },
     };
-    let mut rows = all.to_vec();
-    rows.sort_by_key(|own| own.place());
-    let mut found: Vec<Sentence> = rows.iter().flat_map(of_row).collect();
+    let mut found: Vec<Sentence> = told.into_iter().map(named).collect();
     let mut grades: Vec<&str> = Vec::new();
     for own in all {
         if !grades.contains(&own.method_text.as_str()) {
@@ -650,11 +660,11 @@ mod tests {
         ];
         let shown = exhibit(&all.iter().collect::<Vec<_>>(), &|of| of.arm["sync"].clone());
         let told: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
-        let first = ["o_dsync", "fdatasync", "fsync", "none"];
-        for (text, setting) in told.iter().zip(first) {
-            assert!(text.starts_with(&format!("log ({setting}): ")), "{told:?}");
+        let first = ["log (o_dsync): ", "log (fdatasync), log (fsync), each: ", "log (none): "];
+        for (text, rows) in told.iter().zip(first) {
+            assert!(text.starts_with(rows), "{told:?}");
         }
-        assert!(told.len() == 5 && told[4].starts_with("Method replay"), "{told:?}");
+        assert!(told.len() == 4 && told[3].starts_with("Method replay"), "{told:?}");
     }
 
     #[test]
