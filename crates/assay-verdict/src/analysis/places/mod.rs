@@ -92,13 +92,19 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
 /// Puts the baseline first and emulated places last.
 fn choose(spots: &mut [Spot], wanted: Option<&str>) -> Outcome<Chosen> {
     let bare = || spots.iter().position(|spot| spot.placed.kind == Some(PlaceSort::BareMetal));
+    // Imported results have no kind, but their user may have named the platform.
+    let is_named = |one: &Placed| one.kind.is_none() && one.name.eq_ignore_ascii_case("bare metal");
+    let named = || spots.iter().position(|spot| is_named(&spot.placed));
     let real = || spots.iter().position(|spot| !spot.placed.is_emulated());
     let (at, chosen) = match wanted {
         Some(wanted) => (asked_for(spots, wanted)?, Chosen::Asked),
         None => match (bare(), spots.iter().position(|spot| spot.first)) {
             (Some(at), _) => (at, Chosen::BareMetal),
             (None, Some(at)) => (at, Chosen::Table),
-            (None, None) => (real().unwrap_or_default(), Chosen::First),
+            (None, None) => named().map_or_else(
+                || (real().unwrap_or_default(), Chosen::First),
+                |at| (at, Chosen::BareMetal),
+            ),
         },
     };
     spots[..=at].rotate_right(1);
