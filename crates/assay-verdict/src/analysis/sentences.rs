@@ -9,7 +9,7 @@ mod tests;
 mod unquiet;
 mod usual;
 
-use assay_base::quantity::metric::Nature;
+use assay_base::quantity::metric::{Nature, class};
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::{change, nature};
 use assay_machine::system::site::{Backing, TargetKind};
@@ -425,9 +425,13 @@ fn trust(story: &Story<'_>) -> Sentence {
 }
 
 fn trust_words(story: &Story<'_>) -> String {
-    let all = story.rows.len() + story.plan.absent.len();
+    // A class of requests is a row of its own, as in the counts of pages and warnings.
+    let is_class = |cell: &&Cell| cell.primary && class(&cell.metric).is_some();
+    let classes = story.found.measurements.iter().filter(is_class);
+    let classes = classes.map(|cell| Some((cell.trust?, cell.is_lent())));
     let stands: Vec<Option<(Trust, bool)>> =
-        story.rows.iter().map(|row| stands(story.found, row)).collect();
+        story.rows.iter().map(|row| stands(story.found, row)).chain(classes).collect();
+    let all = stands.len() + story.plan.absent.len();
     let of = |trust: Trust| stands.iter().flatten().filter(|(own, _)| *own == trust).count();
     let trusted = of(Trust::Trusted);
     let given = stands.iter().flatten().filter(|(_, is_lent)| *is_lent).count();
