@@ -253,7 +253,7 @@ fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
             "{name} won {among} {counted}: {left_in}, and no other can be more than {closeness} better than {name}."
         ),
         Some(RaceEnd::Replicates) => format!(
-            "{name} won {among} {counted}, the maximum: {left_in} without a significant difference."
+            "{name} won {among} {counted} (the maximum): {left_in}, without a significant difference."
         ),
         Some(RaceEnd::Budget) => {
             format!("{name} won {among} {counted}, when the race ended early: {left_in}{apart}.")
