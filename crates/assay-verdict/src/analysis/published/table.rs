@@ -235,7 +235,7 @@ fn table(group: &Group<'_>) -> Table {
     };
     let lines = &group.lines;
     let mut table = Table::new(group.title());
-    table.add(Column::key("of"), lines, Line::of);
+    table.add(Column::key("article"), lines, Line::of);
     table.add(Column::right("published"), lines, |line| line.published.map(|one| &one.text));
     table.add(Column::key("here"), lines, Line::here);
     table.add(Column::right(unit), lines, |line| Some(group.bare(line.own.as_ref()?.value)));
@@ -274,7 +274,7 @@ fn alone(groups: &[&Group<'_>]) -> Table {
     }
     let mut table = Table::new("No measurement in your result matches these published numbers.");
     table.add(Column::key("work"), &all, |(title, _)| title);
-    table.add(Column::key("of"), &all, |(_, one)| &one.of);
+    table.add(Column::key("article"), &all, |(_, one)| &one.of);
     table.add(Column::right("published"), &all, |(_, one)| &one.text);
     for (row, (title, one)) in table.rows.iter_mut().zip(&all) {
         row.name = format!("{title}: {}", one.of);
