@@ -188,7 +188,8 @@ fn named(target: &TargetFacts) -> String {
 fn filesystem(target: &TargetFacts) -> Option<String> {
     let own = target.filesystems.first().filter(|_| target.on_a_file);
     let told = own.map(|own| own.name.clone()).or_else(|| target.filesystem_name());
-    told.or_else(|| (!target.filesystem.is_empty()).then(|| "none".to_owned()))
+    let has_none = !target.filesystem.is_empty() && target.drive != "simulated";
+    told.or_else(|| has_none.then(|| "none".to_owned()))
 }
 
 /// What it was measured on, in one line: file system, drive, kernel and machine.

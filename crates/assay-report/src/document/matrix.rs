@@ -39,7 +39,7 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
     for (row, arm) in table.rows.iter_mut().zip(&arms) {
         row.name = arm_in_words(arm.iter());
     }
-    let caption = "results (\u{2605}: best mean of each workload)";
+    let caption = "results (\u{2605} best mean of each workload, ? suspect, \u{2717} invalid)";
     Some(Section::titled(caption, vec![Block::Table(table)]))
 }
 

@@ -177,7 +177,11 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
             several(found.len(), "comparison"),
             several(metrics.len(), "other metric"),
         );
-        return Some(Section::of(Block::Text(vec![text, page.more()])));
+        let lines = match page.detail {
+            Detail::Page => vec![format!("{text} {}", page.more())],
+            _ => vec![text, page.more()],
+        };
+        return Some(Section::of(Block::Text(lines)));
     }
     let differs = found.iter().any(|found| found.difference.is_some());
     let mut table = by_workload(page, &found, |found| &found.workload);

@@ -43,10 +43,10 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
                     Some(change) => { p.answer { (blocks::sentence(&change)) } p.because { (answer) } }
                     None => p.answer { (answer) },
                 }
-                (trust(&document::standing(findings)))
+                (trust(&document::standing(findings), &answer))
             } @else {
                 @if is_answered { p.answer { (answer) } }
-                (trust(&document::standing(findings)))
+                (trust(&document::standing(findings), &answer))
                 div.targets { @for one in &large { (numbers(one)) } }
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
                 ul.said { @for sentence in rest { li { (sentence.text) } } }
@@ -89,10 +89,11 @@ fn day(findings: &Findings) -> String {
 }
 
 /// How many rows can be trusted, and which rules speak against the others.
-fn trust(standing: &Standing<'_>) -> Markup {
+fn trust(standing: &Standing<'_>, answer: &str) -> Markup {
     html! {
         p.trust {
-            @if standing.is_single { "n = 1 each: no interval. " } @else { "Trust: " }
+            @if !standing.is_single { "Trust: " }
+            @else if !answer.starts_with("n = 1 each") { "n = 1 each: no interval. " }
             @for (at, (stands, count)) in standing.rows.iter().enumerate() {
                 @if at > 0 { ", " }
                 span class=(tone(*stands)) { (count) " " (stands.words()) }
