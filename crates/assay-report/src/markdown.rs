@@ -1,10 +1,9 @@
 //! A result as Markdown with its figures as SVG files beside it: for wikis and repositories.
 
-use std::fmt::Write;
-
 use super::document::{self, Block, Detail, Remark, Row, Section, Table};
 use super::evidence::Evidence;
 use super::figures::{self, Ordered};
+use super::html::site::encoded;
 use super::layout::clean;
 use super::svg::{self, Theme};
 use assay_base::exhibit::figure::Figure;
@@ -93,7 +92,7 @@ impl Report {
     fn figures<'a>(&mut self, figures: impl Iterator<Item = &'a Figure>, prefix: &str) {
         for figure in figures {
             let name = format!("{prefix}-{}.svg", figure.id);
-            self.line(&format!("![{}]({})", inline(&figure.title), address(&name)));
+            self.line(&format!("![{}]({})", inline(&figure.title), encoded(&name)));
             for note in &figure.notes {
                 self.line(&inline(note));
             }
@@ -194,19 +193,6 @@ fn inline(text: &str) -> String {
     }
 }
 
-/// A file name in the address of a picture.
-fn address(name: &str) -> String {
-    let mut told = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
-            told.push(byte as char);
-        } else {
-            let _ = write!(told, "%{byte:02X}");
-        }
-    }
-    told
-}
-
 #[cfg(test)]
 mod tests {
     use assay_study::findings::Sentence;
@@ -219,7 +205,7 @@ mod tests {
         assert_eq!(inline("1. see https://a @b"), "1\\. see https&#58;//a &#64;b");
         assert_eq!(inline("- x"), "\\- x");
         assert_eq!(inline("1.5 times"), "1\\.5 times");
-        assert_eq!(address("r#1)-a b.svg"), "r%231%29-a%20b.svg");
+        assert_eq!(encoded("r#1)-a b.svg"), "r%231%29-a%20b.svg");
         assert_eq!(inline("![x](y)\n# z"), "\\!\\[x\\](y)?\\# z");
     }
 

@@ -7,7 +7,7 @@ use super::study_tables::add_factors;
 use super::{Column, Role, Section, Table};
 use assay_base::quantity::Better;
 use assay_base::quantity::units::show;
-use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner, ScreenAnswer};
+use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner};
 use assay_study::results::plan::level_words;
 
 /// What the figure of a race is called, beside which this stands.
@@ -22,10 +22,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Section> {
     let told = in_order(race);
     let most = if page.full() { told.len() } else { MOST };
     let shown = &told[..told.len().min(most)];
-    let way = match race.better {
-        Better::Higher | Better::Unknown => "higher wins",
-        Better::Lower => "lower wins",
-    };
+    let way = if race.better == Better::Lower { "lower wins" } else { "higher wins" };
     let metric = heading(&race.metric);
     let mut table = Table::new(format!("race: {metric}, {way}"));
     add_factors(&mut table, page, shown, |runner| &runner.configuration);
@@ -38,7 +35,16 @@ pub(super) fn section(page: &Page<'_>) -> Option<Section> {
     for (row, runner) in table.rows.iter_mut().zip(shown) {
         row.name = page.findings.arm_words(&runner.configuration);
     }
-    table.notes = legend(page, told.len() - shown.len());
+    let how = "Means cover the replicates in which a configuration ran. Ratios to the winner cover the replicates in \
+               which both ran, and have no CI, because survivors are biased upward. Eliminations show the ratio to the \
+               leader.";
+    table.notes.push(how.to_owned());
+    let untold = told.len() - shown.len();
+    if untold > 0 {
+        table
+            .notes
+            .push(format!("{untold} earlier eliminations are not shown; see {}.", page.more()));
+    }
     Some(Section::from(table).with_role(Role::Of(FIGURE)))
 }
 
@@ -65,25 +71,19 @@ pub(super) fn screen(page: &Page<'_>) -> Option<Section> {
     for (row, own) in table.rows.iter_mut().zip(levels) {
         row.name = level_words(&own.factor, &own.level);
     }
-    table.notes = how(screen);
-    let untold = screen.levels.len() - levels.len();
-    if untold > 0 {
-        table.notes.push(format!("{untold} more levels are not shown; see {}.", page.more()));
-    }
-    Some(Section::from(table).with_role(Role::Of(FIGURE)))
-}
-
-/// How a screen is read, and what it did not look at.
-fn how(screen: &ScreenAnswer) -> Vec<String> {
-    let told = format!(
+    table.notes.push(format!(
         "Main effects from a least-squares fit to log values ({} trials in {} approximately balanced passes): each \
          level relative to the best level of the factor, averaged over all other factors. Assay eliminates levels that \
          are behind (simultaneous 95% confidence over all levels, separate from the 95% confidence of the race). The \
          screen ignores interactions, so it can drop a configuration that is good only with an eliminated level. The \
          race counts its replicates after these passes.",
         screen.trials, screen.passes
-    );
-    vec![told]
+    ));
+    let untold = screen.levels.len() - levels.len();
+    if untold > 0 {
+        table.notes.push(format!("{untold} more levels are not shown; see {}.", page.more()));
+    }
+    Some(Section::from(table).with_role(Role::Of(FIGURE)))
 }
 
 /// The winner, others that were left in, and those that left, the last first; each by its place beside the
@@ -139,17 +139,4 @@ pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
             format!("eliminated after replicate {}: ratio {ratio}, {low} to {high}", left.after)
         }
     }
-}
-
-/// How the table is read, and what is not in it.
-fn legend(page: &Page<'_>, untold: usize) -> Vec<String> {
-    let mut told = vec![
-        "Means cover the replicates in which a configuration ran. Ratios to the winner cover the replicates in which \
-         both ran, and have no CI, because survivors are biased upward. Eliminations show the ratio to the leader."
-            .to_owned(),
-    ];
-    if untold > 0 {
-        told.push(format!("{untold} earlier eliminations are not shown; see {}.", page.more()));
-    }
-    told
 }

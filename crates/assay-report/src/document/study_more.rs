@@ -10,9 +10,7 @@ use assay_base::exhibit::Unit;
 use assay_base::quantity::units::show;
 use assay_kinds::work::metrics::noun;
 use assay_study::findings::notes::Note;
-use assay_study::findings::{
-    AbsentCell, Comparison, Effect, Findings, Needed, Place, Rank, Verdict,
-};
+use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Place, Rank, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_verdict::analysis::note_words;
 
@@ -34,28 +32,23 @@ pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
     let list = |caption: &str, texts: Vec<String>| {
         (!texts.is_empty()).then(|| Section::titled(caption, vec![Block::List(texts)]))
     };
-    let interactions: Vec<String> =
-        findings.effects.interactions.iter().map(|found| found.text.clone()).collect();
-    let interactions = interactions_or_none(findings, interactions);
-    let trends = findings.effects.trends.iter().map(|found| found.text.clone()).collect();
+    let effects = &findings.effects;
+    let mut interactions: Vec<String> =
+        effects.interactions.iter().map(|found| found.text.clone()).collect();
+    if interactions.is_empty() && !effects.main.is_empty() {
+        let none = "No significant interaction was found (95% confidence); small ones, and those of levels with too \
+                    few trials, may exist.";
+        interactions.push(none.to_owned());
+    }
+    let trends = effects.trends.iter().map(|found| found.text.clone()).collect();
     let told = [
-        effects(page),
+        self::effects(page),
         list("interactions", interactions),
         list("trends", trends),
         places(page),
         secondary(page),
     ];
     told.into_iter().flatten().collect()
-}
-
-/// The interactions, or the statement that a study of several factors found none.
-fn interactions_or_none(findings: &Findings, interactions: Vec<String>) -> Vec<String> {
-    if !interactions.is_empty() || findings.effects.main.is_empty() {
-        return interactions;
-    }
-    let none = "No significant interaction was found (95% confidence); small ones, and those of levels with too few \
-                trials, may exist.";
-    vec![none.to_owned()]
 }
 
 /// A table that begins with the workloads, where there are several.
@@ -80,14 +73,8 @@ fn effects(page: &Page<'_>) -> Option<Section> {
     let mut table = by_workload(page, found, |effect| &effect.workload);
     table.add(Column::key("level"), found, |effect| level_name(&effect.factor, &effect.level));
     table.add(Column::key("against"), found, |effect| &effect.baseline);
-    table.add(Column::right("ratio"), found, |effect| {
-        let [ratio, _] = ratio(effect);
-        ratio
-    });
-    table.add(Column::right("95% CI"), found, |effect| {
-        let [_, interval] = ratio(effect);
-        interval
-    });
+    table.add(Column::right("ratio"), found, |effect| ratio(effect)[0].clone());
+    table.add(Column::right("95% CI"), found, |effect| ratio(effect)[1].clone());
     table.add(Column::verdict("verdict"), found, |effect| {
         let (word, tone) = numbers::word(effect.verdict.filter(|_| !page.without_verdicts));
         Cell::toned(word, tone)

@@ -193,12 +193,8 @@ fn numbers(text: &mut String, numbers: [Option<f64>; 3]) {
 
 /// Names of the factors that any arm has.
 fn factors(findings: &Findings) -> BTreeSet<&str> {
-    findings
-        .measurements
-        .iter()
-        .flat_map(|cell| cell.configuration.keys())
-        .map(String::as_str)
-        .collect()
+    let factors = findings.measurements.iter().flat_map(|cell| cell.configuration.keys());
+    factors.map(String::as_str).collect()
 }
 
 fn heading(text: &mut String, factors: &BTreeSet<&str>) {

@@ -48,12 +48,6 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     let (leading, others_of) = leading(findings, &document, &lead_kinds);
     let is_check = !document::large(findings).is_empty();
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };
-    // What few read is closed.
-    let closed = |id: &str| id == "done" || id == "data" || id == "text";
-    let has_matrix = document::matrix(findings).is_some();
-    let fold = |id: &'static str| {
-        if closed(id) || (has_matrix && id == "numbers") { Fold::Closed } else { Fold::Open }
-    };
     let found = if !is_check {
         "Findings"
     } else if findings.answers.all.is_empty() {
@@ -61,17 +55,18 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     } else {
         "Answers"
     };
-    page.add("found", found, fold("found"), &details(findings, &document, is_check));
+    page.add("found", found, false, &details(findings, &document, is_check));
     if !others.is_empty() {
-        page.add("figures", "Figures", fold("figures"), &drawn(&others));
+        page.add("figures", "Figures", false, &drawn(&others));
     }
     let numbers = numbers(findings, others_of);
     if !numbers.0.is_empty() {
-        page.add("numbers", "Numbers", fold("numbers"), &numbers);
+        page.add("numbers", "Numbers", document::matrix(findings).is_some(), &numbers);
     }
-    page.add("done", "Procedure", fold("done"), &done(evidence, &document));
-    page.add("data", "Raw data", fold("data"), &data::section(evidence, place));
-    page.add("text", "As text", fold("text"), &forum(evidence));
+    // Few read the following sections.
+    page.add("done", "Procedure", true, &done(evidence, &document));
+    page.add("data", "Raw data", true, &data::section(evidence, place));
+    page.add("text", "As text", true, &forum(evidence));
     let id = format!("r{index}");
     let subject = document::subject(findings);
     let body = html! {
@@ -112,27 +107,19 @@ struct Sections {
     markup: Vec<Markup>,
 }
 
-/// Whether a section is open from the start.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Fold {
-    Open,
-    Closed,
-}
-
 impl Sections {
     /// The anchor lies inside of what is folded up, so that a link to it opens it.
-    fn add(&mut self, id: &str, name: &str, fold: Fold, body: &Markup) {
+    fn add(&mut self, id: &str, name: &str, is_folded: bool, body: &Markup) {
         let id = format!("r{}-{id}", self.index);
         let heading = html! { h2 id={ (id) "-h" } { (name) } };
-        self.markup.push(match fold {
-            Fold::Open => html! {
-                section id=(id) aria-labelledby={ (id) "-h" } { (heading) (body) }
-            },
-            Fold::Closed => html! {
+        self.markup.push(html! {
+            @if is_folded {
                 section aria-labelledby={ (id) "-h" } {
                     details.section { summary { (heading) } div id=(id) { (body) } }
                 }
-            },
+            } @else {
+                section id=(id) aria-labelledby={ (id) "-h" } { (heading) (body) }
+            }
         });
         self.anchors.push((id, name.to_owned()));
     }

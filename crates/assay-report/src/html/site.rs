@@ -36,10 +36,7 @@ pub fn trials_name(id: &str) -> String {
 
 /// Returns the index of a site.
 pub fn index(entries: &[SiteEntry]) -> String {
-    let mut unreadable = 0_u64;
-    for entry in entries {
-        unreadable += u64::from(entry.listed.is_err());
-    }
+    let unreadable = entries.iter().filter(|entry| entry.listed.is_err()).count() as u64;
     let heads = html! {
         (head("ID", false)) (head("Title", false)) (head("Kind", false)) (head("Target", false))
         (head("Started", false)) (head("Trials", true)) (head("Headline", false)) (head("Trust", false))
@@ -92,7 +89,7 @@ fn cell(text: &str) -> &str {
 }
 
 /// Returns a relative path as a link; the name of a result may contain any printable character.
-pub(super) fn encoded(path: &str) -> String {
+pub(crate) fn encoded(path: &str) -> String {
     let mut link = String::new();
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {
