@@ -106,6 +106,11 @@ impl Unit {
 
     /// Formats a round value at an axis, without zeros at the end.
     pub fn tick(self, value: f64) -> String {
+        // The prefix of the other ticks is not known here.
+        if value == 0.0 && (self.is_binary() || matches!(self, Self::BitsPerS | Self::Nanoseconds))
+        {
+            return "0".to_owned();
+        }
         let text = self.text(value);
         if self == Self::Ratio && text.contains('.') {
             return text.trim_end_matches('0').trim_end_matches('.').to_owned();
