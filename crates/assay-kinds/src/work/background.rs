@@ -32,9 +32,6 @@ pub struct Load<'a> {
 }
 
 /// Runs some work and, from a moment before its start until its end, what goes on in the background.
-///
-/// # Errors
-/// Either could not be run.
 pub fn run(
     work: &Planned,
     own: &Run<'_>,

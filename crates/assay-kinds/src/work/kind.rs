@@ -301,15 +301,9 @@ pub trait Asks {
     fn hurry(&mut self, _area: Option<Bytes>) {}
 
     /// How it will be run where this is offered, and what differs from what was asked and why.
-    ///
-    /// # Errors
-    /// Why it cannot be run there.
     fn plan(&self, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String>;
 
     /// Nanoseconds that one operation costs, one after another; none where that cannot be tried.
-    ///
-    /// # Errors
-    /// It could not be run.
     fn pilot(&self, _run: &Run<'_>) -> Result<Option<u64>, String> {
         Ok(None)
     }
@@ -367,16 +361,10 @@ pub trait Runs {
     }
 
     /// Runs it once.
-    ///
-    /// # Errors
-    /// Why it gave no number.
     fn run(&self, run: &Run<'_>) -> Result<Ran, String>;
 
     /// Runs again what comes once before its first run of all, for a study that goes on after an interruption;
     /// what that was, where there is something and nobody stopped it.
-    ///
-    /// # Errors
-    /// Why that failed.
     fn ready_again(&self, _run: &Run<'_>) -> Result<Option<String>, String> {
         Ok(None)
     }

@@ -187,9 +187,6 @@ macro_rules! kinds {
             }
 
             /// The next value of a map, where its key is that of a kind that tells something.
-            ///
-            /// # Errors
-            /// It is not what that kind tells.
             pub fn read<'de, A: serde::de::MapAccess<'de>>(
                 key: &str,
                 map: &mut A,

@@ -122,9 +122,6 @@ impl Measured {
     }
 
     /// An amount of the window, per second.
-    ///
-    /// # Errors
-    /// The window had no length.
     pub fn per_second(&self, amount: u64) -> Result<f64, String> {
         if self.window_ns == 0 {
             return Err("the measurement window was empty".to_owned());

@@ -213,9 +213,6 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
 }
 
 /// Starts a process of this program's own that repeats an operation.
-///
-/// # Errors
-/// Why it could not.
 fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOutcome, String> {
     let own = run.system.read_link(Path::new("/proc/self/exe"));
     let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;

@@ -311,9 +311,6 @@ fn values(held: &[Held]) -> Told {
 }
 
 /// Starts a process of this program's own that has the threads; gives what it read.
-///
-/// # Errors
-/// Why there is nothing to read.
 fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
     let own = system.read_link(Path::new("/proc/self/exe"));
     let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
@@ -331,9 +328,6 @@ fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
 }
 
 /// Starts threads with stacks in this process and reads its memory meanwhile.
-///
-/// # Errors
-/// A thread could not be started.
 pub fn hold(system: &dyn System, threads: u32, limit_bytes: u64) -> std::io::Result<Held> {
     let before = Memory::now(system);
     let all = Arc::new(Barrier::new(threads as usize + 1));

@@ -148,9 +148,6 @@ fn checked(label: &str) -> Outcome<String> {
 
 /// Boots that a word names: none is the running one, `-1` the one before it, `-9..-3` all from one to
 /// the other, or the beginning of an id.
-///
-/// # Errors
-/// The user's mistake: there is no such boot.
 pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     let back = |text: &str| text.parse::<i64>().ok().filter(|number| *number <= 0);
     let at = |number: i64| {

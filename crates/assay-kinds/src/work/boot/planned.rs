@@ -73,9 +73,6 @@ impl Counts for Detail {
 }
 
 /// What a boot measured.
-///
-/// # Errors
-/// Why it gave no number: it did not finish.
 pub fn measured(boot: Boot) -> Result<Measured, String> {
     if let End::Unfinished(why) = &boot.end {
         return Err(why.clone());

@@ -91,9 +91,6 @@ impl From<String> for Break {
 }
 
 /// Runs a trial.
-///
-/// # Errors
-/// Why a line of it failed.
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let mut course = Course::new(planned, run)?;
     let stopped = match course.in_tree(Course::whole) {
@@ -106,9 +103,6 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
 }
 
 /// Runs it once; gives the nanoseconds that took.
-///
-/// # Errors
-/// Why a line of it failed.
 pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     let mut course = Course::new(planned, run)?;
     match course.in_tree(Course::first) {
@@ -119,9 +113,6 @@ pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
 
 /// Runs the line that comes once before all runs once more; gives it, unless there is none or the user wants to
 /// stop.
-///
-/// # Errors
-/// Why it failed.
 pub(super) fn ready_again(planned: &Planned, run: &Run<'_>) -> Result<Option<String>, String> {
     if planned.setup.is_none() {
         return Ok(None);

@@ -34,9 +34,6 @@ pub(super) fn filled(text: &str, levels: &Levels) -> String {
 }
 
 /// The program and its arguments: of the shell, or of the text itself, quoted as for a shell.
-///
-/// # Errors
-/// Why it has no words, in a line.
 pub(super) fn words(text: &str, shell: bool) -> Result<Vec<String>, String> {
     if shell {
         return Ok(["sh", "-c", text].map(str::to_owned).to_vec());

@@ -244,9 +244,6 @@ impl Asked {
     }
 
     /// The commit that it runs in, where it runs in one.
-    ///
-    /// # Errors
-    /// It is not known which commit that is.
     fn side(&self) -> Result<Option<Revision>, String> {
         let Some(repository) = &self.repository else { return Ok(None) };
         let level = self

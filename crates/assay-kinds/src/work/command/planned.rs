@@ -67,9 +67,6 @@ pub struct Planned {
 
 impl Planned {
     /// Looks at its words.
-    ///
-    /// # Errors
-    /// What cannot be run.
     pub(super) fn check(&self) -> Result<(), String> {
         let aside = [&self.prepare, &self.conclude, &self.trial_setup, &self.setup];
         let lines = aside.into_iter().map(Option::as_ref).chain([Some(&self.run)]);

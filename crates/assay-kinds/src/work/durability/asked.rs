@@ -183,9 +183,6 @@ const MOST_OPTIONS: usize = 200;
 
 impl Asked {
     /// Sets a parameter from the text of a level.
-    ///
-    /// # Errors
-    /// What to write instead.
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
         let unknown = |all: &[&str]| format!("unknown value `{text}`; use {}", all.join(", "));
         match name {
@@ -389,9 +386,6 @@ impl Asked {
     }
 
     /// It as it will be done in an area.
-    ///
-    /// # Errors
-    /// Why it cannot be.
     pub fn planned(&self, area_bytes: u64) -> Result<Planned, String> {
         if let Some((_, message)) = self.unfit() {
             return Err(message);
@@ -535,9 +529,6 @@ impl Planned {
     }
 
     /// A trial that ends with the power of this machine, or the judgement of one that did. A warm-up is neither.
-    ///
-    /// # Errors
-    /// Why nothing can be said of it.
     pub fn plugged(&self, ground: Ground<'_>, time_ns: u64, seed: u64) -> Result<Detail, String> {
         let Some(peer) = self.peer.as_deref().filter(|_| self.acknowledged_writes > 0) else {
             return Ok(Detail::default());
@@ -559,9 +550,6 @@ impl Planned {
     }
 
     /// Does it there.
-    ///
-    /// # Errors
-    /// Why it could not be done.
     pub fn in_machines(
         &self,
         starts: &mut dyn Starts,

@@ -86,9 +86,6 @@ impl Ended {
     }
 
     /// That the command ended as one may whose power does not go: by itself, without an error, or by its time.
-    ///
-    /// # Errors
-    /// It did not.
     pub fn command_is_well(&self) -> Result<(), String> {
         match self.how {
             How::Exited(0) | How::TimedOut => Ok(()),
@@ -112,9 +109,6 @@ impl Ended {
     }
 
     /// That the check is one: it finds all where nothing was cut.
-    ///
-    /// # Errors
-    /// It does not, or cannot be run.
     pub fn passes_uncut(&self) -> Result<(), String> {
         if self.found_all()? {
             return Ok(());
@@ -135,9 +129,6 @@ impl Ended {
     }
 
     /// What a cut did, by the check after it: of what was under way nothing is known.
-    ///
-    /// # Errors
-    /// The check does not say.
     pub fn judged(&self) -> Result<Judgement<Refused>, String> {
         let lost = if self.found_all()? { vec![] } else { vec![Refused(Found::Refused)] };
         Ok(Judgement { lost, unpromised: Unpromised::default() })
@@ -172,9 +163,6 @@ pub struct Printed {
 
 impl Printed {
     /// The lines that are whole with these bytes; what is cut off promises nothing.
-    ///
-    /// # Errors
-    /// A line is too long, or there are too many.
     pub fn lines(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
         let mut whole = Vec::new();
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {

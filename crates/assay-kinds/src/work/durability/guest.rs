@@ -30,9 +30,6 @@ pub struct Script {
 
 impl Script {
     /// What is done for each round, as far as there is room.
-    ///
-    /// # Errors
-    /// The area is too small.
     pub fn acts(&self) -> Result<(Layout, Vec<Vec<Act>>), String> {
         let layout = Layout::of(self.pattern, self.record_bytes, self.area_bytes)?;
         let mut program = Program::new(self.seed);
@@ -214,16 +211,10 @@ pub type Pieces = Vec<Option<Vec<u8>>>;
 /// A machine's drive, as its program sees it.
 pub trait Place {
     /// Makes a file system on it.
-    ///
-    /// # Errors
-    /// Why not.
     fn make(&mut self, on: On) -> Result<(), String>;
 
     /// Opens it, or a new file of the file system on it whose name is on the medium; when all is done, lets it go. Nothing
     /// that was known of the drive before is believed.
-    ///
-    /// # Errors
-    /// Why not.
     fn written(
         &mut self,
         on: On,
@@ -232,21 +223,12 @@ pub trait Place {
     ) -> Result<(), Trouble>;
 
     /// Reads so many bytes of the same, as far as there are any, in pieces of [`PIECE_BYTES`].
-    ///
-    /// # Errors
-    /// Why not.
     fn read(&mut self, on: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble>;
 
     /// Has the file system's own check look at what was let go: what it complained of, if anything. It changes nothing.
-    ///
-    /// # Errors
-    /// It cannot be run.
     fn inspect(&mut self, on: On) -> Result<Option<String>, String>;
 
     /// Has a directory of the program's own on the drive, whose name is on the medium: the one that is there, or a new one.
-    ///
-    /// # Errors
-    /// Why not.
     fn room(
         &mut self,
         on: On,
@@ -260,9 +242,6 @@ pub trait Room {
     fn files(&mut self) -> Box<dyn Directory + '_>;
 
     /// Runs a command there; `promised` hears each line that it prints.
-    ///
-    /// # Errors
-    /// It cannot be run.
     fn command(
         &mut self,
         own: &Lines,
@@ -270,9 +249,6 @@ pub trait Room {
     ) -> Result<Ended, String>;
 
     /// Runs its check there, on lines that were promised.
-    ///
-    /// # Errors
-    /// It cannot be run.
     fn check(&mut self, own: &Lines, lines: &[String]) -> Result<Ended, String>;
 }
 
@@ -280,9 +256,6 @@ pub trait Room {
 pub const PIECE_BYTES: u64 = 4096;
 
 /// Does what it hears, until there is nothing more to hear.
-///
-/// # Errors
-/// Nobody hears it.
 pub fn work(
     place: &mut dyn Place,
     hear: &mut dyn FnMut() -> Option<String>,

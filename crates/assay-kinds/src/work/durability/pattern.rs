@@ -112,9 +112,6 @@ pub struct Layout {
 
 impl Layout {
     /// In an area, with records of a size.
-    ///
-    /// # Errors
-    /// The area is too small.
     pub fn of(pattern: Pattern, record_bytes: u64, area_bytes: u64) -> Result<Self, String> {
         let blocks = area_bytes / record_bytes.max(1);
         let (least, logged) = match pattern {

@@ -54,9 +54,6 @@ pub trait Notes: Sync {
     fn last(&self) -> Option<String>;
 
     /// Adds one; it is on the medium when this returns.
-    ///
-    /// # Errors
-    /// Why it is not.
     fn add(&self, text: &str) -> io::Result<()>;
 }
 

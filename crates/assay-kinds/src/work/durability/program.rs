@@ -59,16 +59,10 @@ pub trait Program {
     }
 
     /// Counts a cut.
-    ///
-    /// # Errors
-    /// The answer is none.
     fn count(&self, made: &Made<'_>, back: &Back, tally: &mut Tally) -> Result<(), String>;
 }
 
 /// The program of a trial; `own` is that of a user.
-///
-/// # Errors
-/// It has no room, or nothing to do.
 pub fn of<'a>(course: &'a Course, own: Option<&'a Lines>) -> Result<Box<dyn Program + 'a>, String> {
     let Course { pattern, sync, record_bytes, promises, seed, run, .. } = *course;
     match (pattern, own) {

@@ -17,21 +17,12 @@ use crate::work::durability::tally::{Tally, Told};
 
 pub trait Medium {
     /// Writes bytes to a place; `through`: they lie on the medium when it returns.
-    ///
-    /// # Errors
-    /// Why not.
     fn write(&mut self, at_bytes: u64, bytes: &[u8], through: bool) -> Result<(), String>;
 
     /// Has what was written on the medium, `all`: and what is known of the file.
-    ///
-    /// # Errors
-    /// Why not.
     fn sync(&mut self, all: bool) -> Result<(), String>;
 
     /// Reads bytes from a place.
-    ///
-    /// # Errors
-    /// Why not.
     fn read(&mut self, at_bytes: u64, into: &mut [u8]) -> Result<(), String>;
 
     /// Nanoseconds; the zero point is arbitrary.
@@ -127,9 +118,6 @@ pub struct Detail {
 
 impl Course {
     /// Goes through all of it.
-    ///
-    /// # Errors
-    /// The target refused something, or has no room.
     pub fn run(&self, medium: &mut dyn Medium, stop: &AtomicBool) -> Result<Detail, String> {
         let (written, mut detail) = self.write(medium, stop)?;
         let sectors = written.log.sectors() as usize;

@@ -37,9 +37,6 @@ fn is_zero(count: &u64) -> bool {
 
 impl Phase {
     /// Nanoseconds that one file took of it.
-    ///
-    /// # Errors
-    /// It was not come to.
     fn each_ns(&self) -> Result<f64, String> {
         if self.operations == 0 || self.elapsed_ns == 0 {
             return Err(format!("the phase {} processed no file", self.act.name()));
@@ -50,9 +47,6 @@ impl Phase {
 
 impl Detail {
     /// Files per second of a phase.
-    ///
-    /// # Errors
-    /// It was not come to.
     pub fn rate(&self, act: FileAct) -> Result<f64, String> {
         let phase = self.phases.iter().find(|phase| phase.act == act);
         let phase = phase.ok_or_else(|| format!("the phase {} processed no file", act.name()))?;
@@ -61,9 +55,6 @@ impl Detail {
 
     /// Files per second through all phases; where a phase went to fewer files than another, what one
     /// file took of each counts.
-    ///
-    /// # Errors
-    /// A phase was not come to.
     pub fn through_all(&self) -> Result<f64, String> {
         let each: Result<Vec<f64>, String> =
             FileAct::ALL.into_iter().map(|act| self.rate(act)).collect();

@@ -31,9 +31,6 @@ const TELLING_NS: u64 = 80_000_000;
 const CREATE_SHARES: u64 = 2;
 
 /// Runs a trial.
-///
-/// # Errors
-/// Why there is no number.
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     if let Some(reason) = lacks_room(planned, run) {
         return Err(reason);
@@ -53,9 +50,6 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
 }
 
 /// What one file costs, in nanoseconds; none where the target is no directory.
-///
-/// # Errors
-/// It cannot be done here.
 pub(super) fn pilot(planned: &Planned, run: &Run<'_>) -> Result<Option<u64>, String> {
     let is_directory = |kind| kind == FileKind::Directory;
     if !run.system.status(run.path).is_ok_and(|found| is_directory(found.kind)) {

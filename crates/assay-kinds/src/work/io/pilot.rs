@@ -16,9 +16,6 @@ const PILOT_OPERATIONS: u64 = 64;
 const PILOT_SHARE: u64 = 100;
 
 /// Nanoseconds of one operation; none where it does not fit the target, or is none that the target knows.
-///
-/// # Errors
-/// It could not be run.
 pub(super) fn pilot(io: &Asked, run: &Run<'_>) -> Result<Option<u64>, String> {
     let Some(job) = job(io, &run.medium.area, run.seed) else { return Ok(None) };
     let outcome = match run_job(Engine::Psync, &job, &run.medium, run.bystanders, run.stop) {

@@ -285,9 +285,6 @@ impl Runs for Planned {
 }
 
 /// What a target makes of what was asked, and what differs and why.
-///
-/// # Errors
-/// Why it cannot be done there.
 pub fn plan(io: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String> {
     if let Some(reason) = obstacle(io, offer) {
         return Err(reason);
@@ -405,9 +402,6 @@ fn engine_of(io: &Asked, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>
 }
 
 /// The engine as the engines' crate has it; the simulated one comes with its target's law.
-///
-/// # Errors
-/// Nobody was to carry anything out.
 pub(super) fn kind(engine: Engine, law: Option<assay_load::Law>) -> Result<EngineKind, String> {
     match (law, engine) {
         (Some(law), _) => Ok(EngineKind::Simulated(law)),

@@ -17,9 +17,6 @@ use crate::work::place::Medium;
 const TOLD_SHARE: f64 = 0.05;
 
 /// Runs a job on a medium; what bystanders do is not counted.
-///
-/// # Errors
-/// The engine could not run it.
 pub fn run_job(
     engine: Engine,
     job: &Job,

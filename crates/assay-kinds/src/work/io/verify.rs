@@ -88,9 +88,6 @@ pub fn after(
 }
 
 /// Reads what a run wrote on a medium.
-///
-/// # Errors
-/// Why it could not be read at all.
 pub fn pass(
     planned: &Planned,
     medium: &Medium<'_>,

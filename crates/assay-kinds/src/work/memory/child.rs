@@ -141,9 +141,6 @@ fn zram(system: &dyn System) -> [u64; 2] {
 }
 
 /// Has the pages and goes to them; each line is said as soon as it is known.
-///
-/// # Errors
-/// The kernel's.
 pub fn hold(system: &dyn System, job: &Job, say: &mut dyn FnMut(&str)) -> io::Result<()> {
     let mut line = |line: &Line| say(&serde_json::to_string(line).unwrap_or_default());
     let own = job.of_pages();

@@ -62,9 +62,6 @@ fn killed_with(detail: &Detail, limit: MemoryLimit) -> Option<f64> {
 const USUAL_RATIO: f64 = 2.0;
 
 /// Bytes of the set per byte of memory, where what was packed takes what the arithmetic of zram says.
-///
-/// # Errors
-/// Why there is nothing to expect.
 fn expected(detail: &Detail) -> Result<f64, String> {
     let nothing = || "no compressed pages in memory".to_owned();
     let held = detail.held.as_ref();

@@ -79,9 +79,6 @@ fn is_killed(executed: &Executed, planned: &Planned) -> bool {
 
 /// Tries whether a process can have pages under this limit; gives what an access of a set that fits
 /// costs.
-///
-/// # Errors
-/// Why it cannot.
 pub(super) fn pilot(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     let pages = Planned { set_bytes: TRIED_BYTES, ..planned.clone() };
     let job = Job { pages, ramp_ns: 0, time_ns: TRIED_NS, seed: run.seed };

@@ -39,9 +39,6 @@ pub(super) struct Found {
 }
 
 /// Looks at all phases.
-///
-/// # Errors
-/// Why the trial says nothing.
 pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<Found, String> {
     let mut phases = Vec::new();
     let mut histograms = Histograms::new();

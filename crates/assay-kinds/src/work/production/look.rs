@@ -72,8 +72,5 @@ pub trait Lookout: Sync {
     /// What counts begins now: whatever else looks around a trial looks now, too.
     fn begin(&self);
     /// What went on since the last glance.
-    ///
-    /// # Errors
-    /// Why the devices cannot be seen any more.
     fn glance(&self) -> Result<Glance, String>;
 }

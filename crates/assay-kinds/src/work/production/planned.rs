@@ -20,9 +20,6 @@ pub struct Planned {
 }
 
 /// What a target makes of what was asked.
-///
-/// # Errors
-/// Why there is nothing to look at.
 pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<Planned, String> {
     if offer.engine.name == Engine::Simulated {
         return Err(

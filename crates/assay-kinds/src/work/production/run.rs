@@ -14,9 +14,6 @@ const GLANCE_NS: u64 = 1_000_000_000;
 const PATIENCE_NS: u64 = 50_000_000;
 
 /// Looks at a period.
-///
-/// # Errors
-/// Why nothing can be seen.
 pub(super) fn run(run: &Run<'_>) -> Result<Ran, String> {
     let lookout = run.lookout.ok_or("no device observer is available")?;
     let began_ns = run.system.monotonic_ns();

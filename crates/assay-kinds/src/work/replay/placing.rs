@@ -32,9 +32,6 @@ pub enum Placing {
 
 impl Placing {
     /// What an area of so many bytes allows.
-    ///
-    /// # Errors
-    /// It does not hold the largest request.
     pub fn of(source: &Source, length: u64, unit: u64) -> Result<Self, String> {
         let by = source.from_bytes / REGION_BYTES * REGION_BYTES;
         let to = length / REGION_BYTES * REGION_BYTES;

@@ -52,9 +52,6 @@ pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
 }
 
 /// What a target makes of what was asked, and what differs and why.
-///
-/// # Errors
-/// Why it cannot be done there.
 pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String> {
     let Some(source) = &asked.source else {
         return Err(format!("the trace {} was not loaded", asked.trace));

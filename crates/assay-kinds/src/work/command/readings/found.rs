@@ -60,9 +60,6 @@ enum How {
 
 impl Reader {
     /// Of a reading.
-    ///
-    /// # Errors
-    /// It says nothing that could be looked for.
     pub fn new(reading: &Reading) -> Result<Self, String> {
         let how = match (&reading.format, &reading.regex, &reading.json_pointer) {
             (Some(format), ..) => How::Format(format.clone()),

@@ -15,51 +15,27 @@ const MOST_READ_BYTES: u64 = 2 << 20;
 /// Where a program has its files: one directory, and of its files the one that was opened last.
 pub trait Directory {
     /// Opens a new file under a name; `through`: its writes lie on the medium when they return.
-    ///
-    /// # Errors
-    /// Why not.
     fn create(&mut self, name: &str, through: bool) -> Result<(), String>;
 
     /// Writes bytes to the end of the file that was opened last.
-    ///
-    /// # Errors
-    /// Why not.
     fn write(&mut self, bytes: &[u8]) -> Result<(), String>;
 
     /// Has that file's contents on the medium, `all`: and what else is known of it.
-    ///
-    /// # Errors
-    /// Why not.
     fn sync_file(&mut self, all: bool) -> Result<(), String>;
 
     /// Gives a file another name; what had that one is gone.
-    ///
-    /// # Errors
-    /// Why not.
     fn rename(&mut self, from: &str, to: &str) -> Result<(), String>;
 
     /// Removes a name.
-    ///
-    /// # Errors
-    /// Why not.
     fn remove(&mut self, name: &str) -> Result<(), String>;
 
     /// Has the names on the medium.
-    ///
-    /// # Errors
-    /// Why not.
     fn sync_names(&mut self) -> Result<(), String>;
 
     /// All names.
-    ///
-    /// # Errors
-    /// Why not.
     fn names(&mut self) -> Result<Vec<String>, String>;
 
     /// What is in a file, so many bytes at most.
-    ///
-    /// # Errors
-    /// Why not.
     fn read(&mut self, name: &str, most_bytes: u64) -> Result<Vec<u8>, String>;
 }
 
@@ -159,9 +135,6 @@ impl Script {
 }
 
 /// What is under each name of a directory; of names that no script gives nothing is read.
-///
-/// # Errors
-/// The directory has no names to tell.
 pub fn read_back(
     script: &Script,
     run: u64,
