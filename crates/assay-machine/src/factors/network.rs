@@ -164,9 +164,6 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
 }
 
 /// Whether an interface is there and has no discipline that somebody gave it.
-///
-/// # Errors
-/// Refused with what is in the way.
 pub fn may_be_shaped(system: &dyn System, interface: &str) -> Outcome<()> {
     let wanted = Shaped {
         namespace: None,
@@ -203,9 +200,6 @@ fn told(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
 }
 
 /// Whether an interface is still shaped as a trial wants it.
-///
-/// # Errors
-/// How it is instead.
 pub fn seen(system: &dyn System, wanted: &Shaped) -> Result<(), String> {
     let now = told(system, wanted)?;
     let own = names_of_own(&now);

@@ -314,9 +314,6 @@ fn between(
 
 /// What is said of events that were lost, if any were; an error where they make the counts worthless.
 /// What a program missed is told of the whole machine, so that others' disks can make it too many.
-///
-/// # Errors
-/// Why the counts cannot be told.
 pub fn missed(
     means: Means,
     before: &BlockTotals,

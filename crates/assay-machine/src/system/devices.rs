@@ -81,9 +81,6 @@ const REMOVED: &str = " (deleted)";
 /// Kernel names of the loop devices that have a file, or had it when it was removed. The file's name is
 /// one that nothing else has: of a mount that is gone, with the mount name space that it was in, the
 /// kernel shows no more of the path than what lies in that mount.
-///
-/// # Errors
-/// The kernel's, where that cannot be told.
 pub fn loops_of(system: &dyn System, file: &Path) -> io::Result<Vec<String>> {
     let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
     let mut found = Vec::new();

@@ -152,9 +152,6 @@ impl Fake {
 
     /// A machine from a recorded tree (`tests/fixtures/machines`; the format is told in
     /// `fake/tree.rs`).
-    ///
-    /// # Errors
-    /// The line that is not understood.
     pub fn recorded(text: &str) -> Result<Self, String> {
         let fake = Self::new();
         fake.lock().tree.read(text)?;
@@ -162,17 +159,11 @@ impl Fake {
     }
 
     /// The recorded machine with a SATA SSD, which tests of the crates above begin with.
-    ///
-    /// # Errors
-    /// None: its own tests read it.
     pub fn sata_ssd() -> Result<Self, String> {
         Self::recorded(include_str!("../../tests/fixtures/machines/sata-ssd.txt"))
     }
 
     /// Adds entries in the format of a recorded tree, over those that are there.
-    ///
-    /// # Errors
-    /// The line that is not understood.
     pub fn add(&self, text: &str) -> Result<&Self, String> {
         self.lock().tree.read(text)?;
         Ok(self)
@@ -268,9 +259,6 @@ impl Fake {
     }
 
     /// Puts bytes on a block device at an offset; what was not written is zeros.
-    ///
-    /// # Errors
-    /// The kernel's, when there is no memory.
     pub fn put_content(&self, number: DeviceNumber, offset: u64, bytes: &[u8]) -> io::Result<()> {
         self.content(number)?.write_all_at(bytes, offset)
     }

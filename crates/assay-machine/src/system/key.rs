@@ -13,9 +13,6 @@ pub struct Key([u8; BYTES]);
 
 impl Key {
     /// A new one.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn new(system: &dyn System) -> io::Result<Self> {
         let mut bytes = [0; BYTES];
         for half in bytes.chunks_exact_mut(BYTES / 2) {

@@ -123,9 +123,6 @@ pub fn plain_id(text: &str) -> Option<String> {
 }
 
 /// The id of the boot that this machine runs in.
-///
-/// # Errors
-/// Refused where the kernel does not tell it.
 pub fn boot_id(system: &dyn System) -> Outcome<String> {
     let text = system.read_text(Path::new("/proc/sys/kernel/random/boot_id"));
     let text =

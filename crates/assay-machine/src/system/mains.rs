@@ -26,9 +26,6 @@ pub trait Mains {
 
     /// Makes a file with such a name in a directory, marked, and sees that it is found again after a cut. It is removed by
     /// [`System::remove_area`](super::System::remove_area).
-    ///
-    /// # Errors
-    /// The kernel's; or it is there already.
     fn create_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile>;
 
     /// Opens one that another process has made, to be read and then removed.
@@ -38,9 +35,6 @@ pub trait Mains {
     fn open_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile>;
 
     /// Sees that all that was written where a directory lies is on the medium, its names and those above it among it.
-    ///
-    /// # Errors
-    /// The kernel's.
     fn settle(&self, directory: &Path) -> io::Result<()>;
 
     /// Reaches a peer that keeps promises.

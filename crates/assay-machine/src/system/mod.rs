@@ -514,16 +514,10 @@ pub trait System: Sync {
     /// Loads a link in phases and probes it meanwhile.
     fn load_link(&self, job: &network::LinkJob<'_>) -> io::Result<network::LinkRun>;
     /// What starts virtual machines whose drive is this program's own.
-    ///
-    /// # Errors
-    /// There are none here: what is missing.
     fn machines(&self, _wanted: &powered::Wanted) -> Result<Box<dyn powered::Starts>, String> {
         Err("virtual machines are not supported here".to_owned())
     }
     /// What a trial needs that goes on after a cut of power.
-    ///
-    /// # Errors
-    /// There is no such thing here.
     fn mains(&self) -> io::Result<&dyn mains::Mains> {
         Err(io::ErrorKind::Unsupported.into())
     }

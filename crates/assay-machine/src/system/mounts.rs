@@ -17,9 +17,6 @@ pub struct MountEntry {
 }
 
 /// The mount table of this process.
-///
-/// # Errors
-/// The kernel's, when `/proc` is not there.
 pub fn read(system: &dyn System) -> io::Result<Vec<MountEntry>> {
     Ok(parse(&system.read_text(Path::new("/proc/self/mountinfo"))?))
 }

@@ -38,9 +38,6 @@ pub const MOMENT_MS: u64 = 20;
 /// A machine that runs; its power goes when it is dropped.
 pub trait Powered {
     /// Says a line to the program in it.
-    ///
-    /// # Errors
-    /// It cannot be reached any more.
     fn say(&mut self, line: &str) -> Result<(), String>;
 
     fn hear(&mut self) -> Heard;
@@ -49,9 +46,6 @@ pub trait Powered {
 /// What starts machines that are all alike but for their drive.
 pub trait Starts {
     /// Starts one.
-    ///
-    /// # Errors
-    /// Why there is none.
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String>;
 
     /// What they are, in a few words, where that is known.

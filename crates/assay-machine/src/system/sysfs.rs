@@ -54,9 +54,6 @@ pub fn chosen(text: &str) -> Option<String> {
 }
 
 /// What was read; none where it is not there. Any other trouble is no sign that it is gone.
-///
-/// # Errors
-/// The kernel's.
 pub fn there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     let gone = |error: &io::Error| {
         let gone = [Errno::NOENT, Errno::NOTDIR, Errno::NODEV, Errno::NXIO];

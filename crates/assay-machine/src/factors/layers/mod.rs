@@ -66,9 +66,6 @@ pub struct Device {
 
 impl Device {
     /// All of the device with a file.
-    ///
-    /// # Errors
-    /// Refused where sysfs does not show it.
     pub fn whole(
         system: &dyn System,
         file: &Path,
@@ -220,9 +217,6 @@ pub trait Recipe {
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base>;
 
     /// Sees that it is still as it was made.
-    ///
-    /// # Errors
-    /// How it is instead.
     fn see(&self, system: &dyn System, made: &Made) -> Result<(), String>;
 
     /// The lines with which it is made, on the files of what lies below.

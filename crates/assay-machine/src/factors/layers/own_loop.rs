@@ -72,9 +72,6 @@ impl Recipe for OverZeros {
 }
 
 /// Whether a loop device still has what it was attached to.
-///
-/// # Errors
-/// That it has not.
 pub(super) fn attached(system: &dyn System, made: &Made) -> Result<(), String> {
     let Base::Device(device) = &made.base else { return Ok(()) };
     let name = &device.extent.device;

@@ -161,9 +161,6 @@ impl Stack {
     }
 
     /// Sees that everything is still as it was made.
-    ///
-    /// # Errors
-    /// How it is instead, the lowest first.
     pub fn see(&self, system: &dyn System, raised: &Raised) -> Result<(), String> {
         raised.made.iter().try_for_each(|(step, made)| {
             self.steps.get(*step).map_or(Ok(()), |(_, recipe)| recipe.see(system, made))

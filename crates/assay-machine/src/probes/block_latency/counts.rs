@@ -77,9 +77,6 @@ impl ClassSpan {
 impl BlockLatency {
     /// Classes of each of these devices; of all that were watched where none is named. Requests of a
     /// partition stand with its disk.
-    ///
-    /// # Errors
-    /// Why one of them cannot be told.
     pub fn of(&self, devices: &[String]) -> Result<Vec<&BTreeMap<String, ClassSpan>>, String> {
         let told = |(name, seen): (&String, &'_ Presence<_>)| match seen {
             Presence::Present(_) => Ok(()),

@@ -67,9 +67,6 @@ pub fn mistaken(system: &dyn System, path: &Path) -> Option<String> {
 }
 
 /// Lines `time,watts` in the order of time. A first line may name its columns.
-///
-/// # Errors
-/// What the columns hold, where none holds power.
 pub fn parse(text: &str) -> Result<Vec<Sample>, String> {
     let mut columns = Columns { time: 0, power: 1, watts_of_one: 1.0 };
     let mut samples = Vec::new();

@@ -76,9 +76,6 @@ pub fn arrays(system: &dyn System) -> Vec<Array> {
 
 /// Arrays of md of which a member lies at one of these places, each a disk with a first byte; and the
 /// one of a name where it has no member.
-///
-/// # Errors
-/// The kernel's, where that cannot be told.
 pub fn arrays_on(
     system: &dyn System,
     places: &[(PathBuf, u64)],

@@ -69,9 +69,6 @@ pub fn backing_file(system: &dyn System, name: &str) -> Option<PathBuf> {
 }
 
 /// The same, where trouble with reading must not look like no file.
-///
-/// # Errors
-/// The kernel's.
 pub(super) fn read_backing_file(system: &dyn System, name: &str) -> io::Result<Option<PathBuf>> {
     let file = sysfs::block(name).join("loop/backing_file");
     // Not `sysfs::text`: space at the end belongs to the name.
@@ -90,9 +87,6 @@ pub fn mapping_name(system: &dyn System, device: &str) -> io::Result<Option<Stri
 }
 
 /// The device that device-mapper shows under a name, by its kernel name; none where there is none.
-///
-/// # Errors
-/// The kernel's.
 pub fn mapping(system: &dyn System, name: &str) -> io::Result<Option<String>> {
     let devices = sysfs::there(system.list(Path::new("/sys/class/block")))?.unwrap_or_default();
     for device in devices.into_iter().filter(|device| device.starts_with("dm-")) {

@@ -18,9 +18,6 @@ const MOST: usize = 1024;
 
 impl Fake {
     /// Makes both programs recognise something at an offset of a device: lines of `TYPE USAGE UUID LABEL`.
-    ///
-    /// # Errors
-    /// The kernel's, when there is no memory.
     pub fn put_marks(&self, number: DeviceNumber, offset: u64, lines: &str) -> io::Result<()> {
         self.put_content(number, offset, format!("{HEAD}{lines}\0").as_bytes())
     }

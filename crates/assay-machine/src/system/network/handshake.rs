@@ -30,9 +30,6 @@ impl fmt::Debug for Token {
 
 impl Token {
     /// The token in a text; what stands around it does not count.
-    ///
-    /// # Errors
-    /// It is too short to be one, or too long.
     pub fn of(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let advice = "create a token of at least 16 characters: head -c 24 /dev/urandom | base64";
@@ -117,9 +114,6 @@ impl Use {
     }
 
     /// The riddle of a greeting.
-    ///
-    /// # Errors
-    /// It is something else, or of another version.
     pub fn read_greeting(&self, line: &str) -> Result<Digest, String> {
         let own = self.version;
         let mut words = line.split_whitespace();
@@ -144,9 +138,6 @@ impl Use {
     }
 
     /// For what somebody dials and the riddle that it puts in turn, where it knows the token.
-    ///
-    /// # Errors
-    /// In a word why it is turned away.
     pub fn read_hello<'a>(
         &self,
         token: &Token,
@@ -198,9 +189,6 @@ impl Use {
     }
 
     /// Looks whether whoever listens has shown the token with what it said.
-    ///
-    /// # Errors
-    /// It has not.
     pub fn check(
         &self,
         token: &Token,

@@ -20,28 +20,16 @@ pub const KEPT_NS: u64 = 24 * 3600 * 1_000_000_000;
 /// Where somebody tells a peer of promises, and asks for them.
 pub trait Ledger {
     /// Begins a ledger, in which nothing was told yet.
-    ///
-    /// # Errors
-    /// The peer has none to give, or is gone.
     fn open(&mut self, trial: &Digest) -> io::Result<()>;
 
     /// Tells that so many promises were kept in the ledger that was opened, each time one more; the peer has heard it when
     /// this returns.
-    ///
-    /// # Errors
-    /// The peer is gone.
     fn tell(&mut self, number: u64) -> io::Result<()>;
 
     /// How many the peer had been told of; none where it knows of no such ledger.
-    ///
-    /// # Errors
-    /// The peer is gone.
     fn told(&mut self, trial: &Digest) -> io::Result<Option<u64>>;
 
     /// Has it forgotten.
-    ///
-    /// # Errors
-    /// The peer is gone.
     fn forget(&mut self, trial: &Digest) -> io::Result<()>;
 }
 
@@ -208,8 +196,6 @@ impl Book {
 
 /// What takes a line to a peer and brings its answer.
 pub trait Carries {
-    /// # Errors
-    /// The peer is gone.
     fn carry(&mut self, line: &str) -> io::Result<String>;
 }
 

@@ -97,9 +97,6 @@ pub fn greeting(riddle: &Digest) -> String {
 }
 
 /// The riddle of a greeting.
-///
-/// # Errors
-/// It is no peer, or one of another version.
 pub fn read_greeting(line: &str) -> Result<Digest, String> {
     USE.read_greeting(line)
 }
@@ -110,9 +107,6 @@ pub fn hello(token: &Token, role: &Role, riddle: &Digest, own: &Digest) -> Strin
 }
 
 /// What a connection is for and the riddle that it puts in turn, where it knows the token.
-///
-/// # Errors
-/// In a word why it is turned away.
 pub fn read_hello(
     token: &Token,
     riddle: &Digest,

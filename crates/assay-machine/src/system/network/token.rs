@@ -17,9 +17,6 @@ pub fn is_secret(variable: &str) -> bool {
 }
 
 /// The token that the environment holds, or the file that it names.
-///
-/// # Errors
-/// Where to put it.
 pub fn of_environment(system: &dyn System) -> Result<Token, String> {
     if let Some(text) = system.variable(TOKEN_VARIABLE) {
         return Token::of(&text).map_err(|why| format!("{TOKEN_VARIABLE}: {why}"));
@@ -34,9 +31,6 @@ pub fn of_environment(system: &dyn System) -> Result<Token, String> {
 }
 
 /// The token of a fleet: from its own variable, or the file that is named there; none where neither is set.
-///
-/// # Errors
-/// What is there is no token.
 pub fn of_fleet(system: &dyn System) -> Result<Option<Token>, String> {
     if let Some(text) = system.variable(FLEET_TOKEN_VARIABLE) {
         return Token::of(&text).map(Some).map_err(|why| format!("{FLEET_TOKEN_VARIABLE}: {why}"));
@@ -46,9 +40,6 @@ pub fn of_fleet(system: &dyn System) -> Result<Option<Token>, String> {
 }
 
 /// The token in a file that nobody else may read.
-///
-/// # Errors
-/// Why there is none.
 pub fn in_file(system: &dyn System, file: &Path) -> Result<Token, String> {
     let path = file.display();
     let locked = system.lock_file(file, Locking::Secret).map_err(|_| {
