@@ -74,9 +74,6 @@ pub struct Table {
 }
 
 /// All articles, by number.
-///
-/// # Errors
-/// A broken table.
 pub fn all() -> Outcome<Vec<Article>> {
     let library = Library::shipped();
     let mut articles: Vec<Article> = Vec::new();

@@ -11,9 +11,6 @@ const BARE: &str = "bare metal";
 const ARTICLE: &str = "000";
 
 /// The table of places of an article (`000` or `article-000`), with the digits that it prints.
-///
-/// # Errors
-/// The user's mistake where the article has none.
 pub fn beside(name: &str) -> Outcome<Beside> {
     if name.strip_prefix("article-").unwrap_or(name) != ARTICLE {
         return Err(Failure::mistake(format!(

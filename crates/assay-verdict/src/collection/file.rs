@@ -25,9 +25,6 @@ const LARGEST_CAPACITY: u64 = 1 << 60;
 const HASH_LETTERS: usize = 32;
 
 /// A row as it is written, and the name of its file below the rows: a hash of what is in it.
-///
-/// # Errors
-/// Where it is none that would be read again.
 pub fn write(row: &Row) -> Result<(String, String), String> {
     checked(row)?;
     let text = serde_json::to_string_pretty(row).map_err(|error| error.to_string())? + "\n";
@@ -48,9 +45,6 @@ struct Head {
 }
 
 /// Reads a row.
-///
-/// # Errors
-/// In words that follow the name of the file.
 pub fn read(text: &str) -> Result<Row, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("the row has {} bytes; the limit is {MOST_BYTES}", text.len()));

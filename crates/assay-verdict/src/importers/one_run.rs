@@ -11,9 +11,6 @@ const NAME: &str = "its output";
 
 /// The numbers of a text that a tool wrote in one run, the most important first. Where it did several kinds
 /// of work, the names of their metrics begin with what sets them apart; equal runs are told by their mean.
-///
-/// # Errors
-/// What is wrong with the text.
 pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
     let importer = find(format).ok_or_else(|| format!("unknown format {format}"))?;
     let Reads::Runs(read) = importer.reads else {

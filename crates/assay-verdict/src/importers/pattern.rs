@@ -10,9 +10,6 @@ enum Part<'p> {
 }
 
 /// The levels that a name holds at the places of a pattern; none where it does not fit.
-///
-/// # Errors
-/// Where the pattern is none.
 pub fn levels(pattern: &str, name: &str) -> Outcome<Option<Arm>> {
     let parts = parts(pattern)?;
     Ok(fits(&parts, name).map(|found| {

@@ -27,15 +27,9 @@ const MOST_SECONDS: u64 = 366 * 86_400;
 
 pub trait Lines {
     /// Takes a line, and hands on the requests that it is or ends.
-    ///
-    /// # Errors
-    /// What is wrong with it.
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String>;
 
     /// What there was in all, once no line is left.
-    ///
-    /// # Errors
-    /// There was nothing, with what is missing.
     fn told(&self) -> Result<Told, String>;
 }
 
