@@ -7,9 +7,6 @@ use assay_base::failure::{Failure, Outcome};
 use assay_machine::system::System;
 
 /// Adds files, each for itself, and tells the id of each and how it was added.
-///
-/// # Errors
-/// Those of all files that could not be added.
 pub fn bring(
     system: &dyn System,
     files: &[PathBuf],

@@ -21,9 +21,6 @@ pub fn set_jobs(system: &dyn System, study: &mut Study) {
 }
 
 /// Refuses a source that is not a directory, and a target inside of it: the tree would be copied into itself.
-///
-/// # Errors
-/// The user's mistake.
 pub fn check_sources(system: &dyn System, study: &Study, targets: &[String]) -> Outcome<()> {
     let works = study.workload.iter().filter_map(|own| command::Asked::of(&own.work));
     for source in works.filter_map(|work| work.source.as_deref()) {

@@ -116,9 +116,6 @@ impl CommandArguments {
     }
 
     /// The study that compares them, or that crashes the writes of one.
-    ///
-    /// # Errors
-    /// The user's mistake.
     pub fn study(&self, has_check: bool) -> Outcome<Study> {
         if has_check {
             return self.crash_study();

@@ -111,9 +111,6 @@ pub struct Against {
 impl Against {
     /// Takes the gate of the line where there is an earlier result, and refuses one that is not there, before
     /// anything is measured.
-    ///
-    /// # Errors
-    /// The user's mistake.
     pub fn check(&mut self, system: &dyn System, line: &mut StudyArguments) -> Outcome<()> {
         let Some(word) = &self.earlier else { return Ok(()) };
         self.gating = line.gate.give_away(&mut line.set)?;
@@ -123,17 +120,11 @@ impl Against {
 
     /// Refuses to tell CI of a gate where neither the study nor the comparison has one, before anything is
     /// measured.
-    ///
-    /// # Errors
-    /// The user's mistake.
     pub fn check_junit(&self, system: &dyn System, study: &Study) -> Outcome<()> {
         self.junit.check(system, self.gating.gate.is_some() || study.gate.is_some())
     }
 
     /// Refuses to compare a race with anything, before anything is measured.
-    ///
-    /// # Errors
-    /// The user's mistake.
     pub fn check_race(&self, study: &Study) -> Outcome<()> {
         if self.earlier.is_some() && study.stop.rule == StopRule::Best {
             return Err(Failure::mistake(
@@ -150,9 +141,6 @@ impl Against {
 
     /// Prints what was found, and what it says beside the earlier result. With `--json` there is one
     /// document, that of the comparison.
-    ///
-    /// # Errors
-    /// A gate that failed, or that could not see.
     pub fn tell(
         self,
         system: &dyn System,

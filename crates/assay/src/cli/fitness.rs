@@ -9,9 +9,6 @@ use assay_study::findings::fitness::{Fit, Fitness};
 use assay_study::study::{Study, presets, words};
 
 /// The study that says what a place must do: a shipped one by its name, or a file.
-///
-/// # Errors
-/// There is none, or it has no bounds.
 pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {
     let path = Path::new(word);
     let is_a_file =

@@ -60,9 +60,6 @@ impl fmt::Display for Own<'_> {
 
 impl FleetArguments {
     /// Refuses options that are about one host.
-    ///
-    /// # Errors
-    /// The user's mistake.
     pub fn alone(&self, options: &[(bool, &str)]) -> Outcome<()> {
         let Some((_, option)) = options.iter().find(|(is_asked, _)| *is_asked) else {
             return Ok(());
@@ -76,9 +73,6 @@ impl FleetArguments {
     }
 
     /// What one machine has recorded is no work of several.
-    ///
-    /// # Errors
-    /// The user's mistake.
     pub fn not_recorded(&self) -> Outcome<()> {
         match self.fleet {
             Some(_) => Err(Failure::mistake(
@@ -89,9 +83,6 @@ impl FleetArguments {
     }
 
     /// Which host this is; none where there are no others.
-    ///
-    /// # Errors
-    /// The user's mistake, where nothing tells that.
     pub fn own(&self, system: &dyn System, hosts: Hosts) -> Outcome<Option<Own<'_>>> {
         let Some(address) = &self.fleet else { return Ok(None) };
         let variable = |name: &str| system.variable(name);
@@ -178,9 +169,6 @@ impl Own<'_> {
     }
 
     /// Ends as a rank whose numbers are part of what rank 0 shows.
-    ///
-    /// # Errors
-    /// What is the matter with its own result.
     pub fn ended(&self, system: &dyn System, ran: running::Unended, quiet: bool) -> Outcome<()> {
         let why = ran.ended().map(str::to_owned);
         let trials = match ran.trials() {

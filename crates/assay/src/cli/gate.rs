@@ -55,9 +55,6 @@ pub struct Junit {
 
 impl Junit {
     /// Refuses a file that could not be written, or would have nothing to say, before anything is measured.
-    ///
-    /// # Errors
-    /// The user's mistake.
     pub fn check(&self, system: &dyn System, has_gate: bool) -> Outcome<()> {
         let Some(path) = &self.junit else { return Ok(()) };
         if !has_gate {
@@ -80,9 +77,6 @@ impl Junit {
     }
 
     /// Writes the gate of findings, where that is asked for.
-    ///
-    /// # Errors
-    /// A file that cannot be written.
     pub fn write(&self, system: &dyn System, findings: &Findings) -> Outcome<()> {
         let Some(path) = &self.junit else { return Ok(()) };
         export::write(system, &JUNIT, findings, Some(path))
@@ -143,9 +137,6 @@ impl GateArguments {
     }
 
     /// Puts it into a study, in the place of the study's own.
-    ///
-    /// # Errors
-    /// The user's mistake.
     pub fn put(&self, study: &mut Study) -> Outcome<()> {
         let Some(text) = &self.gate else { return Ok(()) };
         let max_regression = text.parse::<Loss>();
@@ -168,9 +159,6 @@ impl GateArguments {
 }
 
 /// Refuses a gate of a study in which nothing is compared.
-///
-/// # Errors
-/// The user's mistake.
 pub fn check(study: &Study, targets: &[String]) -> Outcome<()> {
     if study.gate.is_none() {
         return Ok(());
@@ -199,9 +187,6 @@ const WAY_ON: &str = "next: measure again on a quiet machine, with more replicat
                       variable (gate.allow_inconclusive passes inconclusive rows)";
 
 /// How a gate ends a command: 1 where a row failed, 5 where none did and one makes no statement.
-///
-/// # Errors
-/// A gate that failed, or that could not see.
 pub fn ended(gate: &GateAnswer) -> Outcome<()> {
     match gate.outcome {
         GateEnd::Pass => Ok(()),

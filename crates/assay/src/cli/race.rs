@@ -8,9 +8,6 @@ use assay_study::study::race::OTHERS_PRIMARY;
 use assay_study::study::{Stop, StopRule, Study};
 
 /// Makes a race of a study, for `--until best`.
-///
-/// # Errors
-/// The user's mistake: a study without a winner.
 pub fn make(study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
     if study.finds_rate() {
         return Err(Failure::mistake(

@@ -46,9 +46,6 @@ pub fn run(system: &dyn System, study: Study, boots: u32, is_sure: bool) -> Outc
 }
 
 /// Goes on with a study of boots: takes in those since, and as the unit restarts for the next.
-///
-/// # Errors
-/// As the runner's; the unit is gone then.
 pub fn resume(
     system: &dyn System,
     id: Option<&str>,

@@ -87,9 +87,6 @@ pub fn preview(system: &dyn System, study: Study) -> Outcome<()> {
 }
 
 /// Labels trials: `assay note KIND TEXT`, `assay note KIND:WHICH TEXT`.
-///
-/// # Errors
-/// As the kind's.
 pub fn note(
     system: &dyn System,
     (entry, recording, which): (&Entry, &Recording, Option<&str>),

@@ -94,9 +94,6 @@ fn place(system: &dyn System) -> Outcome<PathBuf> {
 }
 
 /// The target of a study whose trees are not made yet: the nearest directory that is there.
-///
-/// # Errors
-/// No home is known.
 pub fn seen_from(system: &dyn System) -> Outcome<String> {
     let place = place(system)?;
     let there = place.ancestors().find(|path| system.status(path).is_ok());
@@ -105,9 +102,6 @@ pub fn seen_from(system: &dyn System) -> Outcome<String> {
 
 /// Makes the trees of a study that is to run, which it is then run in. Nobody removes them as long as what
 /// is given is there.
-///
-/// # Errors
-/// One cannot be made, or does not build.
 pub fn make<'s>(
     system: &'s dyn System,
     request: &mut Request<'_>,
@@ -138,9 +132,6 @@ pub struct Made<'s> {
 }
 
 /// The trees of a study: those that are there, and new ones for those that are not.
-///
-/// # Errors
-/// One cannot be made, or does not build.
 pub fn made<'s>(
     system: &'s dyn System,
     study: &Study,

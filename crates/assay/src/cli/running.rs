@@ -122,9 +122,6 @@ pub(super) fn run_stoppable(
 
 /// The same with the page of `watch` on the terminal. The page has a thread of its own; when it is
 /// left, the usual progress takes its place.
-///
-/// # Errors
-/// The user's mistake where there is no terminal.
 pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Unended> {
     let stream = watch::stream(system, true).ok_or_else(|| {
         Failure::mistake(
@@ -412,9 +409,6 @@ fn onward(finished: &Finished, by: &str) -> String {
 }
 
 /// Where results are kept; none, with a message, where that cannot be told.
-///
-/// # Errors
-/// Refused where it is not to be trusted.
 pub fn results_directory(system: &dyn System) -> Outcome<Option<std::path::PathBuf>> {
     match identity::results_directory(system) {
         Err(failure) if failure.kind == Kind::Mistake => {

@@ -27,9 +27,6 @@ pub fn in_machines(study: Study, has_places: bool) -> Outcome<Study> {
 }
 
 /// Checks for what its virtual machines need on this machine.
-///
-/// # Errors
-/// Refused, with what is missing.
 pub fn check_machines(system: &dyn System, study: &Study) -> Outcome<()> {
     study.machines().iter().try_for_each(|wanted| guest::ready(system, wanted).map(drop))
 }

@@ -114,9 +114,6 @@ impl<'s> Hands<'s> {
     }
 
     /// What git prints in a directory.
-    ///
-    /// # Errors
-    /// Its own words where it fails.
     pub(super) fn told(&self, at: &Path, words: &[&str], heard: u64) -> Result<String, Error> {
         let executed = self.done(at, words, heard)?;
         if executed.heard.bytes > heard {
@@ -130,9 +127,6 @@ impl<'s> Hands<'s> {
     }
 
     /// A hash of what git prints in a directory, however long that is.
-    ///
-    /// # Errors
-    /// Its own words where it fails.
     pub(super) fn hash(&self, at: &Path, words: &[&str]) -> Result<String, Error> {
         let executed = self.done(at, words, 0)?;
         Ok(executed.heard.sha256.as_ref().map(hexadecimal).unwrap_or_default())

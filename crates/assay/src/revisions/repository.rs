@@ -100,9 +100,6 @@ impl<'s> Repository<'s> {
     }
 
     /// The commit that a revision is: a branch, a tag, `HEAD~3`.
-    ///
-    /// # Errors
-    /// There is no such commit.
     pub fn resolve(&self, rev: &str) -> Result<Commit, Error> {
         let none = |why: &str| {
             let (rev, path) = (outside::spelled(rev), self.path.display());
@@ -123,9 +120,6 @@ impl<'s> Repository<'s> {
     }
 
     /// Whether files that it knows were changed since its commit.
-    ///
-    /// # Errors
-    /// Git cannot tell.
     pub fn is_changed(&self) -> Result<bool, Error> {
         if !self.has_files {
             return Ok(false);

@@ -120,9 +120,6 @@ impl<'s> Trees<'s> {
 
     /// Returns whether lines run the same bytes in all of these trees: the first word is a program that was built, and
     /// neither a program of the trees nor a file that the lines name differs.
-    ///
-    /// # Errors
-    /// The user wants to stop.
     pub fn are_identical(&self, trees: &[Tree], lines: &[&str]) -> Result<bool, Error> {
         let words: Vec<&str> = lines.iter().flat_map(|line| line.split_whitespace()).collect();
         let is_plain = lines.iter().all(|line| !line.contains(SIGNS_OF_SHELL));

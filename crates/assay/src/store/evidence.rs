@@ -50,9 +50,6 @@ pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
 }
 
 /// The values of every trial as a table: as it was brought along, else made anew.
-///
-/// # Errors
-/// Where the table cannot be read.
 pub fn every_trial(system: &dyn System, evidence: &Evidence) -> Outcome<String> {
     let Some(table) = &evidence.table else {
         return Ok(assay_report::html::every_trial(&evidence.findings));

@@ -283,9 +283,6 @@ pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
 }
 
 /// Refuses a race: of its settings those stayed that were lucky, too, and across days nothing would tell.
-///
-/// # Errors
-/// The user's mistake.
 pub fn comparable(found: &Findings) -> Outcome<()> {
     if found.race.is_none() {
         return Ok(());
@@ -298,9 +295,6 @@ pub fn comparable(found: &Findings) -> Outcome<()> {
 }
 
 /// The findings of a side of several results against another; `margin` as a share.
-///
-/// # Errors
-/// Where they have nothing in common.
 pub fn compared_sides(
     earlier: &[Findings],
     later: &[Findings],

@@ -117,9 +117,6 @@ fn merge(known: &mut SeriesRow, row: &SeriesRow) {
 
 /// Creates the bundle with everything but its trial. A recording does so twice: at its start, which does not know
 /// its time, and at its end.
-///
-/// # Errors
-/// Refused where it cannot be written.
 pub fn begin<'s>(
     system: &'s dyn System,
     wish: &Wish,
@@ -145,9 +142,6 @@ pub fn begin<'s>(
 }
 
 /// Writes the bundle.
-///
-/// # Errors
-/// Refused where it cannot be written.
 pub fn write(
     system: &dyn System,
     wish: &Wish,
@@ -170,9 +164,6 @@ pub fn write(
 }
 
 /// Whether a bundle may be made there: nothing stands there yet, or an empty directory.
-///
-/// # Errors
-/// The user's mistake.
 pub fn may_be_made(system: &dyn System, directory: &Path) -> Outcome<()> {
     let empty = system.list(directory).is_ok_and(|names| names.is_empty());
     if empty || system.status(directory).is_err() {

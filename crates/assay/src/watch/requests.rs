@@ -28,9 +28,6 @@ pub struct Recording<'s> {
 impl<'s> Recording<'s> {
     /// Begins a recording in a bundle, which it creates first, so that a killed recording is a result that commands
     /// list, show and remove.
-    ///
-    /// # Errors
-    /// Refused where it cannot be written.
     pub fn begin(system: &'s dyn System, wish: &Wish, disks: &[Disk]) -> Outcome<Self> {
         let of = |disk: &Disk| RecordedDevice {
             name: disk.name.clone(),

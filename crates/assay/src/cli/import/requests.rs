@@ -79,9 +79,6 @@ fn begin_of(system: &dyn System, file: &str) -> Option<Begin> {
 }
 
 /// Takes them in, each as a result, and tells of it.
-///
-/// # Errors
-/// Those of all files that could not be taken in.
 pub(super) fn bring(system: &dyn System, arguments: &Arguments, texts: &[Text]) -> Outcome<()> {
     let mut failed = None;
     for text in texts {

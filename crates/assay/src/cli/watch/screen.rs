@@ -100,9 +100,6 @@ pub struct Screen {
 
 impl Screen {
     /// Takes the terminal.
-    ///
-    /// # Errors
-    /// Refused where it is none.
     pub fn open(stream: Stream, looks: Looks) -> Outcome<Self> {
         let refused = |error: io::Error| {
             stream.put_back();
@@ -118,17 +115,11 @@ impl Screen {
     }
 
     /// Draws a page.
-    ///
-    /// # Errors
-    /// The kernel's, when the terminal is gone.
     pub fn draw(&mut self, page: &Page<'_>) -> io::Result<()> {
         self.terminal.draw(|frame| page.draw(frame)).map(|_| ())
     }
 
     /// The next key, if one comes in time.
-    ///
-    /// # Errors
-    /// The kernel's, when the terminal is gone.
     pub fn key(&mut self, wait: Duration) -> io::Result<Option<Key>> {
         if !self.keys {
             return Err(io::Error::from(io::ErrorKind::Unsupported));
@@ -167,9 +158,6 @@ fn typed(wait: Duration) -> io::Result<bool> {
 }
 
 /// Whether standard input has something in time.
-///
-/// # Errors
-/// A broken pipe where it has hung up.
 fn readable(wait: Duration) -> io::Result<bool> {
     let input = io::stdin();
     let mut looked = [PollFd::new(&input, PollFlags::IN)];

@@ -55,9 +55,6 @@ pub fn unpacked(packed_bytes: u64) -> u64 {
 }
 
 /// What is wrong with a file of a result that has so many bytes; nothing where it may be one.
-///
-/// # Errors
-/// In words that follow those on the whole.
 pub fn fits(name: &str, bytes: u64) -> Result<(), String> {
     match of(name) {
         None => Err(format!("a result contains no file {}", assay_base::outside::spelled(name))),

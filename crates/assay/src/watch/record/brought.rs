@@ -19,9 +19,6 @@ use super::{Wish, plan, record, study};
 const ELSEWHERE: &str = "the requests were imported from a text file; no other data is available";
 
 /// Writes the bundle around requests that lie there already, with what was taken for granted of them.
-///
-/// # Errors
-/// Refused where it cannot be written.
 pub fn write_brought(
     system: &dyn System,
     wish: &Wish,

@@ -46,9 +46,6 @@ impl Tracing {
     }
 
     /// Begins it by the means that tell each request.
-    ///
-    /// # Errors
-    /// Refused where there are none here.
     pub fn record(system: &dyn System, disks: &[Disk]) -> Outcome<Self> {
         if let Some(reason) = disks.iter().find_map(|disk| disk.unseen.as_deref()) {
             return Err(Failure::refused(format!("--record-trace: {reason}")));

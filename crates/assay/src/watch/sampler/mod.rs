@@ -123,9 +123,6 @@ impl<'a> Sampler<'a> {
     }
 
     /// Tells each request that ended since it was last asked, where they are recorded.
-    ///
-    /// # Errors
-    /// They are not, or the tracing was lost.
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         self.tracing.requests(each)
     }
