@@ -17,7 +17,7 @@ use super::io::Content;
 use super::measured::{Measured, Ran};
 use super::place::{Area, Offer, Run};
 use super::recorded::{Recording, Records};
-use super::tell::{OwnRule, ShownNumbers, Tells};
+use super::tell::{OwnRule, ShownNumbers};
 use super::{Background, Planned, Work};
 
 /// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
@@ -235,11 +235,6 @@ pub trait Asks {
     /// Tells what must hold between its keys and does not; `path` is that of its table.
     fn complain(&self, _path: &str, _study: &InStudy<'_>, _to: &mut dyn Complaints) {}
 
-    /// Programs without which it cannot be run.
-    fn programs(&self) -> Vec<&str> {
-        Vec::new()
-    }
-
     /// Whether its own words name a factor, so that each level makes other work of it.
     fn takes(&self, _factor: &str, _study: &InStudy<'_>) -> bool {
         false
@@ -266,16 +261,6 @@ pub trait Asks {
     /// What virtual machines of its own need, where it is done in such, whose drive is this program's.
     fn machines(&self) -> Option<Wanted> {
         None
-    }
-
-    /// Whether it is done in such.
-    fn makes_machines(&self) -> bool {
-        self.machines().is_some()
-    }
-
-    /// Whether a trial of it goes on when its machine is started again.
-    fn outlives_cuts(&self) -> bool {
-        false
     }
 
     /// The time of a trial where it is set.
@@ -306,11 +291,6 @@ pub trait Asks {
     /// Nanoseconds that one operation costs, one after another; none where that cannot be tried.
     fn pilot(&self, _run: &Run<'_>) -> Result<Option<u64>, String> {
         Ok(None)
-    }
-
-    /// Whether it is others' work, which is looked at and never made.
-    fn is_others(&self) -> bool {
-        false
     }
 
     /// What reads its trials, where they are recorded and not run.
@@ -404,18 +384,10 @@ pub trait Runs {
         None
     }
 
-    /// Whether it is done in virtual machines of its own.
-    fn makes_machines(&self) -> bool {
-        false
+    /// The same work for half as long, where it is not its time alone that makes it shorter.
+    fn half(&self) -> Option<Planned> {
+        None
     }
-
-    /// Whether a trial of it goes on when its machine is started again.
-    fn outlives_cuts(&self) -> bool {
-        false
-    }
-
-    /// The same work for half as long.
-    fn halved(&self) -> Planned;
 
     /// Operations in flight that the study asked for, over all threads.
     fn asked_in_flight(&self) -> u32 {
@@ -458,46 +430,10 @@ pub trait Runs {
         Vec::new()
     }
 
-    /// What it tells of its own beside its metrics, where its kind does.
-    fn tells(&self) -> Option<&dyn Tells> {
-        None
-    }
-
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine;
 
     /// What no such command line can say.
     fn not_said(&self) -> &'static [&'static str] {
         &[]
-    }
-
-    /// Whether it is others' work, under which settings change.
-    fn is_others(&self) -> bool {
-        false
-    }
-
-    /// Whether its result depends on how fast anything was.
-    fn is_of_speed(&self) -> bool {
-        true
-    }
-
-    /// From how many times the baseline's worst on a level is taken back, where it is.
-    fn harm(&self) -> Option<f64> {
-        None
-    }
-
-    /// Whether it wants more memory than it may have: that it swaps and is killed is its result.
-    fn wants_memory(&self) -> bool {
-        false
-    }
-
-    /// Whether nothing was run: somebody else's work was looked at.
-    fn is_only_watched(&self) -> bool {
-        false
-    }
-
-    /// Whether its trials were not made at will but recorded by others: no rule of trust has evidence of
-    /// them.
-    fn is_recorded(&self) -> bool {
-        false
     }
 }

@@ -56,6 +56,35 @@ macro_rules! derefs {
     };
 }
 
+/// What is the same of all kinds that tell something of their own.
+macro_rules! tells {
+    ($($module:ident $variant:ident $facts:ident,)+) => {
+        $(impl $module::$facts {
+            pub fn subject(&self) -> Subject {
+                Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
+            }
+        })+
+
+        impl Facts {
+            pub fn subject(&self) -> Subject {
+                match self {
+                    $(Self::$variant(own) => own.subject(),)+
+                }
+            }
+        }
+
+        impl Planned {
+            /// What it tells of its own beside its metrics, where its kind does.
+            pub fn tells(&self) -> Option<&dyn tell::Tells> {
+                match self {
+                    $(Self::$variant(own) => Some(own),)+
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
 /// Declares the kinds of work: `module = Variant`. The module has a type `Asked` that is a
 /// [`Kind`](super::Kind), `Planned` that [`Runs`](super::Runs), and `Detail`: what it counts beside
 /// what all work measures. What `tells Facts` of its own has that type, too, which
@@ -203,5 +232,6 @@ macro_rules! kinds {
         derefs!(Planned: Runs, $($variant,)+);
         derefs!(Detail: Counts, $($variant,)+);
         derefs!(Facts: tell::OfRow, $($($variant $facts,)?)+);
+        tells!($($($module $variant $facts,)?)+);
     };
 }

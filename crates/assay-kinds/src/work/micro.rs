@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};
 use super::measured::{Counts, Measured, Ran};
 use super::place::{Offer, Run};
+use super::table::runtime;
 
 pub use assay_load::Micro as Operation;
 
@@ -90,24 +91,10 @@ impl Asks for Asked {
         words(self.operation).to_owned()
     }
 
-    fn time(&self) -> Option<Time> {
-        self.runtime
-    }
+    runtime!(TRIAL, QUICK);
 
     fn ends_by_time(&self) -> bool {
         true
-    }
-
-    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.runtime = time;
-    }
-
-    fn settle(&mut self) {
-        self.runtime = self.runtime.or(Some(TRIAL));
-    }
-
-    fn hurry(&mut self, _: Option<Bytes>) {
-        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
     }
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
@@ -164,10 +151,6 @@ impl Runs for Planned {
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
         RATE.name
-    }
-
-    fn halved(&self) -> super::Planned {
-        self.clone().into()
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {

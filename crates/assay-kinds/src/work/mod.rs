@@ -25,7 +25,7 @@ use std::sync::LazyLock;
 
 use assay_base::catalogue::About;
 use assay_base::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
-use assay_base::exhibit::Exhibit;
+use assay_base::exhibit::{Exhibit, Subject};
 
 pub use background::Background;
 pub use kind::{
@@ -85,6 +85,78 @@ pub static COPY: Parameter = Parameter {
     is_work: false,
     written: None,
 };
+
+impl Work {
+    /// Programs without which it cannot be run.
+    pub fn programs(&self) -> Vec<&str> {
+        let Self::Command(own) = self else { return Vec::new() };
+        own.needs.iter().map(String::as_str).collect()
+    }
+
+    /// Whether it is done in virtual machines of its own.
+    pub fn makes_machines(&self) -> bool {
+        self.machines().is_some()
+    }
+
+    /// Whether a trial of it goes on when its machine is started again.
+    pub fn outlives_cuts(&self) -> bool {
+        matches!(self, Self::Durability(own) if own.is_plug())
+    }
+
+    /// Whether it is others' work, which is looked at and never made.
+    pub fn is_others(&self) -> bool {
+        matches!(self, Self::Production(_))
+    }
+}
+
+impl Planned {
+    /// The same work for half as long.
+    #[must_use]
+    pub fn halved(&self) -> Self {
+        self.half().unwrap_or_else(|| self.clone())
+    }
+
+    /// Whether it is done in virtual machines of its own.
+    pub fn makes_machines(&self) -> bool {
+        matches!(self, Self::Durability(own) if own.is_in_machine())
+    }
+
+    /// Whether a trial of it goes on when its machine is started again.
+    pub fn outlives_cuts(&self) -> bool {
+        matches!(self, Self::Durability(own) if own.is_plug())
+    }
+
+    /// Whether it is others' work, under which settings change.
+    pub fn is_others(&self) -> bool {
+        matches!(self, Self::Production(_))
+    }
+
+    /// Whether its result depends on how fast anything was.
+    pub fn is_of_speed(&self) -> bool {
+        !matches!(self, Self::Capacity(_))
+    }
+
+    /// From how many times the baseline's worst on a level is taken back, where it is.
+    pub fn harm(&self) -> Option<f64> {
+        if let Self::Production(own) = self { own.harm.factor() } else { None }
+    }
+
+    /// Whether it wants more memory than it may have: that it swaps and is killed is its result.
+    pub fn wants_memory(&self) -> bool {
+        matches!(self, Self::Memory(_))
+    }
+
+    /// Whether nothing was run: somebody else's work was looked at.
+    pub fn is_only_watched(&self) -> bool {
+        matches!(self, Self::Io(own) if own.is_only_watched())
+    }
+
+    /// Whether its trials were not made at will but recorded by others: no rule of trust has evidence of
+    /// them.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self, Self::Boot(_))
+    }
+}
 
 /// The figures of the facts that kinds of work tell.
 pub fn figures() -> impl Iterator<Item = &'static tell::FactsFigure> {

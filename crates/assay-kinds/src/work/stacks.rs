@@ -204,10 +204,6 @@ impl Runs for Planned {
         Some(if pilot_ns > 0 { pilot_ns } else { USUAL_NS })
     }
 
-    fn halved(&self) -> super::Planned {
-        self.clone().into()
-    }
-
     fn threads(&self) -> u32 {
         self.threads
     }

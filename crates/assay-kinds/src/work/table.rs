@@ -114,6 +114,32 @@ macro_rules! asked {
 
 pub(super) use asked;
 
+/// The time of trials that the key `runtime` sets: what is usual, and what a quick look takes at most.
+macro_rules! runtime {
+    () => {
+        fn time(&self) -> Option<Time> {
+            self.runtime
+        }
+
+        fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
+            self.runtime = time;
+        }
+    };
+    ($usual:ident, $quick:ident) => {
+        runtime!();
+
+        fn settle(&mut self) {
+            self.runtime = self.runtime.or(Some($usual));
+        }
+
+        fn hurry(&mut self, _: Option<Bytes>) {
+            self.runtime = Some(self.runtime.map_or($quick, |time| time.min($quick)));
+        }
+    };
+}
+
+pub(super) use runtime;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -97,8 +97,6 @@ pub struct FactsFigure {
 }
 
 pub trait OfRow {
-    fn subject(&self) -> Subject;
-
     /// Takes the numbers of the row by their metrics, so that there is one wherever it is told.
     fn settle(&mut self, _number: &dyn Fn(&str) -> Option<f64>) {}
 

@@ -9,7 +9,6 @@ use crate::work::boot::journal::timeline::{Boot, End};
 use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Counts, Measured, Ran, told};
 use crate::work::place::Run;
-use crate::work::tell::Tells;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
@@ -40,24 +39,12 @@ impl Runs for Planned {
         false
     }
 
-    fn tells(&self) -> Option<&dyn Tells> {
-        Some(self)
-    }
-
-    fn halved(&self) -> crate::work::Planned {
-        self.clone().into()
-    }
-
     fn by_hand(&self, _: &ByHand<'_>) -> CommandLine {
         let words = ["journalctl", "MESSAGE_ID=b07a249cd024414a82dd00cd181378ff"];
         CommandLine {
             words: words.map(str::to_owned).to_vec(),
             remarks: vec!["for units of the last boot, run systemd-analyze blame".to_owned()],
         }
-    }
-
-    fn is_recorded(&self) -> bool {
-        true
     }
 }
 

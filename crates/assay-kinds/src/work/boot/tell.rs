@@ -112,11 +112,7 @@ fn slowest(details: &[&Detail]) -> Vec<SlowUnit> {
     units
 }
 
-impl OfRow for Facts {
-    fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-}
+impl OfRow for Facts {}
 
 const FIGURE: FactsFigure = FactsFigure {
     key: Facts::KEY,

@@ -16,6 +16,7 @@ use super::io::{self, Content};
 use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
 use super::place::Offer;
+use super::table::runtime;
 
 pub use assay_base::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
 pub use planned::Planned;
@@ -243,21 +244,7 @@ impl kind::Asks for Asked {
         touch(self.mix)
     }
 
-    fn time(&self) -> Option<Time> {
-        self.runtime
-    }
-
-    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.runtime = time;
-    }
-
-    fn settle(&mut self) {
-        self.runtime = self.runtime.or(Some(TRIAL));
-    }
-
-    fn hurry(&mut self, _: Option<Bytes>) {
-        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
-    }
+    runtime!(TRIAL, QUICK);
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         let (granted, note) = io::plan(&self.io(), offer)?;

@@ -9,8 +9,6 @@ use crate::work::io::Engine;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
-use crate::work::tell::Tells;
-use crate::work::{self};
 
 /// A load that empties a bucket, as it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,10 +58,6 @@ impl Runs for Planned {
         false
     }
 
-    fn halved(&self) -> work::Planned {
-        self.clone().into()
-    }
-
     fn asked_in_flight(&self) -> u32 {
         self.asked_in_flight
     }
@@ -75,10 +69,6 @@ impl Runs for Planned {
 
     fn threads(&self) -> u32 {
         self.in_flight[0]
-    }
-
-    fn tells(&self) -> Option<&dyn Tells> {
-        Some(self)
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {

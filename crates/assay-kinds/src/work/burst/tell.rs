@@ -151,10 +151,6 @@ impl Shows for Facts {
 }
 
 impl OfRow for Facts {
-    fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-
     fn resting(&mut self) -> Option<Resting<'_>> {
         let unsaid = Some("The burst duration is unknown.");
         Some(Resting { text: &mut self.text, unsaid })

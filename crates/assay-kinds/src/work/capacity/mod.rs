@@ -25,6 +25,7 @@ use super::check_option::CheckOption;
 use super::io::Content;
 use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
+use super::table::runtime;
 use super::tell::OwnRule;
 
 pub use detail::Detail;
@@ -173,13 +174,7 @@ impl kind::Asks for Asked {
         TOUCH
     }
 
-    fn time(&self) -> Option<Time> {
-        self.runtime
-    }
-
-    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.runtime = time;
-    }
+    runtime!();
 
     fn settle(&mut self) {
         let bound = if self.mode == Probe::Full { FULL_BOUND } else { FAST_BOUND };

@@ -13,8 +13,6 @@ use super::{CHECKED, CLAIMED, Detail, HELD, TOUCH, Told, WRONG, told};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Claims, Count, Measured, Ran};
 use crate::work::place::Run;
-use crate::work::tell::Tells;
-use crate::work::{self};
 
 /// What is supposed of a target that was not tried: a MiB in one piece, and a single block. A good card,
 /// and a poor one.
@@ -121,23 +119,11 @@ impl Runs for Planned {
         false
     }
 
-    fn is_of_speed(&self) -> bool {
-        false
-    }
-
     fn expected_ns(&self, pilot_ns: u64) -> Option<u64> {
         let [_, (_, poor)] = SUPPOSED;
         let shape = self.shape();
         let told = pilot_ns > 0;
         Some(if told { steps(&shape).saturating_mul(pilot_ns) } else { whole_ns(&shape, poor) })
-    }
-
-    fn halved(&self) -> work::Planned {
-        self.clone().into()
-    }
-
-    fn tells(&self) -> Option<&dyn Tells> {
-        Some(self)
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
@@ -279,9 +265,8 @@ mod tests {
         assert_eq!(whole_ns(&CapacityShape::of(64 * GIB, false), (3, 2)), 128 * 3 + blocks * 2);
         assert_eq!(steps(&CapacityShape::of(0, true)), 1, "none is a step");
         assert_eq!(steps(&CapacityShape::of(64 * GIB, false)), 128 + blocks);
-        assert!(
-            !fast.is_of_speed() && !fast.ends_by_time() && fast.primary(&|_| true) == HELD.name
-        );
+        assert!(!fast.ends_by_time() && fast.primary(&|_| true) == HELD.name);
+        assert!(!crate::work::Planned::from(fast).is_of_speed());
     }
 
     #[test]

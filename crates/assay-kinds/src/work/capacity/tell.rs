@@ -181,10 +181,6 @@ impl Shows for Facts {
 }
 
 impl OfRow for Facts {
-    fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-
     /// Several looks have the number of their row, so that there is one wherever it is told.
     fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
         if self.usable_range_bytes.is_some() {

@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 use super::Work;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter};
 use super::place::{Offer, Run};
+use super::table::runtime;
 
 pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
 pub use planned::Planned;
@@ -514,10 +515,6 @@ impl kind::Asks for Asked {
         self.complain_of_revisions(path, study, to);
     }
 
-    fn programs(&self) -> Vec<&str> {
-        self.needs.iter().map(String::as_str).collect()
-    }
-
     fn takes(&self, factor: &str, study: &InStudy<'_>) -> bool {
         let levels = ["command", "prepare"].into_iter().filter_map(|name| study.factors.get(name));
         let varied = levels.flatten().map(String::as_str);
@@ -536,13 +533,7 @@ impl kind::Asks for Asked {
         self.levels.insert(factor.to_owned(), level.to_owned());
     }
 
-    fn time(&self) -> Option<Time> {
-        self.runtime
-    }
-
-    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.runtime = time;
-    }
+    runtime!();
 
     fn ends_by_time(&self) -> bool {
         self.runs_per_trial.is_none()

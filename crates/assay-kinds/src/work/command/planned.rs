@@ -141,9 +141,9 @@ impl Runs for Planned {
         self.runs_per_trial
     }
 
-    fn halved(&self) -> work::Planned {
-        Self { runs_per_trial: self.runs_per_trial.map(|runs| runs.div_ceil(2)), ..self.clone() }
-            .into()
+    fn half(&self) -> Option<work::Planned> {
+        let runs_per_trial = self.runs_per_trial?.div_ceil(2);
+        Some(Self { runs_per_trial: Some(runs_per_trial), ..self.clone() }.into())
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {

@@ -497,7 +497,7 @@ fn a_tree_of_somebody_else_is_left_where_it_is() {
 fn half_of_the_runs_is_rounded_up() {
     let half = |runs: Option<u64>| {
         let planned = Asked { runs_per_trial: runs, ..Asked::new("work") }.planned().unwrap();
-        match planned.halved() {
+        match crate::work::Planned::from(planned).halved() {
             crate::work::Planned::Command(own) => own.runs_per_trial,
             other => panic!("{other:?}"),
         }

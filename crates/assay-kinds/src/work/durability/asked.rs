@@ -2,11 +2,13 @@
 
 mod keys;
 
+use std::os::fd::AsFd;
 use std::sync::atomic::AtomicBool;
 
 use assay_base::catalogue::About;
 use assay_base::quantity::units::show;
 use assay_base::quantity::{Bytes, Time};
+use assay_load::{OneByOne, Target, mix64};
 use assay_machine::system::powered::{Starts, VmConfig, Wanted};
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,15 @@ use crate::work::durability::pattern::{Layout, Pattern};
 use crate::work::durability::plug::{self, Ground, Plug};
 use crate::work::durability::sync::Sync;
 use crate::work::durability::trial::{Course, Detail};
+use crate::work::io::Engine;
+use crate::work::kind::{Asks, ByHand, CommandLine, Complaints, InStudy, Needs, Runs, Touch};
+use crate::work::measured::Ran;
+use crate::work::place::{ONLY_READ, Offer, Run};
+use crate::work::table::runtime;
+use crate::work::{self};
+
+use super::metrics::{LOST, METRICS};
+use super::{in_machines, plugged, ran, touch};
 
 pub use keys::{FACTORS, KEYS};
 use keys::{drives, grades, patterns, places, syncs};
@@ -38,18 +49,6 @@ pub const ABOUT: About = About {
            Method plug tests the real drive: a second machine records acknowledged writes while you cut the power. \
            Assay overwrites a block device (requires --destroy); in a directory, it uses a temporary file.",
 };
-
-/// A line that logs what a device is asked, by the name of its mapping and its path, or writes until the power goes, and what
-/// that leaves to do.
-pub fn by_hand(own: &Planned, name: &str, path: &str) -> (Vec<String>, &'static str) {
-    let words = |all: &[&str]| all.iter().map(|word| (*word).to_owned()).collect();
-    if let Some(peer) = &own.peer {
-        let file = format!("{path}/FILE");
-        return (words(&["diskchecker.pl", "-s", peer, "create", &file, "64"]), PLUG_BY_HAND);
-    }
-    let table = format!("0 SECTORS log-writes {path} LOG");
-    (words(&["dmsetup", "create", name, "--table", &table]), BY_HAND)
-}
 
 const PLUG_BY_HAND: &str = "run diskchecker.pl -l on the second machine; after the power cut, repeat the command with verify";
 
@@ -208,7 +207,7 @@ impl Asked {
         }
         // What was settled, or hurried, before it was known that it takes its own time.
         if self.takes_its_time() && self.runtime == Some(QUICK) {
-            self.hurry();
+            self.hurry(None);
             self.settle();
         } else if self.runtime == Some(USUAL_TIME) {
             self.settle();
@@ -217,14 +216,6 @@ impl Asked {
             Some((key, message)) if key == name => Err(message),
             _ => Ok(()),
         }
-    }
-
-    /// Sets the time where nobody did. Of machines it is that of a command in one: they end by what they do.
-    pub fn settle(&mut self) {
-        // Ten seconds of a plug are those that were settled before it was one.
-        let kept = self.runtime.filter(|time| *time != USUAL_TIME || !self.is_plug());
-        let usual = if self.is_plug() { USUAL_WAIT } else { USUAL_TIME };
-        self.runtime = kept.or(Some(usual));
     }
 
     /// A key whose value cannot be, and why.
@@ -340,51 +331,6 @@ impl Asked {
         self.method == Grade::Plug
     }
 
-    /// What it does, in a line.
-    pub fn words(&self) -> String {
-        let on = match self.write_to {
-            On::Target => String::new(),
-            on => format!(" on {}", on.words(&self.vm_mount_options, self.pattern.has_directory())),
-        };
-        let cuts = counted(self.crash_points, "crash point");
-        let of = match self.method {
-            Grade::Replay => "the log",
-            Grade::Kill => "the virtual machine",
-            Grade::Plug => {
-                return format!(
-                    "{}, {}; {PLUG}",
-                    self.pattern.words(self.record_size),
-                    synced(self.sync)
-                );
-            }
-        };
-        if let Some(own) = self.own() {
-            return format!("{}{on}; {cuts} in {of}", own.words());
-        }
-        format!(
-            "{}{on}, {}, {}; {cuts} in {of}",
-            self.pattern.words(self.record_size),
-            synced(self.sync),
-            counted(u64::from(self.acknowledged_writes), "acknowledged write")
-        )
-    }
-
-    /// Makes a quick look of it.
-    pub fn hurry(&mut self) {
-        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
-        if self.takes_its_time() {
-            // A quick look takes as long as its machines do, or whoever is called.
-            self.runtime = None;
-        }
-        self.acknowledged_writes = self.acknowledged_writes.min(QUICK_PROMISES);
-        self.crash_points = self.crash_points.min(match self.method {
-            Grade::Kill => QUICK_KILLS,
-            Grade::Replay if self.write_to.has_files() => QUICK_READS,
-            Grade::Replay => QUICK_CUTS,
-            Grade::Plug => 1,
-        });
-    }
-
     /// It as it will be done in an area.
     pub fn planned(&self, area_bytes: u64) -> Result<Planned, String> {
         if let Some((_, message)) = self.unfit() {
@@ -424,6 +370,96 @@ impl Asked {
             assumed_drive: self.assumed_drive,
             assumed_atomic_bytes: self.atomic_write_unit.0,
         })
+    }
+}
+
+impl Asks for Asked {
+    fn words(&self) -> String {
+        let on = match self.write_to {
+            On::Target => String::new(),
+            on => format!(" on {}", on.words(&self.vm_mount_options, self.pattern.has_directory())),
+        };
+        let cuts = counted(self.crash_points, "crash point");
+        let of = match self.method {
+            Grade::Replay => "the log",
+            Grade::Kill => "the virtual machine",
+            Grade::Plug => {
+                return format!(
+                    "{}, {}; {PLUG}",
+                    self.pattern.words(self.record_size),
+                    synced(self.sync)
+                );
+            }
+        };
+        if let Some(own) = self.own() {
+            return format!("{}{on}; {cuts} in {of}", own.words());
+        }
+        format!(
+            "{}{on}, {}, {}; {cuts} in {of}",
+            self.pattern.words(self.record_size),
+            synced(self.sync),
+            counted(u64::from(self.acknowledged_writes), "acknowledged write")
+        )
+    }
+
+    fn needs(&self) -> Needs {
+        if self.is_in_machine() { Needs::Nothing } else { Needs::Area }
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.is_in_machine())
+    }
+
+    fn complain(&self, path: &str, _: &InStudy<'_>, to: &mut dyn Complaints) {
+        if let Some((key, message)) = self.unfit() {
+            to.value(&format!("{path}/{key}"), message, None);
+        }
+    }
+
+    fn machines(&self) -> Option<Wanted> {
+        self.is_in_machine().then(|| self.wanted())
+    }
+
+    fn move_to_lab(&mut self) -> bool {
+        self.is_in_machine()
+    }
+
+    runtime!();
+
+    /// Sets the time where nobody did. Of machines it is that of a command in one: they end by what they do.
+    fn settle(&mut self) {
+        // Ten seconds of a plug are those that were settled before it was one.
+        let kept = self.runtime.filter(|time| *time != USUAL_TIME || !self.is_plug());
+        let usual = if self.is_plug() { USUAL_WAIT } else { USUAL_TIME };
+        self.runtime = kept.or(Some(usual));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
+        if self.takes_its_time() {
+            // A quick look takes as long as its machines do, or whoever is called.
+            self.runtime = None;
+        }
+        self.acknowledged_writes = self.acknowledged_writes.min(QUICK_PROMISES);
+        self.crash_points = self.crash_points.min(match self.method {
+            Grade::Kill => QUICK_KILLS,
+            Grade::Replay if self.write_to.has_files() => QUICK_READS,
+            Grade::Replay => QUICK_CUTS,
+            Grade::Plug => 1,
+        });
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(work::Planned, Option<String>), String> {
+        if self.is_in_machine() {
+            return Ok((self.planned(offer.area.length)?.into(), None));
+        }
+        if !offer.area.written {
+            return Err(ONLY_READ.to_owned());
+        }
+        if offer.engine.name == Engine::Simulated {
+            return Err("a simulated drive stores no data that could be lost".to_owned());
+        }
+        Ok((self.planned(offer.area.length)?.into(), None))
     }
 }
 
@@ -478,47 +514,6 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// How it is done, and which number of cuts gives which bound.
-    pub fn words(&self) -> String {
-        let bound = match self.sync {
-            Sync::None if self.own.is_none() => {
-                "no write is acknowledged, so no acknowledged write can be lost".to_owned()
-            }
-            _ => bound::told(self.crash_points),
-        };
-        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
-        let cuts = counted(self.crash_points, "crash point");
-        if let Some(peer) = &self.peer {
-            let size = Bytes(self.record_bytes);
-            let how = format!("{}, {}", self.pattern.words(size), synced(self.sync));
-            return format!(
-                "{how}, through the page cache; {PLUG} (method plug), acknowledged writes recorded by {peer}; {bound}"
-            );
-        }
-        let cut = match self.method {
-            Grade::Replay if !self.is_in_machine() => {
-                format!("{cuts} in the log (method replay) on {drive}")
-            }
-            Grade::Replay => format!("{cuts} in the log of the drive (method replay), {drive}"),
-            Grade::Kill | Grade::Plug => {
-                format!("{cuts} in the virtual machine (method kill) on {drive}")
-            }
-        };
-        let on = match self.write_to {
-            On::Target => String::new(),
-            on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
-        };
-        if let Some(own) = &self.own {
-            return format!("{}{on}; {cut}; {bound}", own.words());
-        }
-        format!(
-            "{}{on}, {}, through the page cache, at most {}; {cut}; {bound}",
-            self.pattern.words(Bytes(self.record_bytes)),
-            synced(self.sync),
-            counted(u64::from(self.acknowledged_writes), "acknowledged write"),
-        )
-    }
-
     /// Whether it is done in virtual machines.
     pub fn is_in_machine(&self) -> bool {
         self.write_to != On::Target
@@ -535,13 +530,6 @@ impl Planned {
         };
         let course = &self.course(ground.area, time_ns, [seed, 0]);
         Plug { course, peer, ground }.run()
-    }
-
-    /// The same for half as long: a plug is not pulled by half.
-    #[must_use]
-    pub fn halved(&self) -> Self {
-        let promises = if self.is_plug() { 0 } else { self.acknowledged_writes };
-        Self { acknowledged_writes: promises, ..self.clone() }
     }
 
     /// Whether it ends with the power of this machine.
@@ -582,9 +570,83 @@ impl Planned {
             run,
         }
     }
+}
 
-    /// Nanoseconds that it takes, as long as nothing was tried.
-    pub fn expected_ns(&self) -> u64 {
+impl Runs for Planned {
+    /// How it is done, and which number of cuts gives which bound.
+    fn words(&self) -> String {
+        let bound = match self.sync {
+            Sync::None if self.own.is_none() => {
+                "no write is acknowledged, so no acknowledged write can be lost".to_owned()
+            }
+            _ => bound::told(self.crash_points),
+        };
+        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
+        let cuts = counted(self.crash_points, "crash point");
+        if let Some(peer) = &self.peer {
+            let size = Bytes(self.record_bytes);
+            let how = format!("{}, {}", self.pattern.words(size), synced(self.sync));
+            return format!(
+                "{how}, through the page cache; {PLUG} (method plug), acknowledged writes recorded by {peer}; {bound}"
+            );
+        }
+        let cut = match self.method {
+            Grade::Replay if !self.is_in_machine() => {
+                format!("{cuts} in the log (method replay) on {drive}")
+            }
+            Grade::Replay => format!("{cuts} in the log of the drive (method replay), {drive}"),
+            Grade::Kill | Grade::Plug => {
+                format!("{cuts} in the virtual machine (method kill) on {drive}")
+            }
+        };
+        let on = match self.write_to {
+            On::Target => String::new(),
+            on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
+        };
+        if let Some(own) = &self.own {
+            return format!("{}{on}; {cut}; {bound}", own.words());
+        }
+        format!(
+            "{}{on}, {}, through the page cache, at most {}; {cut}; {bound}",
+            self.pattern.words(Bytes(self.record_bytes)),
+            synced(self.sync),
+            counted(u64::from(self.acknowledged_writes), "acknowledged write"),
+        )
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.is_in_machine())
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        if self.is_in_machine() {
+            return in_machines(self, run);
+        }
+        if self.is_plug() {
+            return plugged(self, run);
+        }
+        let (area, file) = (run.medium.area, run.medium.file.map(AsFd::as_fd));
+        let began_ns = run.system.monotonic_ns();
+        // No other run left what could be taken for this one's.
+        let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
+        let course = self.course([area.start, area.length], run.time_ns, keys);
+        let target = Target { file, memory_alignment: run.medium.memory_alignment };
+        let mut medium =
+            OneByOne::open(&target, self.record_bytes as u32).map_err(|e| e.to_string())?;
+        let detail = course.run(&mut medium, run.stop)?;
+        Ok(ran(detail, run.system.monotonic_ns().saturating_sub(began_ns)))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        // How fast a virtual machine is says nothing.
+        if self.is_in_machine() || self.is_plug() { LOST.name } else { METRICS[0].name }
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn expected_ns(&self, _: u64) -> Option<u64> {
         let promises = u64::from(self.acknowledged_writes);
         if self.is_in_machine() {
             let each = match self.method {
@@ -592,14 +654,35 @@ impl Planned {
                 Grade::Replay if self.write_to.has_files() => LOOK_NS,
                 Grade::Replay | Grade::Plug => CUT_PROMISE_NS.saturating_mul(promises),
             };
-            return START_NS.saturating_add(self.crash_points.saturating_mul(each));
+            return Some(START_NS.saturating_add(self.crash_points.saturating_mul(each)));
         }
         if self.is_plug() {
-            return if self.acknowledged_writes > 0 { PULL_NS } else { 0 };
+            return Some(if self.acknowledged_writes > 0 { PULL_NS } else { 0 });
         }
         let writing = promises.saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
         let cutting = self.crash_points.saturating_mul(promises).saturating_mul(CUT_PROMISE_NS);
-        writing.saturating_add(cutting)
+        Some(writing.saturating_add(cutting))
+    }
+
+    /// A plug is not pulled by half.
+    fn half(&self) -> Option<work::Planned> {
+        let promises = if self.is_plug() { 0 } else { self.acknowledged_writes };
+        Some(Self { acknowledged_writes: promises, ..self.clone() }.into())
+    }
+
+    /// A line that logs what a device is asked, by the name of its mapping and its path, or writes until the power goes, and
+    /// what that leaves to do.
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let line = |all: &[&str], remark: &str| CommandLine {
+            words: all.iter().map(|word| (*word).to_owned()).collect(),
+            remarks: vec![remark.to_owned()],
+        };
+        if let Some(peer) = &self.peer {
+            let file = format!("{}/FILE", how.path);
+            return line(&["diskchecker.pl", "-s", peer, "create", &file, "64"], PLUG_BY_HAND);
+        }
+        let table = format!("0 SECTORS log-writes {} LOG", how.path);
+        line(&["dmsetup", "create", how.name, "--table", &table], BY_HAND)
     }
 }
 

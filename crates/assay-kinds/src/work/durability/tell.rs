@@ -20,6 +20,7 @@ use crate::work::durability::pattern::Pattern;
 use crate::work::durability::sync::Sync;
 use crate::work::durability::tally::{Tally, Told};
 use crate::work::durability::trial::{Detail, Story};
+use crate::work::tell::OfRow;
 
 /// What the trials of a row came to, all their cuts as one sample.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -60,7 +61,7 @@ pub struct Facts {
 impl Facts {
     /// Of the trials of a row; none where nothing was measured. What is missing without a cut is told of those as well
     /// that no number is made of.
-    pub fn of(
+    pub fn judge(
         subject: &Subject,
         planned: &Planned,
         trials: &[&Detail],
@@ -95,21 +96,6 @@ impl Facts {
         let story = facts.tally.lost_without_crash.as_ref().or(facts.tally.counterexample.as_ref());
         facts.counterexample_text = story.map(story_words);
         Some(facts)
-    }
-
-    pub fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-
-    /// Why a command that ran it fails: something that was promised was missing.
-    pub fn failure(&self) -> Option<String> {
-        let levels: Vec<String> =
-            self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
-        let own = called(&self.workload, &levels.join(", "));
-        let is_real = self.tally.lost_without_crash.is_some() || self.method == Grade::Plug;
-        let on = if is_real { "the target" } else { "an assumed drive" };
-        let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
-        self.tally.has_lost().then(text)
     }
 
     /// Where it stands among what is said: what lost something, then what promised something.
@@ -220,6 +206,19 @@ impl Facts {
 
     fn sentence(&self, text: &str) -> Sentence {
         Sentence { about: self.subject(), text: text.to_owned() }
+    }
+}
+
+impl OfRow for Facts {
+    /// Why a command that ran it fails: something that was promised was missing.
+    fn failure(&self) -> Option<String> {
+        let levels: Vec<String> =
+            self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+        let own = called(&self.workload, &levels.join(", "));
+        let is_real = self.tally.lost_without_crash.is_some() || self.method == Grade::Plug;
+        let on = if is_real { "the target" } else { "an assumed drive" };
+        let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
+        self.tally.has_lost().then(text)
     }
 }
 
@@ -541,7 +540,7 @@ mod tests {
     fn facts(trials: &[Detail]) -> Option<Facts> {
         let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
         let planned = Asked::default().planned(1 << 30).unwrap();
-        Facts::of(&subject, &planned, &trials.iter().collect::<Vec<_>>(), &[])
+        Facts::judge(&subject, &planned, &trials.iter().collect::<Vec<_>>(), &[])
     }
 
     #[test]
@@ -605,7 +604,7 @@ mod tests {
         let planned = Asked::default().planned(1 << 30).unwrap();
         let mut warm_up = detail(30, 2, 5);
         let of = |counted: &[&Detail], left_out: &Detail| {
-            Facts::of(&subject, &planned, counted, &[left_out])
+            Facts::judge(&subject, &planned, counted, &[left_out])
         };
         let counted = detail(60, 0, 5);
         let own = of(&[&counted], &warm_up).unwrap();
@@ -718,7 +717,7 @@ mod tests {
         };
         let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
         let planned = asked.planned(1 << 30).unwrap();
-        let of = |own: &Detail| Facts::of(&subject, &planned, &[own], &[]).unwrap();
+        let of = |own: &Detail| Facts::judge(&subject, &planned, &[own], &[]).unwrap();
         let own = of(&detail(3, 0, 900));
         assert_eq!(
             own.text,

@@ -17,6 +17,7 @@ pub use assay_load::{FileAct, FileSync, Pattern};
 
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter};
 use super::place::{Offer, Run};
+use super::table::runtime;
 use super::tell::OwnRule;
 use super::{Work, io};
 
@@ -105,13 +106,7 @@ impl kind::Asks for Asked {
         }
     }
 
-    fn time(&self) -> Option<Time> {
-        self.runtime
-    }
-
-    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.runtime = time;
-    }
+    runtime!();
 
     fn settle(&mut self) {
         self.runtime = self.runtime.or(Some(BOUND));

@@ -120,8 +120,8 @@ impl Runs for Planned {
         Some(u64::from(self.files))
     }
 
-    fn halved(&self) -> work::Planned {
-        self.with_files(self.files.div_ceil(2)).into()
+    fn half(&self) -> Option<work::Planned> {
+        Some(self.with_files(self.files.div_ceil(2)).into())
     }
 
     fn asked_in_flight(&self) -> u32 {

@@ -19,7 +19,6 @@ use super::{
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, DirectUse, ONLY_READ, Offer, Run};
-use crate::work::tell::Tells;
 use crate::work::{self};
 
 /// From this operation size on, bandwidth is the primary metric (amendment to R5).
@@ -85,6 +84,11 @@ impl DerefMut for Planned {
 }
 
 impl Planned {
+    /// Whether nothing was run: somebody else's work was looked at.
+    pub fn is_only_watched(&self) -> bool {
+        self.engine == Engine::None
+    }
+
     /// Carried out by an engine, all of it as it was asked for.
     pub fn new(asked: Asked, engine: Engine) -> Self {
         let asked_depth = asked.in_flight();
@@ -214,10 +218,10 @@ impl Runs for Planned {
         self.arrival_rate.is_some()
     }
 
-    fn halved(&self) -> work::Planned {
+    fn half(&self) -> Option<work::Planned> {
         let mut half = self.clone();
         half.operations = self.operations.map(|operations| operations.div_ceil(2));
-        half.into()
+        Some(half.into())
     }
 
     fn asked_in_flight(&self) -> u32 {
@@ -273,14 +277,6 @@ impl Runs for Planned {
         // Work that ends by itself, or has a cache to be prepared, is not cut in pieces.
         // So is a tail, which a short piece has too few operations for.
         self.operations.is_none() && self.arrival_rate.is_none() && self.direct
-    }
-
-    fn is_only_watched(&self) -> bool {
-        self.engine == Engine::None
-    }
-
-    fn tells(&self) -> Option<&dyn Tells> {
-        self.is_only_watched().then_some(self)
     }
 }
 

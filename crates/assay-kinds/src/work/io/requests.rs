@@ -159,11 +159,7 @@ impl Shows for Facts {
     }
 }
 
-impl OfRow for Facts {
-    fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-}
+impl OfRow for Facts {}
 
 impl Facts {
     fn lines(&self) -> impl Iterator<Item = (String, &OfClass)> {

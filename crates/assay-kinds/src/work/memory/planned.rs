@@ -9,7 +9,6 @@ use super::{Content, Detail, EXPECTED, HELD, RATE, Skew, run};
 use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
-use crate::work::{self};
 
 const NOT_SAID: &[&str] = &[
     "stress-ng does not report individual access times and chooses the page content itself",
@@ -112,14 +111,6 @@ impl Runs for Planned {
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
         RATE.name
-    }
-
-    fn halved(&self) -> work::Planned {
-        self.clone().into()
-    }
-
-    fn wants_memory(&self) -> bool {
-        true
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {

@@ -193,9 +193,9 @@ impl Runs for Planned {
         false
     }
 
-    fn halved(&self) -> work::Planned {
+    fn half(&self) -> Option<work::Planned> {
         let phase_ns = (self.phase_ns / 2).max(SHORTEST_NS.min(self.phase_ns));
-        Self { phase_ns, ..self.clone() }.into()
+        Some(Self { phase_ns, ..self.clone() }.into())
     }
 
     /// Takes the rate that shares are of; nothing is made smaller.

@@ -126,10 +126,6 @@ impl kind::Asks for Asked {
     fn costs_like(&self, other: &Work) -> bool {
         Self::of(other).is_some()
     }
-
-    fn is_others(&self) -> bool {
-        true
-    }
 }
 
 /// Why a factor makes no sense under others' work.

@@ -8,7 +8,6 @@ use crate::work::io::Engine;
 use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Offer, Run};
-use crate::work::{self};
 
 /// The machine's own work, as it will be looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -51,23 +50,11 @@ impl Runs for Planned {
         ""
     }
 
-    fn halved(&self) -> work::Planned {
-        self.clone().into()
-    }
-
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
         by_hand::line(how)
     }
 
     fn not_said(&self) -> &'static [&'static str] {
         by_hand::NOT_SAID
-    }
-
-    fn is_others(&self) -> bool {
-        true
-    }
-
-    fn harm(&self) -> Option<f64> {
-        self.harm.factor()
     }
 }

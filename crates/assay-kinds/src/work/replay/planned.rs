@@ -13,7 +13,6 @@ use crate::work::io::{self, Engine};
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, ONLY_READ, Offer, Run};
-use crate::work::tell::Tells;
 use crate::work::{self};
 
 /// Sectors: what trims and zeroing are multiples of, and the least that is rounded to.
@@ -189,8 +188,8 @@ impl Runs for Planned {
         })
     }
 
-    fn halved(&self) -> work::Planned {
-        Self { length_ns: self.length_ns / 2, ..self.clone() }.into()
+    fn half(&self) -> Option<work::Planned> {
+        Some(Self { length_ns: self.length_ns / 2, ..self.clone() }.into())
     }
 
     fn asked_in_flight(&self) -> u32 {
@@ -199,10 +198,6 @@ impl Runs for Planned {
 
     fn in_flight(&self) -> u32 {
         self.depth
-    }
-
-    fn tells(&self) -> Option<&dyn Tells> {
-        Some(self)
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {

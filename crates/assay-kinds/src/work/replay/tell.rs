@@ -185,11 +185,7 @@ fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Table> {
     (!paced.is_empty()).then_some(table)
 }
 
-impl OfRow for Facts {
-    fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-}
+impl OfRow for Facts {}
 
 impl Facts {
     fn is_other_work(&self) -> bool {

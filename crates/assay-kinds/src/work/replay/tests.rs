@@ -262,7 +262,7 @@ fn a_part_of_it_ends_where_it_was_said_to_and_half_of_it_is_a_half() {
     let part = Asked { source, ..asked(Clock::Open) };
     let (planned, measured) = played(&part, DEVICE_BYTES, FAST);
     assert_eq!((planned.source.requests(), measured.operations()), (1000, 1000));
-    let half = planned.halved();
+    let half = crate::work::Planned::from(planned).halved();
     let half = Planned::of(&half).unwrap();
     let found = ran(half, area(DEVICE_BYTES), FAST).unwrap().measured;
     assert!((499..=501).contains(&found.operations()), "{}", found.operations());

@@ -20,6 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::io::{self, Content};
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::Offer;
+use super::table::runtime;
 use super::tell::OwnRule;
 
 pub use assay_base::calc::pts::{Cell, Class, Measure, Test};
@@ -257,21 +258,7 @@ impl kind::Asks for Asked {
         }
     }
 
-    fn time(&self) -> Option<Time> {
-        self.runtime
-    }
-
-    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.runtime = time;
-    }
-
-    fn settle(&mut self) {
-        self.runtime = self.runtime.or(Some(BOUND));
-    }
-
-    fn hurry(&mut self, _: Option<Bytes>) {
-        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
-    }
+    runtime!(BOUND, QUICK);
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         if !offer.area.written {

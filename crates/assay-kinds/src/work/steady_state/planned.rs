@@ -10,8 +10,6 @@ use crate::work::io::Engine;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
-use crate::work::tell::Tells;
-use crate::work::{self};
 use assay_base::calc::pts::{Cell, Class, Measure, Test};
 
 /// What writing is supposed to take on a target that was not tried: 200 MB/s.
@@ -118,10 +116,6 @@ impl Runs for Planned {
         Some(fill_ns.saturating_add(round_ns.saturating_mul(u64::from(self.most_rounds))))
     }
 
-    fn halved(&self) -> work::Planned {
-        self.clone().into()
-    }
-
     fn asked_in_flight(&self) -> u32 {
         self.asked_in_flight
     }
@@ -133,10 +127,6 @@ impl Runs for Planned {
 
     fn threads(&self) -> u32 {
         self.in_flight[0]
-    }
-
-    fn tells(&self) -> Option<&dyn Tells> {
-        Some(self)
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {

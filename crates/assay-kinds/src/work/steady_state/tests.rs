@@ -17,7 +17,7 @@ use crate::work::io::Engine;
 use crate::work::kind::{Asks as _, Runs as _};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
-use crate::work::tell::{Bare, OfRow as _, Seen as SeenRow, Shows as _, Tells as _};
+use crate::work::tell::{Bare, Seen as SeenRow, Shows as _, Tells as _};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;

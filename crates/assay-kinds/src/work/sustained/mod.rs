@@ -22,6 +22,7 @@ use super::io::Content;
 use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
 use super::place::Offer;
+use super::table::runtime;
 use super::tell::OwnRule;
 
 pub use cause::{Again, Retried};
@@ -144,24 +145,10 @@ impl kind::Asks for Asked {
         TOUCH
     }
 
-    fn time(&self) -> Option<Time> {
-        self.runtime
-    }
+    runtime!(TRIAL, QUICK);
 
     fn ends_by_time(&self) -> bool {
         true
-    }
-
-    fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
-        self.runtime = time;
-    }
-
-    fn settle(&mut self) {
-        self.runtime = self.runtime.or(Some(TRIAL));
-    }
-
-    fn hurry(&mut self, _: Option<Bytes>) {
-        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
     }
 
     fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {

@@ -9,8 +9,6 @@ use crate::work::io::Engine;
 use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
-use crate::work::tell::Tells;
-use crate::work::{self};
 
 /// Writing for long, as it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,20 +47,12 @@ impl Runs for Planned {
         SUSTAINED.name
     }
 
-    fn halved(&self) -> work::Planned {
-        self.clone().into()
-    }
-
     fn asked_in_flight(&self) -> u32 {
         DEPTH
     }
 
     fn in_flight(&self) -> u32 {
         DEPTH
-    }
-
-    fn tells(&self) -> Option<&dyn Tells> {
-        Some(self)
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {

@@ -164,10 +164,6 @@ impl Shows for Facts {
 }
 
 impl OfRow for Facts {
-    fn subject(&self) -> Subject {
-        Subject { workload: self.workload.clone(), arm: self.configuration.clone() }
-    }
-
     /// The rates of a course are those of its trial; of several trials the number of their row stands beside
     /// them, so that there is one wherever it is told.
     fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {

@@ -26,7 +26,7 @@ fn machines_take_their_time_however_it_was_asked_for_them() {
     let of = |levels: &[[&str; 2]], quick: bool| {
         let mut own = Asked::default();
         if quick {
-            own.hurry();
+            own.hurry(None);
         }
         own.settle();
         for [name, level] in levels {
@@ -50,7 +50,7 @@ fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
         let planned = Asked { crash_points: cuts, method: grade, write_to: on, ..Asked::default() }
             .planned(1 << 30)
             .unwrap();
-        planned.expected_ns()
+        planned.expected_ns(0).unwrap()
     };
     for (grade, on) in
         [(Grade::Kill, On::Drive), (Grade::Kill, On::Ext4), (Grade::Replay, On::Ext4)]
