@@ -39,7 +39,6 @@ impl Values {
     }
 }
 
-/// A line of the command and what it does.
 #[derive(Clone, Copy, Debug)]
 pub struct Example {
     pub line: &'static str,

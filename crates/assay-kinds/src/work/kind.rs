@@ -147,7 +147,6 @@ pub enum Judged {
     Operations,
 }
 
-/// What work needs of its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// Bytes that the tool may touch: of a file of its own, a file or a device.
@@ -160,7 +159,6 @@ pub enum Needs {
     Nothing,
 }
 
-/// What work does to its target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Touch {
     pub reads: bool,
@@ -171,7 +169,6 @@ pub struct Touch {
     /// Takes away what is stored there: trims or zeroes it, or puts copies into its place. It writes as well
     /// then.
     pub clears: bool,
-    /// Goes past the page cache.
     pub direct: bool,
 }
 
@@ -193,13 +190,10 @@ pub struct LinkNeeds {
 /// The study around a workload, as far as its keys must agree with it.
 #[derive(Clone, Copy, Debug)]
 pub struct InStudy<'a> {
-    /// Levels of the factors by name.
     pub factors: &'a BTreeMap<String, Vec<String>>,
     /// Size of the area, where the study sets it and it can be read.
     pub area: Option<Bytes>,
-    /// Whether a budget sets the times of trials.
     pub has_budget: bool,
-    /// Whether the study finds the rate of its work itself.
     pub finds_rate: bool,
 }
 
@@ -313,9 +307,7 @@ pub struct ByHand<'a> {
     pub area: Area,
     /// The file, directory or device.
     pub path: &'a str,
-    /// Nanoseconds that are run but not counted.
     pub ramp_ns: u64,
-    /// Nanoseconds that are counted.
     pub time_ns: u64,
     /// What differs from what was asked for, and why.
     pub note: Option<&'a str>,
@@ -399,7 +391,6 @@ pub trait Runs {
         1
     }
 
-    /// Threads that work at the same time.
     fn threads(&self) -> u32 {
         1
     }

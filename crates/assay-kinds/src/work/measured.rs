@@ -80,7 +80,6 @@ pub struct Measured {
     /// Nanoseconds, summed over the measuring threads, in which they waited for a processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waited_ns: Option<u64>,
-    /// What is claimed of the target.
     #[serde(default)]
     pub claims: Claims,
     /// Metrics that are measured as they are, by name; others are made of what is counted.

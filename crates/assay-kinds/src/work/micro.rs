@@ -22,17 +22,14 @@ pub use assay_load::Micro as Operation;
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(1_000_000_000);
-/// The same of a quick look.
 const QUICK: Time = Time(300_000_000);
 /// A process lasts so long at most: a longer trial has several, one after the other.
 const PIECE_NS: u64 = 1_000_000_000;
 const LOOK_NS: u64 = 20_000_000;
 
-/// A micro-benchmark, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
-    /// What is done again and again.
     pub operation: Operation,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Time>,
@@ -124,10 +121,8 @@ const fn words(operation: Operation) -> &'static str {
     }
 }
 
-/// A micro-benchmark, as it will be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
-    /// What is done again and again.
     pub operation: Operation,
 }
 
@@ -170,7 +165,6 @@ impl Runs for Planned {
     }
 }
 
-/// The trial that its processes make.
 fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
     let sum = |pick: fn(&MicroOutcome) -> u64| done.iter().map(pick).fold(0, u64::saturating_add);
     let (operations, window_ns, cpu_ns) =

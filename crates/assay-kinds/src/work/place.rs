@@ -25,9 +25,7 @@ const MIB: u64 = 1 << 20;
 /// The bytes of the target that may be touched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Area {
-    /// First byte.
     pub start: u64,
-    /// Bytes.
     pub length: u64,
     /// Bytes asked for; more than `length` where filling ended at its time limit.
     pub asked: u64,
@@ -133,7 +131,6 @@ pub struct Run<'a> {
     pub medium: Medium<'a>,
     /// The directory, file or device that the target is; empty where it is simulated.
     pub path: &'a Path,
-    /// Nanoseconds that are run but not counted.
     pub ramp_ns: u64,
     /// Nanoseconds that are counted; the most, where something else ends the run.
     pub time_ns: u64,
@@ -144,7 +141,6 @@ pub struct Run<'a> {
     pub caller: Option<Caller>,
     /// Workers of the kernel that work for others.
     pub bystanders: &'a Bystanders,
-    /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
     /// Who looks at the devices, for work that only looks.
     pub lookout: Option<&'a dyn Lookout>,

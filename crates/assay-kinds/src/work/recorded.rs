@@ -63,7 +63,6 @@ pub enum Source {
     At(PathBuf),
 }
 
-/// A trial, as it was recorded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// What tells it from all others.
@@ -99,7 +98,6 @@ pub struct Recorded {
     pub records: Vec<Record>,
     /// How many older ones there are that were not read.
     pub older: usize,
-    /// Entries of the journal that could not be read.
     pub faults: usize,
     /// Whether they are of the machine that reads them.
     pub is_own: bool,

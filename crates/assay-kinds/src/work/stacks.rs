@@ -17,7 +17,6 @@ use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Paramet
 use super::measured::{Counts, Measured, Ran, Told, told};
 use super::place::{Offer, Run};
 
-/// Threads where a study does not say.
 const USUAL_THREADS: u32 = 200;
 const MOST_THREADS: u64 = 10_000;
 /// The limit that most systems have.
@@ -32,7 +31,6 @@ const BOUND: Time = Time(10_000_000_000);
 /// What one takes, as long as none has run.
 const USUAL_NS: u64 = 1_500_000_000;
 
-/// Threads with stacks, as a study asks for them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -158,7 +156,6 @@ impl Asks for Asked {
     }
 }
 
-/// Threads with stacks, as they will be started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub threads: u32,
@@ -223,7 +220,6 @@ impl Runs for Planned {
     }
 }
 
-/// What was read of the processes that had the threads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     pub held: Vec<Held>,

@@ -26,7 +26,6 @@ pub use tell::{Facts, SlowUnit, UnfinishedBoot};
 
 /// Boots that are read where a study does not say how many.
 pub const USUAL_BOOTS: u32 = 20;
-/// Boots that are read at most.
 const MOST_BOOTS: u64 = 1000;
 /// A boot ends by itself: what is told of its time is a bound.
 const BOUND: Time = Time(600_000_000_000);
@@ -36,7 +35,6 @@ const BOUND: Time = Time(600_000_000_000);
 pub enum By {
     #[default]
     Kernel,
-    /// The device that the kernel took its root from.
     RootDevice,
     Label,
 }
@@ -72,7 +70,6 @@ impl By {
     }
 }
 
-/// Boots, as a study asks for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -135,7 +132,6 @@ pub const USERSPACE: Metric = phase(
     "userspace time, from the start of init to the last startup job",
 );
 
-/// The phases in the order of time.
 pub const PHASES: &[Metric] = &[
     phase("boot_firmware_s", "firmware", "firmware time, until the boot loader starts (UEFI)"),
     phase("boot_loader_s", "loader", "boot loader time, until the kernel starts (UEFI)"),

@@ -17,7 +17,6 @@ const PLACES: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
 /// Bytes of the list of boots that are read, and of what is told of each: its beginning is enough.
 const MOST_OF_LIST: u64 = 32 << 20;
 const MOST_OF_BOOT: u64 = 12 << 20;
-/// Bytes of an exported file at most.
 const LARGEST_FILE_BYTES: u64 = 1 << 30;
 /// What a journal's own files begin with.
 const SIGNATURE: &[u8] = b"LPKSHHRH";
@@ -28,7 +27,6 @@ pub(super) struct Told {
     pub boots: Vec<Boot>,
     /// How many older ones there are that were not read.
     pub older: usize,
-    /// Entries that could not be read.
     pub faults: usize,
     /// Whether they are of the machine that reads them.
     pub is_own: bool,
@@ -175,7 +173,6 @@ fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64)
     Ok(read)
 }
 
-/// A file or directory.
 fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Outcome<Told> {
     let shown = path.display();
     let status = system.status(path).map_err(|error| match error.kind() {

@@ -24,7 +24,6 @@ pub use tell::Facts;
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(900_000_000_000);
-/// The same of a quick look.
 const QUICK: Time = Time(60_000_000_000);
 const MOST_DEPTH: u64 = 4096;
 const LARGEST: Bytes = Bytes(1 << 24);
@@ -53,7 +52,6 @@ impl Way {
     }
 }
 
-/// A load that empties a bucket, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -213,7 +211,6 @@ impl Asked {
     }
 }
 
-/// What a load does to the target.
 fn touch(mix: Way) -> Touch {
     let (reads, writes) = (mix == Way::Read, mix == Way::Write);
     Touch {
@@ -260,7 +257,6 @@ impl kind::Asks for Asked {
     }
 }
 
-/// What only such a load counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// Operations of each second of the first load.
@@ -274,7 +270,6 @@ pub struct Detail {
     pub ended: Option<String>,
 }
 
-/// A rest, and the seconds after it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rested {
     pub rest_ns: u64,

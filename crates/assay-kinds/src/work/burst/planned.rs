@@ -10,7 +10,6 @@ use crate::work::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
 
-/// A load that empties a bucket, as it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub mix: Way,
@@ -18,9 +17,7 @@ pub struct Planned {
     pub engine: Engine,
     /// Threads, and operations in flight of each.
     pub in_flight: [u32; 2],
-    /// Operations in flight that were asked for.
     pub asked_in_flight: u32,
-    /// Whether it goes past the page cache.
     pub direct: bool,
 }
 

@@ -65,7 +65,6 @@ fn operations(own: f64) -> String {
     show::per_second(own)
 }
 
-/// What the load showed, in sentences.
 fn words(
     planned: &Planned,
     course: &Course,

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::work::measured::Counts;
 
-/// What only a look at a capacity counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     pub outcome: CapacityOutcome,

@@ -39,7 +39,6 @@ const FAST_BOUND: Time = Time(600_000_000_000);
 /// A full pass takes as long as it takes: some days of a large card.
 const FULL_BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
 
-/// How much is looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probe {
@@ -62,13 +61,11 @@ impl Probe {
     }
 }
 
-/// A look at what a target holds, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     #[serde(default)]
     pub mode: Probe,
-    /// Time of a trial at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Time>,
 }
@@ -154,7 +151,6 @@ impl Kind for Asked {
     }
 }
 
-/// What the passes do to the target.
 const TOUCH: Touch =
     Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 

@@ -5,7 +5,6 @@ use assay_base::failure::Failure;
 use super::{Asked, Facts, Probe, Verdict};
 use crate::work::check_option::{CheckOption, Example, Gate, Values};
 
-/// How its shipped study is asked for.
 pub(super) static OPTION: CheckOption = CheckOption {
     help: "Detect fake capacity instead of measuring speed: fast takes minutes, full writes every block. Uses a device \
            with --destroy, or the free space of a directory. Exit code 1: fake; 5: inconclusive",

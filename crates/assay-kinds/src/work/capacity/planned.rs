@@ -22,7 +22,6 @@ const SUPPOSED: [(&str, (u64, u64)); 2] = [
 ];
 const MIB: u64 = 1 << 20;
 
-/// A look at what a target holds, as it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub full: bool,
@@ -143,12 +142,10 @@ impl Runs for Planned {
     }
 }
 
-/// Whether the target is a block device.
 fn is_device(run: &Run<'_>) -> bool {
     run.system.status(run.path).is_ok_and(|status| status.own_device.is_some())
 }
 
-/// The trial that a look makes.
 fn ran(planned: &Planned, detail: Detail) -> Ran {
     let outcome = &detail.outcome;
     let found = planned.told(&detail);

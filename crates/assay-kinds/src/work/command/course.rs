@@ -48,7 +48,6 @@ struct How<'s> {
     stop: &'s AtomicBool,
     /// Bytes of what it prints that are kept.
     heard_bytes: u64,
-    /// Whether a hash is made of what it prints.
     hashed: bool,
     /// Whether processors count what they do for it.
     counted: bool,
@@ -68,7 +67,6 @@ impl<'s> How<'s> {
     }
 }
 
-/// Why the runs of a trial end early.
 enum Break {
     Stopped,
     Failed(String),
@@ -274,7 +272,6 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// One run, with what stands around it.
     fn once(&mut self) -> Result<(), Break> {
         // What was never begun needs no cleaning up.
         if self.run.stop.load(Ordering::Relaxed) {
@@ -322,7 +319,6 @@ impl<'a> Course<'a> {
         self.aside("conclude", text, stopped.then_some(LAST_CLEANUP), stop)
     }
 
-    /// A line that is not measured.
     fn aside(
         &mut self,
         name: &str,
@@ -373,7 +369,6 @@ impl<'a> Course<'a> {
     }
 }
 
-/// Whether a line ended as it should.
 fn fine(
     executed: &Executed,
     what: &str,

@@ -6,7 +6,6 @@ use assay_base::quantity::Time;
 use super::{Asked, READS, REVISION};
 use crate::work::kind::OwnParameter;
 
-/// Runs of a trial at most, where they are counted.
 const MOST_RUNS: u64 = 1_000_000;
 
 /// C files of a tree at most, and jobs.

@@ -50,22 +50,18 @@ const QUICK_SHARE: u64 = 6;
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(1_000_000_000);
-/// The same of a quick look.
 const QUICK: Time = Time(200_000_000);
 /// The most where runs are counted: a day.
 const COUNTED: Time = Time(86_400_000_000_000);
 
-/// A command, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     /// What is measured; nothing where the factor `command` says it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub run: String,
-    /// What is run before each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<String>,
-    /// What is run after each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclude: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,10 +70,8 @@ pub struct Asked {
     pub drop_caches: bool,
     #[serde(default = "yes", skip_serializing_if = "is_yes")]
     pub shell: bool,
-    /// Runs that end with an error count too.
     #[serde(default, skip_serializing_if = "is_no")]
     pub ignore_failure: bool,
-    /// A run that takes longer is ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -99,10 +93,8 @@ pub struct Asked {
     /// What {jobs} stands for in its lines where that is no factor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<u64>,
-    /// A line before the runs of each trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_setup: Option<String>,
-    /// A line before the first run of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<String>,
     /// What every run of all sides is to produce alike.
@@ -202,7 +194,6 @@ const WRITTEN: Metric = metric(
 .traffic();
 
 impl Asked {
-    /// Some line to be run again and again.
     pub fn new(run: &str) -> Self {
         Self {
             run: run.to_owned(),

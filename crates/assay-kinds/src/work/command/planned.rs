@@ -13,7 +13,6 @@ use crate::work::measured::{Measured, Ran};
 use crate::work::place::Run;
 use crate::work::{self};
 
-/// What no line of hyperfine says.
 const NOT_SAID: &[&str] = &[
     "hyperfine runs the commands in sequence, so drift can look like a difference between commands",
     "peak memory, and bytes read from and written to storage",
@@ -23,19 +22,15 @@ const NOT_SAID: &[&str] = &[
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub run: String,
-    /// What is run before each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub prepare: Option<String>,
-    /// What is run after each run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclude: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     pub drop_caches: bool,
     pub shell: bool,
-    /// Runs that end with an error count too.
     pub ignore_failure: bool,
-    /// A run that takes longer is ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_ns: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -46,10 +41,8 @@ pub struct Planned {
     /// Variables of assay's environment that it gets beside the usual ones.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pass_env: Vec<String>,
-    /// What is run before the runs of a trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial_setup: Option<String>,
-    /// What is run before the first run of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<String>,
     /// Variables of its environment with the levels that they have.

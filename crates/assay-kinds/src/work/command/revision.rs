@@ -4,7 +4,6 @@
 use assay_base::digest::{hexadecimal, sha256};
 use serde::{Deserialize, Serialize};
 
-/// The factor whose levels are revisions.
 pub const REVISION: &str = "revision";
 /// Digits of the name of a tree.
 const DIGITS: usize = 32;
@@ -12,7 +11,6 @@ const DIGITS: usize = 32;
 /// The commit that an arm runs in, and how its tree was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Revision {
-    /// The commit, all digits of it.
     pub commit: String,
     pub repository: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]

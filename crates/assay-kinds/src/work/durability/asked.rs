@@ -177,7 +177,6 @@ fn is_option(text: &str) -> bool {
 
 /// The level that stands for no options.
 const PLAIN: &str = "defaults";
-/// Letters of options.
 const MOST_OPTIONS: usize = 200;
 
 impl Asked {
@@ -304,7 +303,6 @@ impl Asked {
         })
     }
 
-    /// Whether it is done in virtual machines.
     pub fn is_in_machine(&self) -> bool {
         self.method == Grade::Kill || self.write_to != On::Target
     }
@@ -487,9 +485,7 @@ pub struct Planned {
     pub pattern: Pattern,
     #[serde(rename = "synced_by")]
     pub sync: Sync,
-    /// Bytes of a record, or of a block.
     pub record_bytes: u64,
-    /// Promises at most.
     pub acknowledged_writes: u32,
     pub crash_points: u64,
     pub assumed_drive: Drive,
@@ -514,7 +510,6 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// Whether it is done in virtual machines.
     pub fn is_in_machine(&self) -> bool {
         self.write_to != On::Target
     }

@@ -78,7 +78,6 @@ impl On {
         Some(words.iter().copied().chain(drive).map(str::to_owned).collect())
     }
 
-    /// What a machine needs for it.
     pub fn wanted(self) -> Wanted {
         let (programs, modules) = match self {
             Self::Target | Self::Drive => (vec![], vec![]),

@@ -16,7 +16,6 @@ pub const DIRECTORY: &str = "ASSAY_DIRECTORY";
 pub const PROMISED: &str = "ASSAY_ACKNOWLEDGED";
 pub const PROMISES: &str = "ASSAY_PROMISES";
 
-/// Bytes of a line at most.
 pub const MOST_LINE_BYTES: usize = 4096;
 /// Lines at most, so that all of them can be handed on.
 pub const MOST_LINES: u64 = 100_000;

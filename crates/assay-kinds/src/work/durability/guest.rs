@@ -20,7 +20,6 @@ pub struct Script {
     pub pattern: Pattern,
     pub sync: Sync,
     pub record_bytes: u64,
-    /// Rounds at most.
     pub rounds: u32,
     pub area_bytes: u64,
     pub seed: u64,
@@ -252,7 +251,6 @@ pub trait Room {
     fn check(&mut self, own: &Lines, lines: &[String]) -> Result<Ended, String>;
 }
 
-/// Bytes that are read at once.
 pub const PIECE_BYTES: u64 = 4096;
 
 /// Does what it hears, until there is nothing more to hear.

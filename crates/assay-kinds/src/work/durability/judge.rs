@@ -87,7 +87,6 @@ impl Unpromised {
     }
 }
 
-/// What was found after a cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement<L = Lost> {
     /// What was promised and is not there, in its order.

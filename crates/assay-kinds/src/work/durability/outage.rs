@@ -311,7 +311,6 @@ pub(crate) fn told(answer: &Answer) -> String {
     }
 }
 
-/// A machine that is spoken to.
 struct Talk<'a> {
     powered: Box<dyn Powered + 'a>,
     stop: &'a AtomicBool,

@@ -8,7 +8,6 @@ use crate::work::durability::log::SECTOR_BYTES;
 
 /// Records of one promise at most, of the patterns that have records.
 const MOST_RECORDS: u64 = 4;
-/// Blocks of a transaction.
 pub const BLOCKS: u32 = 4;
 /// Transactions that the log of a transaction's blocks has room for.
 pub const SLOTS: u32 = 8;
@@ -93,18 +92,18 @@ pub enum What {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Writes a block at a sector.
-    Write { what: What, at: u64 },
+    Write {
+        what: What,
+        at: u64,
+    },
     /// Has what it wrote lie on the medium before it goes on.
     Sync,
-    /// Says that it is done.
     Promise,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     pub pattern: Pattern,
-    /// Sectors of a record, or of a block.
     pub sectors: u32,
     /// Places of records, or of blocks.
     pub places: u32,

@@ -40,7 +40,6 @@ const SHORTEST_ROUND_NS: u64 = 1_000_000;
 /// How long a peer is waited for after a start: networks may come up late.
 const PEER_TRIES: u32 = 30;
 const PEER_PAUSE: Duration = Duration::from_secs(2);
-/// Bytes that are read at once.
 const PIECE: usize = 64 << 10;
 const NAME_DIGITS: usize = 16;
 

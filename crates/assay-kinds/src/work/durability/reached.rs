@@ -50,7 +50,6 @@ impl Reached {
         }
     }
 
-    /// Takes what others came to, too.
     pub fn add(&mut self, other: &Self) {
         self.unreachable += other.unreachable;
         self.inspected += other.inspected;

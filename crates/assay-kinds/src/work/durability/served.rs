@@ -33,7 +33,6 @@ struct Inner {
     is_off: bool,
 }
 
-/// When the power goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
     /// After so many rounds were heard of,
@@ -44,7 +43,6 @@ pub struct End {
     pub answers: bool,
 }
 
-/// What was logged, as it is cut.
 #[derive(Clone, Debug, Default)]
 pub struct Logged {
     base: Pages,
@@ -54,7 +52,6 @@ pub struct Logged {
 }
 
 impl Served {
-    /// One of zeros.
     pub fn new(bytes: u64) -> Self {
         Self { bytes, inner: Mutex::default() }
     }

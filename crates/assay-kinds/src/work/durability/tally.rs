@@ -107,7 +107,6 @@ impl Tally {
         }
     }
 
-    /// Takes what others came to, too.
     pub fn add(&mut self, other: &Self) {
         self.acknowledged_writes += other.acknowledged_writes;
         self.crash_points += other.crash_points;

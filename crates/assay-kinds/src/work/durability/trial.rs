@@ -51,9 +51,7 @@ impl Medium for OneByOne<'_> {
 pub struct Course {
     pub pattern: Pattern,
     pub sync: Sync,
-    /// Bytes of a record, or of a block.
     pub record_bytes: u64,
-    /// Promises at most.
     pub promises: u32,
     /// Nanoseconds of writing at most.
     pub time_ns: u64,

@@ -30,11 +30,9 @@ pub use planned::Planned;
 const QUICK_SHARE: u32 = 10;
 /// Time of a trial at most where neither the workload nor a budget sets one.
 const BOUND: Time = Time(20_000_000_000);
-/// The same of a quick look.
 const QUICK_BOUND: Time = Time(2_000_000_000);
 
 impl Asked {
-    /// The same, as it will be run.
     pub fn planned(&self) -> Planned {
         Planned {
             files: self.files,
@@ -48,7 +46,6 @@ impl Asked {
         }
     }
 
-    /// Why no such tree can be.
     fn obstacle(&self) -> Option<String> {
         if matches!(self.pattern, Pattern::Spaced | Pattern::Stride) {
             return Some(format!(

@@ -16,13 +16,11 @@ const MOST_THREADS: u32 = 1024;
 /// Larger ones are the business of `io`.
 const LARGEST: Bytes = Bytes(64 << 20);
 
-/// Files where a study does not say.
 const USUAL_FILES: u32 = 10_000;
 const USUAL_DIRECTORIES: u32 = 100;
 const USUAL_SIZE: Bytes = Bytes(4 << 10);
 
 asked! {
-    /// A tree of small files, as a study asks for it.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
@@ -107,7 +105,6 @@ asked! {
             ),
         }
 
-        /// When a change counts as done.
         #[serde(default)]
         fsync: FileSync = FileSync::EachPhase => {
             key: "fsync",
@@ -122,7 +119,6 @@ asked! {
             ),
         }
 
-        /// With an empty page cache before each phase.
         #[serde(default, skip_serializing_if = "is_no")]
         drop_caches: bool = false => {
             key: "drop_caches",
@@ -136,7 +132,6 @@ asked! {
             ),
         }
 
-        /// Time of a trial at most.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         runtime: Option<Time> = None => {
             key: "runtime",

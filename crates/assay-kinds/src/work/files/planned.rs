@@ -14,14 +14,12 @@ use crate::work::{self};
 /// bonnie++ counts files in thousands of this kind.
 const BONNIE_UNIT: u32 = 1024;
 
-/// What no line of bonnie++ says.
 const NOT_SAID: &[&str] = &[
     "bonnie++ prints only the maximum latency, and no rates for phases under half a second",
     "bonnie++ does not measure renames, or stat separately from reads",
     "bonnie++ syncs all filesystems (sync), not only the measured one",
 ];
 
-/// A tree of small files, as it will be gone through.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub files: u32,
@@ -31,7 +29,6 @@ pub struct Planned {
     /// Order in which they are gone to once they are there.
     pub pattern: Pattern,
     pub threads: u32,
-    /// When a change counts as done.
     pub fsync: FileSync,
     /// With an empty page cache before each phase but the first.
     pub cold: bool,

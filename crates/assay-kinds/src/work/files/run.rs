@@ -114,7 +114,6 @@ impl Drop for Place<'_> {
     }
 }
 
-/// Why there is no room for a tree.
 fn lacks_room(planned: &Planned, run: &Run<'_>) -> Option<String> {
     let free = run.system.space(run.path).ok()?.available_bytes;
     let each = u64::from(planned.size_bytes).next_multiple_of(BLOCK);

@@ -49,7 +49,6 @@ pub use size::Size;
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(5_000_000_000);
-/// Time before it that is not counted.
 const RAMP: Time = Time(1_000_000_000);
 /// Time of a trial of a quick look, until the pilot says what becomes of it.
 const QUICK: Time = Time(500_000_000);

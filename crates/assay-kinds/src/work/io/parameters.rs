@@ -28,7 +28,6 @@ const MOST_DEPTH: u32 = 4096;
 const MOST_THREADS: u32 = 1024;
 
 parameters! {
-    /// Order of the offsets.
     pattern: Pattern = Pattern::Random => {
         words: "access pattern: the order of the offsets",
         form: Form::Word(|| vec!["sequential", "random", "stride", "spaced"]),
@@ -90,7 +89,6 @@ parameters! {
         job: |io, job| job.sizes = io.block_size.sizes(),
     }
 
-    /// Operations in flight per thread.
     #[serde(default = "one")]
     queue_depth: u32 = 1 => {
         words: "queue depth per thread",
@@ -119,7 +117,6 @@ parameters! {
         job: |io, job| job.threads = io.threads,
     }
 
-    /// Past the page cache.
     #[serde(default = "yes")]
     direct: bool = true => {
         words: "direct I/O or buffered I/O",
@@ -150,7 +147,6 @@ parameters! {
         fio: fio_line::content,
     }
 
-    /// How much of what is written is copies of each other.
     #[serde(default, skip_serializing_if = "is_usual")]
     duplicates: Duplicates = Duplicates::NONE => {
         words: "share of duplicate blocks in the written data",
@@ -170,7 +166,6 @@ parameters! {
         kept: duplicates,
     }
 
-    /// When a write counts as done.
     #[serde(default)]
     sync: WriteSync = WriteSync::None => {
         words: "when a write counts as complete",
@@ -226,7 +221,6 @@ parameters! {
         kept: arrival_rate,
     }
 
-    /// How the intended starts of a rate are spread.
     #[serde(default, skip_serializing_if = "is_usual")]
     arrival_process: Arrivals = Arrivals::Fixed => {
         words: "arrival process of the operations; fixed by default",
@@ -272,7 +266,6 @@ parameters! {
         kept: batch_complete_min,
     }
 
-    /// What the queues of `io_uring` are polled for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     poll: Option<Poll> = None => {
         words: "io_uring polling, instead of system calls and interrupts",
@@ -292,7 +285,6 @@ parameters! {
         kept: poll,
     }
 
-    /// Whether each thread keeps to a processor.
     #[serde(default, skip_serializing_if = "is_usual")]
     pin: bool = false => {
         words: "pinning of each thread to one CPU",
@@ -318,7 +310,6 @@ parameters! {
         example: "runtime = \"10 s\"",
     }
 
-    /// Time before it that is run but not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     ramp_time: Option<Time> = None => {
         words: "warm-up time before the measurement window",
@@ -337,7 +328,6 @@ parameters! {
         kept: operations,
     }
 
-    /// Which blocks random operations go to more often.
     #[serde(default, skip_serializing_if = "is_usual")]
     distribution: Access = Access::Uniform => {
         words: "distribution of random offsets",
@@ -360,7 +350,6 @@ parameters! {
         kept: distribution,
     }
 
-    /// What random places are multiples of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     align: Option<Bytes> = None => {
         words: "alignment of random offsets; the smallest block size by default",
@@ -378,7 +367,6 @@ parameters! {
         kept: align,
     }
 
-    /// From one block to the next of the pattern `stride`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     stride: Option<Bytes> = None => {
         words: "distance between block starts; required for pattern stride",
@@ -395,7 +383,6 @@ parameters! {
         kept: stride,
     }
 
-    /// What reads and writes share of their places.
     #[serde(default, skip_serializing_if = "is_usual")]
     rw_split: Apart = Apart::None => {
         words: "separation of reads and writes in a mixed workload",
@@ -417,7 +404,6 @@ parameters! {
         kept: rw_split,
     }
 
-    /// Whether what was written is read again and compared.
     #[serde(default, skip_serializing_if = "is_usual")]
     verify: bool = false => {
         words: "read back and verify all written data after each trial, outside the measured time",

@@ -302,7 +302,6 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
     }
 }
 
-/// Why reads and writes cannot be done at a target.
 fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     if io.mix.writes() && !offer.area.written {
         return Some(ONLY_READ.to_owned());

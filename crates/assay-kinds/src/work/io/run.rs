@@ -75,7 +75,6 @@ fn measured(outcome: &Outcome) -> Measured {
     }
 }
 
-/// What a run is claimed to have moved.
 pub fn claims(outcome: &Outcome) -> Claims {
     let totals = &outcome.totals;
     let count = |operations, bytes| Count { operations, bytes };

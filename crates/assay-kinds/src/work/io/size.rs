@@ -7,9 +7,7 @@ use assay_base::quantity::Bytes;
 use assay_load::{SizeShare, Sizes};
 use serde::{Deserialize, Serialize};
 
-/// Bytes of one operation at most.
 pub(super) const LARGEST: Bytes = Bytes(1 << 30);
-/// Sizes of a mix at most.
 const MOST: usize = 16;
 
 /// A size, and how many operations in percent have it.

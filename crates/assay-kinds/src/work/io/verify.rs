@@ -55,7 +55,6 @@ pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     told(key, text, hint)
 }
 
-/// Whether what is written carries stamps.
 pub fn stamps(io: &Asked) -> bool {
     io.verify && io.mix.carries()
 }

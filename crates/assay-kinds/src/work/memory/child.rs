@@ -16,9 +16,7 @@ use super::planned::Planned;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     pub pages: Planned,
-    /// Nanoseconds that are run but not counted.
     pub ramp_ns: u64,
-    /// Nanoseconds that are counted.
     pub time_ns: u64,
     pub seed: u64,
 }

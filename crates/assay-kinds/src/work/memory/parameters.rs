@@ -14,7 +14,6 @@ const MOST: Bytes = Bytes(1 << 40);
 const USUAL_WRITTEN_PERCENT: u8 = 30;
 
 asked! {
-    /// Pages of memory, as a study asks for them.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
@@ -32,7 +31,6 @@ asked! {
             ),
         }
 
-        /// Bytes of the pages, or their share of the limit.
         working_set: SetSize = SetSize::Percent(150) => {
             key: "working_set",
             words: "working set: bytes of the accessed pages, or a share of memory_limit",
@@ -59,7 +57,6 @@ asked! {
             ),
         }
 
-        /// Which of them are accessed more often.
         #[serde(default)]
         distribution: Skew = Skew::Uniform => {
             key: "distribution",
@@ -73,7 +70,6 @@ asked! {
             ),
         }
 
-        /// Percent of the accesses that write.
         #[serde(default = "usual_writes")]
         write_share: u8 = USUAL_WRITTEN_PERCENT => {
             key: "write_share",
@@ -95,7 +91,6 @@ asked! {
             example: "runtime = \"3 s\"",
         }
 
-        /// Time before it that is not counted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         ramp_time: Option<Time> = None => {
             key: "ramp_time",

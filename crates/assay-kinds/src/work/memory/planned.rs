@@ -15,17 +15,13 @@ const NOT_SAID: &[&str] = &[
     "stress-ng does not report the zram and zswap memory outside the limit",
 ];
 
-/// Pages, as they will be gone to.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
-    /// Memory that the process may have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit: Option<MemoryLimit>,
     pub set_bytes: u64,
     pub content: Content,
-    /// Which are gone to more often.
     pub skew: Skew,
-    /// Percent of the accesses that write.
     pub writes_percent: u8,
 }
 

@@ -9,17 +9,11 @@ pub(super) const SCALE: &str =
 /// What load adds, as a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Grade {
-    /// Below 5 ms.
     APlus,
-    /// Below 30 ms.
     A,
-    /// Below 60 ms.
     B,
-    /// Below 200 ms.
     C,
-    /// Below 400 ms.
     D,
-    /// More.
     F,
 }
 
@@ -28,7 +22,6 @@ const STEPS: [(f64, Grade); 5] =
     [(5.0, Grade::APlus), (30.0, Grade::A), (60.0, Grade::B), (200.0, Grade::C), (400.0, Grade::D)];
 
 impl Grade {
-    /// Of what load adds.
     pub(super) fn of(added_ns: f64) -> Self {
         let found = STEPS.iter().find(|(below, _)| added_ns / 1e6 < *below);
         found.map_or(Self::F, |(_, grade)| *grade)

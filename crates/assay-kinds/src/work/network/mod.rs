@@ -58,7 +58,6 @@ impl Asked {
         self.interface = Some(lab::INTERFACE.to_owned());
     }
 
-    /// The same, as it will be run.
     pub fn planned(&self) -> Planned {
         Planned {
             peer: self.peer.clone(),

@@ -23,11 +23,9 @@ const USUAL_PROBE: Time = Time(20_000_000);
 const USUAL_PHASE: Time = Time(6_000_000_000);
 
 asked! {
-    /// A loaded link, as a study asks for it.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
-        /// The other end: `HOST:PORT`, or `lab`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         peer: Option<String> = None => {
             key: PEER,
@@ -42,7 +40,6 @@ asked! {
             ),
         }
 
-        /// TCP streams each way.
         #[serde(default = "usual_streams")]
         streams: u32 = USUAL_STREAMS => {
             key: "streams",
@@ -70,7 +67,6 @@ asked! {
             ),
         }
 
-        /// The phases, in their order.
         #[serde(default = "all_phases")]
         phases: Vec<Load> = all_phases() => {
             key: "phases",
@@ -87,7 +83,6 @@ asked! {
             example: "phase_time = \"6 s\"",
         }
 
-        /// Time between two probes.
         #[serde(default = "usual_probe")]
         probe_interval: Time = USUAL_PROBE => {
             key: "probe_interval",

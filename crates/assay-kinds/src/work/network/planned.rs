@@ -30,20 +30,17 @@ const NOT_SAID: &[&str] = &[
     "for shaping commands, see the levels in assay plan --commands",
 ];
 
-/// A loaded link, as it will be run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
     /// The other end; none where nobody named one, and then nothing is run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer: Option<String>,
-    /// TCP streams each way.
     pub streams: u32,
     pub congestion: String,
     pub phases: Vec<Load>,
     /// Nanoseconds that count of each.
     pub phase_ns: u64,
     pub probe_ns: u64,
-    /// The interface whose way out is shaped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interface: Option<String>,
     pub shaper: Shaper,

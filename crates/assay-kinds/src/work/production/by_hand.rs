@@ -5,7 +5,6 @@ use assay_machine::system::quoted;
 
 use crate::work::kind::{ByHand, CommandLine};
 
-/// What the lines do not say.
 pub(super) const NOT_SAID: &[&str] = &[
     "Assay randomizes the order of the levels in each replicate; by hand, change levels often and at random, and \
      compare within each round",

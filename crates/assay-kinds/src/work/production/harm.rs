@@ -187,9 +187,7 @@ fn p99(second: &Second, class: &str) -> Option<f64> {
 #[serde(rename_all = "kebab-case")]
 pub enum What {
     Mean,
-    /// The latency that 99% of a class stay below.
     P99,
-    /// Age of the oldest request under way.
     Age,
     /// Share of the time in which tasks wait for a device.
     Pressure,

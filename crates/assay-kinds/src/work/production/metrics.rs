@@ -69,7 +69,6 @@ pub const METRICS: &[Metric] = &[
     metric("cpu_busy_share", Better::Lower, "CPU load", "busy share of the CPU time"),
 ];
 
-/// One of them; none where it is not known here.
 pub(super) fn value(name: &str, period: &Period) -> Option<Result<f64, String>> {
     const IDLE: &str = "the devices completed no request";
     let seconds = period.seconds().ok_or_else(|| "the period was empty".to_owned());

@@ -27,11 +27,9 @@ pub use planned::Planned;
 pub const PERIOD: Time = Time(120_000_000_000);
 /// Time after a change that is left out, where the study does not say.
 pub const SETTLE: Time = Time(5_000_000_000);
-/// The same of a quick look.
 const QUICK_PERIOD: Time = Time(10_000_000_000);
 const QUICK_SETTLE: Time = Time(2_000_000_000);
 
-/// The machine's own work, as a study asks for it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {

@@ -9,7 +9,6 @@ use crate::work::kind::{ByHand, CommandLine, Runs};
 use crate::work::measured::{Measured, Ran};
 use crate::work::place::{Offer, Run};
 
-/// The machine's own work, as it will be looked at.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
     /// Time after a change that is left out.

@@ -35,7 +35,6 @@ pub use tell::Facts;
 pub use waits::{Arrived, guessed};
 
 const MOST_DEPTH: u32 = 4096;
-/// In flight at most where nothing is said.
 const USUAL_DEPTH: u32 = 128;
 /// What is played of it in a quick look.
 const QUICK: Time = Time(5_000_000_000);
@@ -62,7 +61,6 @@ impl Clock {
     }
 }
 
-/// A recorded load, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {

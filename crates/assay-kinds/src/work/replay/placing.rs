@@ -77,12 +77,10 @@ pub fn slot_bytes(source: &Source, unit: u64) -> u64 {
 /// An area for the requests of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
-    /// First byte of the area.
     pub start: u64,
     pub length: u64,
     /// What offsets and sizes are multiples of.
     pub unit: u64,
-    /// How offsets become those of the area.
     pub placing: Placing,
 }
 
@@ -126,7 +124,6 @@ impl Fit {
         (steps, fitted)
     }
 
-    /// Whether the area holds a request.
     pub fn holds(&self, step: &Step) -> bool {
         self.one(step, &mut Fitted::default()).is_some()
     }

@@ -23,7 +23,6 @@ const MOST_MEMORY: u64 = 1 << 30;
 const SLOWER: u64 = 4;
 const LEAST_LIMIT_NS: u64 = 60_000_000_000;
 
-/// A recorded load, as it will be played.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub source: Source,
@@ -33,7 +32,6 @@ pub struct Planned {
     pub length_ns: u64,
     pub engine: Engine,
     pub depth: u32,
-    /// Whether it goes past the page cache.
     pub direct: bool,
     /// What offsets and sizes are multiples of.
     pub unit_bytes: u64,
@@ -104,7 +102,6 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
 }
 
 impl Planned {
-    /// Where requests go in an area.
     pub(super) fn fit(&self, area: &Area) -> Fit {
         let Area { start, length, .. } = *area;
         Fit { start, length, unit: self.unit_bytes.max(1), placing: self.placing }

@@ -36,7 +36,6 @@ impl Tells for Planned {
     }
 }
 
-/// What was played, in a sentence.
 fn words(own: &Fidelity, trials: usize) -> String {
     let of = if trials > 1 {
         format!("the trial with the lowest fidelity of {trials}")

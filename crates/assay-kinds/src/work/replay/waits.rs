@@ -24,7 +24,6 @@ pub struct Arrived {
     pub step: Step,
     /// When it ended, nanoseconds on the same clock.
     pub ended_ns: u64,
-    /// Whether nobody waits for it.
     pub is_background: bool,
 }
 

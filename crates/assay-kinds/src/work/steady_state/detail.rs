@@ -6,14 +6,11 @@ use serde::{Deserialize, Serialize};
 use crate::work::measured::Counts;
 use assay_base::calc::pts::{Cell, Measure};
 
-/// What only work in rounds counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// What was done to the target before anything else.
     pub prepared: Prepared,
-    /// Cells of a round in their order.
     pub cells: Vec<Cell>,
-    /// How long each cell was to run, nanoseconds.
     pub cell_ns: u64,
     pub rounds: Vec<Round>,
     /// Why it ended before it was steady, where something else than the number of rounds ended it.
@@ -24,7 +21,6 @@ pub struct Detail {
 /// The target before the first round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
-    /// Whether the target is a block device.
     pub is_device: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_bytes: Option<u64>,
@@ -58,9 +54,7 @@ pub struct Seen {
     pub operations: u64,
     pub bytes: u64,
     pub window_ns: u64,
-    /// Mean service time of an operation, nanoseconds.
     pub mean_ns: u64,
-    /// The slowest, nanoseconds.
     pub most_ns: u64,
 }
 

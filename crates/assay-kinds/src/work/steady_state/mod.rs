@@ -33,7 +33,6 @@ pub use tell::Facts;
 const CELL: Time = Time(judge::MINUTE_NS);
 /// Time of a trial at most, where neither the workload nor a budget says one: rounds end it before.
 const BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
-/// The same of a quick look.
 const QUICK: Time = Time(30_000_000_000);
 /// Most of what may be asked for.
 const MOST_THREADS: u64 = 1024;
@@ -41,12 +40,10 @@ const MOST_DEPTH: u64 = 4096;
 /// The range is whole in pieces of this size, of which all sizes of the tests are parts.
 const PIECE: u64 = 1 << 20;
 
-/// Rounds, as a study asks for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
     pub test: Test,
-    /// For whom the drive is.
     #[serde(default)]
     pub class: Class,
     /// Bytes of an operation, of the test of throughput.
@@ -55,12 +52,10 @@ pub struct Asked {
     /// Threads; those of the class where nothing stands here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u32>,
-    /// Operations in flight of each of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cell_time: Option<Time>,
-    /// Time of a trial at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<Time>,
 }

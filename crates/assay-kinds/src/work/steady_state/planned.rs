@@ -15,7 +15,6 @@ use assay_base::calc::pts::{Cell, Class, Measure, Test};
 /// What writing is supposed to take on a target that was not tried: 200 MB/s.
 const SUPPOSED_NS_OF_BYTE: u64 = 5;
 
-/// Rounds, as they will be run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub test: Test,
@@ -25,12 +24,10 @@ pub struct Planned {
     pub in_flight: [u32; 2],
     /// Operations in flight that were asked for, over all threads.
     pub asked_in_flight: u32,
-    /// Cells of a round in their order.
     pub cells: Vec<Cell>,
     /// Which are not run, and why, each a phrase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// How long each of them runs, nanoseconds.
     pub cell_ns: u64,
     pub most_rounds: u32,
     /// Bytes of the target that are used.
@@ -38,7 +35,6 @@ pub struct Planned {
     /// Bytes of an operation by which the whole is written before, where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fill_bytes: Option<u64>,
-    /// Whether it goes past the page cache.
     pub direct: bool,
 }
 

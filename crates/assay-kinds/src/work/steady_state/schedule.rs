@@ -14,7 +14,6 @@ const LEAST_NS: u64 = 10_000_000;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     pub cells: Vec<Cell>,
-    /// How long each of them runs, nanoseconds.
     pub cell_ns: u64,
 }
 

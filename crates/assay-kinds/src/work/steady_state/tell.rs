@@ -91,7 +91,6 @@ fn unit(measure: Measure) -> Unit {
     }
 }
 
-/// What the rounds say, in sentences.
 fn words(planned: &Planned, detail: &Detail, told: &Told, trial: Option<[usize; 2]>) -> String {
     let mut said = vec![seen(planned, detail, told), conforming(planned.test, &told.departures)];
     if let Some([trial, trials]) = trial {

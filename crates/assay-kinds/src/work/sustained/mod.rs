@@ -35,14 +35,12 @@ pub use tell::{Facts, Several};
 
 /// Time of a trial where neither the workload nor a budget sets one.
 const TRIAL: Time = Time(300_000_000_000);
-/// The same of a quick look.
 const QUICK: Time = Time(30_000_000_000);
 
 const SECOND_NS: u64 = 1_000_000_000;
 /// Seconds that are told apart: a day.
 const MOST_SECONDS: u64 = 86_400;
 
-/// Writing for long, as a study asks for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Asked {
@@ -164,13 +162,11 @@ impl kind::Asks for Asked {
     }
 }
 
-/// What only writing for long counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     /// Bytes that were written before the first slice, to see how fast it is.
     pub before_bytes: u64,
     pub slice_bytes: u64,
-    /// Nanoseconds of each slice, in the order of writing.
     pub slices_ns: Vec<u64>,
     /// Nanoseconds between them in which nothing was written; none of versions that did not count them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -178,7 +174,6 @@ pub struct Detail {
     /// Places of the beginning, written once more after the rate had fallen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retried: Option<Retried>,
-    /// Why it ended before its time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended: Option<String>,
 }

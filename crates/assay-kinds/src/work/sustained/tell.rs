@@ -63,7 +63,6 @@ struct Trial<'a> {
     /// Its place among those that count.
     at: usize,
     course: Course,
-    /// Why it ended before its time.
     ended: Option<&'a str>,
 }
 

@@ -16,7 +16,6 @@ const LONGEST_MESSAGE: usize = 8 << 10;
 /// Bytes of a name that are kept: of a unit, a kernel, a device.
 const LONGEST_NAME: usize = 300;
 
-/// One entry, as far as boots are told by it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Id of the boot, 32 hexadecimal digits.
@@ -47,7 +46,6 @@ pub struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Read {
     pub entries: Vec<Entry>,
-    /// How many could not be read.
     pub faults: usize,
 }
 

@@ -30,11 +30,9 @@ pub mod ids {
     pub const JOURNAL_STOPPED: &str = "d93fb3c9c24d451a97cea615ce59c00b";
 }
 
-/// One boot, as the journal tells it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Boot {
     pub id: String,
-    /// Id of the machine, where it is told.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub machine: String,
     /// Microseconds since 1970 of the wall clock at its first entry.
@@ -65,7 +63,6 @@ pub enum End {
     Unfinished(String),
 }
 
-/// Microseconds of the phases of a boot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phases {
     pub firmware_us: Presence<u64>,
@@ -255,7 +252,6 @@ fn reached(own: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
     Presence::from_option(at, format!("the journal has no message that {unit} started"))
 }
 
-/// Why a start-up did not finish.
 fn unfinished(own: &[&Entry], pending: &[String], is_last: bool) -> String {
     let closed = own.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
     let how = match (closed, is_last) {

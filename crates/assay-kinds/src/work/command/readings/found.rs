@@ -304,7 +304,6 @@ fn end_of(text: &str, most: usize) -> &str {
     &text[from.unwrap_or(text.len())..]
 }
 
-/// The last line that holds anything.
 fn last_line(text: &str) -> Option<&str> {
     text.rsplit(['\n', '\r']).map(str::trim).find(|line| !line.is_empty())
 }

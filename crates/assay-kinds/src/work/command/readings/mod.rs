@@ -39,11 +39,9 @@ pub const FORMATS: [&str; 16] = [
     "sysstat-json",
 ];
 
-/// Numbers of one run at most.
 pub const MOST_NUMBERS: usize = 64;
 /// Bytes of what a program writes that numbers are looked for in: its last ones.
 pub const READ_BYTES: u64 = 8 << 20;
-/// Readings of a command at most.
 pub const MOST_READINGS: usize = 32;
 /// A pattern may be as large as this when it is compiled: a thousand states, each of which may be looked at
 /// for each byte.
@@ -74,7 +72,6 @@ pub enum ImportEvidence {
     Fault(Cow<'static, str>),
 }
 
-/// What was read from a text of another tool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
     pub numbers: Vec<Number>,

@@ -5,7 +5,6 @@ use super::script::{Moment, Name, Script};
 use super::standing::{Moved, Standing, State};
 use crate::work::durability::judge::{self, Found, Missing, Unpromised};
 
-/// A promise that was not kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     pub name: Name,
@@ -25,7 +24,6 @@ impl Missing for Lost {
     }
 }
 
-/// What was found after a cut.
 pub type Judgement = judge::Judgement<Lost>;
 
 /// What is under a name that may be there.
