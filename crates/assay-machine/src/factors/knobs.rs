@@ -45,7 +45,6 @@ enum Level {
     Word,
     /// One of these words; the kernel's word stands beside each.
     Words(&'static [(&'static str, &'static str)]),
-    /// A whole number up to this.
     Number(u64),
     /// An amount of bytes that the kernel counts in KiB.
     Kib,

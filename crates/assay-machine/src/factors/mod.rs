@@ -27,7 +27,6 @@ use assay_base::presence::Presence;
 
 pub use guard::Guard;
 
-/// What kind of change a factor makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Settings of the kernel, written back afterwards.
@@ -66,7 +65,6 @@ fn has_module(system: &dyn System, module: &str) -> bool {
     })
 }
 
-/// What a factor may look at.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
     pub system: &'a dyn System,
@@ -77,7 +75,6 @@ pub struct View<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
     pub path: PathBuf,
-    /// What it is to hold, as it reads there.
     pub value: String,
     /// Kernel name of the device that it belongs to, where it belongs to one.
     pub device: Option<String>,
@@ -118,7 +115,6 @@ pub trait Factor: Sync {
     /// Whether a level is one; else in one line what to write instead.
     fn judge(&self, level: &str) -> Result<(), String>;
 
-    /// Whether two levels are the same.
     fn same(&self, one: &str, other: &str) -> bool {
         one == other
     }
@@ -305,7 +301,6 @@ pub fn setting_path(text: &str) -> Option<PathBuf> {
     tunable::path_of(&format!("{}{text}", tunable::PREFIX)).or_else(|| tunable::path_of(text))
 }
 
-/// Whether a name is that of a factor of a kind.
 pub fn has_role(name: &str, role: Role) -> bool {
     find(name).is_some_and(|factor| factor.role() == role)
 }

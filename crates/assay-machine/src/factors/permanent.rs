@@ -38,7 +38,6 @@ impl Keeper {
     }
 }
 
-/// A line that makes one setting last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permanent {
     pub keeper: Keeper,

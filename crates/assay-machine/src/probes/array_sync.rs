@@ -37,9 +37,7 @@ pub static PROBE: Entry = Entry {
 pub struct Progress {
     /// What md does: `resync`, `recovery`, `check`, `reshape`.
     pub action: String,
-    /// Bytes that were in line before the trial.
     pub before_bytes: u64,
-    /// Bytes that were in line after it.
     pub after_bytes: u64,
     pub of_bytes: u64,
     pub span_ns: u64,

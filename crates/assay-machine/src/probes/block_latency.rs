@@ -69,7 +69,6 @@ const WAYS: [(TraceMeans, Means, &str); 2] =
 /// beginnings and ends of others with it.
 const MOST_MISSED: u64 = 100;
 
-/// A whole disk that is watched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Disk {
     name: String,

@@ -72,7 +72,6 @@ pub struct Observed {
     pub busy_ns: Presence<u64>,
 }
 
-/// Kernel threads and the machine.
 pub struct Cpu;
 
 impl Pair for Cpu {

@@ -52,7 +52,6 @@ pub const FIELDS: &[Field] = &[
 /// What moved through one device in a span of time, from its counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Traffic {
-    /// Length of the span in nanoseconds.
     pub span_ns: u64,
     pub reads: u64,
     pub read_bytes: u64,
@@ -62,10 +61,8 @@ pub struct Traffic {
     /// Milliseconds that reads took, summed over them; none in results of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_ms: Option<u64>,
-    /// Milliseconds that writes took, summed over them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_ms: Option<u64>,
-    /// Milliseconds in which something was in flight.
     pub busy_ms: u64,
     /// Milliseconds in flight, summed over requests.
     pub weighted_ms: u64,
@@ -90,7 +87,6 @@ impl Four {
     pub const MOMENTS: &'static [Moment] =
         &[Moment::BeforeRest, Moment::BeforeRun, Moment::AfterRun, Moment::Settled];
 
-    /// Reads the counters of the named devices.
     pub fn look(&mut self, system: &dyn System, names: &[String]) {
         self.0.push(read(system, names));
     }
@@ -136,14 +132,12 @@ impl Probe for Disks {
     }
 }
 
-/// Counters of several devices at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
     at_ns: u64,
     devices: Presence<BTreeMap<String, Counters>>,
 }
 
-/// Reads the counters of the named devices.
 pub fn read(system: &dyn System, names: &[String]) -> Reading {
     let mut found = BTreeMap::new();
     let mut absent = None;

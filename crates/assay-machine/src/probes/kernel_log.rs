@@ -76,7 +76,6 @@ const ALLOWED: [&str; 3] = ["correctable error", "corrected error", "severity=co
 
 /// Records of at most this level are kept: warnings.
 const WARNING: u32 = 4;
-/// Distinct records that are kept of a trial.
 const MOST_LINES: usize = 20;
 
 /// The log, followed from the first reading on.
@@ -107,7 +106,6 @@ impl Probe for Log {
     }
 }
 
-/// Follows the log from now on.
 fn follow(system: &dyn System) -> Presence<KernelLog> {
     match system.follow_kernel_log() {
         Ok(log) => Presence::Present(log),

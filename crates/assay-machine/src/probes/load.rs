@@ -37,7 +37,6 @@ pub static PROBE: Entry = Entry {
 #[serde(from = "[u64; 5]", into = "[u64; 5]")]
 pub struct CpuTicks {
     pub cpu: u32,
-    /// With work.
     pub busy: u64,
     /// Idle while something waited for a device.
     pub iowait: u64,

@@ -96,7 +96,6 @@ impl Unit {
     }
 }
 
-/// When probes read, in the order of time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Moment {
     /// Before everything else: what takes long is got ready.
@@ -114,7 +113,6 @@ impl Moment {
     pub const ALL: [Self; 6] =
         [Self::Ready, Self::BeforeRest, Self::BeforeRun, Self::AfterRun, Self::Settled, Self::Last];
 
-    /// Whether it lies before the run.
     pub fn is_before(self) -> bool {
         self <= Self::BeforeRun
     }
@@ -140,7 +138,6 @@ pub struct Scene<'a> {
     pub site: &'a Site,
     /// The bytes that may be touched, and the file in which they are; a simulated target has none.
     pub file: Option<(&'a File, Range<u64>)>,
-    /// What the study wants to know.
     pub asked: Asked<'a>,
 }
 
@@ -153,7 +150,6 @@ impl Scene<'_> {
 
 /// What looks at something around each trial, and never in the measured time.
 pub trait Probe: Default {
-    /// What is stored of a trial.
     type Observed;
     const MOMENTS: &'static [Moment];
 
@@ -171,7 +167,6 @@ pub trait Probe: Default {
 /// A probe of the machine that reads the same before and after: most of them do. See [`Twice`].
 pub trait Pair {
     type Reading;
-    /// What is stored of a trial.
     type Observed;
     const MOMENTS: [Moment; 2] = [Moment::BeforeRun, Moment::Settled];
     /// Whether a record says why nothing was read; of most that is not worth a word.
@@ -229,7 +224,6 @@ pub fn not_recorded<T>() -> Presence<T> {
     Presence::absent(NOT_RECORDED)
 }
 
-/// Whether something was not looked at.
 pub fn is_not_recorded<T>(seen: &Presence<T>) -> bool {
     seen.reason() == Some(NOT_RECORDED)
 }

@@ -62,10 +62,8 @@ impl From<Memory> for Observed {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Memory {
-    /// Pages that came back from swap.
     pub swapped_in_pages: u64,
     pub swapped_out_pages: u64,
-    /// Processes that were killed for want of memory.
     pub oom_kills: u64,
     /// Times that a task had to free memory itself before it got some.
     pub stalls: u64,
@@ -91,7 +89,6 @@ pub struct Memory {
     pub zram: BTreeMap<String, Zram>,
 }
 
-/// What a compressed memory device holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Zram {
     pub original_bytes: u64,
@@ -110,7 +107,6 @@ pub struct ProcessMemory {
     pub pss_bytes: Option<u64>,
 }
 
-/// Processes of a tree that are looked at.
 const MOST_PROCESSES: usize = 1_000;
 
 #[derive(Clone, Debug)]
@@ -132,7 +128,6 @@ pub struct Machine {
 /// Counters since the start of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
-    /// Pages that came back from swap.
     pub swapped_in: u64,
     pub swapped_out: u64,
     oom_kills: u64,
@@ -148,9 +143,7 @@ pub struct Levels {
     pub total_and_available: Option<(u64, u64)>,
     pub swap: u64,
     pub swap_used: u64,
-    /// Waits to be written.
     pub dirty: u64,
-    /// On its way to devices.
     pub writeback: u64,
 }
 
@@ -180,7 +173,6 @@ pub fn dirtied_bytes(system: &dyn System) -> Option<u64> {
     pages.checked_mul(system.page_bytes())
 }
 
-/// Reads the machine's counters and levels.
 pub fn machine(system: &dyn System) -> Machine {
     let text = |path: &str| sysfs::text(system, Path::new(path));
     Machine {
@@ -256,7 +248,6 @@ fn levels(text: &str) -> Option<Levels> {
     })
 }
 
-/// Bytes of a line with KiB.
 fn kib_line(text: &str, name: &str) -> Option<u64> {
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)

@@ -42,7 +42,6 @@ const SMB_STATISTICS: &str = "/proc/fs/cifs/Stats";
 const NFS_READ: usize = 4;
 const NFS_WRITTEN: usize = 5;
 
-/// Bytes each way.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
     pub read_bytes: u64,

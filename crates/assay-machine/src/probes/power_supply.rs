@@ -37,7 +37,6 @@ pub struct PowerSupply {
     pub after: Supply,
 }
 
-/// Where the machine's power comes from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Supply {
     /// Whether it is plugged in; none where no supply says.

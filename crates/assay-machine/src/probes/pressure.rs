@@ -119,7 +119,6 @@ impl Pair for Totals {
 }
 
 impl Waited {
-    /// What was added since an earlier reading.
     #[must_use]
     pub fn since(&self, early: &Self) -> Self {
         Self {

@@ -30,7 +30,6 @@ pub static PROBE: Entry = Entry {
     here: Some(|system| ticks(system).map(|_| "works".to_owned())),
 };
 
-/// State of the processors at one moment.
 #[derive(Clone, Debug)]
 pub struct Reading {
     ticks: Presence<ProcessorTicks>,
@@ -50,7 +49,6 @@ impl Reading {
     }
 }
 
-/// Ticks of all processors during a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorTicks {
     pub total: u64,
@@ -59,7 +57,6 @@ pub struct ProcessorTicks {
 }
 
 impl ProcessorTicks {
-    /// These, and those of another trial.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self {

@@ -29,18 +29,15 @@ const STEP_NS: f64 = 1e6;
 pub struct Served {
     pub requests: u64,
     pub bytes: u64,
-    /// Nanoseconds that they took, summed over them.
     pub sum_ns: f64,
 }
 
 /// What one member did in a span of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Kernel name.
     pub device: String,
     pub reads: Served,
     pub writes: Served,
-    /// Nanoseconds in which anything was under way.
     pub busy_ns: f64,
 }
 

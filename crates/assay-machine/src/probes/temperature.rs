@@ -59,7 +59,6 @@ const ZONES: &str = "/sys/class/thermal";
 const MOST_SENSORS: usize = 64;
 /// What no working sensor tells, thousandths of a degree.
 const PLAUSIBLE_MC: std::ops::Range<i64> = -50_000..200_000;
-/// Devices of hwmon that are drives.
 const DRIVES: [&str; 2] = ["nvme", "drivetemp"];
 /// Limits of hwmon from which the hardware slows down. Those of other drivers are operating ranges
 /// (drivetemp), alarms of boards, or unset.
@@ -174,7 +173,6 @@ pub fn zones(system: &dyn System) -> Vec<Monitor> {
 /// By the name of the sensor: what it shows, and its limit.
 type Readings = BTreeMap<String, (i64, Option<i64>)>;
 
-/// Sensors of hwmon by name, with their limits.
 fn of_monitors(system: &dyn System) -> Readings {
     let mut told = BTreeMap::new();
     let plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);
@@ -190,7 +188,6 @@ fn of_monitors(system: &dyn System) -> Readings {
     told
 }
 
-/// Thermal zones by name, with their limits.
 fn of_zones(system: &dyn System) -> Readings {
     let mut told = BTreeMap::new();
     let plausible = |found: &Monitor| PLAUSIBLE_MC.contains(&found.now_mc);

@@ -4,7 +4,6 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticks {
     pub user: u64,
-    /// Programs that give way.
     pub nice: u64,
     pub system: u64,
     pub idle: u64,

@@ -23,12 +23,10 @@ pub enum Act {
     Mount {
         device: PathBuf,
         point: PathBuf,
-        /// Type.
         filesystem: String,
         /// Options as fstab writes them; may be empty.
         options: String,
     },
-    /// Unmounts what is mounted at a directory.
     Unmount {
         point: PathBuf,
     },
@@ -46,7 +44,6 @@ pub enum Act {
     MakeSwap {
         path: PathBuf,
     },
-    /// Lets the kernel swap to it.
     SwapOn {
         path: PathBuf,
         /// The highest is used first.
@@ -75,7 +72,6 @@ pub enum Act {
         device: PathBuf,
         file: PathBuf,
     },
-    /// Takes the file away from a loop device.
     DetachLoop {
         device: PathBuf,
     },
@@ -223,7 +219,6 @@ fn quoted_path(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 
-/// A word as a shell reads it.
 pub fn quoted(word: &str) -> String {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_./=,:+@^%".contains(sign);
     if !word.is_empty() && word.chars().all(plain) {

@@ -39,7 +39,6 @@ pub fn name_of(system: &dyn System, number: DeviceNumber) -> Option<String> {
     Some(target.file_name()?.to_string_lossy().into_owned())
 }
 
-/// Number of the block device with a kernel name.
 pub fn number_of(system: &dyn System, name: &str) -> Option<DeviceNumber> {
     let text = system.read_text(&sysfs::block(name).join("dev")).ok()?;
     mounts::parse_number(&text)

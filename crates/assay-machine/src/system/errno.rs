@@ -3,7 +3,6 @@
 
 use std::io;
 
-/// An error number of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Errno(i32);
 

@@ -54,7 +54,6 @@ pub fn passed(system: &dyn System, named: &[String]) -> Vec<String> {
     all.into_iter().map(str::to_owned).collect()
 }
 
-/// One run of a program, to be measured.
 #[derive(Clone, Copy, Debug)]
 pub struct Execution<'a> {
     /// The program, looked for as a shell would along the `PATH` that it gets, and its words.
@@ -80,7 +79,6 @@ pub struct Execution<'a> {
     /// Bytes of what it prints that are kept: its last ones. What it prints is lost where this is 0 and no
     /// hash is made.
     pub heard_bytes: u64,
-    /// Whether a hash is made of all that it prints.
     pub hashed: bool,
     /// Whether processors are asked to count what they do for it.
     pub counted: bool,
@@ -97,17 +95,13 @@ pub struct MemoryLimit {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
-    /// By itself, with this exit code.
     Exited(i32),
     /// By this signal of somebody else's.
     Signalled(i32),
-    /// It was ended when its time was over.
     TimedOut,
-    /// It was ended because the user wanted to stop.
     Stopped,
 }
 
-/// How the peak of memory was had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PeakBy {
@@ -229,7 +223,6 @@ pub struct Executed {
     pub user_ns: u64,
     /// Processor time inside the kernel of all that it started, nanoseconds.
     pub system_ns: u64,
-    /// The most memory that it had.
     pub peak_memory: Presence<PeakMemory>,
     /// Bytes that came from storage for it.
     pub read_bytes: Presence<u64>,

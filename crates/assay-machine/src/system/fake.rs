@@ -71,7 +71,6 @@ struct State {
     mounts_nothing: bool,
     /// The options that the kernel shows of whatever is mounted.
     shows: Option<String>,
-    /// What was done to the machine.
     acted: Vec<Act>,
     /// After the next discard, another device is in the place of this one.
     replugged: Option<PathBuf>,
@@ -91,7 +90,6 @@ struct State {
     traces: trace::Traces,
     /// Nanoseconds that the wall clock was set forward in all.
     stepped_ns: i64,
-    /// What programs print, by their command line.
     outputs: BTreeMap<String, String>,
     /// How programs end that are asked about an open file, by their command line.
     told: BTreeMap<String, ProgramOutput>,
@@ -169,7 +167,6 @@ impl Fake {
         Ok(self)
     }
 
-    /// Adds or replaces a file.
     pub fn put(&self, path: impl AsRef<Path>, content: impl AsRef<[u8]>) -> &Self {
         self.put_readings(path, [content])
     }
@@ -202,7 +199,6 @@ impl Fake {
         self
     }
 
-    /// Makes the file systems refuse `O_DIRECT`.
     pub fn refuse_direct(&self) -> &Self {
         self.lock().refuses_direct = true;
         self
@@ -253,7 +249,6 @@ impl Fake {
         self
     }
 
-    /// The lines that were run, in their order.
     pub fn executed(&self) -> Vec<String> {
         self.lock().executed.clone()
     }
@@ -263,12 +258,10 @@ impl Fake {
         self.content(number)?.write_all_at(bytes, offset)
     }
 
-    /// Ranges that were to be dropped from the cache.
     pub fn dropped(&self) -> Vec<Range<u64>> {
         self.lock().dropped.clone()
     }
 
-    /// Paths of all files, with their content as text.
     pub fn files(&self) -> BTreeMap<PathBuf, String> {
         let state = self.lock();
         let content = |node: &Node| match node {

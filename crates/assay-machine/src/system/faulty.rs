@@ -90,7 +90,6 @@ impl<'a> Faulty<'a> {
         self.lost_at != 0 && self.made_ready() >= self.lost_at
     }
 
-    /// Calls so far that could fail.
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::Relaxed)
     }

@@ -22,7 +22,6 @@ pub struct Machine {
     pub kernel: Presence<String>,
     /// Kernel build: `#1 SMP PREEMPT_DYNAMIC ...`.
     pub kernel_version: Presence<String>,
-    /// Architecture: `x86_64`.
     pub architecture: String,
     /// Name and version of the distribution.
     pub distribution: Presence<String>,

@@ -84,7 +84,6 @@ pub struct Status {
     pub modified_ns: i64,
 }
 
-/// Kinds of files that matter here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     Directory,
@@ -373,11 +372,9 @@ pub trait System: Sync {
     fn read_link(&self, path: &Path) -> io::Result<PathBuf>;
     fn canonical(&self, path: &Path) -> io::Result<PathBuf>;
     fn status(&self, path: &Path) -> io::Result<Status>;
-    /// Room on the file system under a path.
     fn space(&self, path: &Path) -> io::Result<Space>;
     fn variable(&self, name: &str) -> Option<String>;
     fn user(&self) -> User;
-    /// Bytes of a page of memory.
     fn page_bytes(&self) -> u64;
     /// Names that hypervisors give themselves in the processor's own registers (CPUID); none where
     /// there is no hypervisor, or no such register.
@@ -460,7 +457,6 @@ pub trait System: Sync {
     fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize>;
     /// Waits until an open file's data are on the device.
     fn sync_data(&self, file: &File) -> io::Result<()>;
-    /// Extents of a byte range of an open file.
     fn extents(&self, file: &File, range: Range<u64>) -> io::Result<Vec<Extent>>;
     /// Cached pages of a byte range of an open file (`cachestat`, Linux 6.5).
     fn cached_pages(&self, file: &File, range: Range<u64>) -> io::Result<CachedPages>;

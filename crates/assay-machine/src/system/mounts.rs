@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::site::Mount;
 use super::{DeviceNumber, System};
 
-/// One line of the mount table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MountEntry {
     /// Device number of the file system (`st_dev` of its files; other for btrfs).

@@ -21,7 +21,6 @@ pub use shaper::{Discipline, HANDLE, Means, Shaper, is_own, names_of_own, root_o
 
 /// Nanoseconds of a slice in which bytes are counted.
 pub const SLICE_NS: u64 = 100_000_000;
-/// Streams in one direction at most.
 pub const MOST_STREAMS: u32 = 64;
 /// Bytes on the wire of a full segment, its Ethernet header counted, as shapers count them.
 const WIRE_BYTES: f64 = 1514.0;
@@ -33,7 +32,6 @@ pub fn on_the_wire(data: BitRate) -> BitRate {
     BitRate((data.0 as f64 * WIRE_BYTES / DATA_BYTES).round() as u64)
 }
 
-/// Which way a link is loaded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Load {
@@ -47,7 +45,6 @@ impl Load {
     /// All of them, in the order in which they are told.
     pub const ALL: [Self; 4] = [Self::Idle, Self::Up, Self::Down, Self::Both];
 
-    /// The word that study files use.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -68,18 +65,15 @@ impl Load {
     }
 }
 
-/// Where the other end is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PeerAt {
     /// `HOST:PORT`, where `assay peer` listens.
     Address(String),
-    /// In the laboratory's own name spaces.
     Lab,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseJob {
-    /// Which way the link is loaded.
     pub load: Load,
     /// Nanoseconds until what comes counts.
     pub ramp_ns: u64,
@@ -92,10 +86,8 @@ impl PhaseJob {
     }
 }
 
-/// A run of load on a link.
 #[derive(Clone, Copy)]
 pub struct LinkJob<'a> {
-    /// The other end.
     pub peer: &'a PeerAt,
     /// What both ends know; none where the laboratory draws one.
     pub token: Option<&'a Token>,
@@ -103,9 +95,7 @@ pub struct LinkJob<'a> {
     /// Their congestion control, by the kernel's name.
     pub congestion: &'a str,
     pub probe_ns: u64,
-    /// The phases, one after the other.
     pub phases: &'a [PhaseJob],
-    /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
 }
 

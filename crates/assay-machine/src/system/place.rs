@@ -52,7 +52,6 @@ struct Known {
     /// What `Machine::virtualisation` says of its guests.
     guest: &'static str,
     kind: PlaceKind,
-    /// Signatures in CPUID.
     signatures: &'static [&'static str],
     /// Beginnings or parts of "maker product" in the firmware's tables.
     firmware: &'static [&'static str],

@@ -89,7 +89,6 @@ fn is_not_asked<T>(seen: &Presence<T>) -> bool {
 /// A whole device, with what can be known of it. Sizes in bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Drive {
-    /// Kernel name.
     pub name: String,
     pub number: DeviceNumber,
     /// Name for `--destroy`: serial number, by-id name, or NAME:SIZE.
@@ -173,7 +172,6 @@ pub struct Site {
     pub followed: Vec<Mount>,
     /// Device number of the file system, or of the device that the target is.
     pub device: DeviceNumber,
-    /// What the bytes are kept in.
     pub backing: Backing,
     /// Why nothing, or not everything, is known of what lies below.
     pub backing_reason: Option<String>,
@@ -184,7 +182,6 @@ pub struct Site {
     /// Devices on which other traffic disturbs: the counted ones, and what they are parts of or
     /// made of, down to drives or to a loop device's own backing file.
     pub shared: Vec<String>,
-    /// Drives at the bottom of the stack.
     pub drives: Vec<Drive>,
     /// Compression of the file system or device: its name, or why it is not known or off.
     pub compression: Presence<String>,

@@ -11,7 +11,6 @@ pub const MOST_SWAP_PRIORITY: u16 = 0x7fff;
 /// What the kernel adds to the name of a file that was removed.
 const REMOVED: &str = " (deleted)";
 
-/// A file or device that the kernel swaps to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SwapArea {
     pub path: PathBuf,

@@ -29,7 +29,6 @@ pub fn number(system: &dyn System, path: &Path) -> Presence<u64> {
     parsed(text(system, path), |text| text.parse().ok())
 }
 
-/// A 0 or 1.
 pub fn flag(system: &dyn System, path: &Path) -> Presence<bool> {
     number(system, path).map(|number| number != 0)
 }

@@ -18,7 +18,6 @@ pub enum Takes {
     Keys(&'static [&'static str]),
 }
 
-/// Why a line of options may not be given.
 pub(super) struct Fault {
     /// Number of words before the one that it is about.
     at: usize,

@@ -27,11 +27,8 @@ pub struct FileSystem {
     pub name: &'static str,
     pub summary: &'static str,
     pub program: &'static str,
-    /// The package that brings the program.
     pub package: &'static str,
-    /// The smallest device that it can be made on.
     pub smallest: Bytes,
-    /// Options of the program that a level may give.
     pub options: &'static [Allowed],
     /// Options with which it can encrypt directories by itself; none where it cannot.
     pub encrypting: &'static [&'static str],

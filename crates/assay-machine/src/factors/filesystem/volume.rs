@@ -63,11 +63,9 @@ impl Layer for FileSystems {
     }
 }
 
-/// A file system as an arm wants it.
 #[derive(Clone, Debug)]
 pub(super) struct Volume {
     pub kind: &'static FileSystem,
-    /// Options for its program, as the level writes them.
     pub mkfs_options: String,
     /// Options for mounting, as fstab writes them.
     pub mount_options: String,
@@ -75,7 +73,6 @@ pub(super) struct Volume {
     pub profile: Option<&'static Profile>,
     /// Whether it is to encrypt a directory by itself.
     pub encrypts: bool,
-    /// What it compresses with, where a level says so.
     pub compression: Option<String>,
 }
 

@@ -16,7 +16,6 @@ use crate::factors::permanent::ANY_DIRECTORY;
 use crate::factors::{Choice, Factor};
 
 pub(in crate::factors) const FILL: &str = "fill_level";
-/// The level that leaves everything as it is.
 const NONE: &str = "none";
 /// File systems that set bytes aside when they are asked to, and whose free space says how full they are.
 const ABLE: [&str; 8] = ["ext2", "ext3", "ext4", "xfs", "btrfs", "f2fs", "vfat", "exfat"];

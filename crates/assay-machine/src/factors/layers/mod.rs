@@ -101,7 +101,6 @@ impl Base {
     }
 }
 
-/// What a layer takes of what lies below it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Takes {
     /// Nothing: it stands on a file of the tool's own.

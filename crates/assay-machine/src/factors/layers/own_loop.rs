@@ -13,7 +13,6 @@ use crate::factors::guard::Builder;
 const LOOP: &str = "/dev/loopN";
 const FILE: &str = "FILE";
 
-/// The loop device that the target asks for.
 pub(super) struct OwnLoop;
 
 struct OverZeros {

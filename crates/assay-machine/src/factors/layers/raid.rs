@@ -247,7 +247,6 @@ impl Layer for Arrays {
     }
 }
 
-/// An array as an arm wants it.
 struct Array {
     way: &'static Way,
     chunk: Option<Bytes>,

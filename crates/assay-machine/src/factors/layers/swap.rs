@@ -21,7 +21,6 @@ const ZRAM: &str = "zram";
 const ZSWAP: &str = "zswap";
 /// What zram takes where nothing is said: every version that can swap has it.
 const USUAL_ALGORITHM: &str = "lzo-rle";
-/// Bytes of swap where a study does not say.
 const USUAL_SIZE: Bytes = Bytes(1 << 30);
 const LEAST_SIZE: Bytes = Bytes(1 << 20);
 /// The level of zswap's share that leaves it as it is.
@@ -77,7 +76,6 @@ pub fn has_file(level: &str) -> bool {
     matches!(wanted(level), Ok(Some(Wanted::File | Wanted::Zswap(_))))
 }
 
-/// Name of the factor that says where swap is.
 pub const SWAP: &str = "swap";
 
 static KIND_FACTOR: Choice = Choice {
@@ -218,7 +216,6 @@ impl Layer for Swap {
     }
 }
 
-/// Swap as an arm wants it.
 struct Area {
     wanted: Wanted,
     size: Bytes,

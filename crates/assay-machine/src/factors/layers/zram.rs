@@ -19,9 +19,7 @@ const AS_BELOW: &str = "as-target";
 /// What the kernel's versions have had.
 pub(super) const ALGORITHMS: [&str; 7] =
     ["lzo-rle", "lzo", "lz4", "lz4hc", "zstd", "deflate", "842"];
-/// The smallest device that is worth one.
 const SMALLEST: Bytes = Bytes(1 << 20);
-/// Bytes of which a device is a multiple.
 const PAGE: u64 = 4096;
 /// Memory that is left to the machine: one part in so many of what is free.
 const LEFT: u64 = 8;
@@ -109,7 +107,6 @@ impl Layer for Zram {
     }
 }
 
-/// A device as an arm wants it.
 struct Wanted {
     algorithm: String,
     /// None where it is that of what lies below.

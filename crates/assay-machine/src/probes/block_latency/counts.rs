@@ -156,7 +156,6 @@ fn latencies(before: &LatencyTotals, after: &LatencyTotals) -> Latencies {
 }
 
 impl ClassSpan {
-    /// Adds the requests of another device or span.
     pub fn add(&mut self, other: &Self) {
         self.requests = self.requests.saturating_add(other.requests);
         self.failed = self.failed.saturating_add(other.failed);

@@ -8,7 +8,6 @@ use assay_base::presence::Presence;
 use crate::probes::drive_health::Health;
 
 const PAGE_BYTES: usize = 512;
-/// Bytes of a unit of what was written.
 const UNIT_BYTES: u64 = 512_000;
 /// 0 degrees Celsius in kelvin, as the drives' makers round it.
 const ZERO_C: i64 = 273;

@@ -10,16 +10,12 @@ use crate::system::{System, sysfs};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Counters {
     pub reads_completed: u64,
-    /// Reads that were merged into others.
     pub reads_merged: u64,
     pub read_bytes: u64,
-    /// Milliseconds that reads took, summed over all.
     pub read_ms: u64,
     pub writes_completed: u64,
-    /// Writes that were merged into others.
     pub writes_merged: u64,
     pub written_bytes: u64,
-    /// Milliseconds that writes took, summed over all.
     pub write_ms: u64,
     /// Requests under way at this moment: a level, not a count.
     pub in_flight: u64,
@@ -32,7 +28,6 @@ pub struct Counters {
     pub discarded_bytes: u64,
     /// Flushes that ended (0 before Linux 5.5, and always for partitions).
     pub flushes_completed: u64,
-    /// Milliseconds that flushes took, summed over all.
     pub flush_ms: u64,
 }
 

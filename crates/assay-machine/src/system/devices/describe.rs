@@ -192,7 +192,6 @@ pub fn device_id(system: &dyn System, name: &str) -> String {
     }
 }
 
-/// Drive and number of a partition.
 fn partition_of(system: &dyn System, name: &str) -> Option<(String, u64)> {
     let number = *sysfs::number(system, &sysfs::block(name).join("partition")).value()?;
     let place = place(system, name);

@@ -8,7 +8,6 @@ use super::{numbered_part, place};
 use crate::system::site::Link;
 use crate::system::{System, sysfs};
 
-/// Bus of a drive, by kernel name.
 pub fn bus(system: &dyn System, name: &str) -> Presence<String> {
     let place = place(system, name);
     let by_way = [("usb", "usb"), ("ata", "sata"), ("virtio", "virtio"), ("mmc", "mmc")]
@@ -49,7 +48,6 @@ fn by_other_parts(place: &Path) -> Option<&'static str> {
     }
 }
 
-/// Link of a drive, by kernel name and bus.
 pub fn link(system: &dyn System, name: &str, bus: &Presence<String>) -> Presence<Link> {
     let place = place(system, name);
     match bus {
@@ -87,7 +85,6 @@ fn usb(system: &dyn System, place: &Path) -> Presence<Link> {
     }
 }
 
-/// The USB device that a drive is part of.
 pub fn usb_device(system: &dyn System, place: &Path) -> Option<PathBuf> {
     let has = |directory: &Path, file: &str| system.read_text(&directory.join(file)).is_ok();
     place

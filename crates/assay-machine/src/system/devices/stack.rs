@@ -7,7 +7,6 @@ use super::{name_at, number_of, place, size_of};
 use crate::system::site::Layer;
 use crate::system::{DeviceNumber, System, sysfs};
 
-/// What lies directly below a block device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Below {
     /// Other block devices, by kernel name; none for a drive.

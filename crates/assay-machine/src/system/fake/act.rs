@@ -23,9 +23,7 @@ const ZRAM_MAJOR: u32 = 252;
 pub enum Manner {
     /// Keeps what it has, without an error.
     Ignores,
-    /// Keeps a multiple of this.
     RoundsTo(u64),
-    /// Refuses, as a read-only file does.
     ReadOnly,
     /// Keeps what is written, and makes this other setting 0.
     Zeroes(PathBuf),
@@ -490,7 +488,6 @@ impl State {
         String::from_utf8_lossy(&bytes).trim().to_owned()
     }
 
-    /// Whether a disk or a part of it is mounted.
     pub(super) fn is_mounted(&mut self, name: &str) -> bool {
         let table = self.text(Path::new(MOUNTS));
         table.lines().any(|line| line.split(' ').any(|word| is_on(name, word)))

@@ -69,7 +69,6 @@ impl<T> Files<T> {
         self.0.contains_key(&Key::of(path))
     }
 
-    /// What is at a place, with its path.
     pub fn at(&self, key: &Key) -> Option<&(PathBuf, T)> {
         self.0.get(key)
     }

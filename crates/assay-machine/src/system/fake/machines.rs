@@ -2,7 +2,6 @@
 
 use super::Fake;
 
-/// A recorded machine, by the name of its file.
 pub fn machine(name: &str) -> Fake {
     let text = match name {
         "btrfs-two" => include_str!("../../../tests/fixtures/machines/btrfs-two.txt"),

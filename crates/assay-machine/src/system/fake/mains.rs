@@ -42,7 +42,6 @@ impl Fake {
         self
     }
 
-    /// Starts the machine again, with an id of that start.
     pub fn start_again(&self, boot: &str) -> &Self {
         self.lock().power.cut_at = None;
         self.put(BOOT, boot)
@@ -71,7 +70,6 @@ impl Fake {
         self
     }
 
-    /// Removes such a file; whether there was one.
     pub(super) fn remove_kept(&self, path: &Path) -> bool {
         self.lock().power.kept.remove(path).is_some()
     }

@@ -29,7 +29,6 @@ pub(super) struct Network {
 }
 
 impl Fake {
-    /// Adds an interface that has the usual discipline.
     pub fn with_interface(&self, name: &str) -> &Self {
         self.install("tc").install("ip");
         let key = (String::new(), name.to_owned());
@@ -49,13 +48,11 @@ impl Fake {
         self
     }
 
-    /// Has a kernel without some disciplines.
     pub fn without_disciplines(&self, kinds: &[&str]) -> &Self {
         self.lock().network.unknown = kinds.iter().map(|kind| (*kind).to_owned()).collect();
         self
     }
 
-    /// Has a peer that is lost, for this reason.
     pub fn lose_peer(&self, why: &str) -> &Self {
         self.lock().network.lost = Some(why.to_owned());
         self

@@ -57,9 +57,7 @@ pub struct Tree {
     pub modes: BTreeMap<PathBuf, u32>,
     pub variables: BTreeMap<String, String>,
     pub user: u32,
-    /// Health logs of NVMe drives by device.
     pub health_logs: BTreeMap<PathBuf, Vec<u8>>,
-    /// What smartctl prints, by command line.
     pub smartctl: BTreeMap<String, String>,
     /// Where paths led to, while no link comes, goes or changes: most questions are asked again and again. What was
     /// there and is gone is not found there.

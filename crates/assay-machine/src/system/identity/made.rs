@@ -120,7 +120,6 @@ fn own_file(
     Ok((found.kind == FileKind::File).then_some(found.size_bytes))
 }
 
-/// Whether two names are those of one file.
 fn is_same(system: &dyn System, one: &Path, other: &Path) -> bool {
     let real = |path: &Path| system.canonical(path).ok();
     one == other || real(one).is_some_and(|one| real(other) == Some(one))

@@ -19,7 +19,6 @@ use crate::system::{Caching, System, devices, journal};
 
 /// Bytes at each end of a device that stand for its content.
 const END_BYTES: u64 = 1 << 20;
-/// Bytes that are read at once.
 const PIECE: usize = 1 << 16;
 
 /// What tells one device from another under the same name.

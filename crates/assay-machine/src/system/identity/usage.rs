@@ -51,7 +51,6 @@ fn is_absence(error: &io::Error) -> bool {
 /// A device or partition that would be overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
-    /// Kernel name.
     pub name: String,
     /// First sector on the target; none for the target itself.
     pub start: Option<u64>,
@@ -105,7 +104,6 @@ impl Family {
         self.numbers.first() == Some(&number)
     }
 
-    /// Names of all that is concerned.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|member| &member.name).chain(&self.others).map(String::as_str)
     }

@@ -13,7 +13,6 @@ use sha2::Sha256;
 
 /// Bytes of a line at most, its end counted; a longer one is refused.
 pub const LONGEST_LINE: usize = 512;
-/// Letters of a token at least.
 const SHORTEST_TOKEN: usize = 16;
 /// The same at most: more is not read.
 const LONGEST_TOKEN: usize = 1024;

@@ -73,7 +73,6 @@ fn signed(key: &Digest, side: Side, number: u64, text: &str) -> Digest {
     sign(key, &[who, &number.to_be_bytes(), text.as_bytes()])
 }
 
-/// What is asked of a peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Open(Digest),
@@ -94,7 +93,6 @@ impl fmt::Display for Order {
 }
 
 impl Order {
-    /// Reads one; none where it makes no sense.
     pub fn read(text: &str) -> Option<Self> {
         match text.split_once(' ')? {
             ("open", trial) => digest(trial).map(Self::Open),
@@ -106,7 +104,6 @@ impl Order {
     }
 }
 
-/// What a peer answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
     Open,
@@ -136,7 +133,6 @@ impl fmt::Display for Reply {
 }
 
 impl Reply {
-    /// Reads one; none where it makes no sense.
     pub fn read(text: &str) -> Option<Self> {
         let words: Vec<&str> = text.split(' ').collect();
         match words.as_slice() {

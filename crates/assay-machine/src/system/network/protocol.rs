@@ -20,11 +20,8 @@ pub static USE: Use = Use {
 };
 /// Bytes of each datagram, in both directions.
 pub const DATAGRAM: usize = 48;
-/// The port where nobody says another one.
 pub const PORT: u16 = 7710;
-/// The variable that may hold the token.
 pub const TOKEN_VARIABLE: &str = "ASSAY_PEER_TOKEN";
-/// The variable that may name a file with it.
 pub const TOKEN_FILE_VARIABLE: &str = "ASSAY_PEER_TOKEN_FILE";
 
 /// Which way a stream goes, as the client sees it.
@@ -158,9 +155,7 @@ pub fn session_key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Whoever asks.
     Client,
-    /// Whoever sends it back.
     Peer,
 }
 
@@ -211,7 +206,6 @@ impl fmt::Display for Order {
 }
 
 impl Order {
-    /// Reads one; none where it makes no sense.
     pub fn read(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().collect();
         match words.as_slice() {

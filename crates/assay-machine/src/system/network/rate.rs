@@ -15,12 +15,10 @@ const MOST: f64 = 1e13;
 pub struct BitRate(pub u64);
 
 impl BitRate {
-    /// Bytes in so many nanoseconds.
     pub fn bytes_in(self, ns: u64) -> u64 {
         (u128::from(self.0) * u128::from(ns) / 8 / 1_000_000_000) as u64
     }
 
-    /// The rate of so many bytes in so many nanoseconds.
     pub fn of(bytes: u64, ns: u64) -> Self {
         let bits = u128::from(bytes) * 8 * 1_000_000_000;
         Self(u64::try_from(bits / u128::from(ns.max(1))).unwrap_or(u64::MAX))

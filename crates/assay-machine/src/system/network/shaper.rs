@@ -17,7 +17,6 @@ const QUEUE_NS: u64 = 20_000_000;
 const DEEP_NS: u64 = 750_000_000;
 /// Tokens of a bucket: what goes out at once.
 const BURST_NS: u64 = 1_000_000;
-/// Bytes of a packet on the wire.
 const PACKET: u64 = 1514;
 /// Packets that a queue holds at least.
 const FEWEST_PACKETS: u64 = 2;
@@ -169,7 +168,6 @@ impl fmt::Display for Shaper {
 }
 
 impl Discipline {
-    /// Bytes of its queue, where it is counted in bytes.
     pub fn queue_bytes(self) -> u64 {
         let ns = if self.means == Means::Deep { DEEP_NS } else { QUEUE_NS };
         self.rate.bytes_in(ns).max(FEWEST_PACKETS * PACKET)
@@ -224,7 +222,6 @@ impl Discipline {
     }
 }
 
-/// Words after others.
 fn joined<'w>(first: &[&'w str], more: &[&'w str]) -> Vec<&'w str> {
     [first, more].concat()
 }

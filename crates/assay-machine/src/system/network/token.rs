@@ -6,9 +6,7 @@ use super::Token;
 use super::protocol::{TOKEN_FILE_VARIABLE, TOKEN_VARIABLE};
 use crate::system::{Locking, System};
 
-/// The variable that may hold the token of a fleet.
 pub const FLEET_TOKEN_VARIABLE: &str = "ASSAY_COORDINATOR_TOKEN";
-/// The variable that may name a file with it.
 pub const FLEET_TOKEN_FILE_VARIABLE: &str = "ASSAY_COORDINATOR_TOKEN_FILE";
 
 /// Whether a variable holds a token: no command of a study is given it, and so no result has it.

@@ -30,7 +30,6 @@ const LABEL: &str = "LABEL";
 
 pub(in crate::factors) struct EncryptedDevices;
 
-/// A volume as an arm wants it.
 struct Volume {
     /// Cipher and bits of its key; none where cryptsetup chooses.
     cipher: Option<(String, String)>,

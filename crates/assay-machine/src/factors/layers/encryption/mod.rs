@@ -16,7 +16,6 @@ use crate::factors::{Choice, has_module};
 pub(in crate::factors) use device::EncryptedDevices;
 pub(in crate::factors) use directory::EncryptedDirectories;
 
-/// The level at which nothing is encrypted.
 const NONE: &str = "none";
 /// The file system encrypts what lies in a directory.
 pub(in crate::factors) const FSCRYPT: &str = "fscrypt";
