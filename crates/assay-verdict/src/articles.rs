@@ -39,7 +39,6 @@ pub struct Article {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Text {
     pub title: String,
-    /// What was measured, and how often.
     pub measured: String,
     pub again: Vec<RunIt>,
 }

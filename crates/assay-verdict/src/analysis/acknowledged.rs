@@ -10,7 +10,6 @@ use assay_study::results::record::TrialRecord;
 use super::rows::Row;
 use crate::truth::{self, Remark, WriteTimes};
 
-/// The factor whose levels say what is synced.
 const SYNC: &str = "sync";
 
 /// What rows have in common of which one is synced and the other is not.
@@ -46,7 +45,6 @@ pub(super) fn tell(all: &[Writes], rows: &mut [Row<'_>], series: &mut [Series]) 
     }
 }
 
-/// The writes of the `at`th row.
 pub(super) fn writes(at: usize, row: &Row<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(truth::with_a_cache)?;
     let io = truth::one_by_one(row.workload)?;

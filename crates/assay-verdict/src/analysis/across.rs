@@ -186,7 +186,6 @@ fn named_cells<'a>(findings: &'a Findings, name: &'a str) -> impl Iterator<Item 
         .map(move |cell| Cell { configuration: named(&cell.configuration, name), ..cell.clone() })
 }
 
-/// Something that was recorded around a result.
 pub(super) struct Fact {
     /// What sets it apart from the others.
     pub key: String,
@@ -340,7 +339,6 @@ pub(super) struct Book<'a> {
 /// can set may differ.
 pub(super) type Key = (String, String, Arm);
 
-/// The row that a cell belongs to.
 pub(super) fn key(cell: &Cell) -> Key {
     row_of(cell, &cell.configuration)
 }

@@ -12,7 +12,6 @@ use crate::truth::{HOST_CACHE, IdleFlush, Remark};
 
 const RATE: &str = "bandwidth_bytes_per_s";
 
-/// Rates of the rows on such drives.
 #[derive(Default)]
 pub(super) struct Rates {
     /// Target -> bytes per second of its fastest row that only reads.

@@ -16,7 +16,6 @@ const SETTLED: usize = 6;
 /// Undisturbed trials from which the disturbed ones are left out: an interval needs as many.
 const ENOUGH: usize = 3;
 
-/// The cells of all series, in their order.
 pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Cell> {
     let baselines = baselines(design, &series);
     let cells = series.into_iter().enumerate().map(|(at, series)| {
@@ -35,7 +34,6 @@ pub(super) fn number(own: &[CellTrial], baseline: Option<&[CellTrial]>) -> Optio
     geometric_mean(&values).map(|centre| centre.mean).or_else(|| median(&values))
 }
 
-/// Whether something of a series was repeated.
 fn is_repeated(trials: &[CellTrial]) -> bool {
     trials.iter().any(|trial| trial.repeats.is_some())
 }

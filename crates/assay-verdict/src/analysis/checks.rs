@@ -13,12 +13,10 @@ use super::time::Time;
 /// What is said of a recording without its end.
 const CUT: &str = "the recording is truncated or still running; export and replay use only the requests recorded so far";
 
-/// How many trials there are.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Counts {
     /// That count or were to count: all but the lead-in.
     run: usize,
-    /// That repeat another one.
     repeats: usize,
     /// That repeat none, the lead-in included.
     first: usize,
@@ -43,7 +41,6 @@ impl Counts {
         self.time.add(trial);
     }
 
-    /// Whether trials of the plan have not run.
     pub fn is_unfinished(&self, plan: &Plan) -> bool {
         self.first < plan.trials.len()
     }

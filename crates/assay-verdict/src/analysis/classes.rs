@@ -226,7 +226,6 @@ fn unseen(spans: &Spans<'_>) -> Option<String> {
     (reasons.len() == all).then(|| reasons.first().map(|reason| (*reason).clone()))?
 }
 
-/// Whether nothing ended in any trial.
 fn idle(spans: &Spans<'_>) -> bool {
     !spans.is_empty() && CLASSES.iter().all(|class| !holds(spans, class.key))
 }

@@ -8,7 +8,6 @@ use super::distinct;
 use super::rows::Row;
 use crate::truth::{self, Remark, Worked};
 
-/// The factor whose levels are commands.
 const COMMAND: &str = "command";
 
 /// What the runs of a row did.
@@ -19,7 +18,6 @@ pub(super) struct WorkOfRow {
     worked: Worked,
 }
 
-/// The work of the `at`th row.
 pub(super) fn work(at: usize, row: &Row<'_>) -> Option<WorkOfRow> {
     let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
     let name = match arm_in_words(row.arm.iter()) {

@@ -57,7 +57,6 @@ const TELLING_OPTIONS: &[&str] = &[
     "checkpoint=",
 ];
 
-/// The machine and its targets.
 pub(super) fn environment(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
     // Drives of virtual machines that a study makes lie in memory: where it was called says nothing of them.
     let looked_at = !plan.is_in_machines();

@@ -24,7 +24,6 @@ const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
 /// A study that can only detect larger differences than this answers hardly any question.
 const LARGEST_USEFUL: f64 = 0.5;
 
-/// The sight of one workload.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Foresight {
     pub workload: String,

@@ -31,7 +31,6 @@ const USUAL_SEEN: f64 = 0.3;
 /// Rules whose word makes a row blind.
 const BLINDING: [&str; 2] = ["cpu-starved", "unstable"];
 
-/// What is asked of a gate, as shares.
 #[derive(Clone, Debug)]
 pub struct Gate {
     /// A loss up to this is allowed.
@@ -40,7 +39,6 @@ pub struct Gate {
     pub must_detect: f64,
     /// The metric that is judged; by default the one that verdicts are about.
     pub metric: Option<String>,
-    /// How far days lie apart.
     pub days: Days,
 }
 

@@ -13,7 +13,6 @@ use super::rows::{Measured, Row};
 use super::verdicts::Stage;
 use crate::truth::{self, Case, Remark};
 
-/// Names that are told in a sentence.
 const MOST_NAMES: usize = 4;
 
 /// The fleet whose result it is; none of one host, be it one of a fleet.
@@ -89,7 +88,6 @@ pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
 pub(super) const BROKEN: &str =
     "the replicate lost a host: Assay does not compare trials with different numbers of hosts";
 
-/// How fast each host was.
 #[derive(Default)]
 pub(super) struct HostRates {
     /// By rank, its rate over the mean of the hosts of a trial.
@@ -100,7 +98,6 @@ pub(super) struct HostRates {
 }
 
 impl HostRates {
-    /// Looks at the trials of a row.
     pub fn add(&mut self, row: &Row<'_>) {
         let mut sums: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
         for trial in row.counting() {

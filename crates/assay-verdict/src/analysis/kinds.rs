@@ -119,7 +119,6 @@ fn doubt_words(because: &Because) -> String {
     format!(" The numbers are {word}: {}.", because.text.trim_end_matches('.'))
 }
 
-/// The sentences of a summary, a kind after the other.
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     let mut sentences = Vec::new();
     for exhibit in found.kind_exhibits() {

@@ -10,7 +10,6 @@ use super::rows::{Row, workload_names};
 /// A compressor that saves less than this saves nothing worth telling.
 const SMALL: f64 = 0.1;
 
-/// One arm of a workload.
 struct Held {
     name: String,
     set_bytes: u64,
@@ -21,7 +20,6 @@ struct Held {
     per_memory: Option<f64>,
     /// Whether anything lay packed in memory.
     packs: bool,
-    /// The worst of the trust of all of it.
     trust: Trust,
 }
 

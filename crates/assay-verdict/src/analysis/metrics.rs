@@ -70,7 +70,6 @@ fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
     }
 }
 
-/// Whether a metric means anything for a row.
 pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
     if played::of(metric).is_some() {
         // Each class has a row of its own.

@@ -160,7 +160,6 @@ fn decide(found: &mut Findings, measured: &Measurements, planned: &BTreeSet<gate
     gated::tell(found, &measured.design, planned, measured.unfinished);
 }
 
-/// Values in their order, each once.
 fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for one in all {

@@ -44,7 +44,6 @@ fn direction(metric: &str, trial: &Trial) -> Better {
     told.find(|own| own.name == metric).map_or_else(|| metrics::better(metric), |own| own.better)
 }
 
-/// The trials of a race.
 #[derive(Default)]
 pub(super) struct RaceRuns {
     runs: Vec<Run>,

@@ -15,7 +15,6 @@ struct Size {
     threads: u32,
     reserved: f64,
     used: f64,
-    /// The worst of both.
     trust: Trust,
 }
 

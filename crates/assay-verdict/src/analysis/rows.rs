@@ -241,7 +241,6 @@ fn judged(
     Some((truth::remarks(&case), truth::unquiet(&case)))
 }
 
-/// Names of the workloads in the order of the plan.
 pub(super) fn workload_names<'r>(rows: &'r [Row<'_>]) -> Vec<&'r str> {
     distinct(rows.iter().map(|row| row.workload.name.as_str()))
 }

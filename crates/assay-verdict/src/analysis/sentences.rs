@@ -26,10 +26,8 @@ use super::verdicts::{Stage, words};
 use super::{acknowledged, card, distinct, facts};
 use crate::truth::WRONG_DATA;
 
-/// Sentences at most.
 const MOST: usize = 5;
 
-/// Sentences about invalid rows at most.
 const MOST_INVALID: usize = 2;
 
 /// Of a drive that is none there is nothing to tell its owner.
@@ -419,7 +417,6 @@ fn are_of_one_trial(found: &Findings) -> bool {
     rates.peek().is_some() && rates.all(|cell| cell.n < 2)
 }
 
-/// How far the whole can be trusted.
 fn trust(story: &Story<'_>) -> Sentence {
     Sentence::new(SentenceRole::Trust, "trust", trust_words(story))
 }

@@ -21,7 +21,6 @@ use assay_study::results::surroundings::facts::{
 /// Counters whose growth is no wear but what every drive counts.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
-/// Adds what went on during the trials of a row.
 pub(super) fn add(found: &mut Activity, row: &Row<'_>) {
     if !row.workload.control && row.trust.is_some() {
         found.workloads.extend(of_row(row));
@@ -68,7 +67,6 @@ pub(super) fn observer(environment: &Environment) -> Option<Check> {
     Some(Check::new("observer", text))
 }
 
-/// That other studies ran meanwhile.
 pub(super) fn studies(environment: &Environment) -> Option<Check> {
     let seen = &environment.surroundings.studies;
     let which = match seen.len() {

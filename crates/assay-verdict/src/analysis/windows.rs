@@ -21,12 +21,9 @@ pub(super) static ABOUT: About = About {
 /// Shares of the time that lie further apart are not alike.
 const APART: f64 = 0.10;
 
-/// Before and after.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Windows {
-    /// What is compared with.
     pub before: Window,
-    /// What is compared.
     pub after: Window,
     /// Whether work waited so differently for a processor that latencies say little of the device.
     pub unequal_pressure: bool,
@@ -36,11 +33,9 @@ pub struct Windows {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Window {
-    /// Id of its result.
     pub result: String,
     /// When it began, RFC 3339.
     pub started: String,
-    /// Its length.
     pub seconds: f64,
     /// Share, 0 to 1, of it in which something waited for a processor; none where that was not recorded.
     pub cpu_pressure: Option<f64>,

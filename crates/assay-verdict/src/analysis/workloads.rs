@@ -90,7 +90,6 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Adds the trials of the next workload of the plan.
     pub fn add(&mut self, trials: &[&Trial]) {
         let (plan, environment) = (self.plan, self.environment);
         let Some(workload) = plan.workloads.get(self.rows.len()) else { return };

@@ -10,7 +10,6 @@ use super::file::lies_among;
 use super::numbers::{self, ENERGY};
 use super::row::{FORMAT, Identity, Number, Row};
 
-/// Trials of a number that are kept.
 const MOST_TRIALS: usize = 100;
 /// Latencies that a row keeps, by the metrics that they are.
 const QUANTILES: [(&str, f64); 4] = [
@@ -25,7 +24,6 @@ const QUANTILES: [(&str, f64); 4] = [
 pub struct Extra {
     /// Name of the device instead of its model.
     pub device: Option<String>,
-    /// What is printed on it.
     pub claimed: Vec<String>,
     pub price: Option<String>,
     /// What the contributor wants to be called.

@@ -10,18 +10,15 @@ use assay_study::study::printed::Claim;
 use super::numbers::{self, ENERGY};
 use super::row::{FORMAT, Number, Row};
 
-/// Bytes of a file at most.
 pub const MOST_BYTES: u64 = 64 << 10;
 /// Letters of a text at most.
 const LONGEST: usize = 120;
 /// Claims of a row, rules and quantiles of a number at most.
 const MOST_CLAIMS: usize = 16;
-/// Trials of a number at most.
 const MOST_TRIALS: usize = 200;
 /// No device of this decade does more: bytes or operations a second, joules per GiB.
 const LARGEST: f64 = 1e12;
 const LARGEST_CAPACITY: u64 = 1 << 60;
-/// Letters of the hash that a file is called by.
 const HASH_LETTERS: usize = 32;
 
 /// A row as it is written, and the name of its file below the rows: a hash of what is in it.

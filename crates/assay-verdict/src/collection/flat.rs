@@ -16,7 +16,6 @@ pub struct Flat {
     /// Model.
     pub device: String,
     pub capacity_gb: Option<f64>,
-    /// What is printed on it.
     pub claimed: String,
     /// Claims that are reached, and those that are not.
     pub reached: String,

@@ -56,7 +56,6 @@ pub struct Row {
     pub identity: Option<Identity>,
 }
 
-/// One number with how far it goes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Number {
@@ -90,7 +89,6 @@ pub struct Published {
     pub kind: String,
 }
 
-/// Which device and machine it was.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Identity {

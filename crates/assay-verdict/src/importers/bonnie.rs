@@ -57,7 +57,6 @@ const TESTS: [(&str, usize, usize, Tells); 12] = [
     ("stat at random", 34, 48, Tells::Count),
     ("delete at random", 36, 49, Tells::Count),
 ];
-/// Settings with their fields.
 const SETTINGS: [(&str, usize); 6] = [
     ("machine", 2),
     ("concurrency", 3),
@@ -138,7 +137,6 @@ fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mista
     }
 }
 
-/// Whether bonnie++ could not time it.
 fn is_too_fast(field: &str) -> bool {
     !field.is_empty() && field.bytes().all(|byte| byte == b'+')
 }

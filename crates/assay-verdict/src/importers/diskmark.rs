@@ -105,7 +105,6 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     Ok(Runs::in_order(runs))
 }
 
-/// Major and minor version of KDiskMark.
 fn version(text: &str) -> Option<[u32; 2]> {
     let (_, rest) = text.lines().take(BANNER).find_map(|line| line.split_once("KDiskMark"))?;
     let digits = rest.trim_start().trim_start_matches(['(', 'v']);

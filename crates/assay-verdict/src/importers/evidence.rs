@@ -8,7 +8,6 @@ use super::run::Run;
 
 const RATE: &str = "bandwidth_bytes_per_s";
 
-/// Bytes per second of a run.
 pub(super) fn rate(run: &Run) -> Option<f64> {
     run.values.iter().find(|told| told.metric == RATE)?.value
 }

@@ -62,11 +62,9 @@ pub struct Options {
     pub baseline: Arm,
     /// What counts as equivalent, as a fraction.
     pub margin: Option<f64>,
-    /// The metric that verdicts are about.
     pub primary: Option<String>,
     /// The files were made in the order in which they are named.
     pub in_order: bool,
-    /// Which direction of a metric is better.
     pub better: BTreeMap<String, Better>,
 }
 
@@ -79,7 +77,6 @@ pub struct Imported {
     pub trials: usize,
 }
 
-/// One file that was brought along.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Brought {
     /// What messages call it.
@@ -99,7 +96,6 @@ pub enum Reads {
     Requests(requests::Begin),
 }
 
-/// One way to read a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Importer {
     pub about: About,
@@ -224,7 +220,6 @@ pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
     first.map(|(_, importer)| importer).ok_or_else(|| Failure::mistake("no file given"))
 }
 
-/// Reads all files of one study with one importer.
 pub fn read(importer: &Importer, files: &[Brought], options: &Options) -> Outcome<Imported> {
     let mut found = numbers_of(importer, files, options)?;
     state_directions(&mut found, &options.better)?;

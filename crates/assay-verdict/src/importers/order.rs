@@ -79,7 +79,6 @@ fn passes(run: &Run) -> Option<Vec<Vec<usize>>> {
         .then(|| lumps.iter().map(|lump| lump.iter().map(|(_, arm)| *arm).collect()).collect())
 }
 
-/// Whether each replicate begins with a lead-in.
 fn is_led(trials: &[Placed]) -> bool {
     let mut first: BTreeMap<u32, &Placed> = BTreeMap::new();
     for trial in trials {

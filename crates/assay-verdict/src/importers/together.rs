@@ -44,7 +44,6 @@ struct All<'a> {
     notes: Vec<String>,
 }
 
-/// The measurements of a study that these files hold.
 pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome<Imported> {
     let mut all = gathered(files)?;
     all.factors = factors(&mut all, files)?;
@@ -306,7 +305,6 @@ impl All<'_> {
         Ok(first)
     }
 
-    /// Series by workload, arm and metric.
     fn series(&self, options: &Options) -> Outcome<Vec<Series>> {
         let mut known_metrics: Vec<Vec<&super::run::Told>> = vec![Vec::new(); self.workloads.len()];
         for one in &self.runs {

@@ -88,7 +88,6 @@ impl Worked {
     }
 }
 
-/// An amount of a side, where it is known.
 type Amount = fn(&Worked) -> Option<f64>;
 
 /// What speaks against sides that are compared with each other, or is worth knowing of them. That the runs of

@@ -34,7 +34,6 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     nothing_left(case).or_else(|| holes_read(case))
 }
 
-/// Whether the work takes away what is stored.
 pub(super) fn clears(case: &Case<'_>) -> bool {
     case.io().is_some_and(|io| io.mix.clears())
 }

@@ -41,7 +41,6 @@ fn summed(
     })
 }
 
-/// Two devices' traffic in the same span.
 fn both(left: &Traffic, right: &Traffic) -> Traffic {
     Traffic {
         span_ns: left.span_ns.max(right.span_ns),
@@ -184,7 +183,6 @@ impl Share {
         (sum.trials > 0).then_some(sum)
     }
 
-    /// Percent of the claim that was moved.
     pub fn percent(&self) -> f64 {
         100.0 * self.moved as f64 / self.claimed as f64
     }

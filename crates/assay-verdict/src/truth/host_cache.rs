@@ -154,7 +154,6 @@ fn kept(case: &Case<'_>) -> Option<String> {
 /// Writing to a drive that announces a cache, after which a flush did nothing.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IdleFlush {
-    /// Bytes that were written, in a trial.
     pub bytes: u64,
     pub flush_ns: f64,
 }

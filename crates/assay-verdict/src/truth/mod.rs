@@ -276,7 +276,6 @@ fn may_change(rule: &str, nature: Nature) -> bool {
     rule.is_none_or(|rule| rule.changes.contains(&nature))
 }
 
-/// What to do about a rule.
 pub fn next_step(rule: &str) -> &'static str {
     match rule {
         "cpu-starved" | "foreign-io" | "swap" | "others-swapped" | "oom" | "unstable"

@@ -123,7 +123,6 @@ fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
 /// Waiting for a processor in one trial.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
-    /// Share of the time.
     share: f64,
     /// Whether it is that of the measuring threads, or that of anybody.
     is_own: bool,

@@ -97,7 +97,6 @@ pub fn of_latencies(values: &[f64]) -> Option<Remark> {
     Some(Remark::suspect(text))
 }
 
-/// Operations per second of a trial.
 fn rate(trial: &TrialRecord) -> Option<f64> {
     let counted = trial.measured.as_ref().filter(|one| one.window_ns > 0)?;
     let operations = counted.operations();

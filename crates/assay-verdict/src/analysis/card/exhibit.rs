@@ -63,7 +63,6 @@ fn table(first: &CardRow, rows: &[CardRow]) -> Table {
     table
 }
 
-/// Appends a row for each published device.
 fn add_published(table: &mut Table, published: &[Beside]) {
     let mut devices: Vec<&str> = Vec::new();
     for one in published {

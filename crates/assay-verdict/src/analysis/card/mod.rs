@@ -30,10 +30,8 @@ const SMALL_BYTES: u32 = 4 << 10;
 /// Topic of the sentences on the classes of SD cards.
 pub(super) const CLASS_TOPIC: &str = "card-class";
 
-/// What [`noun`] calls an SD card.
 const SD_CARD: &str = "card";
 
-/// A card's row of the flash table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CardRow {
     pub device: String,
@@ -51,7 +49,6 @@ pub struct CardRow {
     pub rated_bytes_per_s: Option<f64>,
     /// Linear reading over that speed.
     pub share_of_rating: Option<f64>,
-    /// Price and currency.
     pub price: Option<Price>,
     /// Random writes per second and unit of currency.
     pub iops_per_unit: Option<f64>,
@@ -78,7 +75,6 @@ pub struct CardClaim {
 pub struct CardNumber {
     /// Geometric mean of the trials.
     pub value: f64,
-    /// 95% CI.
     pub ci95: Option<[f64; 2]>,
     pub trust: Option<Trust>,
 }
@@ -112,9 +108,7 @@ pub struct Beside {
 /// Where a number lies against another, by its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// Surely above.
     Above,
-    /// Surely below.
     Below,
     /// The interval holds it, or there is none.
     Open,

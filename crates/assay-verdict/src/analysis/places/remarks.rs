@@ -144,7 +144,6 @@ fn emulated(spots: &[Spot]) -> Option<Check> {
     })
 }
 
-/// Trials that failed in a place.
 fn failures(row: &Row) -> Option<Check> {
     let all = row.failed + row.n;
     (row.failed > 0 && row.unit != Unit::Sessions).then(|| {

@@ -19,7 +19,6 @@ use super::words;
 #[derive(Default)]
 pub(super) struct Told {
     pub cells: Vec<Cell>,
-    /// Each place against the baseline.
     pub comparisons: Vec<Comparison>,
     /// Show this figure as a table.
     pub rows: Vec<Row>,

@@ -21,7 +21,6 @@ pub(super) struct Spot {
 }
 
 impl Spot {
-    /// Names of the workloads with numbers, each once.
     pub fn workloads(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
         for cell in self.results.iter().flat_map(|one| &one.measurements).filter(|cell| cell.n > 0)

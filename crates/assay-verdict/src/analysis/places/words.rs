@@ -71,7 +71,6 @@ fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
     (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
 }
 
-/// A place against the baseline in one sentence.
 pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], arm: &Arm) -> String {
     let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
     let Some((percent, ends)) = speed(found) else {

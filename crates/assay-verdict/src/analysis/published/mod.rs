@@ -14,7 +14,6 @@ use assay_study::results::plan::Arm;
 
 pub use figure::PUBLISHED;
 
-/// One published number.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Published {
     /// Title of the text that it stands in.
@@ -32,7 +31,6 @@ pub struct Published {
     pub text: String,
     /// In the unit of the metric, or as a ratio; absent where it is no single number.
     pub value: Option<f64>,
-    /// The unit that it was printed in.
     pub unit: Option<Unit>,
     /// The factor over whose first level it is a ratio.
     pub ratio: Option<String>,
@@ -42,7 +40,6 @@ pub struct Published {
     pub flags: Vec<String>,
 }
 
-/// A unit as an author writes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Unit {
     pub name: String,

@@ -31,7 +31,6 @@ pub(super) struct Line<'a> {
     pub own: Option<Own>,
 }
 
-/// An own number.
 #[derive(Clone, Copy)]
 pub(super) struct Own {
     pub value: f64,

@@ -31,7 +31,6 @@ const TOPIC: &str = "surface";
 const RATE: &str = "bandwidth_bytes_per_s";
 const LATENCY: &str = "latency_mean_ns";
 const MOST_LINES: usize = 8;
-/// Dots of one figure.
 const MOST_DOTS: usize = 1000;
 
 /// Tables and figures of all surfaces and accesses; `None` if there are none.

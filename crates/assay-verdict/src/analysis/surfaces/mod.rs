@@ -15,7 +15,6 @@ use super::series::cell_trial;
 
 pub use exhibit::{SURFACE, exhibit};
 
-/// Parts of an area.
 const BANDS: u64 = 10;
 /// Places up to which each is told.
 const MOST_PLACES: u64 = 400;
@@ -43,7 +42,6 @@ pub struct Surface {
 pub struct Spot {
     /// Where it lies, in percent of the area.
     pub percent: f64,
-    /// Trials that the numbers are of.
     pub n: usize,
     /// Bytes per second of service time: geometric mean of the trials.
     pub bandwidth_bytes_per_s: f64,
@@ -67,7 +65,6 @@ pub struct Extremes {
 pub struct Accesses {
     pub workload: String,
     pub configuration: Arm,
-    /// Trust of the workload.
     pub trust: Option<Trust>,
     /// Trials that the three numbers are of.
     pub n: usize,
@@ -80,11 +77,8 @@ pub struct Accesses {
 /// One part of an area. A part that no sample of any trial went to has no numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Band {
-    /// Where it begins, in percent of the area.
     pub from_percent: u32,
-    /// Where it ends.
     pub to_percent: u32,
-    /// Trials that the numbers are of.
     pub n: usize,
     /// Bytes per second of service time: geometric mean of the trials.
     pub bandwidth_bytes_per_s: Option<f64>,
@@ -147,7 +141,6 @@ fn standing<'a, 'r>(row: &'r Row<'a>) -> Vec<&'r Measured<'a>> {
     row.summed_up(|trial| counted(trial).is_some())
 }
 
-/// Where an offset lies in its area.
 fn percent(area: &Area, at: u64) -> f64 {
     100.0 * at.saturating_sub(area.start) as f64 / area.length.max(1) as f64
 }
@@ -249,7 +242,6 @@ fn counted<'a>(trial: &'a Measured<'_>) -> Option<&'a io::Detail> {
     io::Detail::of(trial.record.measured.as_ref()?)
 }
 
-/// The band that an offset begins in.
 fn band_of(area: &Area, offset: u64) -> u64 {
     let within = u128::from(offset - area.start) * u128::from(BANDS);
     (within / u128::from(area.length.max(1))) as u64

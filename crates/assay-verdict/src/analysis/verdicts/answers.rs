@@ -148,7 +148,6 @@ pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static s
     }
 }
 
-/// The answers to all claims of a study.
 pub(super) fn answers(
     design: &Design,
     (questions, emulated): (&[Question<'_>], bool),

@@ -9,7 +9,6 @@ use assay_study::results::design::Design;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
-/// A workload and a metric.
 pub(super) struct Question<'a> {
     pub workload: &'a str,
     pub metric: &'a str,
@@ -25,7 +24,6 @@ pub(super) struct Question<'a> {
     pub arms: Vec<Runs<'a>>,
     /// The second copy of the baseline.
     pub control: Option<Runs<'a>>,
-    /// Place of each arm in `arms`.
     places: BTreeMap<&'a Arm, usize>,
 }
 
@@ -34,7 +32,6 @@ pub(super) struct Runs<'a> {
     pub arm: &'a Arm,
     pub trust: Option<Trust>,
     pub trials: &'a [CellTrial],
-    /// First runs by replicate.
     pub first: Replicates,
     /// Repeats by the replicate that they repeat.
     pub repeats: BTreeMap<u32, Vec<(u32, Run)>>,
@@ -164,7 +161,6 @@ impl<'a> Question<'a> {
         if wanted == *arm { None } else { self.find(&wanted) }
     }
 
-    /// The arms that others are compared with.
     pub fn baselines(&self, design: &Design) -> impl Iterator<Item = &Runs<'a>> {
         let named = |arm: &Arm| {
             design.baseline.iter().all(|(factor, level)| arm.get(factor) == Some(level))

@@ -26,7 +26,6 @@ fn check(name: &str, text: String) -> Check {
     Check::new(name, text)
 }
 
-/// All checks of a study that compares arms.
 pub(super) fn checks(
     design: &Design,
     questions: &[&Question<'_>],
@@ -170,7 +169,6 @@ fn line(baseline: &Runs<'_>) -> Option<(Slope, f64)> {
     Some((slope(&x, &y)?, ends[1] - ends[0]))
 }
 
-/// A baseline that changed over the study.
 fn drift(design: &Design, question: &Question<'_>, (line, span): &(Slope, f64)) -> Check {
     let change = match question.scale {
         Scale::Ratio => Some((line.slope * span).exp() - 1.0),
@@ -181,7 +179,6 @@ fn drift(design: &Design, question: &Question<'_>, (line, span): &(Slope, f64)) 
 
 /// What ran at each position in time.
 struct Neighbours<'a> {
-    /// Numbers of the arms.
     arms: BTreeMap<&'a Arm, usize>,
     /// The number of the arm that ran there, and whether that was a lead-in.
     at: HashMap<u32, (usize, bool)>,

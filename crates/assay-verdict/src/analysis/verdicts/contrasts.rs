@@ -77,13 +77,11 @@ fn in_one_factor(found: &Comparison) -> bool {
     found.configuration.iter().filter(|pair| differs(*pair)).count() == 1
 }
 
-/// Whether an arm has all of some levels.
 pub(super) fn holds(arm: &Arm, levels: &Arm) -> bool {
     levels.iter().all(|(factor, level)| arm.get(factor) == Some(level))
 }
 
 impl Contrast {
-    /// Surely worse.
     pub fn is_bad(&self) -> bool {
         self.verdict == Verdict::Worse && self.sure
     }

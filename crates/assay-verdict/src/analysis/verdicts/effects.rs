@@ -72,7 +72,6 @@ impl Family {
     }
 }
 
-/// The main effects of all factors on one workload.
 fn effects(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Effect> {
     let ruler = Ruler::with(design, family.clone(), question.better);
     design.factors.iter().flat_map(|factor| of_factor(design, question, factor, &ruler)).collect()
@@ -203,7 +202,6 @@ fn contrast(
     Some((ends[0].abs().min(ends[1].abs()) / sample.sd?.max(f64::MIN_POSITIVE), found))
 }
 
-/// A factor and one of its levels.
 type Setting<'a> = (&'a String, &'a String);
 
 /// Means of equal logarithms, added up in another order, differ by no more than this.

@@ -58,7 +58,6 @@ pub(super) fn verdict_of_ends(ends: [f64; 2], higher_is_better: bool) -> Verdict
     }
 }
 
-/// Error of each of so many comparisons in a study.
 pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
     bound::Bound::of(design, comparisons).alpha
 }
@@ -159,7 +158,6 @@ pub(super) fn compare(
     factors
 }
 
-/// Whether the gate of a study judges a metric.
 fn is_gated(design: &Design, metric: &str, primary: bool) -> bool {
     design.gate.as_ref().is_some_and(|gate| gate.is_about(metric, primary))
 }

@@ -23,7 +23,6 @@ pub(super) fn asked(design: &Design) -> Option<(&Ask, Limit)> {
     most_load::asked(design)
 }
 
-/// The answer, with the rates that it rests on.
 pub(super) fn answer((ask, limit): (&Ask, Limit), series: &[Series], emulated: bool) -> Answer {
     let workload = ask.workloads.first().map_or("", String::as_str);
     let rates = rates(workload, limit, series);

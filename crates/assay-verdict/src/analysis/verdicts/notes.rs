@@ -70,7 +70,6 @@ fn failures(baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<Note> {
     })
 }
 
-/// Values that allow no ratio.
 fn zeros(of: Side, runs: &Runs<'_>) -> Option<Note> {
     let counts = |trial: &&CellTrial| trial.status.counts();
     let zero = |trial: &&CellTrial| trial.value.is_some_and(|value| value <= 0.0);

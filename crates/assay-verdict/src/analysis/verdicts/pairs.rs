@@ -6,7 +6,6 @@ use super::arms::{Run, Runs};
 pub(super) struct Pairs {
     /// Undisturbed pairs: what the verdict rests on.
     pub undisturbed: Vec<Pair>,
-    /// All complete pairs.
     pub all: Vec<f64>,
 }
 
@@ -35,12 +34,10 @@ impl Pair {
 }
 
 impl Pairs {
-    /// The differences that the verdict rests on.
     pub fn differences(&self) -> Vec<f64> {
         self.undisturbed.iter().map(Pair::difference).collect()
     }
 
-    /// Means of arm and baseline over the same pairs.
     pub fn means(&self) -> [f64; 2] {
         let mean = |level: fn(&Pair) -> f64| {
             self.undisturbed.iter().map(level).sum::<f64>() / self.undisturbed.len() as f64

@@ -134,7 +134,6 @@ impl Table {
     }
 }
 
-/// The number of the row of an arm.
 fn of_row(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
     let baseline = question.baseline_of(design, runs.arm).map(|base| base.trials);
     cells::number(runs.trials, baseline).unwrap_or_else(|| own_mean(runs).exp())
@@ -158,7 +157,6 @@ pub(super) fn own_levels(runs: &Runs<'_>) -> Vec<f64> {
     levels
 }
 
-/// The mean of some numbers, at least one.
 pub(super) fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }

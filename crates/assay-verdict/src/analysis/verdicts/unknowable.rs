@@ -84,7 +84,6 @@ fn step(question: &Question<'_>) -> Option<f64> {
     None
 }
 
-/// The greatest common divisor.
 fn divisor(mut one: u64, mut other: u64) -> u64 {
     while other > 0 {
         (one, other) = (other, one % other);

@@ -236,7 +236,6 @@ pub(super) fn left_out(arms: usize) -> String {
     )
 }
 
-/// A comparison whose study has trials to come.
 pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
     let (arm, base) =
         (short_words(&found.configuration, design), short_words(&found.baseline, design));
@@ -392,12 +391,10 @@ pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> St
 pub(super) const UNGUARDED: &str = "nothing reduces carry-over: no warm-up ran before the replicates (warmup_trial = \
                                     \"none\")";
 
-/// A probability in few digits.
 fn p_words(p: f64) -> String {
     if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {}", rounded(p)) }
 }
 
-/// What two identical arms looked like.
 pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
     let [ratio, from, to] = show::ratios(floor.ratio, [low, high]);
     let had = format!(
@@ -420,7 +417,6 @@ pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
     format!("A/A control: no significant difference; {had}.")
 }
 
-/// A main effect in one sentence.
 pub(super) fn effect(effect: &Effect) -> String {
     let [ratio, basis] =
         with_interval(effect.ratio, effect.ci95_simultaneous.or(effect.ci95), effect.n);

@@ -35,7 +35,6 @@ struct Iolog {
     rounded: u64,
 }
 
-/// The version that a first line says.
 fn version_of(line: &str) -> Result<u64, String> {
     let told = line.strip_prefix("fio version ").and_then(|rest| rest.strip_suffix(" iolog"));
     let told = told.ok_or("the first line is not `fio version 3 iolog`")?;

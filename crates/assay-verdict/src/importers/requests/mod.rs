@@ -11,7 +11,6 @@ use assay_base::calc::requests::Request;
 use assay_base::failure::{Failure, Outcome};
 use assay_base::outside;
 
-/// Bytes of a line at most.
 const LONGEST_LINE_BYTES: u64 = 4096;
 /// Devices of a recording at most: as many as are recorded here.
 const MOST_DEVICES: usize = 64;
@@ -85,7 +84,6 @@ pub fn read<R: BufRead>(
     lines.told().map_err(|why| Failure::mistake(format!("{name}: {why}")))
 }
 
-/// The devices of a text, as they are met.
 #[derive(Debug, Default)]
 struct Devices {
     known: BTreeMap<String, usize>,
@@ -107,7 +105,6 @@ impl Devices {
         Ok(at)
     }
 
-    /// A name that no other has yet.
     fn unused(&self, name: &str) -> String {
         let last = name.rsplit('/').next().unwrap_or(name);
         let sign = |sign: char| {

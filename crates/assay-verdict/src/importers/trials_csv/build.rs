@@ -29,7 +29,6 @@ pub(super) fn build(table: Table, options: &Options) -> Imported {
     }
 }
 
-/// Trials with their position in time.
 fn placed(table: &Table) -> Vec<Placed> {
     let placed = |row: &Row| {
         let (workload, arm, replicate) = (row.workload, row.arm, row.replicate);
@@ -70,7 +69,6 @@ fn factor(factor: &Factor) -> design::Factor {
     design::Factor { name: factor.name.clone(), levels: levels.collect() }
 }
 
-/// Levels as they are to be told.
 fn in_order(factor: &Factor) -> Vec<usize> {
     levels::in_order(&factor.levels.all)
 }
@@ -97,7 +95,6 @@ fn ranks(order: &[usize]) -> Vec<usize> {
 /// A series before it is named: its arm and its trials.
 type Unnamed = (usize, Vec<CellTrial>);
 
-/// Series by workload, arm and metric.
 fn series(table: Table, primaries: &[usize]) -> Vec<Series> {
     let places = places(&table);
     let mut unnamed: BTreeMap<(usize, usize, usize), Unnamed> = BTreeMap::new();

@@ -30,7 +30,6 @@ pub(super) fn check(
     primary(header, table, options.primary.as_deref(), mistakes);
 }
 
-/// Two values for one trial and metric.
 fn duplicates(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
     let mut seen = HashMap::new();
     for row in &table.rows {

@@ -93,7 +93,6 @@ impl Header {
         None
     }
 
-    /// Name of a factor by its column.
     pub(super) fn factor(&self, column: usize) -> &str {
         self.names[column].strip_prefix(FACTOR).unwrap_or_default().trim()
     }

@@ -31,7 +31,6 @@ impl Names {
         self.all.len() - 1
     }
 
-    /// Whether there is such a name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.index.contains_key(name)
     }

@@ -11,7 +11,6 @@ use assay_study::study::words::choice;
 use super::counted;
 use crate::analysis::verdicts::answers::Case;
 
-/// Cases that are told one by one.
 const MOST_TOLD: usize = 5;
 
 pub(in crate::analysis::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> String {
