@@ -117,7 +117,6 @@ fn of_factors(findings: &Findings) -> impl Iterator<Item = &String> {
     told.map(|sentence| &sentence.text)
 }
 
-/// An advice with what it rests on.
 struct Entry<'a> {
     advice: &'a Advice,
     comparisons: Vec<(&'a Comparison, Standing)>,
@@ -149,7 +148,6 @@ fn entry<'a>(
 /// no further.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing {
-    /// Of both.
     pub trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
     pub is_lent: bool,

@@ -17,7 +17,6 @@ pub struct Document<'a> {
     pub advice: Vec<Advised<'a>>,
 }
 
-/// An advice with what it rests on.
 #[derive(Serialize)]
 pub struct Advised<'a> {
     /// Whether it is for something or against it.

@@ -142,7 +142,6 @@ fn tell(
     output::text(&outcome(id, proposal, done));
 }
 
-/// What came of it, in a line.
 fn outcome(id: &str, proposal: &Proposal, done: Option<Applied>) -> String {
     match done {
         Some(Applied::Now) => format!("done; to undo: assay advise undo {id}"),

@@ -74,7 +74,6 @@ pub(super) struct CheckOptions {
 }
 
 impl CheckOptions {
-    /// The options as the user typed them.
     pub(super) fn typed(&self) -> Vec<String> {
         let named = [("--for", &self.fit), ("--mix", &self.mix), ("--area", &self.area)];
         let named =

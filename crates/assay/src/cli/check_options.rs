@@ -52,12 +52,10 @@ fn shown(Example { line, does }: &Example) -> String {
 #[derive(Debug)]
 pub(super) struct KindOptions(Vec<Given>);
 
-/// One of them.
 #[derive(Debug)]
 struct Given {
     kind: &'static Entry,
     option: &'static CheckOption,
-    /// Its value, where it has values.
     value: Option<String>,
 }
 
@@ -96,7 +94,6 @@ impl FromArgMatches for KindOptions {
     }
 }
 
-/// An option as it is given; none where it is not.
 fn given(
     kind: &'static Entry,
     option: &'static CheckOption,

@@ -11,9 +11,7 @@ use assay_kinds::work::command::{self, REVISION, Reading};
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
 
-/// The factor whose levels are commands.
 const COMMAND: &str = "command";
-/// Replicates where the line does not say.
 const REPLICATES: u32 = 10;
 
 fn read(study: &Value) -> Outcome<Study> {

@@ -82,7 +82,6 @@ impl Gating {
         Ok(Some(Gate { must_detect: sees.unwrap_or(gate.must_detect), ..gate }))
     }
 
-    /// Refuses a metric that the results do not have.
     fn check_metric<'a>(&self, results: impl Iterator<Item = &'a Findings>) -> Outcome<()> {
         let Some(name) = self.metric.as_deref().map(metrics::full) else { return Ok(()) };
         let cells = results.flat_map(|one| &one.measurements);

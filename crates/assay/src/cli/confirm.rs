@@ -100,7 +100,6 @@ struct Best {
     baseline: Arm,
     arm: Arm,
     workloads: Vec<String>,
-    /// What a race promised of it.
     promised: Option<f64>,
     /// Whether it won a race, whose replicates are no measure for fresh ones.
     raced: bool,

@@ -200,9 +200,7 @@ struct Document<'a> {
     title: &'a str,
     /// A line for each workload and setting.
     commands: Vec<Told<'a>>,
-    /// Workloads that are not run, and why.
     absent: Vec<AbsentWorkload>,
-    /// What the lines do not say.
     notes: &'a [String],
 }
 
@@ -210,7 +208,6 @@ struct Document<'a> {
 struct Told<'a> {
     workload: &'a str,
     configuration: &'a Arm,
-    /// The target as the user wrote it.
     target: &'a str,
     description: &'a str,
     /// What is typed before it, to bring the machine there.

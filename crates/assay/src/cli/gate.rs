@@ -102,7 +102,6 @@ pub struct GateArguments {
     exit_inconclusive: Option<u8>,
 }
 
-/// What the keys of the gate begin with.
 const KEYS: &str = "gate.";
 
 impl GateArguments {

@@ -14,7 +14,6 @@ use assay_machine::system::site::{Drive, MemoryCard};
 /// Buses of devices that are made of others, or of memory.
 const MADE: [&str; 8] = ["loop", "zram", "device-mapper", "md", "bcache", "nbd", "null", "ram"];
 
-/// A drive with what it says of its health.
 #[derive(Debug, Serialize)]
 pub struct Asked {
     #[serde(flatten)]

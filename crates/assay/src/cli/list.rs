@@ -161,7 +161,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-/// The entry with a name.
 fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> {
     let named = |entry: &&Entry| match kind {
         Kind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
@@ -199,7 +198,6 @@ fn elsewhere(system: &dyn System, name: &str, failure: Failure) -> Failure {
     Failure::mistake(format!("`{name}` is in the {kind}: assay list {kind} {name}"))
 }
 
-/// One entry with all that is known of it.
 pub(super) fn explained(entry: &Entry, width: usize) -> String {
     let mut lines = vec![entry.name.clone()];
     for (label, text) in entry.facts.iter().filter(|(_, text)| !text.is_empty()) {

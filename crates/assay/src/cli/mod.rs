@@ -278,7 +278,6 @@ fn parsers_own(error: &clap::Error, value: &str, valid: &[String]) -> String {
     message.trim_start_matches("error: ").to_owned()
 }
 
-/// Runs a command and returns its exit code.
 pub fn run(system: &dyn System, arguments: Arguments) -> ExitCode {
     let Some(command) = arguments.command else {
         output::text(GUIDE);

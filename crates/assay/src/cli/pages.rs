@@ -112,7 +112,6 @@ fn is_shown(arg: &clap::Arg) -> bool {
     !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str())
 }
 
-/// An argument as it is typed.
 fn spelled(arg: &clap::Arg) -> String {
     let long = arg.to_string();
     match arg.get_short() {
@@ -333,7 +332,6 @@ fn entry(page: &mut String, about: &About, example: &str, undone: Option<&str>) 
     }
 }
 
-/// A text with a capital at its beginning.
 fn capital(text: &str) -> String {
     let mut rest = text.chars();
     rest.next().into_iter().flat_map(char::to_uppercase).chain(rest).collect()

@@ -122,7 +122,6 @@ fn root(study: &Study) -> &'static str {
     }
 }
 
-/// What a study writes to its target.
 fn writes(study: &Study) -> &'static str {
     match study {
         _ if arms::gives_up_data(study) => "erases",

@@ -62,7 +62,6 @@ struct Document<'a> {
     kept: &'a [String],
 }
 
-/// What was found, and what became of it.
 #[derive(Default)]
 struct Restored {
     /// What was restored, or would be looked at.

@@ -77,7 +77,6 @@ pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
     Ok(())
 }
 
-/// Whether no trial of a plan is left to run.
 pub(super) fn has_all_trials(plan: &Plan, trials: &[Trial]) -> bool {
     let ran: Vec<Ran> = trials.iter().map(|trial| Ran::from(&trial.record)).collect();
     // How many trials a race has is known when it is over.

@@ -23,7 +23,6 @@ pub(super) const MODULES: &str = "modules";
 pub struct Commit {
     /// Its whole name, 40 or 64 hexadecimal digits.
     pub id: String,
-    /// The first line of its message.
     pub subject: String,
 }
 

@@ -17,7 +17,6 @@ use super::git::{Hands, SHORT, ended, said};
 use super::repository::{Commit, Repository};
 use super::{Error, submodules};
 
-/// Where they lie, below the home.
 const TREES: &str = "trees";
 /// Trees that are kept at most, and their bytes: the oldest go first.
 const MOST_TREES: usize = 8;
@@ -98,7 +97,6 @@ impl<'s> Trees<'s> {
         }
     }
 
-    /// Whether the tree of a commit is there already.
     pub fn has(&self, commit: &Commit) -> bool {
         mark(self.hands.system, &self.place(commit)).is_some()
     }
@@ -365,7 +363,6 @@ pub fn unfinished(system: &dyn System, home: &Path) -> Vec<Lying> {
     lying(system, home, false)
 }
 
-/// What became of a tree that was to be removed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Removal {
     Removed,

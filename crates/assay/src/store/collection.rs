@@ -20,7 +20,6 @@ const ATTRIBUTES_TEXT: &str = "rows/** -text\n";
 const ROWS: &str = "rows";
 /// What the places of published rows begin with: they are a part of this program and have no file.
 const PUBLISHED: &str = "published row ";
-/// Rows of a collection at most.
 const MOST_ROWS: usize = 1_000_000;
 /// Files that are named as no rows at most; more of them are counted.
 const MOST_NAMED: usize = 100;

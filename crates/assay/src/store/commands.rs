@@ -14,14 +14,11 @@ use assay_study::study::{Study, Target, simulated};
 /// Name of the file that the lines work on in a directory.
 const FILE: &str = "assay-explain.fio";
 
-/// One workload under one arm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Command {
     pub workload: String,
     pub arm: Arm,
-    /// The target as the user wrote it.
     pub target: String,
-    /// The workload in words, as the study has it.
     pub words: String,
     /// What is typed before it, to bring the machine there.
     pub before: Vec<String>,

@@ -25,7 +25,6 @@ const MOST_BYTES: u64 = 16 << 20;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Progress {
     pub title: String,
-    /// Whether a process works on it.
     pub running: bool,
     /// Trials that have run, the lead-in and repeats included.
     pub done: usize,
@@ -87,7 +86,6 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Begins to watch the study in a directory.
     pub fn new(system: &dyn System, directory: &Path) -> Outcome<Self> {
         let known = bundle::frame(system, directory)?;
         let mut watched = Self {

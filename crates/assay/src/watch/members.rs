@@ -108,7 +108,6 @@ pub struct Told<'a> {
     absent: Option<String>,
 }
 
-/// All arrays as they stand in the document.
 pub fn document(state: &State) -> Vec<Told<'_>> {
     let told = state.arrays.iter().map(|array| {
         let members = array.members.iter().map(|at| state.disks[*at].name.as_str());

@@ -172,7 +172,6 @@ pub fn histogram(text: &mut String, title: &str, latencies: &Latencies) {
     text.push('\n');
 }
 
-/// A share of all as a bar.
 fn bar(many: u64, of: u64) -> String {
     let length = (many as f64 / (of as f64).max(1.0) * BAR as f64).round() as usize;
     "@".repeat(length.min(BAR))

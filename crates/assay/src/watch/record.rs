@@ -35,7 +35,6 @@ use assay_study::results::series::{self, SeriesRow};
 use assay_study::results::surroundings::Surroundings;
 use assay_study::study::{self, Study};
 
-/// Seconds of which rows are kept.
 const MOST_SECONDS: u64 = 4 * 3600;
 const NOTHING_RUN: &str = "Assay only observed and ran no workload";
 
@@ -53,7 +52,6 @@ impl Wish {
     }
 }
 
-/// Rows per second of what was watched.
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     rows: Vec<SeriesRow>,

@@ -88,7 +88,6 @@ impl State {
         }
     }
 
-    /// Forgets what was seen so far.
     pub fn reset(&mut self, sampler: &Sampler<'_>) {
         self.first = self.latest.clone();
         self.whole = sampler.between(&self.first, &self.latest);
@@ -140,7 +139,6 @@ impl State {
         if active.is_empty() { shown } else { active }
     }
 
-    /// What a disk did since the beginning.
     pub fn disk(&self, at: usize) -> &DiskSpan {
         &self.whole.disks[at]
     }

@@ -16,7 +16,6 @@ const WORTH_BYTES_PER_S: f64 = 1e6;
 /// Stolen time that is worth a warning, a share.
 const WORTH_STOLEN: f64 = 0.05;
 
-/// Classes of a disk that are shown.
 pub(super) fn classes(disk: &DiskSpan) -> Vec<&'static str> {
     let ended = |class: &&str| disk.classes.value().is_some_and(|all| all.contains_key(*class));
     USUAL.into_iter().chain(RARE.into_iter().filter(ended)).collect()
@@ -124,7 +123,6 @@ pub(super) fn percent(share: f64) -> String {
     format!("{:.0}%", 100.0 * share)
 }
 
-/// Requests under way.
 pub(super) fn depth(queue: f64) -> String {
     if queue < 9.95 { format!("{queue:.1}") } else { format!("{queue:.0}") }
 }
@@ -138,7 +136,6 @@ pub(super) fn compact(count: u64) -> String {
     }
 }
 
-/// Seconds as a clock shows them.
 pub(super) fn clock(seconds: u64) -> String {
     let (hours, minutes, rest) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
     if hours > 0 {

@@ -32,7 +32,6 @@ impl Page {
         self.add(None, Block::Facts(owned.collect()));
     }
 
-    /// Paragraphs; none where there are none.
     pub fn text(&mut self, texts: Vec<String>) {
         if !texts.is_empty() {
             self.add(None, Block::Text(texts));

@@ -75,7 +75,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
     Ok(page.told(system, arguments.json, "raid", &Levels { levels: &levels }))
 }
 
-/// Several levels of the same disks.
 #[derive(Serialize)]
 struct Levels<'a> {
     levels: &'a [Raid],

@@ -24,7 +24,6 @@ use assay_verdict::importers::{self, HEAD_BYTES, Reads};
 
 /// How a file that is packed begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// Bytes that are read at once.
 const PIECE_BYTES: usize = 1 << 16;
 
 pub(super) struct Text {

@@ -14,7 +14,6 @@ use assay_machine::probes::block_latency::counts::{ClassSpan, Latencies};
 
 /// Columns of the row's beginning.
 const LABEL: usize = 9;
-/// Columns of a count.
 const COUNT: usize = 7;
 /// The narrowest column of a class.
 const NARROWEST: usize = 13;
@@ -160,7 +159,6 @@ fn rows(all: &[Column], most: usize) -> Vec<(u64, u64)> {
     doublings.iter().step_by(wide).map(|from| (*from, end(*from))).collect()
 }
 
-/// How many ended within a range of times.
 fn count(latencies: &Latencies, range: &Range<u64>) -> u64 {
     let inside = |(from, many)| if range.contains(&from) { many } else { 0 };
     latencies.by_doubling().into_iter().map(inside).sum()

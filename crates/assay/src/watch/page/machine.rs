@@ -36,7 +36,6 @@ pub(super) fn users(page: &Page<'_>) -> usize {
     users.busiest.len().max(1) + usize::from(users.hidden > 0)
 }
 
-/// All of it, in the lines that it was given.
 pub(super) fn section(page: &Page<'_>, wide: usize, shares: &Shares) -> Vec<Line<'static>> {
     let mut lines = vec![all_processors(page, wide)];
     lines.extend(each_processor(page, wide, shares.processors));

@@ -151,7 +151,6 @@ impl Page<'_> {
 /// Lines from which on the last minutes have theirs before the histograms have all they want.
 const ROOM_FOR_HISTORY: usize = 20;
 
-/// Lines of each part.
 struct Shares {
     devices: usize,
     latency: usize,

@@ -13,7 +13,6 @@ use assay_machine::system::{DeviceNumber, MOST_TRACED, System, resolve, sysfs};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disk {
-    /// Kernel name.
     pub name: String,
     pub number: DeviceNumber,
     /// What it is and what it stands on: `loop, 512 MiB, on vda`.

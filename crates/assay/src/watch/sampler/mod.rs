@@ -52,7 +52,6 @@ pub struct Reading {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
     pub span_ns: u64,
-    /// By device, in the order of the sampler.
     pub disks: Vec<DiskSpan>,
     /// How requests were seen, where they were.
     pub means: Option<Means>,
@@ -73,7 +72,6 @@ pub struct Span {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct DiskSpan {
-    /// Kernel name.
     pub name: String,
     /// Differences of the kernel's counters; absent where the device is gone.
     pub counters: Presence<Counters>,
