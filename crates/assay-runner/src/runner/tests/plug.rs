@@ -74,7 +74,7 @@ fn each_cut_is_judged_after_the_next_start_and_asked_for_again_until_there_are_e
     let finished = go_on(&fake, &directory, &going()).unwrap();
     let found: Vec<_> = details(&finished.trials)
         .iter()
-        .map(|own| (own.0.tally.crash_points, own.0.tally.lost, own.0.tally.acknowledged_writes))
+        .map(|own| (own.tally.crash_points, own.tally.lost, own.tally.acknowledged_writes))
         .collect();
     assert_eq!(found, [(1, 0, 10), (1, 0, 6)]);
     assert!(!finished.interrupted && fake.kept().is_empty());
@@ -89,7 +89,7 @@ fn a_loss_is_found_and_the_next_one_that_nobody_cuts_is_no_cut() {
     fake.lose_kept().start_again("second\n");
     let finished = go_on(&fake, &directory, &going()).unwrap();
     let own = details(&finished.trials);
-    assert_eq!((own.len(), own[0].0.tally.lost, own[0].0.tally.crash_points), (1, 1, 1));
+    assert_eq!((own.len(), own[0].tally.lost, own[0].tally.crash_points), (1, 1, 1));
     let last = &finished.trials[1].record;
     assert_eq!(last.status, Status::Failed);
     assert!(last.reason.as_ref().unwrap().contains("the power was not cut"), "{:?}", last.reason);
