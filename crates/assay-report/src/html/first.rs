@@ -13,7 +13,10 @@ use assay_study::findings::{Findings, SentenceRole, Trust};
 /// The first screen of a result: the matrix of many configurations, the figures that lead and their sections.
 pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]) -> Markup {
     let large = document::large(findings);
-    let answer = document::answer(findings).text;
+    let answer = document::answer(findings);
+    // The sentence on the agreement of single results says that itself.
+    let tells_single = answer.topic == "agreement";
+    let answer = answer.text;
     // What is the answer itself is not said twice.
     let warned = findings
         .summary
@@ -43,10 +46,10 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
                     Some(change) => { p.answer { (blocks::sentence(&change)) } p.because { (answer) } }
                     None => p.answer { (answer) },
                 }
-                (trust(&document::standing(findings), &answer))
+                (trust(&document::standing(findings), tells_single))
             } @else {
                 @if is_answered { p.answer { (answer) } }
-                (trust(&document::standing(findings), &answer))
+                (trust(&document::standing(findings), tells_single))
                 div.targets { @for one in &large { (numbers(one)) } }
                 @if let Some(method) = document::method(findings) { p.note { (method) } }
                 ul.said { @for sentence in rest { li { (sentence.text) } } }
@@ -89,11 +92,11 @@ fn day(findings: &Findings) -> String {
 }
 
 /// How many rows can be trusted, and which rules speak against the others.
-fn trust(standing: &Standing<'_>, answer: &str) -> Markup {
+fn trust(standing: &Standing<'_>, tells_single: bool) -> Markup {
     html! {
         p.trust {
             @if !standing.is_single { "Trust: " }
-            @else if !answer.starts_with("n = 1 each") { "n = 1 each: no interval. " }
+            @else if !tells_single { "n = 1 each: no interval. " }
             @for (at, (stands, count)) in standing.rows.iter().enumerate() {
                 @if at > 0 { ", " }
                 span class=(tone(*stands)) { (count) " " (stands.words()) }

@@ -91,7 +91,7 @@ impl Days {
         };
         let sd = show::percent(100.0 * self.sd);
         format!(
-            "each result counts as one day; day-to-day variation {sd} ({why}); with one result on a side, only a \
+            "each result counts as one day; day-to-day variation {sd} ({why}); with one result per side, only a \
              gate decides"
         )
     }
