@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::{Asks, Complaints, InStudy, Judged, Kind, OwnParameter};
 use super::place::Offer;
 use super::recorded::{Recording, Records};
+use super::table::names;
 
 pub use journal::timeline::{Boot, End, Unit};
 pub use planned::{Detail, Planned, measured};
@@ -39,22 +40,10 @@ pub enum By {
     Label,
 }
 
+// Each is a factor of the same name.
+names!(By: Kernel = "kernel", RootDevice = "root_device", Label = "label");
+
 impl By {
-    pub const ALL: [Self; 3] = [Self::Kernel, Self::RootDevice, Self::Label];
-
-    /// As study files and the command line write it; it is a factor of the same name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Kernel => "kernel",
-            Self::RootDevice => "root_device",
-            Self::Label => "label",
-        }
-    }
-
-    fn words() -> Vec<&'static str> {
-        Self::ALL.map(Self::name).to_vec()
-    }
-
     pub fn group(self, boot: &Boot) -> String {
         let told = match self {
             Self::Kernel => boot.kernel.value().cloned(),
@@ -95,7 +84,7 @@ static KEYS: Fields = Fields {
     rows: &[
         field(
             "group_by",
-            Form::Word(By::words),
+            Form::Word(By::names),
             "group boots by: kernel, root_device or label (see assay note boot)",
             "group_by = \"kernel\"",
         ),

@@ -16,7 +16,7 @@ use super::io::{self, Content};
 use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
 use super::place::Offer;
-use super::table::runtime;
+use super::table::{names, runtime};
 
 pub use assay_base::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
 pub use planned::Planned;
@@ -38,19 +38,7 @@ pub enum Way {
     Write,
 }
 
-impl Way {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-        }
-    }
-
-    fn find(text: &str) -> Result<Self, String> {
-        let own = [Self::Read, Self::Write].into_iter().find(|own| own.name() == text);
-        own.ok_or_else(|| format!("unknown mix `{text}`; use read or write"))
-    }
-}
+names!(Way: Read = "read", Write = "write");
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -82,7 +70,8 @@ const MIX: OwnParameter<Asked> = OwnParameter::new(
     "[\"read\", \"write\"]",
     true,
     |own, text| {
-        own.mix = Way::find(text)?;
+        own.mix =
+            Way::find(text).ok_or_else(|| format!("unknown mix `{text}`; use read or write"))?;
         Ok(())
     },
 );
@@ -104,7 +93,7 @@ const SIZE: OwnParameter<Asked> = OwnParameter::new(
 static KEYS: Fields = Fields {
     label: "burst",
     rows: &[
-        MIX.key(Form::Word(|| vec!["read", "write"]), "mix = \"write\""),
+        MIX.key(Form::Word(Way::names), "mix = \"write\""),
         SIZE.key(Form::Size { least: Bytes(512), most: LARGEST }, "block_size = \"4 KiB\""),
         field(
             "queue_depth",

@@ -25,7 +25,7 @@ use super::check_option::CheckOption;
 use super::io::Content;
 use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
-use super::table::runtime;
+use super::table::{names, runtime};
 use super::tell::OwnRule;
 
 pub use detail::Detail;
@@ -48,18 +48,7 @@ pub enum Probe {
     Full,
 }
 
-impl Probe {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fast => "fast",
-            Self::Full => "full",
-        }
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        [Self::Fast, Self::Full].into_iter().find(|own| own.name() == name)
-    }
-}
+names!(Probe: Fast = "fast", Full = "full");
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -75,7 +64,7 @@ static KEYS: Fields = Fields {
     rows: &[
         field(
             "mode",
-            Form::Word(|| vec!["fast", "full"]),
+            Form::Word(Probe::names),
             "fast: check a sample in minutes; full: write and read every block; fast by default",
             "mode = \"full\"",
         ),

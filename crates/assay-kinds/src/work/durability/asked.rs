@@ -34,7 +34,6 @@ use super::metrics::{LOST, METRICS};
 use super::{in_machines, plugged, ran, touch};
 
 pub use keys::{FACTORS, KEYS};
-use keys::{drives, grades, patterns, places, syncs};
 
 pub const ABOUT: About = About {
     name: "durability",
@@ -184,15 +183,17 @@ impl Asked {
     pub fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
         let unknown = |all: &[&str]| format!("unknown value `{text}`; use {}", all.join(", "));
         match name {
-            "writer" => self.pattern = Pattern::find(text).ok_or_else(|| unknown(&patterns()))?,
-            "sync" => self.sync = Sync::find(text).ok_or_else(|| unknown(&syncs()))?,
+            "writer" => {
+                self.pattern = Pattern::find(text).ok_or_else(|| unknown(&Pattern::names()))?;
+            }
+            "sync" => self.sync = Sync::find(text).ok_or_else(|| unknown(&Sync::names()))?,
             "record_size" => self.record_size = text.parse()?,
             "assumed_drive" => {
-                self.assumed_drive = Drive::find(text).ok_or_else(|| unknown(&drives()))?;
+                self.assumed_drive = Drive::find(text).ok_or_else(|| unknown(&Drive::names()))?;
             }
             "atomic_write_unit" => self.atomic_write_unit = text.parse()?,
-            "method" => self.method = Grade::find(text).ok_or_else(|| unknown(&grades()))?,
-            "write_to" => self.write_to = On::find(text).ok_or_else(|| unknown(&places()))?,
+            "method" => self.method = Grade::find(text).ok_or_else(|| unknown(&Grade::names()))?,
+            "write_to" => self.write_to = On::find(text).ok_or_else(|| unknown(&On::names()))?,
             "vm_mount_options" => {
                 self.vm_mount_options = if text == PLAIN { String::new() } else { text.to_owned() };
             }

@@ -1,6 +1,7 @@
 //! What a program writes to below which a log is taken: the drive of a virtual machine itself, or a file of a file system on
 //! it.
 
+use crate::work::table::names;
 use assay_machine::system::powered::Wanted;
 use serde::{Deserialize, Serialize};
 
@@ -22,23 +23,9 @@ pub enum On {
     Btrfs,
 }
 
+names!(On: Target = "target", Drive = "drive", Ext4 = "ext4", Xfs = "xfs", Btrfs = "btrfs");
+
 impl On {
-    pub const ALL: [Self; 5] = [Self::Target, Self::Drive, Self::Ext4, Self::Xfs, Self::Btrfs];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Target => "target",
-            Self::Drive => "drive",
-            Self::Ext4 => "ext4",
-            Self::Xfs => "xfs",
-            Self::Btrfs => "btrfs",
-        }
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.name() == name)
-    }
-
     pub const fn has_files(self) -> bool {
         matches!(self, Self::Ext4 | Self::Xfs | Self::Btrfs)
     }

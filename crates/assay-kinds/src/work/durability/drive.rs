@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::work::durability::cut::{Cut, Landed, is_done, survive};
 use crate::work::durability::log::{Log, Step, Write};
+use crate::work::table::names;
 
 /// What one that loses the last writes loses.
 const LAST: usize = 4;
@@ -37,33 +38,13 @@ pub enum Drive {
     ReturnsStale,
 }
 
+names!(
+    Drive: HonorsFlushes = "honors-flushes", DropsFlushes = "drops-flushes",
+    AcknowledgesEarly = "acknowledges-early", TearsWrites = "tears-writes",
+    ReordersWrites = "reorders-writes", LosesLast = "loses-last", ReturnsStale = "returns-stale"
+);
+
 impl Drive {
-    pub const ALL: [Self; 7] = [
-        Self::HonorsFlushes,
-        Self::DropsFlushes,
-        Self::AcknowledgesEarly,
-        Self::TearsWrites,
-        Self::ReordersWrites,
-        Self::LosesLast,
-        Self::ReturnsStale,
-    ];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::HonorsFlushes => "honors-flushes",
-            Self::DropsFlushes => "drops-flushes",
-            Self::AcknowledgesEarly => "acknowledges-early",
-            Self::TearsWrites => "tears-writes",
-            Self::ReordersWrites => "reorders-writes",
-            Self::LosesLast => "loses-last",
-            Self::ReturnsStale => "returns-stale",
-        }
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.name() == name)
-    }
-
     /// It in a sentence, with what it writes whole, or says so.
     pub fn assumed(self, atomic_bytes: u64) -> String {
         let (words, whole) = (self.words(), Bytes(atomic_bytes));

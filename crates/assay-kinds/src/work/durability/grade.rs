@@ -1,5 +1,6 @@
 //! How cuts are made, and so what they prove.
 
+use crate::work::table::names;
 use serde::{Deserialize, Serialize};
 
 /// How a cut was made.
@@ -16,21 +17,7 @@ pub enum Grade {
     Plug,
 }
 
-impl Grade {
-    pub const ALL: [Self; 3] = [Self::Replay, Self::Kill, Self::Plug];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Replay => "replay",
-            Self::Kill => "kill",
-            Self::Plug => "plug",
-        }
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.name() == name)
-    }
-}
+names!(Grade: Replay = "replay", Kill = "kill", Plug = "plug");
 
 #[cfg(test)]
 mod tests {

@@ -49,32 +49,11 @@ pub use asked::{Asked, Planned};
 pub use tell::Facts;
 pub use trial::Detail;
 
-/// A parameter by its place among those of the crate.
-const fn parameter(
-    at: usize,
-    is_work: bool,
-    set: fn(&mut Asked, &str) -> Result<(), String>,
-) -> OwnParameter<Asked> {
-    let (words, example) = asked::FACTORS[at];
-    OwnParameter::new(words, example, is_work, set)
-}
-
 impl Kind for Asked {
     const ABOUT: About = asked::ABOUT;
     const KEYS: &'static Fields = &asked::KEYS;
     const EXAMPLE: &'static str = "durability = { writer = \"log\", sync = \"fdatasync\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[
-        parameter(0, true, |own, text| own.set("writer", text)),
-        parameter(1, true, |own, text| own.set("sync", text)),
-        parameter(2, false, |own, text| own.set("record_size", text)),
-        parameter(3, true, |own, text| own.set("assumed_drive", text)),
-        parameter(4, true, |own, text| own.set("atomic_write_unit", text)),
-        parameter(5, true, |own, text| own.set("method", text)),
-        parameter(6, true, |own, text| own.set("write_to", text)),
-        parameter(7, true, |own, text| own.set("vm_mount_options", text)),
-        parameter(8, true, |own, text| own.set("crash_points", text)),
-        parameter(9, true, |own, text| own.set("peer", text)),
-    ];
+    const PARAMETERS: &'static [OwnParameter<Self>] = &asked::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 

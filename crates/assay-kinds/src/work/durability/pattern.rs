@@ -5,6 +5,7 @@ use assay_base::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::work::durability::log::SECTOR_BYTES;
+use crate::work::table::names;
 
 /// Records of one promise at most, of the patterns that have records.
 const MOST_RECORDS: u64 = 4;
@@ -32,25 +33,18 @@ pub enum Pattern {
     Command,
 }
 
+names!(
+    Pattern: Log = "log", InPlace = "in-place", Transaction = "transaction", Files = "files",
+    Command = "command"
+);
+
 impl Pattern {
-    pub const ALL: [Self; 5] =
-        [Self::Log, Self::InPlace, Self::Transaction, Self::Files, Self::Command];
     /// Those that write to places of a device or file.
     pub const OF_PLACES: [Self; 3] = [Self::Log, Self::InPlace, Self::Transaction];
 
     /// Whether it has a directory, and no places.
     pub const fn has_directory(self) -> bool {
         matches!(self, Self::Files | Self::Command)
-    }
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Log => "log",
-            Self::InPlace => "in-place",
-            Self::Transaction => "transaction",
-            Self::Files => "files",
-            Self::Command => "command",
-        }
     }
 
     /// What it writes, with the bytes of a record or block.
@@ -62,10 +56,6 @@ impl Pattern {
             Self::Files => format!("files of up to {size}, created, replaced, moved and removed"),
             Self::Command => "your command".to_owned(),
         }
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.name() == name)
     }
 }
 

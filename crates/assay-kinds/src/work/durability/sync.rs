@@ -1,5 +1,6 @@
 //! By what a program has what it wrote lie on the medium.
 
+use crate::work::table::names;
 use serde::{Deserialize, Serialize};
 
 /// A way to sync.
@@ -19,22 +20,7 @@ pub enum Sync {
     Dsync,
 }
 
-impl Sync {
-    pub const ALL: [Self; 4] = [Self::None, Self::Fsync, Self::Fdatasync, Self::Dsync];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Fsync => "fsync",
-            Self::Fdatasync => "fdatasync",
-            Self::Dsync => "o_dsync",
-        }
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.name() == name)
-    }
-}
+names!(Sync: None = "none", Fsync = "fsync", Fdatasync = "fdatasync", Dsync = "o_dsync");
 
 #[cfg(test)]
 mod tests {

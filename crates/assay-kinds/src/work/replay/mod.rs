@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::Offer;
-use super::table::{whole, word};
+use super::table::{names, whole, word};
 use super::tell::OwnRule;
 
 pub use detail::{Beside, Detail, Fidelity, Paced};
@@ -51,15 +51,7 @@ pub enum Clock {
     Closed,
 }
 
-impl Clock {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Open => "open",
-            Self::Dependent => "dependent",
-            Self::Closed => "closed",
-        }
-    }
-}
+names!(Clock: Open = "open", Dependent = "dependent", Closed = "closed");
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -3,25 +3,23 @@
 use assay_base::catalogue::keys::{Fields, Form, field};
 use assay_base::quantity::{Bytes, Time};
 
-use super::{LARGEST, LARGEST_UNIT, MOST_CUTS};
+use super::{Asked, LARGEST, LARGEST_UNIT, MOST_CUTS};
 use crate::work::durability::below::On;
 use crate::work::durability::drive::Drive;
 use crate::work::durability::grade::Grade;
 use crate::work::durability::log::SECTOR_BYTES;
 use crate::work::durability::pattern::Pattern;
 use crate::work::durability::sync::Sync;
+use crate::work::kind::OwnParameter;
 
 const LEAST_MEMORY: Bytes = Bytes(256 << 20);
 const MOST_CPUS: u64 = 255;
 const MOST_PROMISES: u32 = 100_000;
 
-/// Name, summary and text of a parameter, and some levels of it.
-pub type Words = ([&'static str; 3], &'static str);
-
 /// The parameters that may be factors: `writer`, `sync`, `record_size`, `assumed_drive`, `atomic_write_unit`, `method`, `write_to`,
 /// `vm_mount_options`, `crash_points`, `peer`.
-pub const FACTORS: [Words; 10] = [
-    (
+pub const FACTORS: [OwnParameter<Asked>; 10] = [
+    OwnParameter::new(
         [
             "writer",
             "write method of the program: log, in-place, transaction, files or command",
@@ -32,8 +30,10 @@ pub const FACTORS: [Words; 10] = [
              each file and the directory) and `command` (run your command, then your check).",
         ],
         "[\"log\", \"in-place\", \"transaction\"]",
+        true,
+        |own, text| own.set("writer", text),
     ),
-    (
+    OwnParameter::new(
         [
             "sync",
             "sync method: fdatasync, fsync, o_dsync or none",
@@ -41,16 +41,20 @@ pub const FACTORS: [Words; 10] = [
              page cache, a write and a flush); `none`: no sync, and therefore no acknowledged writes.",
         ],
         "[\"none\", \"fdatasync\", \"o_dsync\"]",
+        true,
+        |own, text| own.set("sync", text),
     ),
-    (
+    OwnParameter::new(
         [
             "record_size",
             "size of a record or block, or maximum size of a file",
             "An amount with a unit, a multiple of 512 bytes.",
         ],
         "[\"512 B\", \"4 KiB\", \"16 KiB\"]",
+        false,
+        |own, text| own.set("record_size", text),
     ),
-    (
+    OwnParameter::new(
         [
             "assumed_drive",
             "assumed drive behavior on power loss: honors flushes, or has a fault",
@@ -60,8 +64,10 @@ pub const FACTORS: [Words; 10] = [
              the last four writes), `shows-older` (some blocks return older data after the restart).",
         ],
         "[\"honors-flushes\", \"drops-flushes\"]",
+        true,
+        |own, text| own.set("assumed_drive", text),
     ),
-    (
+    OwnParameter::new(
         [
             "atomic_write_unit",
             "assumed atomic write unit of the drive",
@@ -69,8 +75,10 @@ pub const FACTORS: [Words; 10] = [
              drives without a larger guarantee. Writes that span two aligned units can tear.",
         ],
         "[\"512 B\", \"4 KiB\"]",
+        true,
+        |own, text| own.set("atomic_write_unit", text),
     ),
-    (
+    OwnParameter::new(
         [
             "method",
             "crash method: replay, kill or plug",
@@ -80,8 +88,10 @@ pub const FACTORS: [Words; 10] = [
              records acknowledged writes, and `assay resume` evaluates the trial after the restart.",
         ],
         "[\"replay\", \"kill\", \"plug\"]",
+        true,
+        |own, text| own.set("method", text),
     ),
-    (
+    OwnParameter::new(
         [
             "write_to",
             "where to write: target, drive, ext4, xfs or btrfs",
@@ -89,16 +99,20 @@ pub const FACTORS: [Words; 10] = [
              the log below the guest kernel: `drive` (the whole drive), or a file on `ext4`, `xfs` or `btrfs`.",
         ],
         "[\"drive\", \"ext4\", \"xfs\", \"btrfs\"]",
+        true,
+        |own, text| own.set("write_to", text),
     ),
-    (
+    OwnParameter::new(
         [
             "vm_mount_options",
             "mount options of the filesystem in the virtual machine",
             "As for `mount -o`. With `nobarrier`, ext4 and btrfs send no flushes; `defaults` adds no option.",
         ],
         "[\"defaults\", \"nobarrier\"]",
+        true,
+        |own, text| own.set("vm_mount_options", text),
     ),
-    (
+    OwnParameter::new(
         [
             "crash_points",
             "crash points per trial",
@@ -107,8 +121,10 @@ pub const FACTORS: [Words; 10] = [
                  instead for more.",
         ],
         "[\"20\", \"60\"]",
+        true,
+        |own, text| own.set("crash_points", text),
     ),
-    (
+    OwnParameter::new(
         [
             "peer",
             "address of the `assay peer` that records acknowledged writes for method plug",
@@ -116,38 +132,18 @@ pub const FACTORS: [Words; 10] = [
              ASSAY_PEER_TOKEN or in the file named by ASSAY_PEER_TOKEN_FILE.",
         ],
         "[\"192.168.1.2:7710\"]",
+        true,
+        |own, text| own.set("peer", text),
     ),
 ];
-
-pub(super) fn patterns() -> Vec<&'static str> {
-    Pattern::ALL.map(Pattern::name).to_vec()
-}
-
-pub(super) fn syncs() -> Vec<&'static str> {
-    Sync::ALL.map(Sync::name).to_vec()
-}
-
-pub(super) fn drives() -> Vec<&'static str> {
-    Drive::ALL.map(Drive::name).to_vec()
-}
-
-pub(super) fn grades() -> Vec<&'static str> {
-    Grade::ALL.map(Grade::name).to_vec()
-}
-
-pub(super) fn places() -> Vec<&'static str> {
-    On::ALL.map(On::name).to_vec()
-}
 
 pub static KEYS: Fields = Fields {
     label: "durability",
     rows: &[
-        field(FACTORS[0].0[0], Form::Word(patterns), FACTORS[0].0[1], "writer = \"log\""),
-        field(FACTORS[1].0[0], Form::Word(syncs), FACTORS[1].0[1], "sync = \"fdatasync\""),
-        field(
-            FACTORS[2].0[0],
+        FACTORS[0].key(Form::Word(Pattern::names), "writer = \"log\""),
+        FACTORS[1].key(Form::Word(Sync::names), "sync = \"fdatasync\""),
+        FACTORS[2].key(
             Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST },
-            FACTORS[2].0[1],
             "record_size = \"4 KiB\"",
         ),
         field(
@@ -163,22 +159,15 @@ pub static KEYS: Fields = Fields {
              lose data (95% confidence); at 1000, at most 0.3%",
             "crash_points = 3000",
         ),
-        field(
-            FACTORS[3].0[0],
-            Form::Word(drives),
-            FACTORS[3].0[1],
-            "assumed_drive = \"honors-flushes\"",
-        ),
-        field(
-            FACTORS[4].0[0],
+        FACTORS[3].key(Form::Word(Drive::names), "assumed_drive = \"honors-flushes\""),
+        FACTORS[4].key(
             Form::Size { least: Bytes(SECTOR_BYTES), most: LARGEST_UNIT },
-            FACTORS[4].0[1],
             "atomic_write_unit = \"512 B\"",
         ),
-        field(FACTORS[5].0[0], Form::Word(grades), FACTORS[5].0[1], "method = \"kill\""),
-        field(FACTORS[6].0[0], Form::Word(places), FACTORS[6].0[1], "write_to = \"ext4\""),
-        field(FACTORS[7].0[0], Form::Text, FACTORS[7].0[1], "vm_mount_options = \"nobarrier\""),
-        field(FACTORS[9].0[0], Form::Text, FACTORS[9].0[1], "peer = \"192.168.1.2:7710\""),
+        FACTORS[5].key(Form::Word(Grade::names), "method = \"kill\""),
+        FACTORS[6].key(Form::Word(On::names), "write_to = \"ext4\""),
+        FACTORS[7].key(Form::Text, "vm_mount_options = \"nobarrier\""),
+        FACTORS[9].key(Form::Text, "peer = \"192.168.1.2:7710\""),
         field(
             "writer_command",
             Form::Text,

@@ -1,10 +1,11 @@
 //! What a study may ask for, and what becomes of it.
 
 use super::*;
+use crate::work::kind::Parameter;
 
 #[test]
 fn each_parameter_is_set_by_its_levels_and_by_nothing_else() {
-    for ([name, ..], example) in FACTORS {
+    for Parameter { about: About { name, .. }, example, .. } in FACTORS.map(|own| own.about) {
         let levels: Vec<String> = serde_json::from_str(example).unwrap();
         let mut made: Vec<Asked> = Vec::new();
         for level in &levels {
