@@ -17,10 +17,7 @@ use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Paramet
 use super::measured::{Counts, Measured, Ran, Told, told};
 use super::place::{Offer, Run};
 
-const USUAL_THREADS: u32 = 200;
 const MOST_THREADS: u64 = 10_000;
-/// The limit that most systems have.
-const USUAL_LIMIT: Bytes = Bytes(8 << 20);
 /// A thread cannot run in less.
 const LEAST: Bytes = Bytes(64 << 10);
 const MOST: Bytes = Bytes(1 << 30);
@@ -36,17 +33,16 @@ const USUAL_NS: u64 = 1_500_000_000;
 pub struct Asked {
     #[serde(default = "usual_threads")]
     pub threads: u32,
-    /// Bytes that are reserved for the stack of each.
     #[serde(default = "usual_limit")]
     pub stack_size: Bytes,
 }
 
 const fn usual_threads() -> u32 {
-    USUAL_THREADS
+    200
 }
 
 const fn usual_limit() -> Bytes {
-    USUAL_LIMIT
+    Bytes(8 << 20)
 }
 
 static KEYS: Fields = Fields {
@@ -132,7 +128,7 @@ impl Kind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 
     fn sample() -> Self {
-        Self { threads: USUAL_THREADS, stack_size: USUAL_LIMIT }
+        Self { threads: usual_threads(), stack_size: usual_limit() }
     }
 }
 
@@ -159,7 +155,6 @@ impl Asks for Asked {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub threads: u32,
-    /// Bytes that are reserved for the stack of each.
     pub limit_bytes: u64,
 }
 

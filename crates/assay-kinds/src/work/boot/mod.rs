@@ -25,8 +25,6 @@ pub use journal::timeline::{Boot, End, Unit};
 pub use planned::{Detail, Planned, measured};
 pub use tell::{Facts, SlowUnit, UnfinishedBoot};
 
-/// Boots that are read where a study does not say how many.
-pub const USUAL_BOOTS: u32 = 20;
 const MOST_BOOTS: u64 = 1000;
 /// A boot ends by itself: what is told of its time is a bound.
 const BOUND: Time = Time(600_000_000_000);
@@ -76,7 +74,7 @@ pub struct Asked {
 }
 
 const fn usual_boots() -> u32 {
-    USUAL_BOOTS
+    20
 }
 
 static KEYS: Fields = Fields {
@@ -153,7 +151,7 @@ impl Kind for Asked {
     const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
 
     fn sample() -> Self {
-        Self { group_by: By::default(), until_unit: None, boots: USUAL_BOOTS, journal: None }
+        Self { group_by: By::default(), until_unit: None, boots: usual_boots(), journal: None }
     }
 }
 

@@ -16,16 +16,12 @@ const MOST_THREADS: u32 = 1024;
 /// Larger ones are the business of `io`.
 const LARGEST: Bytes = Bytes(64 << 20);
 
-const USUAL_FILES: u32 = 10_000;
-const USUAL_DIRECTORIES: u32 = 100;
-const USUAL_SIZE: Bytes = Bytes(4 << 10);
-
 asked! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {
         #[serde(default = "usual_files")]
-        files: u32 = USUAL_FILES => {
+        files: u32 = usual_files() => {
             key: "files",
             words: "total number of files",
             form: numbers_to(MOST_FILES),
@@ -38,7 +34,7 @@ asked! {
         }
 
         #[serde(default = "usual_directories")]
-        directories: u32 = USUAL_DIRECTORIES => {
+        directories: u32 = usual_directories() => {
             key: "directories",
             words: "number of directories; each contains the same number of files",
             form: numbers_to(MOST_FILES),
@@ -65,7 +61,7 @@ asked! {
         }
 
         #[serde(default = "usual_size")]
-        file_size: Bytes = USUAL_SIZE => {
+        file_size: Bytes = usual_size() => {
             key: "file_size",
             words: "file size",
             form: Form::Size { least: Bytes(0), most: LARGEST },
@@ -147,15 +143,15 @@ const fn numbers_to(most: u32) -> Form {
 }
 
 const fn usual_files() -> u32 {
-    USUAL_FILES
+    10_000
 }
 
 const fn usual_directories() -> u32 {
-    USUAL_DIRECTORIES
+    100
 }
 
 const fn usual_size() -> Bytes {
-    USUAL_SIZE
+    Bytes(4 << 10)
 }
 
 const fn random() -> Pattern {

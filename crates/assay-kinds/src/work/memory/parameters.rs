@@ -11,7 +11,6 @@ use crate::work::kind::OwnParameter;
 use crate::work::table::{Factor, asked, work};
 
 const MOST: Bytes = Bytes(1 << 40);
-const USUAL_WRITTEN_PERCENT: u8 = 30;
 
 asked! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -71,7 +70,7 @@ asked! {
         }
 
         #[serde(default = "usual_writes")]
-        write_share: u8 = USUAL_WRITTEN_PERCENT => {
+        write_share: u8 = usual_writes() => {
             key: "write_share",
             words: "share of write accesses, in percent",
             form: Form::Whole { least: 0, most: 100 },
@@ -107,7 +106,7 @@ asked! {
 }
 
 const fn usual_writes() -> u8 {
-    USUAL_WRITTEN_PERCENT
+    30
 }
 
 fn set_memory_limit(own: &mut Asked, text: &str) -> Result<(), String> {

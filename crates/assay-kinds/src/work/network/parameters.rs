@@ -12,15 +12,10 @@ use crate::work::table::{Factor, asked, choice, whole, work};
 
 pub(super) const PEER: &str = "peer";
 pub(super) const INTERFACE: &str = "interface";
-/// The factor that shapes the way out.
 pub(super) const SHAPER: &str = "shaper";
 
-/// Streams each way: fewer than this do not fill a buffer inside of one kernel.
-const USUAL_STREAMS: u32 = 16;
 /// It fills a buffer. One that keeps queues short by itself (BBR) would hide that there is one.
 const USUAL_CONGESTION: &str = "cubic";
-const USUAL_PROBE: Time = Time(20_000_000);
-const USUAL_PHASE: Time = Time(6_000_000_000);
 
 asked! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +36,7 @@ asked! {
         }
 
         #[serde(default = "usual_streams")]
-        streams: u32 = USUAL_STREAMS => {
+        streams: u32 = usual_streams() => {
             key: "streams",
             words: "number of TCP streams per direction that load the link",
             form: Form::Whole { least: 1, most: MOST_STREAMS as u64 },
@@ -76,7 +71,7 @@ asked! {
         }
 
         #[serde(default = "usual_phase")]
-        phase_time: Time = USUAL_PHASE => {
+        phase_time: Time = usual_phase() => {
             key: "phase_time",
             words: "measurement window of each phase, after the load has filled the link",
             form: Form::Time { least: Time(1_000_000_000) },
@@ -84,7 +79,7 @@ asked! {
         }
 
         #[serde(default = "usual_probe")]
-        probe_interval: Time = USUAL_PROBE => {
+        probe_interval: Time = usual_probe() => {
             key: "probe_interval",
             words: "interval between probe datagrams",
             form: Form::Time { least: Time(5_000_000) },
@@ -127,7 +122,7 @@ asked! {
 }
 
 const fn usual_streams() -> u32 {
-    USUAL_STREAMS
+    16
 }
 
 fn usual_congestion() -> String {
@@ -139,11 +134,11 @@ fn all_phases() -> Vec<Load> {
 }
 
 const fn usual_phase() -> Time {
-    USUAL_PHASE
+    Time(6_000_000_000)
 }
 
 const fn usual_probe() -> Time {
-    USUAL_PROBE
+    Time(20_000_000)
 }
 
 const fn unshaped() -> Shaper {
