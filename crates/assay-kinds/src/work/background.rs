@@ -22,7 +22,6 @@ pub struct Background {
     pub note: Option<String>,
 }
 
-/// A background load that is about to run.
 pub struct Load<'a> {
     pub work: &'a io::Planned,
     /// A handle of the target of its own: one may go through the page cache while the other does

@@ -25,7 +25,6 @@ pub trait Kind:
     Asks + Into<Work> + Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + 'static
 {
     const ABOUT: About;
-    /// The keys of its table in study files.
     const KEYS: &'static Fields;
     const PARAMETERS: &'static [OwnParameter<Self>];
     /// What is measured of it, beside what all work shares, in the order in which it is told.
@@ -76,13 +75,10 @@ pub struct Entry {
     pub keys: &'static Fields,
     pub metrics: &'static [&'static [Metric]],
     pub judged: &'static [Judged],
-    /// Whether it runs programs that a study names.
     pub runs_programs: bool,
     /// The option of `assay check` that runs its shipped study.
     pub check_option: Option<&'static CheckOption>,
-    /// What its trials are called, where they are recorded.
     pub recording: Option<&'static Recording>,
-    /// What it shows of its metrics alone.
     pub shown: Option<&'static ShownNumbers>,
     pub rules: &'static [OwnRule],
     pub sample: fn() -> Work,
@@ -298,7 +294,6 @@ pub trait Asks {
     }
 }
 
-/// One run, to be done by hand.
 #[derive(Clone, Copy, Debug)]
 pub struct ByHand<'a> {
     /// What it may be called: the workload and its levels.

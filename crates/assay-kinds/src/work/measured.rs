@@ -70,7 +70,6 @@ impl Claims {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    /// Length of the window that counts, nanoseconds.
     pub window_ns: u64,
     /// Nanoseconds from the beginning of the run to its end, what does not count included.
     pub elapsed_ns: u64,
@@ -90,7 +89,6 @@ pub struct Measured {
     pub absent: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What only its kind of work counts.
     pub detail: Detail,
 }
 

@@ -158,7 +158,6 @@ impl Planned {
     }
 }
 
-/// The figures of the facts that kinds of work tell.
 pub fn figures() -> impl Iterator<Item = &'static tell::FactsFigure> {
     FIGURES.iter().copied().flatten()
 }

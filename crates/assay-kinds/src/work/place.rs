@@ -58,9 +58,7 @@ impl Area {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectUse {
-    /// Alignment of buffers in memory, bytes.
     pub memory_alignment: u32,
-    /// Alignment of offsets and lengths, bytes.
     pub offset_alignment: u32,
 }
 
@@ -75,7 +73,6 @@ pub struct EngineUse {
 /// What a target offers to the work that is planned on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
-    /// The bytes that this work may touch.
     pub area: Area,
     /// Whether direct I/O can be had; absent with the reason for going through the page cache.
     pub direct: &'a Presence<DirectUse>,
@@ -91,9 +88,7 @@ pub struct Offer<'a> {
 pub struct Medium<'a> {
     /// The open file; absent for the simulated engine.
     pub file: Option<&'a File>,
-    /// The bytes that may be touched.
     pub area: Area,
-    /// Alignment of buffers in memory, bytes.
     pub memory_alignment: usize,
     /// The law of the simulated engine, where that is the target.
     pub law: Option<Law>,

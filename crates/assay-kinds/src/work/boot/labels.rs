@@ -28,7 +28,6 @@ struct Stored {
     labels: BTreeMap<String, String>,
 }
 
-/// Labels by the id of the boot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Labels(BTreeMap<String, String>);
 

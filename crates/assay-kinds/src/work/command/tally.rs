@@ -58,7 +58,6 @@ pub(super) struct Taken {
     pub(super) sum: Option<String>,
 }
 
-/// A metric that runs told of themselves.
 struct Own {
     metric: OwnMetric,
     sum: f64,

@@ -194,7 +194,6 @@ impl Program for Programmed<'_> {
     }
 }
 
-/// Files that are created, replaced, moved and removed.
 struct OfFiles {
     script: files::Script,
     /// How many calls have returned each time that it tells it.
@@ -238,7 +237,6 @@ impl Program for OfFiles {
     }
 }
 
-/// A command of the user's, and his check.
 struct OfCommand<'a> {
     own: &'a Lines,
 }

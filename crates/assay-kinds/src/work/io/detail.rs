@@ -37,10 +37,8 @@ pub struct Detail {
     /// Where what was written is verified: what is known of the order of the writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written: Option<Written>,
-    /// What was found when it was read again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
-    /// Why it could not be read again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unverified: Option<String>,
 }

@@ -171,7 +171,6 @@ pub(super) fn random(io: &Asked) -> Vec<String> {
     drawn.iter().copied().map(str::to_owned).collect()
 }
 
-/// Which blocks are met more often.
 pub(super) fn access(io: &Asked) -> Vec<String> {
     let law = match io.distribution {
         Access::Uniform => return Vec::new(),
@@ -185,7 +184,6 @@ pub(super) fn access(io: &Asked) -> Vec<String> {
     vec![format!("--random_distribution={law}")]
 }
 
-/// What places are multiples of.
 pub(super) fn align(io: &Asked) -> Vec<String> {
     io.aligned().map(|bytes| format!("--blockalign={}", size(bytes.0))).into_iter().collect()
 }
@@ -217,7 +215,6 @@ pub(super) fn sync(io: &Asked) -> Vec<String> {
     vec![word]
 }
 
-/// How much of it is copies.
 pub(super) fn duplicates(io: &Asked) -> Vec<String> {
     let has_some = io.mix.carries() && io.duplicates != Duplicates::NONE;
     let share = has_some.then(|| format!("--dedupe_percentage={}", io.duplicates.percent()));

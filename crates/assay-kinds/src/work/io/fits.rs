@@ -11,7 +11,6 @@ const LOOKED_AT: [&str; 7] =
 /// Arms that are looked at: more differ in nothing that is new.
 const MOST_ARMS: usize = 4096;
 
-/// What does not fit, or cannot be verified.
 pub(super) struct Unfit {
     pub(super) key: &'static str,
     pub(super) message: String,

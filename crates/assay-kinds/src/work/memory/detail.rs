@@ -36,11 +36,9 @@ pub struct Held {
     pub swapped_bytes: Presence<u64>,
     /// Bytes of swap that zram devices hold packed; those of others that lay there before are subtracted.
     pub zram_original_bytes: u64,
-    /// Memory that they take for it.
     pub zram_used_bytes: u64,
     /// Bytes of swap that zswap holds packed; those of others that lay there before are subtracted.
     pub zswap_original_bytes: Presence<u64>,
-    /// Memory that it takes for it.
     pub zswap_used_bytes: Presence<u64>,
     /// Bytes by which the machine's swap grew or shrank beside the set: others' pages that went there, or came
     /// back. At a single moment, bytes of the machine's swap that are in use.
@@ -102,7 +100,6 @@ impl Held {
 }
 
 impl Detail {
-    /// How the process was killed, in words.
     pub fn kill_words(&self) -> Option<String> {
         let reached = show::bytes(self.reached_bytes);
         self.killed.map(|stage| match stage {

@@ -68,7 +68,6 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     }
 }
 
-/// Whether the kernel killed it for want of memory.
 fn is_killed(executed: &Executed, planned: &Planned) -> bool {
     match executed.memory_kills.value() {
         Some(kills) => *kills > 0,

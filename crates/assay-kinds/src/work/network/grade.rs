@@ -6,7 +6,6 @@ use std::fmt;
 pub(super) const SCALE: &str =
     "scale of dslreports: A+ below 5 ms, A 30, B 60, C 200, D 400, else F";
 
-/// What load adds, as a letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Grade {
     APlus,

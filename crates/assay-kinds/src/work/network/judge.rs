@@ -137,7 +137,6 @@ fn loaded(bytes: &[u64], window: &std::ops::Range<u64>) -> Vec<(std::ops::Range<
     .collect()
 }
 
-/// The rate of data inside of a window.
 pub(super) fn rate(bytes: &[u64], window: &std::ops::Range<u64>) -> BitRate {
     let (first, end) = (window.start.div_ceil(SLICE_NS) as usize, (window.end / SLICE_NS) as usize);
     let own = bytes.get(first..end.min(bytes.len())).unwrap_or_default();

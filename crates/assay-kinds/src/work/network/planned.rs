@@ -50,7 +50,6 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// What is done, in a line.
     pub(super) fn link_words(&self) -> String {
         let phases: Vec<&str> = self.phases.iter().map(|load| load.name()).collect();
         let peer = self.peer.as_deref().unwrap_or("an unspecified peer");

@@ -9,7 +9,6 @@ use super::harm::{Breach, Limits};
 use super::look::{Glance, Served, Waited};
 use crate::work::measured::Counts;
 
-/// What was seen of others' work in a period.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
     pub period: Period,
@@ -31,7 +30,6 @@ pub struct Detail {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Period {
     pub span_ns: u64,
-    /// Requests of the devices, by class.
     pub classes: BTreeMap<String, Served>,
     /// Why they were not seen one by one, where they were not: counts and means are the kernel's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

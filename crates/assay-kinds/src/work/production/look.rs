@@ -40,9 +40,7 @@ impl Served {
 /// Time in which tasks waited for a device, nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waited {
-    /// While some task did.
     pub some_ns: u64,
-    /// While all did.
     pub full_ns: u64,
 }
 

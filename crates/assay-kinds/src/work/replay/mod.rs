@@ -62,10 +62,8 @@ pub struct Asked {
     pub timing: Clock,
     #[serde(default)]
     pub speed: Scale,
-    /// What is played of it, from its beginning.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace_length: Option<Time>,
-    /// Which device of it, where several were recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<String>,
     #[serde(default = "usual_depth")]
@@ -210,7 +208,6 @@ fn touch(source: Option<&Source>, direct: bool) -> Touch {
     }
 }
 
-/// When and how fast, in words.
 fn pace_words(clock: Clock, scale: Scale) -> String {
     match clock {
         Clock::Open if scale == Scale::ONE => "at the recorded times".to_owned(),

@@ -18,7 +18,6 @@ pub struct Detail {
     pub ended: Option<String>,
 }
 
-/// The target before the first round.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prepared {
     pub is_device: bool,
@@ -72,7 +71,6 @@ impl Seen {
 }
 
 impl Detail {
-    /// Place of a cell in each round.
     pub fn place(&self, cell: Cell) -> Option<usize> {
         self.cells.iter().position(|own| *own == cell)
     }

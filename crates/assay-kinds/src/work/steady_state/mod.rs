@@ -29,7 +29,6 @@ pub use judge::{InWindow, Told, Window, told, window};
 pub use planned::Planned;
 pub use tell::Facts;
 
-/// A cell by the specification.
 const CELL: Time = Time(judge::MINUTE_NS);
 /// Time of a trial at most, where neither the workload nor a budget says one: rounds end it before.
 const BOUND: Time = Time(30 * 86_400 * 1_000_000_000);

@@ -44,7 +44,6 @@ impl Planned {
         self.test.tracked(self.fill_bytes.map(Bytes))
     }
 
-    /// Whether the drive is made up.
     pub fn is_simulated(&self) -> bool {
         self.engine == Engine::Simulated
     }
@@ -189,7 +188,6 @@ fn value(planned: &Planned, metric: &str, detail: &Detail) -> Option<Result<f64,
     })
 }
 
-/// All cells of a trial in its window.
 pub(super) fn in_window(planned: &Planned, detail: &Detail) -> Vec<InWindow> {
     let window = told(planned, detail).and_then(|told| told.window);
     matrix(detail, planned.test.measure(), window.as_ref())

@@ -41,7 +41,6 @@ pub struct Rests {
 }
 
 impl Rests {
-    /// The share, as it is told.
     pub(super) fn percent(&self) -> String {
         show::percent(100.0 * self.share)
     }

@@ -53,7 +53,6 @@ pub struct Read {
 pub const FIELDS: &str = "_BOOT_ID,_MACHINE_ID,_TRANSPORT,_PID,MESSAGE_ID,MESSAGE,UNIT,JOB_RESULT,\
                           KERNEL_USEC,INITRD_USEC,USERSPACE_USEC";
 
-/// Reads a text in either format.
 pub fn read(bytes: &[u8]) -> Read {
     let first = bytes.iter().find(|byte| !byte.is_ascii_whitespace());
     match first {

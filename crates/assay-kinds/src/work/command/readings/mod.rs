@@ -47,7 +47,6 @@ pub const MOST_READINGS: usize = 32;
 /// for each byte.
 const PATTERN_BYTES: usize = 32 << 10;
 
-/// A number that a program told of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Number {
     /// Its metric, without what all such names begin with.

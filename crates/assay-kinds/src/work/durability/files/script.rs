@@ -86,7 +86,6 @@ pub struct Moment {
     pub begun: usize,
 }
 
-/// All calls of a program in their order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Script {
     pub sync: Sync,
