@@ -187,7 +187,6 @@ fn is_free(shown: &str, interface: &str) -> Result<(), String> {
     }
 }
 
-/// What `tc` shows of an interface.
 fn told(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
     let words = shown(wanted.namespace.as_deref(), &wanted.interface);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();

@@ -68,7 +68,6 @@ pub struct Traffic {
     pub weighted_ms: u64,
 }
 
-/// Counters of one device around a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceEvidence {
     /// While the tool did nothing, right before the trial.

@@ -33,7 +33,6 @@ impl Entry {
     }
 }
 
-/// How reports present the observations of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presentation {
     /// Field by field, by what the entry says of each.

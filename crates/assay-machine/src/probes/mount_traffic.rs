@@ -57,7 +57,6 @@ impl Moved {
     }
 }
 
-/// What crossed the network around a trial.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MountTraffic {
     /// From the first submission to the last completion.

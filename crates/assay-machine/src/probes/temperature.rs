@@ -45,7 +45,6 @@ pub struct Temperature {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sensor {
-    /// Before, thousandths of a degree Celsius.
     pub before_mc: i64,
     pub after_mc: i64,
     /// From where on the hardware slows down, where it says so.

@@ -20,7 +20,6 @@ pub enum Counted {
 pub struct IoLimit {
     pub device: String,
     pub counted: Counted,
-    /// Bytes or requests per second.
     pub per_s: u64,
     pub place: PathBuf,
 }
@@ -96,7 +95,6 @@ fn limit(
     Some(IoLimit { device: layer.name.clone(), counted, per_s, place: place.to_owned() })
 }
 
-/// Where a hierarchy of control groups is mounted.
 fn mounted(system: &dyn System, kind: &str, controller: Option<&str>) -> Option<PathBuf> {
     let table = mounts::read(system).ok()?;
     let mut own = table.into_iter().map(|entry| entry.mount).filter(|own| own.filesystem == kind);

@@ -276,7 +276,6 @@ pub struct OwnFile {
     pub file: Option<Locked>,
 }
 
-/// Why a lock could not be had.
 #[derive(Debug)]
 pub enum HoldError {
     /// Another process has it; its id and user id, where the kernel tells.

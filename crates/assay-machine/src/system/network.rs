@@ -42,7 +42,6 @@ pub enum Load {
 }
 
 impl Load {
-    /// All of them, in the order in which they are told.
     pub const ALL: [Self; 4] = [Self::Idle, Self::Up, Self::Down, Self::Both];
 
     pub const fn name(self) -> &'static str {

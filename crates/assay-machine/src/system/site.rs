@@ -49,7 +49,6 @@ pub struct Layer {
     pub number: DeviceNumber,
     /// What it is: `disk`, `partition`, `loop`, `crypt`, `linear`, `raid5`, `zram`, ...
     pub kind: String,
-    /// Names of the devices directly below.
     pub below: Vec<String>,
     pub size_bytes: u64,
 }
@@ -98,7 +97,6 @@ pub struct Drive {
     pub serial: Presence<String>,
     pub size_bytes: u64,
     pub rotational: Presence<bool>,
-    /// Turns of the platters a minute.
     #[serde(default = "not_asked", skip_serializing_if = "is_not_asked")]
     pub rpm: Presence<u64>,
     pub removable: Presence<bool>,
@@ -245,7 +243,6 @@ impl Site {
         self.layers.iter().filter(|layer| layer.number.major == MD_MAJOR)
     }
 
-    /// Names of all devices that lie below its arrays.
     pub fn below_arrays(&self) -> BTreeSet<&str> {
         let mut waiting: Vec<&String> = self.arrays().flat_map(|array| &array.below).collect();
         let mut found = BTreeSet::new();
@@ -258,7 +255,6 @@ impl Site {
         found
     }
 
-    /// File system type, or what stands for it.
     pub fn filesystem(&self) -> String {
         match (&self.mount, self.kind) {
             (Presence::Present(mount), _) => mount.filesystem.clone(),

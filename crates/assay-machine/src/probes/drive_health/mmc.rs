@@ -14,7 +14,6 @@ const BEYOND: u64 = 0x0b;
 const SPARE_NORMAL: u64 = 1;
 const SPARE_URGENT: u64 = 3;
 
-/// What a card says of itself, by its kernel name.
 pub fn read(system: &dyn System, name: &str) -> Presence<Health> {
     let device = sysfs::block(name).join("device");
     let life = sysfs::text(system, &device.join("life_time"));

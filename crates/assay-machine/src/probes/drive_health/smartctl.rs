@@ -74,7 +74,6 @@ fn parse(text: &str) -> Presence<Health> {
     if empty { Presence::absent(lacking(&told)) } else { Presence::Present(health) }
 }
 
-/// Why smartctl tells nothing of a drive.
 fn lacking(told: &Value) -> String {
     if told["smart_support"]["available"] == false {
         return "the drive does not support SMART".to_owned();

@@ -5,7 +5,6 @@ use std::path::Path;
 use crate::system::{FileKind, System, sysfs};
 use assay_base::presence::Presence;
 
-/// Bytes of a file that is read.
 const MOST_BYTES: u64 = 256 << 20;
 /// Lines further apart leave a gap, nanoseconds, unless all are.
 const LONGEST_GAP_NS: u64 = 10_000_000_000;
@@ -93,7 +92,6 @@ pub fn parse(text: &str) -> Result<Vec<Sample>, String> {
 struct Columns {
     time: usize,
     power: usize,
-    /// Watts of one unit of it.
     watts_of_one: f64,
 }
 

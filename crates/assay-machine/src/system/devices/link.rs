@@ -122,7 +122,6 @@ pub fn pcie_on_way(system: &dyn System, place: &Path) -> Presence<Link> {
     Presence::from_option(slowest, "no PCIe link (another transport, or a guest)")
 }
 
-/// The most that a device's own PCIe link can do.
 pub fn pcie_most(system: &dyn System, place: &Path) -> Presence<Link> {
     let read = |file: &str| sysfs::text(system, &place.join(file));
     let told = read("max_link_speed")

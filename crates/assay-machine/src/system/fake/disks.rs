@@ -30,7 +30,6 @@ pub(super) fn queue() -> impl Iterator<Item = (&'static str, String)> {
     QUEUE.into_iter().map(|(path, text)| (path, text.to_owned()))
 }
 
-/// Where sysfs has such a device.
 pub(super) fn place_of(name: &str) -> PathBuf {
     PathBuf::from(format!("/sys/devices/virtual/block/{name}"))
 }
@@ -45,7 +44,6 @@ fn links_to(name: &str, number: DeviceNumber) -> [PathBuf; 3] {
 }
 
 impl State {
-    /// Writes files of one line below a place.
     pub(super) fn put_texts<'t>(
         &mut self,
         place: &Path,

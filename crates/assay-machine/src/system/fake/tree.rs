@@ -239,7 +239,6 @@ impl Tree {
     }
 }
 
-/// Value for a path or the nearest directory above it.
 pub fn nearest<'a, T>(table: &'a BTreeMap<PathBuf, T>, path: &Path) -> Option<&'a T> {
     path.ancestors().find_map(|part| table.get(part))
 }

@@ -192,7 +192,6 @@ impl Discipline {
         lines.join(" && ")
     }
 
-    /// The words of each call of `tc`.
     fn words(self, interface: &str, (verb, handle): (&str, &str)) -> Vec<Vec<String>> {
         let rate = format!("{}bit", self.rate.0);
         let root = ["qdisc", verb, "dev", interface, "root", "handle", handle];
@@ -216,7 +215,6 @@ impl Discipline {
         calls.into_iter().map(owned).collect()
     }
 
-    /// Bytes that go out at once.
     fn burst_bytes(self) -> u64 {
         self.rate.bytes_in(BURST_NS).max(FEWEST_PACKETS * PACKET)
     }
@@ -236,7 +234,6 @@ pub fn root_of(shown: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// Whether the root of an interface is the tool's own.
 pub fn is_own(shown: &str) -> bool {
     root_of(shown).is_some_and(|(_, handle)| handle == HANDLE)
 }
