@@ -46,7 +46,6 @@ pub struct Text {
 /// A command that does the work again, or why there is none.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunIt {
-    /// The command; none where there is none.
     pub command: Option<String>,
     /// What it does, or why there is none.
     pub text: String,

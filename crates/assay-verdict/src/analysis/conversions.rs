@@ -51,7 +51,6 @@ pub(super) fn sentence(all: &[Conversion]) -> Option<Sentence> {
     Some(Sentence::finding("encryption", text))
 }
 
-/// Bytes of the device that was encrypted.
 fn encrypted(site: &Site) -> Option<u64> {
     let named = |name: &String| site.layers.iter().find(|layer| layer.name == *name);
     let volume = site.layers.iter().find(|layer| layer.kind == CRYPT)?;

@@ -26,7 +26,6 @@ pub struct Days {
     pub from: Source,
 }
 
-/// Where a spread of sessions is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// It is what is taken where nothing is known.
@@ -44,7 +43,6 @@ impl Default for Days {
 }
 
 impl Days {
-    /// The spread that the user names.
     pub fn asked(sd: f64) -> Self {
         Self { sd, from: Source::Asked }
     }

@@ -33,7 +33,6 @@ const BLINDING: [&str; 2] = ["cpu-starved", "unstable"];
 
 #[derive(Clone, Debug)]
 pub struct Gate {
-    /// A loss up to this is allowed.
     pub max_regression: f64,
     /// A row that would not have found a loss of this makes no statement.
     pub must_detect: f64,

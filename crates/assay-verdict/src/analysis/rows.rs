@@ -27,7 +27,6 @@ pub(super) struct Row<'a> {
     pub arm: Arm,
     /// What its target stands on; none in a bundle that lost it.
     pub site: Option<&'a Site>,
-    /// Energy of the machine at rest.
     pub idle: &'a Presence<Energy>,
     /// Every trial that was started, in the order of the plan.
     pub trials: Vec<Measured<'a>>,
@@ -152,7 +151,6 @@ impl<'a> Row<'a> {
     }
 }
 
-/// The row of a workload of the plan, of its trials.
 pub(super) fn row<'a>(
     workload: &'a PlannedWorkload,
     plan: &'a Plan,
@@ -182,7 +180,6 @@ pub(super) fn row<'a>(
     row
 }
 
-/// A row of which no trial is known.
 pub(super) fn bare<'a>(
     workload: &'a PlannedWorkload,
     plan: &Plan,

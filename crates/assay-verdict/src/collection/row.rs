@@ -32,7 +32,6 @@ pub struct Row {
     /// Kernel and processor, without any name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub machine: String,
-    /// File system that it was measured on.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub filesystem: String,
     /// What the contributor wants to be called.

@@ -382,7 +382,6 @@ fn largest_mean_depth(job: &Value, requested: f64) -> Option<f64> {
     (shares > 0.0).then(|| sum / shares)
 }
 
-/// The largest request of Linux, in bytes.
 const LARGEST_REQUEST: f64 = 4_194_304.0;
 
 /// What the disks of a file counted, against what all its jobs needed in a direction.

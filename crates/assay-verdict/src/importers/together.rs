@@ -272,7 +272,6 @@ impl All<'_> {
         }
     }
 
-    /// The levels that arms are compared with.
     fn baseline(&mut self, options: &Options) -> Outcome<Arm> {
         for (name, level) in &options.baseline {
             let Some(factor) = self.factors.iter().find(|factor| factor.name == *name) else {

@@ -188,7 +188,6 @@ impl Share {
     }
 }
 
-/// Name of the compression that is on, if one is.
 pub(super) fn compression(case: &Case<'_>) -> Option<String> {
     if let Some(name) = case.site.compression.value() {
         return Some(format!("compression ({name})"));

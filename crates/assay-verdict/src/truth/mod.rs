@@ -357,7 +357,6 @@ pub struct Unquiet {
     pub rules: Vec<&'static str>,
 }
 
-/// How far a case was measured beside others' work.
 pub fn unquiet(case: &Case<'_>) -> Unquiet {
     let blames = |rule: &&Rule| case.trials.iter().any(|trial| rule.blames_others(case, trial));
     let rules: Vec<&Rule> = rules(case).filter(blames).collect();

@@ -44,7 +44,6 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     )))
 }
 
-/// How long a trial stood still, where it did.
 fn stall_ns(case: &Case<'_>, trial: &TrialRecord) -> Option<u64> {
     let measured = trial.measured.as_ref()?;
     let counted = io::Detail::of(measured)?;

@@ -53,7 +53,6 @@ fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     )))
 }
 
-/// Trials of which nothing could be read again.
 fn unread(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     let reasons: Vec<&String> = details.iter().filter_map(|own| own.unverified.as_ref()).collect();
     let first = reasons.first()?;

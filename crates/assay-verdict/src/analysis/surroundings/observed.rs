@@ -9,7 +9,6 @@ use serde_json::Value;
 
 use super::super::rows::Row;
 
-/// What the trials say of one field.
 #[derive(Default)]
 struct Sum {
     numbers: Vec<f64>,

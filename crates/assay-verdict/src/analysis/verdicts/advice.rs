@@ -164,7 +164,6 @@ fn trades(contrasts: &[Contrast]) -> Vec<Vec<&Contrast>> {
     trades
 }
 
-/// A level that is surely worse in one workload.
 pub(super) enum Bad<'a> {
     /// Than its baseline.
     Level(&'a Contrast),

@@ -70,7 +70,6 @@ struct Place<'q, 'a> {
     others: Arm,
     /// Everything that was measured, also what may not be used.
     series: &'q [Series],
-    /// The study's comparisons of the same numbers.
     comparisons: &'q [Comparison],
 }
 

@@ -13,7 +13,6 @@ const FEWEST: usize = 4;
 /// Arms from which the common part of a replicate can be told from one arm's own.
 const FEWEST_ARMS: usize = 3;
 
-/// Marks the trials of all series that stand apart.
 pub(in crate::analysis) fn mark(series: &mut [Series]) {
     let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     for (index, one) in series.iter().enumerate() {

@@ -20,7 +20,6 @@ const TAIL: &str = "latency_p99_ns";
 
 /// An arm that is advised though another one has a better mean.
 pub(super) struct Tied<'a> {
-    /// The one with the better mean.
     pub best: &'a Arm,
     /// Tails of both, the advised one first.
     pub tails: Option<[f64; 2]>,
