@@ -81,7 +81,6 @@ impl CheckOptions {
         Some(self.of_kinds.typed()).filter(|own| !own.is_empty()).into_iter().chain(named).collect()
     }
 
-    /// The shipped study that the options select.
     pub(super) fn study(&self, system: &dyn System) -> Outcome<Study> {
         let mut study = match &self.fit {
             Some(word) => fitness::study(system, word)?,
@@ -129,7 +128,6 @@ pub(super) fn compare(study: &mut Study, targets: usize) {
     }
 }
 
-/// The shipped study as the command line asks for it.
 fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
     let mut study = arguments.of_check.study(system)?;
     let is_fit = arguments.of_check.fit.is_some();
@@ -160,7 +158,6 @@ fn mixed(text: &str) -> Outcome<Workload> {
     })
 }
 
-/// An area in which something can be measured.
 fn area(text: &str) -> Outcome<Bytes> {
     let size: Bytes = text.parse().map_err(|error| Failure::mistake(format!("--area: {error}")))?;
     if size.0 < SMALLEST_AREA_BYTES {

@@ -142,7 +142,6 @@ impl Given {
         }
     }
 
-    /// The study that it runs, with what its value says.
     fn study(&self) -> Outcome<Study> {
         let name = self.kind.about.name;
         let mut study = studies::preset(name)?;

@@ -218,7 +218,6 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     running::gravest([written, ended].into_iter().filter_map(Result::err).collect())
 }
 
-/// The places of all results in one table.
 fn by_place(system: &dyn System, arguments: &Arguments, days: Option<Days>) -> Outcome<()> {
     if !arguments.against.is_empty() || arguments.gating.gate.is_some() {
         return Err(Failure::mistake(

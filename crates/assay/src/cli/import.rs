@@ -292,7 +292,6 @@ fn last(path: &str) -> String {
     name.map_or_else(|| path.to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
-/// Two failures as one, each on lines of its own.
 fn both(first: Option<Failure>, second: Failure) -> Failure {
     match first {
         None => second,

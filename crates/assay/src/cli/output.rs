@@ -16,7 +16,6 @@ use assay_report::document::Detail;
 use assay_runner::real::mains;
 use assay_study::findings::Findings;
 
-/// Columns where nothing tells how many there are.
 const USUAL_COLUMNS: usize = 80;
 
 /// A stream, once it was handed in.
@@ -36,7 +35,6 @@ pub fn hand_over(results: impl Write + Send + 'static, messages: impl Write + Se
     mains::be_heard_by(call);
 }
 
-/// Whether the process was handed over.
 pub fn is_handed_over() -> bool {
     HANDED_OVER.load(Ordering::Relaxed)
 }

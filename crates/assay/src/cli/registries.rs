@@ -250,7 +250,6 @@ pub(super) fn metrics() -> Vec<Entry> {
     metrics::all().map(entry).collect()
 }
 
-/// Probes, with what each of them finds here.
 pub(super) fn probes(system: &dyn System) -> Vec<Entry> {
     let entry = |probe: &probes::Entry| {
         let here = probe.here.map(|look| look(system));

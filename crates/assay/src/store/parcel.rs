@@ -37,7 +37,6 @@ pub const ENTRY: assay_base::catalogue::About = assay_base::catalogue::About {
            bundle contains all records, including the host name and the serial numbers of the drives. assay import \
            marks the result as foreign: you can show, compare and collect it, but not apply, confirm or resume it.",
 };
-/// How its file is usually called.
 pub const ENDING: &str = "assay";
 
 pub const FORMAT: &str = "assay-bundle/1";

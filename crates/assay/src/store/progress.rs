@@ -45,7 +45,6 @@ struct Ahead {
     first: Option<String>,
 }
 
-/// Trials that did not go as they should.
 #[derive(Debug, Default)]
 struct Odd {
     count: usize,

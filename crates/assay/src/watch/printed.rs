@@ -177,7 +177,6 @@ fn bar(many: u64, of: u64) -> String {
     "@".repeat(length.min(BAR))
 }
 
-/// How many requests failed, where any did.
 fn failed(text: &mut String, disk: &DiskSpan) {
     let all = disk.classes.value().into_iter().flatten();
     let some = all.filter(|(_, span)| span.failed > 0);

@@ -260,7 +260,6 @@ fn record(
     }
 }
 
-/// What was seen of some disks, and of the machine.
 fn evidence(whole: &Span, names: &[String]) -> Evidence {
     Evidence {
         disk: traffic(whole, names),

@@ -185,7 +185,6 @@ fn written(
     Ok(counter.finish(span_ns, 0, writer.written_bytes()))
 }
 
-/// Requests by device and class.
 type Classes = BTreeMap<String, BTreeMap<String, ClassSpan>>;
 
 fn count_latency(classes: &mut Classes, devices: &[Device], request: &Request) {

@@ -35,7 +35,6 @@ struct Column {
     failed: u64,
 }
 
-/// Lines that it would like to have.
 pub(super) fn wanted(page: &Page<'_>, chosen: usize) -> usize {
     let disk = page.state.disk(chosen);
     match &disk.classes {

@@ -207,7 +207,6 @@ fn heading(text: String) -> Line<'static> {
     Piece::styled(text, Style::new().add_modifier(Modifier::BOLD)).into()
 }
 
-/// As much of a text as fits.
 fn cut(text: &str, columns: usize) -> String {
     if text.chars().count() <= columns {
         return text.to_owned();

@@ -60,7 +60,6 @@ pub struct Span {
     /// What is not in the latencies here, a sentence each.
     pub notes: Vec<String>,
     pub processors: Presence<Vec<Load>>,
-    /// Times that a processor was slowed down by heat.
     pub throttle_events: Presence<u64>,
     pub pressure: Presence<Pressure>,
     pub sensors: Presence<Vec<Sensor>>,
@@ -235,7 +234,6 @@ impl Span {
         (counters.io_ticks_ms as f64 / 1e3 / self.seconds()).min(1.0)
     }
 
-    /// All processors together.
     pub fn load(&self) -> Option<Load> {
         let all = self.processors.value()?;
         let sum = all.iter().fold(Load::default(), |sum, one| sum.plus(one));
