@@ -121,6 +121,7 @@ asked! {
     }
 }
 
+/// Fewer streams do not fill a buffer inside one kernel.
 const fn usual_streams() -> u32 {
     16
 }
