@@ -6,16 +6,17 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::presence::Presence;
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
 use assay_machine::system::{Caching, System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Parameter, Runs};
+use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};
 use super::measured::{Counts, Measured, Ran, Told, told};
 use super::place::{Offer, Run};
+use super::table::{Factor, asked, choice};
 
 const MOST_THREADS: u64 = 10_000;
 /// A thread cannot run in less.
@@ -28,13 +29,27 @@ const BOUND: Time = Time(10_000_000_000);
 /// What one takes, as long as none has run.
 const USUAL_NS: u64 = 1_500_000_000;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    #[serde(default = "usual_threads")]
-    pub threads: u32,
-    #[serde(default = "usual_limit")]
-    pub stack_size: Bytes,
+asked! {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default = "usual_threads")]
+        threads: u32 = usual_threads() => {
+            key: "threads",
+            words: "number of threads",
+            form: Form::Whole { least: 1, most: MOST_THREADS },
+            example: "threads = 200",
+        }
+
+        #[serde(default = "usual_limit")]
+        stack_size: Bytes = usual_limit() => {
+            key: "stack_size",
+            words: "reserved stack size per thread (`ulimit -s`)",
+            form: Form::Size { least: LEAST, most: MOST },
+            example: "stack_size = \"8 MiB\"",
+            factor: choice("An amount with its unit: `256 KiB`, from 64 KiB to 1 GiB.", "[\"8 MiB\", \"256 KiB\"]", set_stack_size),
+        }
+    }
 }
 
 const fn usual_threads() -> u32 {
@@ -45,23 +60,14 @@ const fn usual_limit() -> Bytes {
     Bytes(8 << 20)
 }
 
-static KEYS: Fields = Fields {
-    label: "stacks",
-    rows: &[
-        field(
-            "threads",
-            Form::Whole { least: 1, most: MOST_THREADS },
-            "number of threads",
-            "threads = 200",
-        ),
-        field(
-            "stack_size",
-            Form::Size { least: LEAST, most: MOST },
-            "reserved stack size per thread (`ulimit -s`)",
-            "stack_size = \"8 MiB\"",
-        ),
-    ],
-};
+fn set_stack_size(own: &mut Asked, text: &str) -> Result<(), String> {
+    let limit: Bytes = text.parse()?;
+    if !(LEAST..=MOST).contains(&limit) {
+        return Err(format!("a stack size must be {LEAST} to {MOST}, not {limit}"));
+    }
+    own.stack_size = limit;
+    Ok(())
+}
 
 const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
     metric(name, Better::Lower, noun, summary).amount()
@@ -101,34 +107,15 @@ impl Kind for Asked {
                whole machine). A stack uses no memory until its thread touches the pages. Committed memory matters if \
                the kernel does not overcommit (vm.overcommit_memory = 2).",
     };
-    const KEYS: &'static Fields = &KEYS;
+    const KEYS: &'static Fields = &Fields { label: "stacks", rows: KEYS };
     const EXAMPLE: &'static str = "stacks = { threads = 200, stack_size = \"8 MiB\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[OwnParameter {
-        about: Parameter {
-            about: About {
-                name: "stack_size",
-                summary: "reserved stack size of each thread",
-                text: "An amount with its unit: `256 KiB`, from 64 KiB to 1 GiB.",
-            },
-            example: "[\"8 MiB\", \"256 KiB\"]",
-            is_work: false,
-            written: None,
-        },
-        set: |own, text| {
-            let limit: Bytes = text.parse().map_err(|error| format!("{error}"))?;
-            if !(LEAST..=MOST).contains(&limit) {
-                return Err(format!("a stack size must be {LEAST} to {MOST}, not {limit}"));
-            }
-            own.stack_size = limit;
-            Ok(())
-        },
-    }];
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] =
         &[&[RESIDENT, PROPORTIONAL, VIRTUAL, COMMITTED, PAGE_TABLES, STARTING]];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 
     fn sample() -> Self {
-        Self { threads: usual_threads(), stack_size: usual_limit() }
+        Self::some()
     }
 }
 

@@ -7,7 +7,7 @@ mod tell;
 mod tests;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use super::io::{self, Content};
 use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
 use super::place::Offer;
-use super::table::{names, runtime};
+use super::table::{Factor, asked, choice, names, runtime, word, work};
 
 pub use assay_base::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
 pub use planned::Planned;
@@ -40,17 +40,52 @@ pub enum Way {
 
 names!(Way: Read = "read", Write = "write");
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    #[serde(default)]
-    pub mix: Way,
-    #[serde(default = "usual_size")]
-    pub block_size: Bytes,
-    #[serde(default = "usual_depth")]
-    pub queue_depth: u32,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Time>,
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default)]
+        mix: Way = Way::Write => {
+            key: "mix",
+            words: "direction: read or write",
+            form: Form::Word(Way::names),
+            example: "mix = \"write\"",
+            factor: work(
+                "`read` or `write`; a volume may count credits for reads, writes or both.",
+                "[\"read\", \"write\"]",
+                |own, text| Ok(own.mix = word(text, "read or write")?),
+            ),
+        }
+
+        #[serde(default = "usual_size")]
+        block_size: Bytes = usual_size() => {
+            key: "block_size",
+            words: "block size",
+            form: Form::Size { least: Bytes(512), most: LARGEST },
+            example: "block_size = \"4 KiB\"",
+            factor: choice(
+                "An amount with its unit. Compare two sizes to see whether the volume limits operations or bytes.",
+                "[\"4 KiB\", \"64 KiB\"]",
+                |own, text| Ok(own.block_size = text.parse()?),
+            ),
+        }
+
+        #[serde(default = "usual_depth")]
+        queue_depth: u32 = usual_depth() => {
+            key: "queue_depth",
+            words: "queue depth; 32 by default",
+            form: Form::Whole { least: 1, most: MOST_DEPTH },
+            example: "queue_depth = 32",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "duration of a trial; 15 minutes by default; must be at least 2.5 times the burst duration",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"1 h\"",
+        }
+    }
 }
 
 const fn usual_size() -> Bytes {
@@ -60,55 +95,6 @@ const fn usual_size() -> Bytes {
 const fn usual_depth() -> u32 {
     32
 }
-
-const MIX: OwnParameter<Asked> = OwnParameter::new(
-    [
-        "mix",
-        "direction: read or write",
-        "`read` or `write`; a volume may count credits for reads, writes or both.",
-    ],
-    "[\"read\", \"write\"]",
-    true,
-    |own, text| {
-        own.mix =
-            Way::find(text).ok_or_else(|| format!("unknown mix `{text}`; use read or write"))?;
-        Ok(())
-    },
-);
-
-const SIZE: OwnParameter<Asked> = OwnParameter::new(
-    [
-        "block_size",
-        "block size",
-        "An amount with its unit. Compare two sizes to see whether the volume limits operations or bytes.",
-    ],
-    "[\"4 KiB\", \"64 KiB\"]",
-    false,
-    |own, text| {
-        own.block_size = text.parse()?;
-        Ok(())
-    },
-);
-
-static KEYS: Fields = Fields {
-    label: "burst",
-    rows: &[
-        MIX.key(Form::Word(Way::names), "mix = \"write\""),
-        SIZE.key(Form::Size { least: Bytes(512), most: LARGEST }, "block_size = \"4 KiB\""),
-        field(
-            "queue_depth",
-            Form::Whole { least: 1, most: MOST_DEPTH },
-            "queue depth; 32 by default",
-            "queue_depth = 32",
-        ),
-        field(
-            "runtime",
-            Form::Time { least: Time(1) },
-            "duration of a trial; 15 minutes by default; must be at least 2.5 times the burst duration",
-            "runtime = \"1 h\"",
-        ),
-    ],
-};
 
 const FIRST: Metric = metric(
     "burst_iops",
@@ -168,19 +154,14 @@ impl Kind for Asked {
                40% of the trial. Assay only reads a device unless --destroy names the device; in a directory, it uses \
                a temporary file.",
     };
-    const KEYS: &'static Fields = &KEYS;
+    const KEYS: &'static Fields = &Fields { label: "burst", rows: KEYS };
     const EXAMPLE: &'static str = "burst = { mix = \"write\", block_size = \"4 KiB\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[MIX, SIZE];
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[FIRST, HELD, BASE, CREDIT, REFILL, BACK]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
 
     fn sample() -> Self {
-        Self {
-            mix: Way::Write,
-            block_size: usual_size(),
-            queue_depth: usual_depth(),
-            runtime: None,
-        }
+        Self::some()
     }
 }
 

@@ -14,7 +14,7 @@ mod verdict;
 mod words;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
 use assay_load::{CapacityShape, capacity_costs};
@@ -25,7 +25,7 @@ use super::check_option::CheckOption;
 use super::io::Content;
 use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::{Offer, Run};
-use super::table::{names, runtime};
+use super::table::{asked, names, runtime};
 use super::tell::OwnRule;
 
 pub use detail::Detail;
@@ -50,32 +50,27 @@ pub enum Probe {
 
 names!(Probe: Fast = "fast", Full = "full");
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    #[serde(default)]
-    pub mode: Probe,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Time>,
-}
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default)]
+        mode: Probe = Probe::Fast => {
+            key: "mode",
+            words: "fast: check a sample in minutes; full: write and read every block; fast by default",
+            form: Form::Word(Probe::names),
+            example: "mode = \"full\"",
+        }
 
-static KEYS: Fields = Fields {
-    label: "capacity",
-    rows: &[
-        field(
-            "mode",
-            Form::Word(Probe::names),
-            "fast: check a sample in minutes; full: write and read every block; fast by default",
-            "mode = \"full\"",
-        ),
-        field(
-            "runtime",
-            Form::Time { least: Time(1) },
-            "maximum duration of a trial; Assay then checks the data written so far; 10 minutes by default for fast",
-            "runtime = \"5 min\"",
-        ),
-    ],
-};
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "maximum duration of a trial; Assay then checks the data written so far; 10 minutes by default for fast",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"5 min\"",
+        }
+    }
+}
 
 pub const CLAIMED: Metric = metric(
     "capacity_announced_bytes",
@@ -127,16 +122,16 @@ impl Kind for Asked {
                --destroy). In a directory, Assay fills 98% of the free space with a temporary file. If the directory \
                is on a counterfeit card, writing may destroy its existing data.",
     };
-    const KEYS: &'static Fields = &KEYS;
+    const KEYS: &'static Fields = &Fields { label: "capacity", rows: KEYS };
     const EXAMPLE: &'static str = "capacity = { mode = \"fast\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[];
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[HELD, CLAIMED, CHECKED, WRONG]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const CHECK_OPTION: Option<&'static CheckOption> = Some(&option::OPTION);
     const RULES: &'static [OwnRule] = &[rule::NOT_READ];
 
     fn sample() -> Self {
-        Self { mode: Probe::Fast, runtime: None }
+        Self::some()
     }
 }
 

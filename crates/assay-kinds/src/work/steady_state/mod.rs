@@ -12,7 +12,7 @@ mod tell;
 mod tests;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Form, field, needed};
+use assay_base::catalogue::keys::{Field, Fields, Form, Need, field};
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use super::io::{self, Content};
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::Offer;
-use super::table::runtime;
+use super::table::{asked, runtime};
 use super::tell::OwnRule;
 
 pub use assay_base::calc::pts::{Cell, Class, Measure, Test};
@@ -39,74 +39,68 @@ const MOST_DEPTH: u64 = 4096;
 /// The range is whole in pieces of this size, of which all sizes of the tests are parts.
 const PIECE: u64 = 1 << 20;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    pub test: Test,
-    #[serde(default)]
-    pub class: Class,
-    /// Bytes of an operation, of the test of throughput.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub block_size: Option<Bytes>,
-    /// Threads; those of the class where nothing stands here.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub threads: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub queue_depth: Option<u32>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cell_time: Option<Time>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Time>,
-}
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        test: Test = Test::Iops => {
+            key: "test",
+            words: "test from the SNIA specification",
+            form: Form::Word(|| Test::ALL.map(Test::name).to_vec()),
+            need: Need::Always,
+            example: "test = \"iops\"",
+        }
 
-static KEYS: Fields = Fields {
-    label: "steady_state",
-    rows: &[
-        needed(
-            "test",
-            Form::Word(|| Test::ALL.map(Test::name).to_vec()),
-            "test from the SNIA specification",
-            "test = \"iops\"",
-        ),
-        field(
-            "class",
-            Form::Word(|| vec!["enterprise", "client"]),
-            "enterprise: whole drive, write cache off, 4 threads at queue depth 32; client: three quarters of the \
-             drive, write cache on, 2 threads at queue depth 16; enterprise by default",
-            "class = \"client\"",
-        ),
-        field(
-            "block_size",
-            Form::Size { least: Bytes(512), most: Bytes(PIECE) },
-            "block size for the throughput test; 128 KiB by default",
-            "block_size = \"1 MiB\"",
-        ),
-        field(
-            "threads",
-            Form::Whole { least: 1, most: MOST_THREADS },
-            "number of threads; the class sets the default",
-            "threads = 2",
-        ),
-        field(
-            "queue_depth",
-            Form::Whole { least: 1, most: MOST_DEPTH },
-            "queue depth of each thread; the class sets the default",
-            "queue_depth = 16",
-        ),
-        field(
-            "cell_time",
-            Form::Time { least: Time(1_000_000) },
-            "duration of each cell in a round; a minute by default, as in the specification",
-            "cell_time = \"10 s\"",
-        ),
-        field(
-            "runtime",
-            Form::Time { least: Time(1) },
-            "maximum duration of a trial; to fit seven rounds, Assay shortens or drops cells; no limit by default",
-            "runtime = \"2 h\"",
-        ),
-    ],
-};
+        #[serde(default)]
+        class: Class = Class::Enterprise => {
+            key: "class",
+            words: "enterprise: whole drive, write cache off, 4 threads at queue depth 32; client: three quarters of the \
+                    drive, write cache on, 2 threads at queue depth 16; enterprise by default",
+            form: Form::Word(|| vec!["enterprise", "client"]),
+            example: "class = \"client\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block_size: Option<Bytes> = None => {
+            key: "block_size",
+            words: "block size for the throughput test; 128 KiB by default",
+            form: Form::Size { least: Bytes(512), most: Bytes(PIECE) },
+            example: "block_size = \"1 MiB\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        threads: Option<u32> = None => {
+            key: "threads",
+            words: "number of threads; the class sets the default",
+            form: Form::Whole { least: 1, most: MOST_THREADS },
+            example: "threads = 2",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queue_depth: Option<u32> = None => {
+            key: "queue_depth",
+            words: "queue depth of each thread; the class sets the default",
+            form: Form::Whole { least: 1, most: MOST_DEPTH },
+            example: "queue_depth = 16",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cell_time: Option<Time> = None => {
+            key: "cell_time",
+            words: "duration of each cell in a round; a minute by default, as in the specification",
+            form: Form::Time { least: Time(1_000_000) },
+            example: "cell_time = \"10 s\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "maximum duration of a trial; to fit seven rounds, Assay shortens or drops cells; no limit by default",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"2 h\"",
+        }
+    }
+}
 
 const IOPS: Metric = metric(
     "steady_iops",
@@ -162,23 +156,15 @@ impl Kind for Asked {
                write saturation. Assay overwrites a target device (requires --destroy). In a directory, Assay fills \
                98% of the free space with a temporary file; to use less, set `area = { size = \"8 GiB\" }`.",
     };
-    const KEYS: &'static Fields = &KEYS;
+    const KEYS: &'static Fields = &Fields { label: "steady_state", rows: KEYS };
     const EXAMPLE: &'static str = "steady_state = { test = \"iops\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[];
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH, LATENCY, ROUNDS, WRITTEN]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const RULES: &'static [OwnRule] = &[rule::NOT_STEADY];
 
     fn sample() -> Self {
-        Self {
-            test: Test::Iops,
-            class: Class::Enterprise,
-            block_size: None,
-            threads: None,
-            queue_depth: None,
-            cell_time: None,
-            runtime: None,
-        }
+        Self::some()
     }
 }
 

@@ -12,7 +12,7 @@ mod tests;
 mod writing;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use super::io::Content;
 use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
 use super::measured::Counts;
 use super::place::Offer;
-use super::table::runtime;
+use super::table::{asked, runtime};
 use super::tell::OwnRule;
 
 pub use cause::{Again, Retried};
@@ -41,22 +41,20 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Seconds that are told apart: a day.
 const MOST_SECONDS: u64 = 86_400;
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Time>,
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "duration of a trial; 5 minutes by default; Assay cannot detect a cache that does not fill in this \
+                    time",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"10 min\"",
+        }
+    }
 }
-
-static KEYS: Fields = Fields {
-    label: "sustained",
-    rows: &[field(
-        "runtime",
-        Form::Time { least: Time(1) },
-        "duration of a trial; 5 minutes by default; Assay cannot detect a cache that does not fill in this time",
-        "runtime = \"10 min\"",
-    )],
-};
 
 static OPTION: CheckOption = CheckOption {
     help: "Measure sustained writes instead of speed: when the rate drops, and how far",
@@ -114,16 +112,16 @@ impl Kind for Asked {
                cache; slow inner tracks or other load do not cause this pattern. Assay overwrites a target device \
                (requires --destroy). In a directory, Assay fills 98% of the free space with a temporary file.",
     };
-    const KEYS: &'static Fields = &KEYS;
+    const KEYS: &'static Fields = &Fields { label: "sustained", rows: KEYS };
     const EXAMPLE: &'static str = "sustained = { runtime = \"5 min\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[];
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, FALL, CACHE]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const CHECK_OPTION: Option<&'static CheckOption> = Some(&OPTION);
     const RULES: &'static [OwnRule] = &[rests::RESTED];
 
     fn sample() -> Self {
-        Self { runtime: None }
+        Self::some()
     }
 }
 
