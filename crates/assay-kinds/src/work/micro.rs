@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Form, field, needed};
+use assay_base::catalogue::keys::{Field, Fields, Form, Need, field};
 use assay_base::outside;
 use assay_base::quantity::metric::metric;
 use assay_base::quantity::{Better, Bytes, Metric, Time};
@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};
 use super::measured::{Counts, Measured, Ran};
 use super::place::{Offer, Run};
-use super::table::runtime;
+use super::table::{asked, runtime};
 
 pub use assay_load::Micro as Operation;
 
@@ -27,27 +27,28 @@ const QUICK: Time = Time(300_000_000);
 const PIECE_NS: u64 = 1_000_000_000;
 const LOOK_NS: u64 = 20_000_000;
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    pub operation: Operation,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Time>,
-}
+asked! {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        operation: Operation = Operation::Syscall => {
+            key: "operation",
+            words: "operation to repeat: dependent arithmetic, first touch of new pages, fork and exit, or a system call \
+                    (getppid)",
+            form: Form::Word(|| Operation::ALL.map(Operation::name).to_vec()),
+            need: Need::Always,
+            example: "operation = \"syscall\"",
+        }
 
-static KEYS: Fields = Fields {
-    label: "micro",
-    rows: &[
-        needed(
-            "operation",
-            Form::Word(|| Operation::ALL.map(Operation::name).to_vec()),
-            "operation to repeat: dependent arithmetic, first touch of new pages, fork and exit, or a system call \
-             (getppid)",
-            "operation = \"syscall\"",
-        ),
-        field("runtime", Form::Time { least: Time(1) }, "duration of a trial", "runtime = \"1 s\""),
-    ],
-};
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "duration of a trial",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"1 s\"",
+        }
+    }
+}
 
 const RATE: Metric = metric(
     "micro_operations_per_s",
@@ -72,14 +73,14 @@ impl Kind for Asked {
                takes half a millisecond, then repeats batches until the trial ends. Virtual machines, containers and \
                mitigations affect each operation differently, so a single number cannot describe their overhead.",
     };
-    const KEYS: &'static Fields = &KEYS;
+    const KEYS: &'static Fields = &Fields { label: "micro", rows: KEYS };
     const EXAMPLE: &'static str = "micro = { operation = \"syscall\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[];
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[RATE, COST]];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 
     fn sample() -> Self {
-        Self { operation: Operation::Syscall, runtime: None }
+        Self::some()
     }
 }
 

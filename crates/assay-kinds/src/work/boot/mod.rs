@@ -11,7 +11,7 @@ mod source;
 mod tell;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Form, field};
+use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::Time;
 use assay_base::quantity::metric::{Better, Metric, metric};
 use serde::{Deserialize, Serialize};
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use super::kind::{Asks, Complaints, InStudy, Judged, Kind, OwnParameter};
 use super::place::Offer;
 use super::recorded::{Recording, Records};
-use super::table::names;
+use super::table::{asked, names};
 
 pub use journal::timeline::{Boot, End, Unit};
 pub use planned::{Detail, Planned, measured};
@@ -57,56 +57,48 @@ impl By {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    #[serde(default)]
-    pub group_by: By,
-    /// A unit whose start is timed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub until_unit: Option<String>,
-    /// How many are read, the newest.
-    #[serde(default = "usual_boots")]
-    pub boots: u32,
-    /// Where boots are read instead of this machine's journal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub journal: Option<String>,
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default)]
+        group_by: By = By::Kernel => {
+            key: "group_by",
+            words: "group boots by: kernel, root_device or label (see assay note boot)",
+            form: Form::Word(By::names),
+            example: "group_by = \"kernel\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until_unit: Option<String> = None => {
+            key: "until_unit",
+            words: "systemd unit whose start time Assay measures as well",
+            form: Form::Text,
+            example: "until_unit = \"ssh.service\"",
+        }
+
+        #[serde(default = "usual_boots")]
+        boots: u32 = usual_boots() => {
+            key: "boots",
+            words: "number of most recent boots to read",
+            form: Form::Whole { least: 1, most: MOST_BOOTS },
+            example: "boots = 20",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        journal: Option<String> = None => {
+            key: "journal",
+            words: "journal to read instead of this machine's: a file from journalctl -o export or -o json, or a \
+                    directory with a journal",
+            form: Form::Text,
+            example: "journal = \"boots.export\"",
+        }
+    }
 }
 
 const fn usual_boots() -> u32 {
     20
 }
-
-static KEYS: Fields = Fields {
-    label: "boot",
-    rows: &[
-        field(
-            "group_by",
-            Form::Word(By::names),
-            "group boots by: kernel, root_device or label (see assay note boot)",
-            "group_by = \"kernel\"",
-        ),
-        field(
-            "until_unit",
-            Form::Text,
-            "systemd unit whose start time Assay measures as well",
-            "until_unit = \"ssh.service\"",
-        ),
-        field(
-            "boots",
-            Form::Whole { least: 1, most: MOST_BOOTS },
-            "number of most recent boots to read",
-            "boots = 20",
-        ),
-        field(
-            "journal",
-            Form::Text,
-            "journal to read instead of this machine's: a file from journalctl -o export or -o json, or a directory \
-             with a journal",
-            "journal = \"boots.export\"",
-        ),
-    ],
-};
 
 pub const WHOLE: Metric = phase(
     "boot_s",
@@ -143,15 +135,15 @@ impl Kind for Asked {
                at the end of startup, and a unit's start time may include waits for other units. Assay lists \
                unfinished boots but excludes them from all means.",
     };
-    const KEYS: &'static Fields = &KEYS;
+    const KEYS: &'static Fields = &Fields { label: "boot", rows: KEYS };
     const EXAMPLE: &'static str = "boot = { group_by = \"kernel\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[];
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[WHOLE], PHASES, &[UNTIL]];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
     const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
 
     fn sample() -> Self {
-        Self { group_by: By::default(), until_unit: None, boots: usual_boots(), journal: None }
+        Self::some()
     }
 }
 

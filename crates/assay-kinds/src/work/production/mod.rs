@@ -3,20 +3,20 @@
 mod by_hand;
 mod detail;
 pub mod harm;
-pub mod keys;
-mod look;
+pub mod look;
 pub mod metrics;
 mod planned;
 mod run;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::Fields;
+use assay_base::catalogue::keys::{Field, Fields, Form, field};
 use assay_base::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::Work;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, OwnParameter};
 use super::place::Offer;
+use super::table::asked;
 
 pub use detail::{Detail, Period, Second};
 pub use harm::{Breach, Harm, Limits, What};
@@ -27,21 +27,40 @@ pub use planned::Planned;
 pub const PERIOD: Time = Time(120_000_000_000);
 /// Time after a change that is left out, where the study does not say.
 pub const SETTLE: Time = Time(5_000_000_000);
+/// The shortest period: a second is the shortest look at it.
+const SHORTEST: Time = Time(3_000_000_000);
 const QUICK_PERIOD: Time = Time(10_000_000_000);
 const QUICK_SETTLE: Time = Time(2_000_000_000);
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    /// Time of a period that is counted.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Time>,
-    /// Time after a change that is left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub settle_time: Option<Time>,
-    /// When a period ends because its level hurts.
-    #[serde(default)]
-    pub rollback_threshold: Harm,
+asked! {
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "measurement window per level; 2 min by default",
+            form: Form::Time { least: SHORTEST },
+            example: "runtime = \"2 min\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settle_time: Option<Time> = None => {
+            key: "settle_time",
+            words: "settling time after a change; 5 s by default",
+            form: Form::Time { least: Time(0) },
+            example: "settle_time = \"5 s\"",
+        }
+
+        #[serde(default)]
+        rollback_threshold: Harm = Harm::default() => {
+            key: "rollback_threshold",
+            words: "roll a level back if it exceeds the baseline's worst value by this factor for three seconds in a row; or \
+                    off",
+            form: Form::Word(harm::words),
+            example: "rollback_threshold = \"2x\"",
+        }
+    }
 }
 
 impl Asked {
@@ -63,15 +82,15 @@ impl Kind for Asked {
                and the latency, so a lighter load is not mistaken for a better setting (rule `unequal-load`). Assay \
                rolls a harmful level back within a second and does not retry that level (`rollback_threshold`).",
     };
-    const KEYS: &'static Fields = &keys::KEYS;
+    const KEYS: &'static Fields = &Fields { label: "production", rows: KEYS };
     const EXAMPLE: &'static str =
         "production = { runtime = \"2 min\", settle_time = \"5 s\", rollback_threshold = \"2x\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[];
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 
     fn sample() -> Self {
-        Self::default()
+        Self::some()
     }
 }
 

@@ -13,7 +13,7 @@ mod tests;
 pub mod waits;
 
 use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Form, field, needed};
+use assay_base::catalogue::keys::{Field, Fields, Form, Need, field};
 use assay_base::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
 use assay_base::quantity::played::{FLUSHES, READS, TRIMS, WRITES, ZEROINGS};
 use assay_base::quantity::{Bytes, Metric, Time};
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::io::Content;
 use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
 use super::place::Offer;
-use super::table::{names, whole, word};
+use super::table::{Factor, asked, choice, names, whole, word, work};
 use super::tell::OwnRule;
 
 pub use detail::{Beside, Detail, Fidelity, Paced};
@@ -53,110 +53,93 @@ pub enum Clock {
 
 names!(Clock: Open = "open", Dependent = "dependent", Closed = "closed");
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    /// The result that has it: its id, the beginning of that, or its title.
-    pub trace: String,
-    #[serde(default)]
-    pub timing: Clock,
-    #[serde(default)]
-    pub speed: Scale,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trace_length: Option<Time>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub device: Option<String>,
-    #[serde(default = "usual_depth")]
-    pub queue_depth: u32,
-    /// Which recording that is, once it is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<Source>,
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        /// The result that has it: its id, the beginning of that, or its title.
+        trace: String = "evening".to_owned() => {
+            key: "trace",
+            words: "result with the recorded trace: its ID, or its unique beginning or end, or its title",
+            form: Form::Text,
+            need: Need::Always,
+            example: "trace = \"evening\"",
+        }
+
+        #[serde(default)]
+        timing: Clock = Clock::Open => {
+            key: "timing",
+            words: "start of requests: open (as recorded), dependent (after predecessors) or closed (as fast as possible)",
+            form: Form::Word(|| vec!["open", "dependent", "closed"]),
+            example: "timing = \"open\"",
+            factor: work(
+                "`open`: at the recorded times, scaled, regardless of the target. Assay then reports *response* time from the \
+                 intended start and *service* time from submission. `dependent`: each request starts at its recorded delay \
+                 after the completion that it probably waited for, so a faster target gets more load. Assay infers this \
+                 completion: the latest of the same type (reads, or changes) in the previous 100 ms, for one request only; \
+                 otherwise, the previous start. `closed`: in recorded order, each request as soon as a slot is free.",
+                "[\"open\", \"dependent\", \"closed\"]",
+                |own, text| Ok(own.timing = word(text, "open, dependent or closed")?),
+            ),
+        }
+
+        #[serde(default)]
+        speed: Scale = Scale::ONE => {
+            key: "speed",
+            words: "replay speed relative to the recording",
+            form: Form::Own(&scale::FORM),
+            example: "speed = \"2x\"",
+            factor: work(
+                "`2x` replays the trace in half the time, `0.5x` in twice the time; from 0.01x to 100x. Has no effect with \
+                 timing closed.",
+                "[\"1x\", \"2x\", \"4x\"]",
+                |own, text| Ok(own.speed = text.parse()?),
+            ),
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        trace_length: Option<Time> = None => {
+            key: "trace_length",
+            words: "length of the trace to replay, from its start; the whole trace by default",
+            form: Form::Time { least: Time(1_000_000) },
+            example: "trace_length = \"60 s\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        device: Option<String> = None => {
+            key: "device",
+            words: "device to replay if the trace has several; join devices with +, such as sda+sdb",
+            form: Form::Text,
+            example: "device = \"sda\"",
+        }
+
+        #[serde(default = "usual_depth")]
+        queue_depth: u32 = USUAL_DEPTH => {
+            key: "queue_depth",
+            words: "maximum queue depth; 128 by default",
+            form: Form::Whole { least: 1, most: MOST_DEPTH as u64 },
+            example: "queue_depth = 32",
+            factor: choice(
+                "A whole number from 1 to 4096.",
+                "[1, 8, 32]",
+                |own, text| Ok(own.queue_depth = whole(text, MOST_DEPTH)?),
+            ),
+        }
+
+        /// Which recording that is, once it is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<Source> = None => {
+            key: "source",
+            words: "trace identity; Assay sets this key when it resolves the study, and then accepts no other trace",
+            form: Form::Own(&source::FORM),
+            example: source::KEY_EXAMPLE,
+        }
+    }
 }
 
 const fn usual_depth() -> u32 {
     USUAL_DEPTH
 }
-
-const CLOCK: OwnParameter<Asked> = OwnParameter::new(
-    [
-        "timing",
-        "start of requests: open (as recorded), dependent (after predecessors) or closed (as fast as possible)",
-        "`open`: at the recorded times, scaled, regardless of the target. Assay then reports *response* time from the \
-         intended start and *service* time from submission. `dependent`: each request starts at its recorded delay \
-         after the completion that it probably waited for, so a faster target gets more load. Assay infers this \
-         completion: the latest of the same type (reads, or changes) in the previous 100 ms, for one request only; \
-         otherwise, the previous start. `closed`: in recorded order, each request as soon as a slot is free.",
-    ],
-    "[\"open\", \"dependent\", \"closed\"]",
-    true,
-    |own, text| {
-        own.timing = word(text, "open, dependent or closed")?;
-        Ok(())
-    },
-);
-
-const SCALE: OwnParameter<Asked> = OwnParameter::new(
-    [
-        "speed",
-        "replay speed relative to the recording",
-        "`2x` replays the trace in half the time, `0.5x` in twice the time; from 0.01x to 100x. Has no effect with \
-         timing closed.",
-    ],
-    "[\"1x\", \"2x\", \"4x\"]",
-    true,
-    |own, text| {
-        own.speed = text.parse()?;
-        Ok(())
-    },
-);
-
-const DEPTH: OwnParameter<Asked> = OwnParameter::new(
-    ["queue_depth", "queue depth per thread", "A whole number from 1 to 4096."],
-    "[1, 8, 32]",
-    false,
-    |own, text| {
-        own.queue_depth = whole(text, MOST_DEPTH)?;
-        Ok(())
-    },
-);
-
-static KEYS: Fields = Fields {
-    label: "replay",
-    rows: &[
-        needed(
-            "trace",
-            Form::Text,
-            "result with the recorded trace: its ID, or its unique beginning or end, or its title",
-            "trace = \"evening\"",
-        ),
-        CLOCK.key(Form::Word(|| vec!["open", "dependent", "closed"]), "timing = \"open\""),
-        SCALE.key(Form::Own(&scale::FORM), "speed = \"2x\""),
-        field(
-            "trace_length",
-            Form::Time { least: Time(1_000_000) },
-            "length of the trace to replay, from its start; the whole trace by default",
-            "trace_length = \"60 s\"",
-        ),
-        field(
-            "device",
-            Form::Text,
-            "device to replay if the trace has several; join devices with +, such as sda+sdb",
-            "device = \"sda\"",
-        ),
-        field(
-            "queue_depth",
-            Form::Whole { least: 1, most: MOST_DEPTH as u64 },
-            "maximum queue depth; 128 by default",
-            "queue_depth = 32",
-        ),
-        field(
-            "source",
-            Form::Own(&source::FORM),
-            "trace identity; Assay sets this key when it resolves the study, and then accepts no other trace",
-            source::KEY_EXAMPLE,
-        ),
-    ],
-};
 
 impl Kind for Asked {
     const ABOUT: About = About {
@@ -172,25 +155,17 @@ impl Kind for Asked {
                the total have their own rows and verdicts. Verdicts compare the mean response time with timing open, \
                otherwise the mean latency. Rule `replay-mismatch` invalidates numbers of an inaccurate replay.",
     };
-    const KEYS: &'static Fields = &KEYS;
+    const KEYS: &'static Fields = &Fields { label: "replay", rows: KEYS };
     const EXAMPLE: &'static str =
         "replay = { trace = \"evening\", timing = \"open\", speed = \"1x\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &[CLOCK, SCALE, DEPTH];
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] =
         &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, READS, WRITES, FLUSHES, TRIMS, ZEROINGS];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Bytes, Judged::Medium];
     const RULES: &'static [OwnRule] = &[rule::UNFAITHFUL];
 
     fn sample() -> Self {
-        Self {
-            trace: "evening".to_owned(),
-            timing: Clock::Open,
-            speed: Scale::ONE,
-            trace_length: None,
-            device: None,
-            queue_depth: USUAL_DEPTH,
-            source: None,
-        }
+        Self::some()
     }
 }
 
