@@ -27,9 +27,6 @@ const PAIRS: [(&str, &[&str]); 9] = [
 
 /// Looks through what a program printed or served: a document, a page or a text. How many intervals there
 /// were.
-///
-/// # Errors
-/// What is told that cannot be.
 pub fn all_of(printed: &str) -> Result<usize, String> {
     if let Ok(document) = serde_json::from_str::<Value>(printed) {
         return document_of(&document);
@@ -39,9 +36,6 @@ pub fn all_of(printed: &str) -> Result<usize, String> {
 }
 
 /// The same of a document.
-///
-/// # Errors
-/// What is told that cannot be.
 pub fn document_of(document: &Value) -> Result<usize, String> {
     let mut seen = intervals(document, "")?;
     if let Some(cells) = document["measurements"].as_array() {
@@ -348,9 +342,6 @@ fn text_of(text: &str) -> Result<usize, String> {
 }
 
 /// Whether a ratio precedes its interval: `ratio 1.68, 95% CI 1.41-1.99`.
-///
-/// # Errors
-/// The ratio lies outside of its interval.
 fn ratio_holds(before: &str, rest: &str) -> Result<bool, String> {
     let ratio = before.strip_suffix(", ").and_then(|before| before.rsplit_once("ratio "));
     let Some(ratio) = ratio.and_then(|(_, ratio)| Told::of(ratio)) else { return Ok(false) };

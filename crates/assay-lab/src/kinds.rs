@@ -11,9 +11,6 @@ use crate::Done;
 const FOLDERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-kinds/src/work");
 
 /// The texts of a file by the kinds that have one.
-///
-/// # Errors
-/// The folders cannot be read.
 pub fn kept(file: &str) -> Done<BTreeMap<String, String>> {
     let told = |error: std::io::Error| format!("{FOLDERS}: {error}");
     let mut found = BTreeMap::new();

@@ -254,9 +254,6 @@ impl LoopDevice {
 
     /// Waits until nothing holds it: a name space of mounts that another test makes holds what was mounted then, also
     /// when it is unmounted here, until it ends.
-    ///
-    /// # Errors
-    /// Why it cannot be opened alone.
     pub fn wait_until_free(&self) -> Done<()> {
         let mut last = String::new();
         for _ in 0..1200 {
@@ -303,9 +300,6 @@ fn insist(program: &str, arguments: &[&str]) {
 
 /// Calls a program until it succeeds, for some seconds: a process that was just ended may still hold a mount or a
 /// device for a moment, as the kernel takes down its rings later.
-///
-/// # Errors
-/// What the last call said.
 pub fn patiently(program: &str, arguments: &[&str]) -> Done<()> {
     let mut last = String::new();
     for _ in 0..50 {

@@ -47,9 +47,6 @@ impl Load {
 
     /// Records so many seconds of it under its name, and leaves a device that carries nothing; what the recording
     /// comes to.
-    ///
-    /// # Errors
-    /// It could not be recorded.
     pub fn record(self, assay: &Assay, device: &LoopDevice, seconds: u64) -> Done<Value> {
         let site = self.begin(device, assay.home())?;
         let recorded = record(assay, device, seconds, self.name(), site)?;
@@ -110,9 +107,6 @@ fn shell(words: &str) -> Done<Running> {
 }
 
 /// Records what a line of the shell does to a device.
-///
-/// # Errors
-/// It could not be recorded.
 pub fn record_line(
     assay: &Assay,
     device: &LoopDevice,
@@ -144,9 +138,6 @@ fn record(
 }
 
 /// Runs a study on devices, whose contents it destroys.
-///
-/// # Errors
-/// It could not be run.
 pub fn play(assay: &Assay, study: &Path, devices: &[&LoopDevice], mebibytes: u64) -> Done<Ended> {
     let study = study.display().to_string();
     let mut words = vec!["run".to_owned(), study, "--json".to_owned(), "--quiet".to_owned()];

@@ -45,9 +45,6 @@ impl Recording {
     }
 
     /// Names of all of them.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn names() -> std::io::Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
         for file in fs::read_dir(Self::folder())? {
@@ -58,9 +55,6 @@ impl Recording {
     }
 
     /// Writes the device into a file from a byte on; the file becomes longer if it is too short.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn write(&self, file: &File, start: u64) -> std::io::Result<()> {
         if file.metadata()?.len() < start + self.length {
             file.set_len(start + self.length)?;

@@ -23,9 +23,6 @@ pub fn of_format(format: &str) -> Option<Value> {
 }
 
 /// A document that says a format is as the schema of that says.
-///
-/// # Errors
-/// What is wrong with it.
 pub fn fits(document: &Value) -> Done<()> {
     let schema = document["format"].as_str().and_then(of_format);
     match schema.and_then(|schema| complaint(&schema, document)) {

@@ -12,9 +12,6 @@ pub fn serialize<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S:
 }
 
 /// The number of such digits.
-///
-/// # Errors
-/// Of what is no text of hexadecimal digits.
 pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     let text = Cow::<str>::deserialize(deserializer)?;
     u64::from_str_radix(&text, 16).map_err(D::Error::custom)

@@ -214,9 +214,6 @@ impl<'a> FileTree<'a> {
 
     /// Does one thing to every file that is there, for so long at most: each thread goes to one file at
     /// least, and begins none after that time, nor after a stop.
-    ///
-    /// # Errors
-    /// The file system refused something.
     pub fn run(
         &mut self,
         act: FileAct,
@@ -242,9 +239,6 @@ impl<'a> FileTree<'a> {
     }
 
     /// Syncs the file system, measured by nobody.
-    ///
-    /// # Errors
-    /// It cannot.
     pub fn settle(&self) -> Result<(), LoadError> {
         fs::syncfs(self.root).map_err(|errno| LoadError::Engine {
             what: "sync the filesystem",

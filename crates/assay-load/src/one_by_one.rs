@@ -38,9 +38,6 @@ impl<'a> OneByOne<'a> {
 
     /// Writes bytes to a place; `through`: it lies on the medium when the call returns (`RWF_DSYNC`, what
     /// `O_DSYNC` says for a file).
-    ///
-    /// # Errors
-    /// The target refused it, or took less.
     pub fn write(&mut self, offset: u64, bytes: &[u8], through: bool) -> Result<(), LoadError> {
         let file = self.file;
         let own = self.part(bytes.len())?;
@@ -56,9 +53,6 @@ impl<'a> OneByOne<'a> {
     }
 
     /// Reads bytes from a place.
-    ///
-    /// # Errors
-    /// The target refused it, or had less.
     pub fn read(&mut self, offset: u64, into: &mut [u8]) -> Result<(), LoadError> {
         let file = self.file;
         let own = self.part(into.len())?;
@@ -68,9 +62,6 @@ impl<'a> OneByOne<'a> {
     }
 
     /// Has what was written on the medium: `fdatasync`, or `fsync` with all that is known of the file.
-    ///
-    /// # Errors
-    /// The target refused it.
     pub fn sync(&self, all: bool) -> Result<(), LoadError> {
         let done = retry_on_intr(|| if all { fsync(self.file) } else { fdatasync(self.file) });
         done.map_err(|error| LoadError::Engine { what: "sync", source: io::Error::from(error) })

@@ -36,9 +36,6 @@ impl<'a> OneDirectory<'a> {
     }
 
     /// Writes bytes to the end of the file that was opened last.
-    ///
-    /// # Errors
-    /// The file system refused them.
     pub fn write(&self, bytes: &[u8]) -> Result<(), LoadError> {
         let file = self.open()?;
         let mut rest = bytes;
@@ -54,9 +51,6 @@ impl<'a> OneDirectory<'a> {
     }
 
     /// Has the contents of that file on the medium: `fdatasync`, or `fsync` with all that is known of it.
-    ///
-    /// # Errors
-    /// The file system refused it.
     pub fn sync_file(&self, all: bool) -> Result<(), LoadError> {
         let file = self.open()?;
         let done = retry_on_intr(|| if all { fsync(file) } else { fdatasync(file) });
@@ -64,35 +58,23 @@ impl<'a> OneDirectory<'a> {
     }
 
     /// Gives a file another name; what had that one is gone.
-    ///
-    /// # Errors
-    /// The file system refused it.
     pub fn rename(&self, from: &str, to: &str) -> Result<(), LoadError> {
         let step = || fs::renameat(self.directory, from, self.directory, to);
         retry_on_intr(step).map_err(|errno| failed("rename a file", errno))
     }
 
     /// Removes a name.
-    ///
-    /// # Errors
-    /// The file system refused it.
     pub fn remove(&self, name: &str) -> Result<(), LoadError> {
         let step = || fs::unlinkat(self.directory, name, AtFlags::empty());
         retry_on_intr(step).map_err(|errno| failed("remove a file", errno))
     }
 
     /// Has the names on the medium: `fsync` of the directory.
-    ///
-    /// # Errors
-    /// The file system refused it.
     pub fn sync(&self) -> Result<(), LoadError> {
         retry_on_intr(|| fsync(self.directory)).map_err(|errno| failed("sync the directory", errno))
     }
 
     /// All names, in no order.
-    ///
-    /// # Errors
-    /// They cannot be read.
     pub fn names(&self) -> Result<Vec<String>, LoadError> {
         let because = |errno| failed("read the directory", errno);
         let mut names = Vec::new();
@@ -106,9 +88,6 @@ impl<'a> OneDirectory<'a> {
     }
 
     /// What is in a file, so many bytes at most.
-    ///
-    /// # Errors
-    /// It cannot be read.
     pub fn read(&self, name: &str, most_bytes: u64) -> Result<Vec<u8>, LoadError> {
         let because = |errno| failed("read a file", errno);
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;

@@ -215,9 +215,6 @@ impl BlockTrace {
     }
 
     /// What was counted since it began.
-    ///
-    /// # Errors
-    /// When it cannot be told any more.
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         match &mut self.0 {
             #[cfg(all(feature = "bpf", target_pointer_width = "64"))]

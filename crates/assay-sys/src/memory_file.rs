@@ -11,9 +11,6 @@ use rustix::io::Errno;
 const PAGE: usize = 4096;
 
 /// A file of zeros that exists only in memory and ends with its handle.
-///
-/// # Errors
-/// The kernel's.
 pub fn memory_file(bytes: u64) -> io::Result<File> {
     let file = File::from(memfd_create("assay", MemfdFlags::CLOEXEC)?);
     file.set_len(bytes)?;
@@ -21,9 +18,6 @@ pub fn memory_file(bytes: u64) -> io::Result<File> {
 }
 
 /// A file in memory with the same bytes; what was never written, or holds zeros, takes no room in it.
-///
-/// # Errors
-/// The kernel's.
 pub fn memory_copy(file: &File) -> io::Result<File> {
     let bytes = file.metadata()?.len();
     let copy = memory_file(bytes)?;

@@ -11,9 +11,6 @@ const PREFER: libc::c_int = 0x8000;
 pub const MOST_SWAP_PRIORITY: u16 = 0x7fff;
 
 /// Lets the kernel swap to a file or device that holds the mark of swap.
-///
-/// # Errors
-/// The kernel's.
 pub fn swap_on(path: &Path, priority: u16) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     let flags = PREFER | libc::c_int::from(priority.min(MOST_SWAP_PRIORITY));
@@ -23,9 +20,6 @@ pub fn swap_on(path: &Path, priority: u16) -> io::Result<()> {
 }
 
 /// Takes it back: what lies in it comes back to memory first.
-///
-/// # Errors
-/// The kernel's.
 pub fn swap_off(path: &Path) -> io::Result<()> {
     let path = CString::new(path.as_os_str().as_bytes())?;
     // SAFETY: the path ends with a zero byte and is only read.

@@ -23,9 +23,6 @@ pub enum SetSize {
 
 impl SetSize {
     /// The bytes under a limit.
-    ///
-    /// # Errors
-    /// A share of no limit.
     pub fn bytes(self, limit: Option<Bytes>) -> Result<u64, String> {
         match (self, limit) {
             (Self::Bytes(bytes), _) => Ok(bytes.0),

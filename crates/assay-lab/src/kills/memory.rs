@@ -41,9 +41,6 @@ struct Site {
 }
 
 /// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
-///
-/// # Errors
-/// What was left, or could not be tried.
 pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     let _turn = turn()?;
     let site = Site::new(program)?;

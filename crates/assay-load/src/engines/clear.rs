@@ -34,9 +34,6 @@ pub(super) fn flags(way: Move) -> FallocateFlags {
 
 impl Clearing {
     /// Looks at the target of a job that clears anything.
-    ///
-    /// # Errors
-    /// The target cannot be asked what it is.
     pub(super) fn of(job: &Job, file: BorrowedFd<'_>) -> Result<Self, LoadError> {
         let [trims, zeroes] = [Class::Trim, Class::Zero].map(|class| job.has(class));
         let is_device = if trims || zeroes {

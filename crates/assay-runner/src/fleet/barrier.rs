@@ -28,9 +28,6 @@ impl Barrier {
     }
 
     /// A rank arrives, or says why it cannot go on.
-    ///
-    /// # Errors
-    /// It was not waited for.
     pub fn arrive(&mut self, rank: u32, how: Result<(), String>) -> Result<(), &'static str> {
         if !self.missing.remove(&rank) {
             return Err("the host reported twice");

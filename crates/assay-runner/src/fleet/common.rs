@@ -202,9 +202,6 @@ impl Proof {
 }
 
 /// Refuses a plan whose trials have no sum over hosts.
-///
-/// # Errors
-/// What of it has none.
 pub fn fits(plan: &Plan) -> Result<(), String> {
     let own = |how: &str| Err(format!("--coordinator does not support this study yet: {how}"));
     if race::is_one(plan) || course::is_of(plan) || plan.design.stopping != Stopping::Fixed {

@@ -42,9 +42,6 @@ impl Sealer {
     }
 
     /// The next frame.
-    ///
-    /// # Errors
-    /// The text is too long.
     pub fn seal(&mut self, text: &[u8]) -> Result<Vec<u8>, String> {
         if text.len() > LONGEST {
             return Err(format!("a message of {} bytes is too long", text.len()));

@@ -63,9 +63,6 @@ pub fn greeting(riddle: &Digest) -> String {
 }
 
 /// The riddle of a greeting.
-///
-/// # Errors
-/// It is no fleet, or one of another version.
 pub fn read_greeting(line: &str) -> Result<Digest, String> {
     USE.read_greeting(line)
 }
@@ -75,9 +72,6 @@ pub fn hello(token: &Token, caller: &Caller, riddle: &Digest, own: &Digest) -> S
 }
 
 /// Who dials and the riddle that it puts in turn, where it knows the token.
-///
-/// # Errors
-/// In a word why it is turned away.
 pub fn read_hello(
     token: &Token,
     riddle: &Digest,
@@ -97,9 +91,6 @@ pub fn welcome(token: &Token, place: Place, riddle: &Digest, own: &Digest) -> St
 }
 
 /// Whether it was taken.
-///
-/// # Errors
-/// Why not, and what to do.
 pub fn read_welcome(
     token: &Token,
     place: Place,

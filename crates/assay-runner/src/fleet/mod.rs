@@ -28,9 +28,6 @@ pub enum Heard {
 /// The way to the other ranks: rank 0 has all of them, each other one has rank 0.
 pub trait Line {
     /// Says something to a rank.
-    ///
-    /// # Errors
-    /// Why it cannot be reached any more.
     fn say(&mut self, to: u32, message: &Message) -> Result<(), String>;
 
     /// What is heard next, of whomever; none where nothing came in time, or the user wants to stop.

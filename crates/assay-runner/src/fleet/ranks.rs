@@ -65,9 +65,6 @@ const RANKS: &str = "ASSAY_RANKS";
 
 /// The place of a process: `ASSAY_RANK` before the variables of launchers, and `ASSAY_RANKS` where only the size is
 /// missing.
-///
-/// # Errors
-/// Which variable to set.
 pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place, String> {
     let ranks = match variable(RANKS) {
         Some(text) => Some(number(RANKS, &text)?),

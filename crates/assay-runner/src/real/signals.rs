@@ -17,9 +17,6 @@ const STOPPING: [i32; 1] = [SIGXFSZ];
 /// Catches the signals that ask this process to end. The first one raises the flag that is given
 /// back; `asked` is told of each, counted from 1, by a thread of its own, and ends the process at once
 /// with the exit code that it gives.
-///
-/// # Errors
-/// The kernel's.
 pub fn catch(
     mut asked: impl FnMut(u32) -> Option<u8> + Send + 'static,
 ) -> io::Result<Arc<AtomicBool>> {

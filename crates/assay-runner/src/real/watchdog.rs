@@ -54,9 +54,6 @@ pub fn be_ready() {
 }
 
 /// Waits until the other process says that it is not needed, or dies. Whether that died.
-///
-/// # Errors
-/// The kernel's.
 pub fn is_left_alone() -> io::Result<bool> {
     let mut said = Vec::new();
     io::stdin().lock().read_to_end(&mut said)?;

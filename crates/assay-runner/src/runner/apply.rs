@@ -350,9 +350,6 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
 }
 
 /// Refuses over files that do not hold what was written.
-///
-/// # Errors
-/// With what they hold now.
 pub fn edited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
     for undo in standing.undos() {
         let Undo::Text { path, written: Some(written), .. } = undo else { continue };

@@ -190,9 +190,6 @@ const MADE_UP: [&str; 14] = [
 ];
 
 /// Refuses a directory in which no file can be made, whoever asks.
-///
-/// # Errors
-/// The user's mistake.
 pub fn holds_files(site: &Site) -> Outcome<()> {
     let filesystem = site.filesystem();
     if site.kind != TargetKind::Directory || !MADE_UP.contains(&filesystem.as_str()) {

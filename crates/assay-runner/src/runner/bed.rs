@@ -210,9 +210,6 @@ impl<'a> TestBed<'a> {
     }
 
     /// Puts every setting back, for now.
-    ///
-    /// # Errors
-    /// Not restored: what could not be put back.
     pub fn settings_back(&self) -> Outcome<()> {
         self.guard.as_ref().map_or(Ok(()), Guard::settings_back)
     }
@@ -364,9 +361,6 @@ impl<'a> TestBed<'a> {
     }
 
     /// Closes everything and puts the machine back.
-    ///
-    /// # Errors
-    /// Not restored: what could not be put back.
     pub fn tear_down(mut self) -> Outcome<Report> {
         self.slots.clear();
         let report = self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish);

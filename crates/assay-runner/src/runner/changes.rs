@@ -17,9 +17,6 @@ use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Refusal};
 
 /// Refuses a study that writes where studies have no business, unless the user has said himself, on
 /// the command line, that it may.
-///
-/// # Errors
-/// The user's mistake, with what to say.
 pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     let named: Vec<&str> = demands.named.iter().map(String::as_str).collect();
     factors::permitted(named.iter().copied(), allowed).map_err(Failure::mistake)?;
@@ -51,9 +48,6 @@ pub fn overwritten<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> V
 }
 
 /// Refuses to go on with a study that overwrites a device without a consent for it.
-///
-/// # Errors
-/// The user's mistake, with the whole line.
 pub fn consented_again(
     system: &dyn System,
     id: &str,

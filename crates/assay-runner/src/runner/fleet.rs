@@ -105,9 +105,6 @@ pub enum Told {
 
 impl<'a> Fleet<'a> {
     /// Joins: each rank hears which fleet it is, and with which seed; rank 0 draws it where none is asked for.
-    ///
-    /// # Errors
-    /// Which rank does not fit to the others.
     pub fn join(
         system: &'a dyn System,
         stop: &'a AtomicBool,
@@ -244,9 +241,6 @@ impl<'a> Fleet<'a> {
     }
 
     /// Proves that its plan is that of all.
-    ///
-    /// # Errors
-    /// Whose is another one.
     pub fn prove(&mut self, plan: &Plan) -> Outcome<()> {
         let proof = Proof::of(plan);
         self.proof = Some(proof.clone());
@@ -478,9 +472,6 @@ fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
 /// Where a trial waits for the other hosts.
 pub trait Gate {
     /// Comes to a meeting.
-    ///
-    /// # Errors
-    /// Why the trial fails on all hosts.
     fn meet(&self) -> Result<(), String>;
 
     /// The work begins, and counts after so long; what is simulated has a clock of its own, which begins when

@@ -7,17 +7,11 @@ use assay_machine::system::network::lab;
 use assay_study::plan::design::Network;
 
 /// Refuses to guess at a link to nobody.
-///
-/// # Errors
-/// The user's mistake, with what to say.
 pub fn named(asked: &Network) -> Outcome<()> {
     asked.to_nobody.clone().map_or(Ok(()), |how| Err(Failure::mistake(how)))
 }
 
 /// Refuses interfaces that are not there, or have a discipline that somebody gave them.
-///
-/// # Errors
-/// What is in the way.
 pub fn may_be_shaped(system: &dyn System, asked: &Network) -> Outcome<()> {
     if asked.makes_link {
         return Ok(());

@@ -9,9 +9,6 @@ use assay_machine::system::{System, resolve};
 use assay_study::study::{Study, Target, now, simulated};
 
 /// A study with what is set at its targets.
-///
-/// # Errors
-/// A target that is not there.
 pub(super) fn resolved(
     system: &dyn System,
     mut study: Study,

@@ -25,9 +25,6 @@ use assay_study::results::record::TrialRecord;
 const FIRST_LOOK: Duration = Duration::from_secs(10);
 
 /// Refuses to look at others' work where no device can be seen, or where there is none yet.
-///
-/// # Errors
-/// What to do instead.
 pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
     if !demands.watches() {
         return Ok(());
@@ -62,9 +59,6 @@ pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
 
 /// Starts the process that puts everything back should this one die, where a study changes settings
 /// under others' work: nobody may sit there to do it.
-///
-/// # Errors
-/// Refused where it cannot be started.
 pub fn watched(
     system: &dyn System,
     demands: &Demands,
@@ -139,9 +133,6 @@ impl Others {
     }
 
     /// Looks at the work that goes on before anything is changed under it.
-    ///
-    /// # Errors
-    /// Why it cannot be seen.
     pub fn first_look(
         &mut self,
         context: &mut Context<'_>,

@@ -75,9 +75,6 @@ impl Bench<'_> {
 }
 
 /// Runs the pilot of each workload that can be run; what costs the same is run once.
-///
-/// # Errors
-/// One could not be run.
 pub fn run_all(design: &Design<'_>, bench: &Bench<'_>) -> Outcome<Pilot> {
     let mut known: Vec<(Work, u64)> = Vec::new();
     let mut pilot = Pilot::default();
@@ -117,9 +114,6 @@ fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
 
 /// Runs again what comes once before the first run of a study, which goes on after an interruption: the machine
 /// may have been restarted, and files be gone. Gives what was run.
-///
-/// # Errors
-/// Something of it failed.
 pub fn ready_again<'p>(
     workloads: impl Iterator<Item = &'p PlannedWorkload>,
     bench: &Bench<'_>,
@@ -149,9 +143,6 @@ pub fn versions(work: &[Workload], system: &dyn System) -> Vec<String> {
 }
 
 /// How the rates of workloads scatter, by name: groups of short looks, a rest between them.
-///
-/// # Errors
-/// A look could not be run.
 pub fn scatter(
     workloads: &[PlannedWorkload],
     pilot: &Pilot,

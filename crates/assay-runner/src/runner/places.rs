@@ -45,9 +45,6 @@ impl Place {
     }
 
     /// Several devices as one place, named by all of them.
-    ///
-    /// # Errors
-    /// Refused where there is none.
     pub fn of_several(devices: Vec<Self>) -> Outcome<Self> {
         let names: Vec<String> = devices.iter().map(|own| own.site.target.clone()).collect();
         let mut devices = devices.into_iter();

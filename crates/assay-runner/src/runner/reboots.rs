@@ -220,9 +220,6 @@ fn taken_back(failure: Failure, left: &[String]) -> Failure {
 }
 
 /// Takes the unit of a study away, after which nothing of it restarts the machine.
-///
-/// # Errors
-/// Not restored.
 pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let Some(journal) = Journal::go_on(system, &journals(&home), id)? else { return Ok(()) };

@@ -31,9 +31,6 @@ pub struct Wanted {
 }
 
 /// What a study asks for whose trials are recorded.
-///
-/// # Errors
-/// The user's mistake where they are not.
 pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
     let asked = planned::asked(study);
     asked.ok_or_else(|| Failure::mistake("other programs cannot record the trials of this study"))

@@ -150,9 +150,6 @@ impl Session<'_, '_> {
     }
 
     /// Puts the machine back.
-    ///
-    /// # Errors
-    /// Not restored: what could not be put back.
     pub fn tear_down(self) -> Outcome<()> {
         self.bed.tear_down().map(|_| ())
     }

@@ -45,9 +45,6 @@ impl Surveyed<'_> {
 
     /// Writes all of the area with what the reads of a workload are to find there, unless it is
     /// known to hold that.
-    ///
-    /// # Errors
-    /// Why it could not be written.
     pub fn hold(
         &self,
         context: &mut Context<'_>,

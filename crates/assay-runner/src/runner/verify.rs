@@ -65,9 +65,6 @@ pub struct Report {
 impl Report {
     /// How the command ends: wrong data fail it, and where there was nothing to judge, or the pass was ended,
     /// there is no statement.
-    ///
-    /// # Errors
-    /// As said.
     pub fn ended(&self) -> Outcome<()> {
         let found = &self.verified;
         if found.corrupt.all() > 0 {
@@ -93,9 +90,6 @@ impl Report {
 }
 
 /// Looks at a file or a device by the stamps that it holds.
-///
-/// # Errors
-/// It cannot be read, or a study works on it.
 pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<Report> {
     let target = path.display().to_string();
     let site = resolve(system, &path.to_string_lossy())?;

@@ -144,9 +144,6 @@ impl Mould {
     }
 
     /// Keeps a guest as it is now, where another would have to be booted for long; it goes on.
-    ///
-    /// # Errors
-    /// It does not go on.
     fn keep(&mut self, monitor: &mut Monitor, said: &[u8], drive_bytes: u64) -> Done<()> {
         if !matches!(self.kept, Keeping::NotYet) || self.setup.accelerator != Accelerator::Tcg {
             return Ok(());

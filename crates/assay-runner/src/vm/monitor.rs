@@ -57,17 +57,11 @@ impl Monitor {
     }
 
     /// Has a machine that stands still go on.
-    ///
-    /// # Errors
-    /// It does not.
     pub fn go_on(&mut self) -> Done<()> {
         self.ask("cont", &json!({})).map(drop)
     }
 
     /// Waits until a machine that was kept runs again.
-    ///
-    /// # Errors
-    /// It does not.
     pub fn wait_until_it_runs(&mut self) -> Done<()> {
         self.wait("query-status", |status| match status {
             "running" => Some(Ok(())),

@@ -80,9 +80,6 @@ impl Layout {
 }
 
 /// Settings, and the buckets of a deflated V2 histogram that hold something, with their counts.
-///
-/// # Errors
-/// What is wrong with it, in words.
 pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), String> {
     let [cookie, length] = [0, 4].map(|at| word(bytes, at));
     if cookie? != DEFLATED {

@@ -450,9 +450,6 @@ pub fn trial(system: &dyn System, directory: &Path, record: TrialRecord) -> Outc
 }
 
 /// Refuses a link where a file or a directory of a bundle should be.
-///
-/// # Errors
-/// Refused, with its path.
 pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
     if system.read_link(path).is_err() {
         return Ok(());

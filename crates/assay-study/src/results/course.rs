@@ -75,9 +75,6 @@ pub fn is_search(record: &TrialRecord) -> bool {
 
 /// The plan of one trial, whose setting says its rate; as it was drawn for the closed loop and for every other
 /// study.
-///
-/// # Errors
-/// Its work has no rate.
 pub fn of_trial<'p>(plan: &'p Plan, trial: &PlannedTrial) -> Result<Cow<'p, Plan>, String> {
     let Some(level) = trial.arm.get(RATE).filter(|_| is_of(plan)) else {
         return Ok(Cow::Borrowed(plan));

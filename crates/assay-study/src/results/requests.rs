@@ -61,9 +61,6 @@ pub struct Writer<'s> {
 
 impl<'s> Writer<'s> {
     /// Begins a recording in a directory.
-    ///
-    /// # Errors
-    /// It cannot be written there.
     pub fn create(system: &'s dyn System, directory: &Path, header: &Header) -> io::Result<Self> {
         let mut piece = serde_json::to_vec(header).map_err(io::Error::other)?;
         piece.push(b'\n');
@@ -86,9 +83,6 @@ impl<'s> Writer<'s> {
     }
 
     /// Writes what is left.
-    ///
-    /// # Errors
-    /// It cannot be written.
     pub fn finish(&mut self) -> io::Result<()> {
         if self.piece.is_empty() { Ok(()) } else { self.append() }
     }

@@ -414,9 +414,6 @@ impl Workload {
     }
 
     /// The same under the levels of an arm.
-    ///
-    /// # Errors
-    /// A level that its parameter does not take.
     pub fn under(&self, arm: &BTreeMap<String, String>) -> Result<Self, String> {
         let mut own = self.clone();
         for (name, level) in arm {

@@ -63,9 +63,6 @@ impl Pointer {
     }
 
     /// What stands in the cell of a row, in the author's digits.
-    ///
-    /// # Errors
-    /// There is no such column.
     pub fn digits<'r>(&self, row: &Row<'r>) -> Outcome<&'r str> {
         let text = row.text(&self.column)?;
         let part = self.part.map(|part| part.saturating_sub(1) as usize);

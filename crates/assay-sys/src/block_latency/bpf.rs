@@ -88,9 +88,6 @@ impl std::fmt::Debug for Ring {
 impl Trace {
     /// Begins to count on these whole disks, and hands out each request where there is room for some: bytes
     /// of memory in the kernel.
-    ///
-    /// # Errors
-    /// Why this kernel or this user cannot.
     pub fn begin(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<Self> {
         if devices.len() > MOST_TRACED {
             let many =

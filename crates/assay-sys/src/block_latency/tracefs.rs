@@ -65,9 +65,6 @@ struct Instance(PathBuf);
 
 impl Trace {
     /// Begins to count on these whole disks.
-    ///
-    /// # Errors
-    /// Why this kernel or this user cannot.
     pub fn begin(devices: &[(u32, u32)]) -> io::Result<Self> {
         let Some(root) = root() else {
             let text =

@@ -209,9 +209,6 @@ impl Stack {
 
 impl Guard<'_> {
     /// Takes everything down that was made for an arm, the uppermost first.
-    ///
-    /// # Errors
-    /// Not restored, with the reason.
     pub fn lower(&mut self, raised: &Raised) -> Outcome<()> {
         down(self, &raised.made)
     }

@@ -278,9 +278,6 @@ impl Area {
 }
 
 /// Whether a swap file can lie in a directory.
-///
-/// # Errors
-/// Why it cannot, and what to do.
 fn can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
     let table = mounts::read(system).unwrap_or_default();
     let device = system.status(directory).ok().map(|found| found.device);

@@ -36,9 +36,6 @@ pub fn run(
 }
 
 /// Runs the check in a directory, on lines that were promised; `beside` is a place off the drive.
-///
-/// # Errors
-/// It cannot be started.
 pub fn check(
     own: &Lines,
     directory: &Path,

@@ -29,9 +29,6 @@ const OFF_THE_DRIVE: &str = "/run";
 const LARGEST: u32 = 1 << 20;
 
 /// Does what the host says, until it says nothing any more.
-///
-/// # Errors
-/// There is no port, or nobody listens.
 pub fn obey() -> Result<(), String> {
     let port = port()?;
     let heard = BufReader::new(port.try_clone().map_err(told)?).lines();

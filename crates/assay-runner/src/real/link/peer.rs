@@ -132,9 +132,6 @@ impl Drop for Held {
 
 impl Peer {
     /// Listens at an address, for connections and datagrams.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn bind(address: SocketAddr, token: Token, limits: Limits) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -156,9 +153,6 @@ impl Peer {
     }
 
     /// Where it listens.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }

@@ -33,9 +33,6 @@ struct Stranger {
 
 impl Strangers {
     /// A place for somebody who has just come. Where all are taken, another one is told to go.
-    ///
-    /// # Errors
-    /// No handle is free.
     pub fn join(&self, stream: &TcpStream, address: IpAddr) -> io::Result<u64> {
         let stream = stream.try_clone()?;
         let mut table = self.table();

@@ -76,9 +76,6 @@ impl Coder {
     }
 
     /// The next request; none at the end.
-    ///
-    /// # Errors
-    /// What stands there is none.
     pub fn decode(&mut self, from: &mut impl Read) -> Result<Option<BlockRequest>, Fault> {
         let Some(head) = first_byte(from)? else { return Ok(None) };
         let class = *BlockClass::ALL.get(usize::from(head & CLASS)).ok_or(Fault::Not("class"))?;

@@ -80,9 +80,6 @@ pub fn is_key(study: &Study, name: &str) -> bool {
 }
 
 /// Returns the study as TOML with these keys.
-///
-/// # Errors
-/// The user's mistake: a key that is a table.
 pub(super) fn written(study: &Study, keys: &[KeyValue]) -> Outcome<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::mistake(format!("cannot write the study as TOML: {error}"))
