@@ -107,6 +107,7 @@ macro_rules! asked {
         },)+];
 
         /// Those of a study's factors that are parameters of it.
+        #[allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
         pub(super) const FACTORS: &[OwnParameter<Asked>] =
             &[$($(Factor::<Asked>::of($factor, $key, $words),)?)+];
     };

@@ -1,7 +1,5 @@
 //! The parameters of small files: a unit each.
 
-#![allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
-
 use assay_base::catalogue::keys::{Field, Form, field};
 use assay_base::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};

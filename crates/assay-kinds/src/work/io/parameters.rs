@@ -1,7 +1,5 @@
 //! The parameters of reads and writes: a unit each.
 
-#![allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
-
 use std::time::Duration;
 
 use assay_base::catalogue::keys::{Field, Form, Need, field};

@@ -1,7 +1,5 @@
 //! The parameters of a loaded link: a unit each.
 
-#![allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
-
 use assay_base::catalogue::keys::{Field, Form, field};
 use assay_base::quantity::Time;
 use assay_machine::system::network::{Load, MOST_STREAMS, Shaper, lab, protocol};
