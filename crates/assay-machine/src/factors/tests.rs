@@ -27,10 +27,7 @@ file /proc/sys/vm/dirty_ratio 20
 file /proc/sys/vm/dirty_bytes 0
 file /proc/sys/vm/dirty_background_ratio 10
 file /proc/sys/vm/dirty_background_bytes 0
-file /proc/sys/vm/dirty_expire_centisecs 3000
 file /proc/sys/vm/swappiness 60
-file /proc/sys/vm/vfs_cache_pressure 100
-file /proc/sys/vm/page-cluster 3
 file /sys/devices/system/cpu/cpufreq/boost 1
 file /sys/devices/system/cpu/cpufreq/policy0/scaling_governor powersave
 file /sys/devices/system/cpu/cpufreq/policy1/scaling_governor powersave
@@ -51,6 +48,15 @@ pub(super) fn machine() -> Fake {
     let fake = Fake::recorded(MACHINE).unwrap();
     fake.with_file_systems().with_encryption();
     fake.with_arrays();
+    for factor in FACTORS {
+        // A setting of the whole machine begins at the last level of its example.
+        let level = example_levels(*factor).pop().unwrap();
+        let lines = factor.typed(name_of(*factor), &level, &Site::loop_to_be(DISK));
+        let files = lines.iter().filter_map(|line| line.strip_prefix("echo ")?.split_once(" > "));
+        for (value, path) in files.filter(|(_, path)| fake.read_text(Path::new(path)).is_err()) {
+            fake.put(path, format!("{value}\n"));
+        }
+    }
     fake
 }
 
