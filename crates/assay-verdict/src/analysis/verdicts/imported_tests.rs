@@ -15,6 +15,7 @@ const OLD: [f64; 4] = [104.0, 97.0, 103.0, 99.0];
 const NEW: [f64; 5] = [101.0, 108.0, 99.0, 106.0, 112.0];
 
 /// A text of a format with one run of this number.
+#[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 fn text_of(format: &str, value: f64) -> String {
     match format {
         "fio-json" => format!(
@@ -57,7 +58,12 @@ fn text_of(format: &str, value: f64) -> String {
         "sysstat-json" => format!(
             r#"{{"sysstat": {{"hosts": [{{"statistics": [{{"disk": [{{"disk_device": "a", "r/s": {value}}}]}}]}}]}}}}"#
         ),
-        other => panic!("{other} needs a text here"),
+        // A new format keeps this file with its fixtures: one run, whose number is 123.5.
+        other => {
+            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay/tests/importers");
+            let path = format!("{folder}/{other}/one-run.txt");
+            std::fs::read_to_string(path).unwrap().replace("123.5", &value.to_string())
+        }
     }
 }
 
@@ -159,7 +165,6 @@ fn expected(values: [Vec<f64>; 2]) -> (f64, [f64; 2], f64) {
 
 #[test]
 fn permuting_runs_changes_nothing_for_any_importer() {
-    let mut count = 0;
     for importer in IMPORTERS.iter().filter(|one| matches!(one.reads, Reads::Runs(_))) {
         let name = importer.about.name;
         for in_order in [false, true] {
@@ -195,9 +200,7 @@ fn permuting_runs_changes_nothing_for_any_importer() {
                 same(&found, &of(&OLD, &new), name);
             }
         }
-        count += 1;
     }
-    assert_eq!(count, 16);
 }
 
 /// Runs of one file, as tools write them that repeat by themselves.
