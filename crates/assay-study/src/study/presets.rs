@@ -124,24 +124,6 @@ fn read(own: &Preset) -> Outcome<Study> {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn check_has_its_seven_workloads() {
-        let names: Vec<String> =
-            super::check().unwrap().workload.into_iter().map(|work| work.name).collect();
-        assert_eq!(
-            names,
-            [
-                "sequential-read",
-                "sequential-write",
-                "random-read-q1",
-                "random-read-q32",
-                "random-write-q1",
-                "random-write-q32",
-                "sync-write",
-            ]
-        );
-    }
-
-    #[test]
     fn an_option_of_check_has_a_study_of_its_name_and_of_work_of_its_kind() {
         let mut asked = 0;
         for (kind, _) in super::check_option::by_option() {
