@@ -107,6 +107,15 @@ impl Work {
     pub fn is_others(&self) -> bool {
         matches!(self, Self::Production(_))
     }
+
+    /// Whether it drops the page cache, which only root may.
+    pub fn drops_caches(&self) -> bool {
+        match self {
+            Self::Command(own) => own.drop_caches,
+            Self::Files(own) => own.drop_caches,
+            _ => false,
+        }
+    }
 }
 
 impl Planned {

@@ -41,9 +41,6 @@ struct Run {
 
 /// Reads a range of a target and tells which stamps there are, and which of them do not fit their place or
 /// the bytes behind them. An older write in the place of a newer one, or one that is gone, is not seen.
-///
-/// # Errors
-/// There is no file, or no memory for the pass.
 pub fn inspect(
     range: &Range<u64>,
     target: &Target<'_>,

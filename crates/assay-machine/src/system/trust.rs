@@ -13,9 +13,6 @@ pub const OTHERS_WRITE: u32 = 0o022;
 
 /// Why what lies in a directory may be anybody's; none where it is root's, or one of the `owners`',
 /// and closed to those whose write permission `closed` names.
-///
-/// # Errors
-/// The kernel's, where it cannot be looked at.
 pub fn fault(
     system: &dyn System,
     directory: &Path,
@@ -38,9 +35,6 @@ pub fn fault(
 
 /// Why somebody other than root and the `owner` may reach or replace a directory: the first fault of the
 /// directory and of all its parents, from the root directory down.
-///
-/// # Errors
-/// The kernel's, if a part cannot be examined.
 pub fn fault_on_way(
     system: &dyn System,
     directory: &Path,
@@ -65,9 +59,6 @@ pub fn fault_on_way(
 }
 
 /// Why somebody other than `owner` may have written one of the files in a directory, or the directory.
-///
-/// # Errors
-/// The kernel's, if a file cannot be examined.
 pub fn fault_below(system: &dyn System, path: &Path, owner: u32) -> io::Result<Option<String>> {
     let found = |fault: &str| Ok(Some(format!("{}: {fault}", path.display())));
     if system.read_link(path).is_ok() {

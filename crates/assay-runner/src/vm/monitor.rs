@@ -33,9 +33,6 @@ impl Monitor {
     }
 
     /// Writes memory and devices to a file; the machine stands still when that is done.
-    ///
-    /// # Errors
-    /// They do not fit, or a device cannot be kept.
     pub fn keep(&mut self, path: &Path) -> Done<()> {
         let kept = self.write_to(path);
         if kept.is_err() {

@@ -181,15 +181,22 @@ impl Demands {
 
     /// Whether it makes or changes what only root may.
     pub fn needs_root(&self) -> bool {
-        let drops_caches =
-            |own: &Varied| own.name == "drop_caches" && own.levels.iter().any(|own| own == "true");
-        let is_set = |own: &Varied| {
-            drops_caches(own) || own.role().is_some_and(|role| role != Role::Observed)
-        };
+        let is_set = |own: &Varied| own.role().is_some_and(|role| role != Role::Observed);
         self.own_target().is_some()
             || self.made.any
             || self.network.changes
+            || self.drops_caches()
             || self.varied.iter().any(is_set)
+    }
+
+    /// Whether any trial drops the page cache, by its own key or by a level of a factor.
+    fn drops_caches(&self) -> bool {
+        let mut levels = vec![Arm::new()];
+        for Varied { name, levels: own, .. } in &self.varied {
+            levels.extend(own.iter().map(|level| Arm::from([(name.clone(), level.clone())])));
+        }
+        let mut placed = self.work.iter().flat_map(|own| levels.iter().map(|arm| own.under(arm)));
+        placed.any(|own| own.is_ok_and(|own| own.work.drops_caches()))
     }
 
     /// Whether it looks at others' work.
@@ -387,6 +394,10 @@ mod tests {
         let in_lab = Demands::of(&preset("filesystems").in_lab());
         assert!(matches!(in_lab.ground, Ground::Own { members: 1, .. }));
         assert!(!in_lab.kept.drives, "what it makes is its own");
+        let mut files = preset("small-files");
+        assert!(!Demands::of(&files).needs_root());
+        files.factors = [("drop_caches".to_owned(), vec!["true".to_owned()])].into();
+        assert!(Demands::of(&files).needs_root());
     }
 
     #[test]

@@ -117,9 +117,6 @@ pub struct Reader<'s> {
 
 impl<'s> Reader<'s> {
     /// Opens that of a bundle.
-    ///
-    /// # Errors
-    /// There is none, or it is none of this format.
     pub fn open(system: &'s dyn System, directory: &Path) -> io::Result<Self> {
         let path = directory.join(FILE);
         // A result may be anybody's: a pipe would be waited for.

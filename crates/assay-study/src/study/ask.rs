@@ -150,6 +150,11 @@ impl Ask {
 }
 
 impl Amount {
+    /// Whether it is a rate in decimal units, such as 95 MB/s or 7 GB/s.
+    pub fn is_decimal_rate(&self) -> bool {
+        self.text.ends_with("B/s") && !self.text.ends_with("iB/s")
+    }
+
     /// Whether it counts nothing: `4.5 times`, `1/3`.
     pub fn is_ratio(&self) -> bool {
         ratio(&self.text).is_some()
@@ -300,12 +305,14 @@ mod tests {
             ("0.5 iops", 0.5),
             ("95 MB/s", 95e6),
             ("535.8 MB/s", 535.8e6),
+            ("2 GiB/s", 2_147_483_648.0),
             ("100 us", 100e3),
             ("1/4", 0.25),
             ("4.5 times", 4.5),
         ] {
             let amount: Amount = text.parse().unwrap();
             assert_eq!(amount.value, value, "{text}");
+            assert_eq!(amount.is_decimal_rate(), text.ends_with("MB/s"), "{text}");
             assert_eq!(String::from(amount), text);
         }
         for text in ["90", "0 IOPS", "-3 IOPS", "95 MB", "fast", "95 /s", "", "0/3", "1/0", "times"]

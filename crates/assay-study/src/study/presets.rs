@@ -172,15 +172,6 @@ mod tests {
     }
 
     #[test]
-    fn presets_about_one_figure_show_it_first() {
-        let lead = |name: &str| super::find(name).unwrap().unwrap().lead_figure;
-        for (name, figure) in [("surface", "surface"), ("flash", "card"), ("energy", "energy")] {
-            assert_eq!(lead(name).as_deref(), Some(figure), "{name}");
-        }
-        assert_eq!(lead("check"), None, "its numbers stand large");
-    }
-
-    #[test]
     fn questions_ask_about_levels_that_there_are() {
         let mut asked = 0;
         for (name, study) in super::all() {

@@ -45,9 +45,6 @@ pub struct Pointer {
 
 impl Pointer {
     /// Its table and the rows that it names, at least one, each with its number.
-    ///
-    /// # Errors
-    /// The table, a row or the column is not there.
     pub fn rows<'s>(&self, sheet: &'s Sheet) -> Outcome<Vec<Row<'s>>> {
         let is_meant =
             |row: &Row<'_>| self.row.iter().all(|word| row.cells().iter().any(|cell| cell == word));

@@ -8,6 +8,9 @@ use assay_base::stats::{observations_needed, percentile_is_supported};
 use assay_kinds::work::command::ImportEvidence;
 use assay_kinds::work::metrics;
 
+/// Operations per run up to which a percentile that a run does not have is mentioned: those of a p99.9.
+const MOST_MENTIONED: u64 = 10_000;
+
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
     pub metric: String,
@@ -70,11 +73,11 @@ impl Run {
         if percentile_is_supported(count, share) {
             return self.tell(metric, value);
         }
-        // Few runs have a p99.99: its absence is no news.
-        if share > 0.9991 {
+        let needed = observations_needed(share).unwrap_or(u64::MAX);
+        // Most runs are too short for a p99.99, so a note on it would be in every import.
+        if needed > MOST_MENTIONED {
             return;
         }
-        let needed = observations_needed(share).unwrap_or(u64::MAX);
         let needed = show::count(needed);
         self.lack(metric, &format!("needs {needed} operations per run, but a run had fewer"));
     }
@@ -90,7 +93,6 @@ pub struct Runs {
 }
 
 impl Runs {
-    /// Runs that stand in the order in which they ran.
     pub fn in_order(runs: Vec<Run>) -> Self {
         Self { runs, in_order: true, notes: Vec::new() }
     }

@@ -56,9 +56,6 @@ impl Wire {
     }
 
     /// Says a line.
-    ///
-    /// # Errors
-    /// The other end has gone, or does not listen.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         self.stream.set_write_timeout(Some(Duration::from_secs(20)))?;
         self.stream.write_all(line.as_bytes())

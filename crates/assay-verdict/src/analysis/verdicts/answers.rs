@@ -13,6 +13,7 @@ use assay_study::findings::{AbsentCell, Comparison, Trust};
 use assay_study::results::design::{Ask, AskKind, Design, Factor};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Status;
+use assay_study::study::Amount;
 
 use super::arms::{Question, Runs};
 use super::bound::Bound;
@@ -775,7 +776,7 @@ fn reaches(
         _ => Claim::NotShown,
     };
     let mut limits = ask.min.iter().chain(&ask.max);
-    let is_decimal = limits.any(|limit| limit.text.ends_with("MB/s"));
+    let is_decimal = limits.any(Amount::is_decimal_rate);
     let at_once = words::AtOnce { ends, cases };
     let text = words::level_is(name, (question.metric, is_decimal), sample.mean.exp(), at_once);
     Case::new(claim, text)

@@ -59,9 +59,9 @@ pub const FACTORS: [OwnParameter<Asked>; 10] = [
             "assumed_drive",
             "assumed drive behavior on power loss: honors flushes, or has a fault",
             "`honors-flushes`: flushed writes survive; other writes may survive in any order. Faults: \
-             `drops-flushes`, `acknowledges-early` (a flush returns before the data is written), `tears` \
-             (tears the current write at 512 bytes), `reorders` (a write passes a flush), `loses-last` (loses \
-             the last four writes), `shows-older` (some blocks return older data after the restart).",
+             `drops-flushes`, `acknowledges-early` (a flush returns before the data is written), `tears-writes` \
+             (tears the current write at 512 bytes), `reorders-writes` (a write passes a flush), `loses-last` (loses \
+             the last four writes), `returns-stale` (some blocks return older data after the restart).",
         ],
         "[\"honors-flushes\", \"drops-flushes\"]",
         true,
