@@ -15,7 +15,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime};
 
-use assay_base::draws::Draws;
+use assay_core::draws::Draws;
 use assay_load::{EngineKind, Job, Mix, Pattern, Target};
 
 use self::places::{FILE_BYTES, PLACES, Place};
@@ -381,7 +381,7 @@ fn middle(values: &[f64]) -> f64 {
 
 /// Geometric mean of the paired ratios, second over first, with the ends of its 95% CI.
 fn ratio(first: &[f64], second: &[f64]) -> Done<[f64; 3]> {
-    let paired = assay_base::stats::paired_ratio(first, second);
+    let paired = assay_core::stats::paired_ratio(first, second);
     let interval = paired.and_then(|paired| Some((paired.ratio, paired.ci95?)));
     let (ratio, [low, high]) = interval.ok_or("a CI needs three rounds above zero")?;
     Ok([ratio, low, high])

@@ -18,7 +18,7 @@ use crate::vm::{self, Asked, Stream};
 pub const RELEASES: [&str; 4] = ["bullseye", "bookworm", "trixie", "sid"];
 
 /// Where they are kept, from the top of the workspace.
-const FOLDER: &str = "crates/assay-kinds/tests/fixtures/journals";
+const FOLDER: &str = "crates/assay-workloads/tests/fixtures/journals";
 
 /// Boots of a release, one a call: three plain ones, of which the third ends with the power; one that the
 /// log of the third has to be found damaged by; one whose clock begins years ago and is set right in the

@@ -27,8 +27,8 @@ mod vm;
 
 use std::process::ExitCode;
 
-use assay_lab as lab;
-use assay_lab::facts;
+use assay_testkit as lab;
+use assay_testkit::facts;
 use lab::Done;
 use options::Options;
 

@@ -170,7 +170,7 @@ fn exp_ratio(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use assay_lab::goodness::off;
+    use assay_testkit::goodness::off;
 
     use super::*;
     use crate::random::{Purpose, generator};

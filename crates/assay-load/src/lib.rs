@@ -7,7 +7,7 @@
 //! crate knows no study, opens nothing else, prints nothing, and its measured path allocates nothing.
 //!
 //! Here belongs what runs in the measured time, and the shapes of jobs and outcomes. What a study asks for and what
-//! its numbers mean does not: that is `assay-kinds`. `unsafe` is allowed.
+//! its numbers mean does not: that is `assay-workloads`. `unsafe` is allowed.
 //!
 //! The types to know: [`Job`], [`Target`], [`EngineKind`], [`Outcome`], [`FileTree`].
 #![warn(missing_docs)]

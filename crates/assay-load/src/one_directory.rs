@@ -119,7 +119,7 @@ fn failed(what: &'static str, errno: Errno) -> LoadError {
 mod tests {
     use std::fs::File;
 
-    use assay_lab::Scratch;
+    use assay_testkit::Scratch;
 
     use super::*;
 

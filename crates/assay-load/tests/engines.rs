@@ -126,7 +126,7 @@ fn trims_are_done_to_their_blocks_alone_and_counted() {
         let found = match run(&trims, &engine, &scratch.target(), &AtomicBool::new(false)) {
             Ok(found) => found,
             Err(error) if error.to_string().contains("does not support trims") => {
-                assay_lab::needs::skip(&error.to_string());
+                assay_testkit::needs::skip(&error.to_string());
                 continue;
             }
             Err(error) => panic!("{error}"),

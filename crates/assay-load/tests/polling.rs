@@ -23,7 +23,7 @@ fn has_ring() -> bool {
     let ring = ENGINES.iter().find(|entry| entry.name == "io_uring").unwrap();
     let refusal = (ring.available)().err();
     if let Some(reason) = &refusal {
-        assay_lab::needs::skip(reason);
+        assay_testkit::needs::skip(reason);
     }
     refusal.is_none()
 }
@@ -36,7 +36,7 @@ fn submitted(job: Job, scratch: &Scratch) -> Option<Outcome> {
     let job = Job { poll: Poll::Sqpoll, ..job };
     match run(&job, &EngineKind::IoUring, &scratch.target(), &AtomicBool::new(false)) {
         Err(error @ LoadError::Setup { .. }) => {
-            assay_lab::needs::skip(&error.to_string());
+            assay_testkit::needs::skip(&error.to_string());
             None
         }
         found => Some(found.unwrap()),

@@ -10,8 +10,8 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_lab::needs::{Need, have};
 use assay_load::{EngineKind, Job, Mix, Outcome, Pattern, Target};
+use assay_testkit::needs::{Need, have};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 const AREA: u64 = 64 << 20;
@@ -53,7 +53,7 @@ fn told_of_used(file: &File) {
         let entry = assay_load::ENGINES.iter().find(|entry| entry.name == kind.name()).unwrap();
         let reason = (entry.available)().err();
         if let Some(reason) = &reason {
-            assay_lab::needs::skip(reason);
+            assay_testkit::needs::skip(reason);
         }
         reason.is_none()
     };

@@ -63,7 +63,7 @@ impl Refusal {
         match done {
             Ok(done) => Some(done),
             Err(error) => {
-                assay_lab::needs::skip(&format!("needs seccomp: {error}"));
+                assay_testkit::needs::skip(&format!("needs seccomp: {error}"));
                 None
             }
         }
@@ -74,7 +74,7 @@ impl Refusal {
 fn works() -> bool {
     let reason = available().err();
     if let Some(reason) = &reason {
-        assay_lab::needs::skip(reason);
+        assay_testkit::needs::skip(reason);
     }
     reason.is_none()
 }

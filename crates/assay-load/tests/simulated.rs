@@ -5,11 +5,11 @@ mod common;
 
 use std::time::Duration;
 
-use assay_lab::needs::sample;
 use assay_load::{
     Arrivals, Class, EngineKind, Job, Law, LawShape, Mix, Outcome, Pattern, Schedule, Slices,
     WriteSync,
 };
+use assay_testkit::needs::sample;
 use common::{job, simulated};
 
 const MEAN_NS: f64 = 80_000.0;

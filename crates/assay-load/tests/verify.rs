@@ -116,7 +116,7 @@ static SHAPES: [fn(Job) -> Job; 4] = [
 fn no_block_that_was_written_is_called_wrong() {
     const SMALL: usize = 512;
     const MANY: usize = 1 << 16;
-    let wanted = u64::from(assay_lab::needs::count(300_000, 10_000_000));
+    let wanted = u64::from(assay_testkit::needs::count(300_000, 10_000_000));
     let scratch = Scratch::filled((SMALL * MANY) as u64, 0, false);
     let engines: Vec<_> = engines_with_a_file().into_iter().filter(|(_, direct)| !direct).collect();
     let (mut sound, mut number) = (0, 1_000);

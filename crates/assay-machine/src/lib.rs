@@ -2,8 +2,8 @@
 //!
 //! Here belongs a factor (how a level is written, what it needs, how it is seen to have taken effect), the
 //! layers that are built on a target, the guard that changes and puts back, and a probe with what it reads
-//! and what is stored of it. What is measured does not (`assay-kinds`), nor whether an observation makes a
-//! number doubtful (`assay-verdict`). Nothing here knows of studies, opens a file, reads
+//! and what is stored of it. What is measured does not (`assay-workloads`), nor whether an observation makes a
+//! number doubtful (`assay-analysis`). Nothing here knows of studies, opens a file, reads
 //! a clock or starts a process: the real machine is `assay_runner::real`.
 //!
 //! The types to know: [`factors::Factor`], [`factors::guard::Guard`], [`factors::layers::Layer`],

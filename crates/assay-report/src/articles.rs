@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::document::{Block, Cell, Column, Document, Row, Section, Table, Tone};
-use assay_base::exhibit::Role;
+use assay_analysis::articles::{Article, Claim, FORMAT, Table as Published, Text};
+use assay_core::exhibit::Role;
 use assay_study::findings::answers::Claim as Verdict;
-use assay_verdict::articles::{Article, Claim, FORMAT, Table as Published, Text};
 
 #[derive(Serialize)]
 struct Json<'a> {

@@ -2,9 +2,9 @@
 
 use super::document::{Column, Table};
 use super::markdown;
-use assay_base::quantity::units::show;
-use assay_verdict::collection::flat::{Flat, PUBLISHED};
-use assay_verdict::collection::numbers::NUMBERS;
+use assay_analysis::collection::flat::{Flat, PUBLISHED};
+use assay_analysis::collection::numbers::NUMBERS;
+use assay_core::quantity::units::show;
 
 pub use super::html::collection::{Contents, MOST_TOLD, device, device_parts, listing, page};
 

@@ -36,7 +36,7 @@ use assay_study::findings::{Cell as Measured, Comparison, Findings, Trust};
 use assay_study::results::plan::Arm;
 
 pub use answers::QUESTIONS;
-pub use assay_base::exhibit::{Cell, Column, NONE, Row, Table, Tone};
+pub use assay_core::exhibit::{Cell, Column, NONE, Row, Table, Tone};
 pub(crate) use exhibits::with_figure;
 pub(crate) use forum::forum;
 pub use large::{Large, conditions, headline, identity, large, largest_change, method, subject};
@@ -196,7 +196,7 @@ pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Opti
 fn spread(cell: &Measured) -> Option<String> {
     let (min, max) = (cell.min?, cell.max?);
     let mean = cell.value().filter(|mean| *mean > 0.0)?;
-    let share = assay_base::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
+    let share = assay_core::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
     (cell.n > 1).then(|| format!("\u{b1}{share}"))
 }
 

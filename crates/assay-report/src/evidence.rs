@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use assay_kinds::work::{Measured, command, sustained};
+use assay_analysis::analysis;
 use assay_machine::probes::block_latency::counts::{self, ClassSpan};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::environment::Environment;
@@ -14,7 +14,7 @@ use assay_study::results::record::Repeats;
 use assay_study::results::record::{Status, Trial, TrialRecord};
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
-use assay_verdict::analysis;
+use assay_workloads::work::{Measured, command, sustained};
 
 /// Findings with the records behind them. Numbers that were brought along have no records.
 #[derive(Clone, Debug)]

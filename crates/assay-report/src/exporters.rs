@@ -9,7 +9,7 @@ mod junit;
 mod openmetrics;
 mod trials_csv;
 
-use assay_base::catalogue::About;
+use assay_core::catalogue::About;
 use assay_study::findings::{Cell, CellTrial, Findings};
 
 use crate::{markdown, text};

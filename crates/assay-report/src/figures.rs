@@ -27,11 +27,11 @@ use std::sync::LazyLock;
 
 use super::document::{answer, large};
 use super::evidence::Evidence;
-use assay_base::catalogue::About;
-use assay_base::exhibit::figure::Figure;
-use assay_kinds::work;
-use assay_kinds::work::tell::FactsFigure;
-use assay_verdict::analysis::{card, published, surfaces};
+use assay_analysis::analysis::{card, published, surfaces};
+use assay_core::catalogue::About;
+use assay_core::exhibit::figure::Figure;
+use assay_workloads::work;
+use assay_workloads::work::tell::FactsFigure;
 
 pub trait Draws: Sync {
     /// What they are called, what they show, how they are read.

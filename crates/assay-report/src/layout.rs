@@ -13,7 +13,7 @@ pub(super) fn text_of(lines: &[String]) -> String {
     lines.iter().fold(String::new(), |text, line| text + line + "\n")
 }
 
-pub(super) use assay_base::quantity::units::show::clean;
+pub(super) use assay_core::quantity::units::show::clean;
 
 /// The text with its inner blanks made unbreakable.
 pub(super) fn glued(text: &str) -> String {

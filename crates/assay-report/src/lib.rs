@@ -1,7 +1,7 @@
 //! Findings for readers: a document without a look of its own, and its renderers. Pure functions.
 //!
 //! Here belongs how findings and evidence look: documents, figures, tables, text, Markdown, pages. What is
-//! concluded does not (`assay-verdict`), nor the sentences that tell it. Nothing is computed here that a finding does
+//! concluded does not (`assay-analysis`), nor the sentences that tell it. Nothing is computed here that a finding does
 //! not say.
 //!
 //! The types to know: [`Document`], [`document::Block`] (what a document is made of), `Figure` (data, which

@@ -6,7 +6,7 @@ use super::figures::{self, Ordered};
 use super::html::site::encoded;
 use super::layout::clean;
 use super::svg::{self, Theme};
-use assay_base::exhibit::figure::Figure;
+use assay_core::exhibit::figure::Figure;
 use assay_study::findings::Findings;
 
 /// Text, and the files that it refers to.

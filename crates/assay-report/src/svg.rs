@@ -14,7 +14,7 @@ use self::pen::{Pen, px, segment, width_of};
 use self::scale::{Ruler, Tick};
 pub use self::theme::{RULES, Theme, variables};
 use super::xml::escaped;
-use assay_base::exhibit::figure::{AxisScale, Figure, Layout, Look, Mark, Series, SpanKind};
+use assay_core::exhibit::figure::{AxisScale, Figure, Layout, Look, Mark, Series, SpanKind};
 
 /// Room for the printed title of a file.
 const TITLE: f64 = 28.0;

@@ -1,6 +1,6 @@
 //! Tables of text: aligned columns where they fit, one entry below the other where they do not.
 
-use assay_base::exhibit::Column;
+use assay_core::exhibit::Column;
 
 use super::layout::{clean, text_of, width_of, wrap};
 

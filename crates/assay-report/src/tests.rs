@@ -15,12 +15,12 @@ use std::sync::OnceLock;
 use super::document::Detail;
 use super::layout::width_of;
 use super::{json, screen, text};
-use assay_lab::expected::Expected;
-use assay_lab::needs::is_sampled;
+use assay_analysis::analysis::surfaces::{self, Band, Extremes, Surface};
 use assay_study::findings::{Findings, Sentence, Trust};
 use assay_study::results::plan::Arm;
 use assay_study::results::surroundings::facts::Member;
-use assay_verdict::analysis::surfaces::{self, Band, Extremes, Surface};
+use assay_testkit::expected::Expected;
+use assay_testkit::needs::is_sampled;
 
 fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/findings")
@@ -300,7 +300,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
 /// Author's digits and unit, own numbers in that unit, and no verdict.
 #[test]
 fn published_numbers_stand_beside_own_ones_on_every_page() {
-    use assay_verdict::analysis::published::{self, Published, Unit};
+    use assay_analysis::analysis::published::{self, Published, Unit};
     let mut shown = 0;
     for (name, mut found) in fixtures() {
         let own = |cell: &&assay_study::findings::Cell| {
@@ -347,8 +347,8 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
 
 #[test]
 fn questions_and_the_card_stand_on_every_page() {
+    use assay_analysis::analysis::card::{self, Beside, CardNumber, CardRow, Standing};
     use assay_study::findings::answers::{Answer, Claim};
-    use assay_verdict::analysis::card::{self, Beside, CardNumber, CardRow, Standing};
     let number = |value: f64| Some(CardNumber { value, ci95: None, trust: Some(Trust::Trusted) });
     for (name, mut found) in fixtures() {
         found.answers.all = vec![Answer {

@@ -4,7 +4,7 @@
 use super::document::{self, Block, Document, Remark, Row, Section, Table, Tone};
 use super::layout::{clean, glued, text_of, width_of, wrap};
 use super::table::aligned;
-use assay_base::exhibit::{Column, NONE, Role, Unit};
+use assay_core::exhibit::{Column, NONE, Role, Unit};
 use assay_study::findings::Findings;
 
 /// A block is never wider, however wide the terminal is.

@@ -2,7 +2,7 @@
 //!
 //! Here belongs what is asked ([`study`]), what is planned ([`plan`], a pure function), what was recorded
 //! ([`results`], the bundle that keeps it) and the form of what is concluded ([`findings`]). How verdicts come
-//! about does not: that is `assay-verdict`. Who runs a plan is `assay_runner::runner`.
+//! about does not: that is `assay-analysis`. Who runs a plan is `assay_runner::runner`.
 //!
 //! The types to know: [`study::Study`], [`results::plan::Plan`], [`results::record::TrialRecord`],
 //! [`findings::measurements::Measurements`], [`findings::Findings`].

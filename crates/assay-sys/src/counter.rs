@@ -120,7 +120,7 @@ const fn as_bits(flags: u64) -> u64 {
 mod tests {
     use std::process::Command;
 
-    use assay_lab::needs::skip;
+    use assay_testkit::needs::skip;
 
     use super::*;
 

@@ -139,7 +139,7 @@ mod tests {
     use std::os::fd::AsFd;
     use std::os::unix::fs::FileExt;
 
-    use assay_lab::needs::skip;
+    use assay_testkit::needs::skip;
 
     use super::*;
     use crate::test_support::Scratch;

@@ -145,7 +145,7 @@ mod tests {
     use std::fs::File;
     use std::os::fd::AsFd;
 
-    use assay_lab::needs::{Need, have};
+    use assay_testkit::needs::{Need, have};
 
     use super::*;
     use crate::block_device_bytes;

@@ -78,7 +78,7 @@ mod tests {
     use std::fs::File;
     use std::os::fd::AsFd;
 
-    use assay_lab::needs::{Need, have};
+    use assay_testkit::needs::{Need, have};
 
     use super::*;
     use crate::test_support::Scratch;

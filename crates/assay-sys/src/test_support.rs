@@ -5,21 +5,21 @@ use std::fs::File;
 /// A file that goes away when dropped.
 pub struct Scratch {
     pub file: File,
-    _folder: assay_lab::Scratch,
+    _folder: assay_testkit::Scratch,
 }
 
 impl Scratch {
     /// Makes one on the drive of the temporary directory: what is asked of files in general.
     pub fn new(name: &str) -> Self {
-        Self::within(assay_lab::Scratch::on_drive(name).unwrap())
+        Self::within(assay_testkit::Scratch::on_drive(name).unwrap())
     }
 
     /// Makes one in memory, to be a device.
     pub fn for_a_device(name: &str) -> Self {
-        Self::within(assay_lab::Scratch::new(name).unwrap())
+        Self::within(assay_testkit::Scratch::new(name).unwrap())
     }
 
-    fn within(folder: assay_lab::Scratch) -> Self {
+    fn within(folder: assay_testkit::Scratch) -> Self {
         let path = folder.path().join("file");
         let file =
             File::options().read(true).write(true).create(true).truncate(true).open(path).unwrap();

@@ -7,9 +7,9 @@
 #[path = "fuzz/readers.rs"]
 mod readers;
 
-use assay_lab::fuzz::{self, Reader};
-use assay_lab::needs::count;
-use assay_verdict::importers::{IMPORTERS, Reads};
+use assay_analysis::importers::{IMPORTERS, Reads};
+use assay_testkit::fuzz::{self, Reader};
+use assay_testkit::needs::count;
 use readers::READERS;
 
 const SEED: u64 = 1;

@@ -1,5 +1,5 @@
 //! The built program on real storage: loop devices, filesystems and control groups that these tests create and remove.
-//! They need root and some programs; a test whose needs are not met skips and prints the reason (`assay_lab::needs`).
+//! They need root and some programs; a test whose needs are not met skips and prints the reason (`assay_testkit::needs`).
 //!
 //! Tests below `alone` change settings of the machine and run one after the other (`turn::require`).
 

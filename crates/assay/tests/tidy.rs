@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use assay_lab::layers::{self, Layers};
+use assay_testkit::layers::{self, Layers};
 use source::{DECIDING, RUNNING, blanked, files, functions, used_below, used_modules};
 
 /// What shows is a crate and one room.
@@ -159,7 +159,7 @@ fn no_crate_needs_one_that_stands_above_it() {
             assert!(highest > lowest, "{} needs {needed}, which does not stand below", one.name);
         }
     }
-    let [verdict, base] = ["assay-verdict", "assay-base"].map(|name| layers_of(name).unwrap());
+    let [verdict, base] = ["assay-analysis", "assay-core"].map(|name| layers_of(name).unwrap());
     assert!(verdict[0] < verdict[1] && verdict[1] < base[0]);
 }
 
@@ -185,7 +185,7 @@ fn every_crate_needs_what_the_layers_say() {
         folders.retain(|name| *name != one.name);
     }
     assert!(folders.is_empty(), "{} does not know {folders:?}", layers::PATH);
-    let text = "[package]\n\n[dependencies]\nassay-sys.workspace = true\ntar = \"1\"\n\n[dev-dependencies]\nassay-lab = \"1\"\n";
+    let text = "[package]\n\n[dependencies]\nassay-sys.workspace = true\ntar = \"1\"\n\n[dev-dependencies]\nassay-testkit = \"1\"\n";
     assert_eq!(needed(text), ["assay-sys"]);
 }
 
@@ -215,7 +215,7 @@ fn a_forbidden_use_is_found() {
     );
     assert_eq!(found("factors", "use super::super::work::io;"), "work");
     assert_eq!(found("failure", "use crate::system::System;"), "system");
-    assert_eq!(found("runner", "use assay_verdict::{analysis::judge, truth};"), "analysis");
+    assert_eq!(found("runner", "use assay_analysis::{analysis::judge, truth};"), "analysis");
     assert_eq!(found("system", "fn f() { assay_study::plan::go() }"), "plan");
     assert_eq!(found("runner", "use crate::vm::machine;"), "vm");
     assert_eq!(found("cli", "use assay_runner::vm::{Asked, kernel::Kernel};"), "vm");
@@ -355,7 +355,7 @@ fn nothing_here_names_a_workplace_or_a_registry() {
     }
     let [folder, _] = folders;
     assert!(begins_a_path(&format!("in `{folder}x`"), folder));
-    assert!(!begins_a_path(&format!("crates/assay-base/src{folder}x, and ..{folder}"), folder));
+    assert!(!begins_a_path(&format!("crates/assay-core/src{folder}x, and ..{folder}"), folder));
 }
 
 fn tests_of(text: &str) -> impl Iterator<Item = &str> {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use assay_analysis::collection::{FORMAT, Number, Row, file};
 use assay_study::findings::Trust;
-use assay_verdict::collection::{FORMAT, Number, Row, file};
 use serde_json::json;
 
 use super::driver::Browser;

@@ -1,10 +1,10 @@
 //! Random numbers of the simulated studies: the product's own generator, and variates that are made
 //! from its bits here, so that no other library can change what was drawn.
 
-use assay_base::draws::Draws;
+use assay_core::draws::Draws;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-use assay_lab::Done;
+use assay_testkit::Done;
 
 pub struct Chance {
     draws: Draws,

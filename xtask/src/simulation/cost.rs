@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::chance::Chance;
 use super::seam::{self, Question};
 use super::world::{self, World};
-use assay_lab::Done;
+use assay_testkit::Done;
 
 const STUDIES: u32 = 200;
 

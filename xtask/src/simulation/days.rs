@@ -4,12 +4,12 @@
 
 use std::fmt::Write;
 
-use assay_lab::Done;
+use assay_analysis::analysis;
+use assay_analysis::analysis::days::Days;
+use assay_analysis::analysis::gate::{self, Ended, Gate};
+use assay_analysis::importers::{Options, trials_csv};
 use assay_study::findings::{Findings, Verdict};
-use assay_verdict::analysis;
-use assay_verdict::analysis::days::Days;
-use assay_verdict::analysis::gate::{self, Ended, Gate};
-use assay_verdict::importers::{Options, trials_csv};
+use assay_testkit::Done;
 
 use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment};

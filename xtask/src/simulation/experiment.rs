@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::chance::Chance;
-use assay_lab::Done;
+use assay_testkit::Done;
 #[cfg(test)]
 use statrs::distribution::{Binomial, DiscreteCDF};
 

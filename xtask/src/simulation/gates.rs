@@ -2,11 +2,11 @@
 //! allowed is lost, and where twice that is; and how soon a study ends that goes on until its gate is
 //! decided.
 
-use assay_lab::Done;
+use assay_analysis::analysis;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
 use assay_study::results::design::{Gate, Stopping};
-use assay_verdict::analysis;
+use assay_testkit::Done;
 
 use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment, Said};

@@ -3,11 +3,11 @@
 
 use std::fmt::Write;
 
-use assay_lab::Done;
+use assay_analysis::importers::{Options, trials_csv};
 use assay_study::findings::{Effect, Findings, Shape, Verdict};
 use assay_study::results::plan::Arm;
 use assay_study::study::Order;
-use assay_verdict::importers::{Options, trials_csv};
+use assay_testkit::Done;
 
 use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment};

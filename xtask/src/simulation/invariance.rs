@@ -5,10 +5,10 @@ use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment, Said};
 use super::seam::{self, Question};
 use super::world::{self, Trial, World};
-use assay_lab::Done;
 use assay_study::findings::Findings;
 use assay_study::findings::{Cell, Comparison, Verdict};
 use assay_study::results::plan::Arm;
+use assay_testkit::Done;
 
 /// Random studies; each is judged five times.
 const STUDIES: u32 = 200;

@@ -4,10 +4,10 @@ use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment, Said};
 use super::seam::{self, Question};
 use super::world::{self, World};
-use assay_lab::Done;
+use assay_analysis::analysis;
 use assay_study::findings::Verdict;
 use assay_study::results::design::Stopping;
-use assay_verdict::analysis;
+use assay_testkit::Done;
 
 const LOOKS: [u32; 6] = [5, 7, 10, 14, 20, 28];
 /// Replicates between which an open study may end.

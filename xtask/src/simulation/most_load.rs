@@ -2,8 +2,7 @@
 //! trial; the truth is where a hundredth of the requests of the mean server waits longer than the limit. The
 //! course and the judge are the product's, and each trial is a queue of its own.
 
-use assay_base::quantity::Better;
-use assay_lab::Done;
+use assay_core::quantity::Better;
 use assay_study::findings::CellTrial;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::most_load::MostLoad;
@@ -16,6 +15,7 @@ use assay_study::results::record::Status;
 use assay_study::study::limit::Limit;
 use assay_study::study::limit::bracket::Seen;
 use assay_study::study::{LeadIn, Order};
+use assay_testkit::Done;
 
 use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment, Said};

@@ -4,13 +4,13 @@
 
 use std::fmt::Write;
 
-use assay_lab::Done;
 use assay_study::findings::Verdict;
 use assay_study::plan;
 use assay_study::plan::race::{self, Race, Run};
 use assay_study::results::plan::{Area, Plan, PlannedTrial, Survey};
 use assay_study::results::record::Status;
 use assay_study::study::{Study, file};
+use assay_testkit::Done;
 
 use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment, Said};

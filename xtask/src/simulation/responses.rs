@@ -1,14 +1,14 @@
 //! S18: the response of who comes by the clock. A queue with one server at three rates (M/M/1), whose p99 theory has:
 //! how often the interval that the product tells of six trials holds it.
 
-use assay_base::quantity::Better;
-use assay_lab::Done;
+use assay_core::quantity::Better;
 use assay_study::findings::CellTrial;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::results::course;
 use assay_study::results::design::{Design, Factor};
 use assay_study::results::record::Status;
 use assay_study::study::Order;
+use assay_testkit::Done;
 
 use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment, Said};

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_lab::Done;
 use assay_study::plan;
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::study::{Study, file};
+use assay_testkit::Done;
 
 use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment, Said};

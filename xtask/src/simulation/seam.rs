@@ -3,16 +3,16 @@
 
 use std::fmt::Write;
 
+use assay_analysis::analysis;
+use assay_analysis::importers::{Options, trials_csv};
 use assay_study::findings::{Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict};
 use assay_study::findings::{Findings as Found, Measurements};
 use assay_study::results::design::{Gate, Stopping};
 use assay_study::results::plan::Arm;
 use assay_study::study::Order;
-use assay_verdict::analysis;
-use assay_verdict::importers::{Options, trials_csv};
 
 use super::world::{Trial, Turns};
-use assay_lab::Done;
+use assay_testkit::Done;
 
 const HEADER: &str = "replicate,order,workload,metric,value,status,factor_setting\n";
 const FACTOR: &str = "setting";

@@ -9,7 +9,7 @@ pub fn head() -> String {
 }
 
 /// The scenario that is no simulation.
-pub const KNOWN_ANSWERS: &str = "S9: the known answers are tests of assay_base::stats (crates/assay-base/src/stats/tests/reference)";
+pub const KNOWN_ANSWERS: &str = "S9: the known answers are tests of assay_core::stats (crates/assay-core/src/stats/tests/reference)";
 
 pub fn line(row: &Row) -> String {
     format!(

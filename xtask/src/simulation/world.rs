@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use assay_base::draws::Draws;
+use assay_core::draws::Draws;
 use assay_study::plan::order::{self, Rules, Turn};
 use assay_study::study::{LeadIn, Order};
 

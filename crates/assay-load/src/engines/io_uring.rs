@@ -743,7 +743,7 @@ mod tests {
             let setup = Setup { job: &job, kind: &EngineKind::IoUring, target: &target, thread: 0 };
             let mut engine = IoUring::open(&setup).unwrap();
             if engine.naming.registered == Registered::Nothing {
-                assay_lab::needs::skip("the limit of locked memory is below 16 KiB");
+                assay_testkit::needs::skip("the limit of locked memory is below 16 KiB");
                 return;
             }
             if wanted != Registered::Region {

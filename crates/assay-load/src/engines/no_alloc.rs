@@ -394,7 +394,9 @@ fn polled_submission_allocates_nothing() {
     let memory = memory();
     let target = Target { file: Some(memory.as_fd()), memory_alignment: 4096 };
     match crate::run(&of(1), &EngineKind::IoUring, &target, &AtomicBool::new(false)) {
-        Err(error @ LoadError::Setup { .. }) => return assay_lab::needs::skip(&error.to_string()),
+        Err(error @ LoadError::Setup { .. }) => {
+            return assay_testkit::needs::skip(&error.to_string());
+        }
         tried => drop(tried.unwrap()),
     }
     let paced = Job { poll: Poll::Sqpoll, ..paced(DEEP, Arrivals::Poisson) };

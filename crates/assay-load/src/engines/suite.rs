@@ -42,7 +42,7 @@ pub(crate) fn works(kind: &EngineKind) -> bool {
     let Err(reason) = (entry.unwrap().available)() else {
         return true;
     };
-    assay_lab::needs::skip(&reason);
+    assay_testkit::needs::skip(&reason);
     false
 }
 
@@ -181,7 +181,7 @@ fn what_is_cleared_reads_as_zeros<'a>(mut engine: impl Engine<'a>, _: &File, _: 
         let every_second = all(way).into_iter().step_by(2).collect::<Vec<_>>();
         let done = finish(&mut engine, &every_second);
         if done[0].result == -libc::EOPNOTSUPP {
-            assay_lab::needs::skip(&format!(
+            assay_testkit::needs::skip(&format!(
                 "{way:?}: the file system of temporary files has none"
             ));
             continue;

@@ -4,7 +4,7 @@ use std::os::fd::AsFd;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 
-use assay_lab::Scratch;
+use assay_testkit::Scratch;
 
 use super::*;
 

@@ -388,7 +388,7 @@ fn judged(job: &Job, written: &Written, bytes: &[u8]) -> Vec<(Block, bool)> {
 
 fn rounds() -> u64 {
     // Of 36 blocks on average: ten million of them in full.
-    u64::from(assay_lab::needs::count(300, 300_000))
+    u64::from(assay_testkit::needs::count(300, 300_000))
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub fn engines_with_a_file() -> Vec<(EngineKind, bool)> {
         match (entry.available)() {
             Ok(()) => engines.extend([false, true].map(|direct| (entry.standard, direct))),
             Err(reason) => {
-                assay_lab::needs::skip(&reason);
+                assay_testkit::needs::skip(&reason);
             }
         }
     }

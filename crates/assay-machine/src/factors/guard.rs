@@ -15,7 +15,7 @@ use crate::system::journal::{
     Journal, Mark, Report, Undo, excluded_by, make_own_directory, setting_value,
 };
 use crate::system::{Act, DeviceNumber, FileKind, System, devices, sysfs};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 use super::layers::Extent;
 use super::{Setting, has_role, located};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::system::journal::setting_value;
 use crate::system::site::{Backing, Site};
 use crate::system::{Act, sysfs};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
-use assay_base::quantity::{Bytes, Percent, Time};
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
+use assay_core::quantity::{Bytes, Percent, Time};
 
 use super::permanent::ANY_DEVICE;
 use super::{Factor, Role, Setting, View};

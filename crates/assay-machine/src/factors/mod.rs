@@ -22,8 +22,8 @@ use std::path::{Path, PathBuf};
 
 use crate::system::site::Site;
 use crate::system::{System, devices};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 
 pub use guard::Guard;
 

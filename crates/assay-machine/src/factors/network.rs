@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::system::journal::Undo;
 use crate::system::network::{Shaped, Shaper, lab, names_of_own, root_of, shown};
 use crate::system::{Hold, System, mounts, sysfs};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 use super::Guard;
 
@@ -154,7 +154,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
         match made {
             Ok(_) => return seen(system, wanted).map_err(refused),
             // Nothing else is tried where something is left of it.
-            Err(failure) if failure.kind != assay_base::failure::Kind::Refused => {
+            Err(failure) if failure.kind != assay_core::failure::Kind::Refused => {
                 return Err(failure);
             }
             Err(failure) => last = failure,

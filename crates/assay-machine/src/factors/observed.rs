@@ -4,8 +4,8 @@
 use std::path::Path;
 
 use crate::system::{machine, sysfs};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 
 use super::{Factor, Role, View};
 

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::system::fake::Manner;
 use crate::system::journal::{self, Unfinished};
 use crate::system::{Fake, Faulty, Half, resolve};
-use assay_base::failure::Outcome;
-use assay_lab::needs::{is_in_full, is_sampled};
+use assay_core::failure::Outcome;
+use assay_testkit::needs::{is_in_full, is_sampled};
 
 use super::filesystem::FILE_SYSTEMS;
 use super::guard::{Guard, journals};
@@ -133,7 +133,7 @@ fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
             for start in [0, DISK / 2] {
                 let below = devices.iter().map(|own| Base::Device(from(own, start))).collect();
                 let raised = stack.make(&mut guard, below)?;
-                stack.see(system, &raised).map_err(assay_base::failure::Failure::refused)?;
+                stack.see(system, &raised).map_err(assay_core::failure::Failure::refused)?;
                 guard.lower(&raised)?;
             }
             continue;
@@ -141,7 +141,7 @@ fn walk(system: &dyn System, factor: &dyn Factor) -> Outcome<()> {
         let site = resolve(system, &device.file().to_string_lossy())?;
         let view = View { system, site: &site };
         let settings =
-            factor.settings(name, &level, &view).map_err(assay_base::failure::Failure::refused)?;
+            factor.settings(name, &level, &view).map_err(assay_core::failure::Failure::refused)?;
         for setting in &settings {
             guard.set(setting)?;
         }

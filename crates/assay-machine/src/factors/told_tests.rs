@@ -59,7 +59,7 @@ const TEXTS: [&str; 44] = [
 
 fn expect(name: &str, found: &str) {
     let path = format!("{}/tests/fixtures/factors/{name}.txt", env!("CARGO_MANIFEST_DIR"));
-    assay_lab::expected::expect(path, found);
+    assay_testkit::expected::expect(path, found);
 }
 
 fn told(factor: &dyn Factor) -> String {

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use crate::system::site::{Site, TargetKind};
 use crate::system::{BlockTotals, BlockTracer, DeviceNumber, System, TraceMeans, devices, sysfs};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 
 use counts::{BlockLatency, Means};
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::system::System;
 use crate::system::devices::{self, Counters};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Field, Moment, Presentation, Probe, Scene, Unit, field};

@@ -9,9 +9,9 @@ use std::collections::BTreeMap;
 
 use crate::system::site::{Drive, Site};
 use crate::system::{System, devices, sysfs};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
-use assay_base::quantity::units::show;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Presentation, Unit, field};

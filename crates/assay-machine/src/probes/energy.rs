@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::system::System;
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Asked, Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};

@@ -7,10 +7,10 @@ use std::ops::Range;
 
 use crate::system::System;
 use crate::system::site::{Site, TargetKind};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
-use assay_base::quantity::metric::SHARED;
-use assay_base::quantity::units::show;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
+use assay_core::quantity::metric::SHARED;
+use assay_core::quantity::units::show;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::system::site::Site;
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 
 use super::disk::{self, DeviceEvidence, Four};
 use super::look::{Entry, Moment, Presentation, Probe, Scene, not_recorded};

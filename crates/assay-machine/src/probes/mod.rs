@@ -29,8 +29,8 @@ pub mod ticks;
 use std::collections::BTreeMap;
 
 use crate::system::System;
-use assay_base::json;
-use assay_base::presence::Presence;
+use assay_core::json;
+use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

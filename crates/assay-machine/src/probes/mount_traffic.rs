@@ -5,8 +5,8 @@ use std::path::Path;
 
 use crate::system::site::{Mount, Site};
 use crate::system::{System, mounts, sysfs};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Presentation, Probe, Scene, Unit, field, not_recorded};

@@ -5,8 +5,8 @@ use std::ops::Range;
 
 use crate::system::site::TargetKind;
 use crate::system::{CachedPages, System};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::look::{

@@ -7,7 +7,7 @@
 //! elsewhere: of reads the time in which a member had anything to do must be longer as well.
 
 use crate::system::devices::Counters;
-use assay_base::quantity::units::show;
+use assay_core::quantity::units::show;
 use serde::Serialize;
 
 use super::block_latency::counts::ClassSpan;

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use crate::system::site::{Layer, Site, TargetKind};
 use crate::system::{DeviceNumber, Fake};
-use assay_base::quantity::metric::SHARED;
+use assay_core::quantity::metric::SHARED;
 use serde_json::json;
 
 use super::*;
@@ -127,7 +127,7 @@ fn expected(entry: &Entry) -> Value {
     if let Some((before, after)) = machine {
         let found = format!("{:#}\n", stored(&observe(&before, &after), name));
         let kept = text.len() - observed.len();
-        assay_lab::expected::expect(path, &format!("{}{found}", &text[..kept]));
+        assay_testkit::expected::expect(path, &format!("{}{found}", &text[..kept]));
     }
     serde_json::from_str(&observed).unwrap()
 }

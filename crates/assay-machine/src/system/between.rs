@@ -68,7 +68,7 @@ impl Between {
 
 #[cfg(test)]
 mod tests {
-    use assay_base::presence::Presence;
+    use assay_core::presence::Presence;
 
     use super::*;
     use crate::system::{Fake, resolve};

@@ -1,6 +1,6 @@
 //! Whether what is written gets compressed on its way: then incompressible content must be used.
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use super::resolve::REMOTE;
 use super::site::{Layer, Mount};

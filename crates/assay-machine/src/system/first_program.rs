@@ -2,7 +2,7 @@
 //! program.
 
 use super::System;
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 /// Microseconds from the kernel's start until it ran its first program, by its own log.
 pub fn until_init_us(system: &dyn System) -> Presence<u64> {

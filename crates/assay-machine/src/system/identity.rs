@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 use super::{System, trust};
 

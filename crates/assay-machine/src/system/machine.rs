@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use assay_base::digest::{hexadecimal, sha256};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::graphics::{self, Graphics};

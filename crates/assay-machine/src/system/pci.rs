@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use super::System;
 

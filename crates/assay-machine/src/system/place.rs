@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::{System, sysfs};

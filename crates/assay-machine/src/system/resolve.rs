@@ -4,8 +4,8 @@ use std::collections::{BTreeSet, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
 
 use super::mounts::{self, MountEntry};
 use super::site::{Backing, LOOP_IN_MEMORY, Layer, Mount, Site, TargetKind};

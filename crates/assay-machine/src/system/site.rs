@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::DeviceNumber;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use super::{Errno, System};
 

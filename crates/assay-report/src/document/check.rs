@@ -5,10 +5,10 @@ use super::{
     Block, Detail, Document, Remark, Role, Section, answers, check_tables, check_text, classes,
     commands, energy, exhibits, facts, files, hosts, imported, micro, probes,
 };
-use assay_base::quantity::metric::class;
-use assay_kinds::work::metrics::noun;
+use assay_core::quantity::metric::class;
 use assay_study::findings::Findings;
 use assay_study::results::plan::arm_in_words;
+use assay_workloads::work::metrics::noun;
 
 /// How it came about, for whoever looks closer.
 const CLOSER: [&str; 2] = ["order", "time"];

@@ -1,10 +1,10 @@
 //! The tables: workloads of one target, and targets against the first.
 
 use super::{Cell, Column, Measured, Row, Table, beside, depth_note, numbers, spread};
-use assay_base::exhibit::Unit;
-use assay_base::quantity::metric::RESPONSE_P99;
-use assay_base::quantity::played::{self, Class, LatencyPoint, Told};
-use assay_base::quantity::units::show;
+use assay_core::exhibit::Unit;
+use assay_core::quantity::metric::RESPONSE_P99;
+use assay_core::quantity::played::{self, Class, LatencyPoint, Told};
+use assay_core::quantity::units::show;
 use assay_study::findings::notes::Note;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{Comparison, Findings};

@@ -1,9 +1,9 @@
 //! Classes of requests where nothing is compared: a table of what the devices completed.
 
 use super::{Column, Measured, Table, beside};
-use assay_base::exhibit::Unit;
-use assay_base::quantity::metric::{Statistic, class, of_requests};
-use assay_base::quantity::units::show;
+use assay_core::exhibit::Unit;
+use assay_core::quantity::metric::{Statistic, class, of_requests};
+use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 

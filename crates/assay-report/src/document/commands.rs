@@ -4,9 +4,9 @@ use super::check::missing;
 use super::numbers::{heading, span, under_heading};
 use super::study::is_one;
 use super::{Block, Column, Section, Table, comparison_of, result, spread};
-use assay_kinds::work::metrics::is_told;
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::arm_in_words;
+use assay_workloads::work::metrics::is_told;
 
 /// The metric that commands are compared by.
 pub(super) const DURATION: &str = "duration_s";

@@ -1,8 +1,8 @@
 //! What the work cost in energy: a table where something tells it, else the reason why nothing does.
 
 use super::{Block, Column, Role, Row, Section, Table, beside, spread};
-use assay_base::exhibit::Value;
-use assay_base::quantity::units::show;
+use assay_core::exhibit::Value;
+use assay_core::quantity::units::show;
 use assay_study::findings::shown::table_of_cells;
 use assay_study::findings::{Cell, Findings, Trust};
 

@@ -2,13 +2,13 @@
 //! lists.
 
 use super::{Block, Cell, Column, Measured, Role, Section, Table};
-use assay_base::exhibit::{Exhibit, List, Subject};
-use assay_kinds::work::KINDS;
-use assay_kinds::work::tell::{NumberedRow, ShownNumbers, StudyNumbers};
+use assay_core::exhibit::{Exhibit, List, Subject};
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_rows};
 use assay_study::plan::arms::TARGET;
 use assay_study::study::lead;
+use assay_workloads::work::KINDS;
+use assay_workloads::work::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 
 /// The sections of kinds that tell facts, a kind after the other; none where no kind does.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
@@ -181,10 +181,10 @@ mod tests {
     use super::*;
     use crate::document::{NONE, Tone, make as document};
     use crate::tests::fixture;
-    use assay_base::exhibit::{BestRow, Role as ColumnRole, Row, Unit};
-    use assay_lab::kinds::kept;
+    use assay_core::exhibit::{BestRow, Role as ColumnRole, Row, Unit};
     use assay_study::findings::{OfKinds, Trust};
     use assay_study::results::plan::Arm;
+    use assay_testkit::kinds::kept;
 
     /// What each kind tells, by its name.
     fn told_by_kind() -> Vec<(String, OfKinds)> {

@@ -1,6 +1,6 @@
 //! What the numbers were measured on, in words.
 
-use assay_base::quantity::units::show;
+use assay_core::quantity::units::show;
 use assay_study::findings::facts::Unknown;
 use assay_study::findings::{EnvironmentFacts, Findings, TargetFacts};
 use assay_study::results::plan::Arm;

@@ -1,8 +1,8 @@
 //! The hosts of a fleet: what each did, and the slowest and the fastest of each row.
 
 use super::{Block, Column, Section, Table};
-use assay_base::exhibit::Unit;
-use assay_base::quantity::units::show;
+use assay_core::exhibit::Unit;
+use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::findings::hosts::{HostRow, Hosts};
 use assay_study::results::fleet::words;

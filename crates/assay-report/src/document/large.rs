@@ -2,9 +2,7 @@
 
 use super::numbers::value;
 use super::{answer, commands, exhibits, facts, files, micro, standing, study};
-use assay_base::quantity::units::show;
-use assay_kinds::work::io::Pattern;
-use assay_kinds::work::metrics::{change, noun};
+use assay_core::quantity::units::show;
 use assay_study::findings::facts::{IoFacts, PlaceFacts};
 use assay_study::findings::shown::MICRO_RATE;
 use assay_study::findings::shown::Rating;
@@ -14,6 +12,8 @@ use assay_study::findings::{
 use assay_study::results::design::Factor;
 use assay_study::results::headline::Headline;
 use assay_study::results::plan::arm_in_words;
+use assay_workloads::work::io::Pattern;
+use assay_workloads::work::metrics::{change, noun};
 
 /// Numbers of a target that are shown large.
 const MOST_NUMBERS: usize = 7;

@@ -5,7 +5,7 @@ use super::numbers::ratio_and_interval;
 use super::study::Page;
 use super::study_tables::{Line, Role, Workload, add_factors, arm_name};
 use super::{Column, NONE, Table, text_beside};
-use assay_base::quantity::metric::{Statistic, class, of_requests};
+use assay_core::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Comparison;
 
 /// The columns, each with whether its ratio to the baseline stands beside it.

@@ -4,7 +4,7 @@ use super::numbers::{heading, under_heading};
 use super::study::{self, Page};
 use super::study_tables::{Line, Workload, add_factors, workloads};
 use super::{Block, Cell, Column, Detail, NONE, Section, Table, Tone};
-use assay_base::quantity::Better;
+use assay_core::quantity::Better;
 use assay_study::findings::{Findings, Trust};
 use assay_study::results::plan::{Arm, arm_in_words};
 

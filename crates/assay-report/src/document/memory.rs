@@ -1,13 +1,13 @@
 //! Pages under a limit of memory: how much of the set there was room for, and what that cost.
 
 use super::{Block, Cell, Column, Measured, Section, Table, beside, text_beside};
-use assay_base::quantity::Metric;
-use assay_base::quantity::units::show;
-use assay_kinds::work::memory::{
-    EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
-};
+use assay_core::quantity::Metric;
+use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
+use assay_workloads::work::memory::{
+    EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
+};
 
 const LEGEND: &[&str] = &[
     "Reached: bytes of the working set that fit. Set per memory: bytes of the working set per byte of memory used \

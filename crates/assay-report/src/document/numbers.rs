@@ -1,8 +1,8 @@
 //! Numbers of metrics with their units, and what a comparison says in cells.
 
 use super::{Cell, NONE, Tone};
-use assay_base::exhibit::Unit;
-use assay_base::quantity::units::show;
+use assay_core::exhibit::Unit;
+use assay_core::quantity::units::show;
 pub(crate) use assay_study::findings::shown::{heading, unit_of};
 use assay_study::findings::{Comparison, Kind, Verdict};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::numbers::value;
 use super::study;
-use assay_base::quantity::metric::class;
+use assay_core::quantity::metric::class;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     AdviceKind, Cell, Comparison, Findings, Kind, MetricRef, Sentence, SentenceRole, Trust, Verdict,

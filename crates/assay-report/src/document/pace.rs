@@ -1,8 +1,8 @@
 //! Work by the clock: how far its schedule was held, and which of its times is which.
 
-use assay_base::quantity::metric::{RESPONSE, RESPONSE_P99};
-use assay_base::quantity::played::{Class, LatencyPoint, Told};
-use assay_base::quantity::units::show;
+use assay_core::quantity::metric::{RESPONSE, RESPONSE_P99};
+use assay_core::quantity::played::{Class, LatencyPoint, Told};
+use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 
@@ -62,7 +62,7 @@ pub(super) fn note(findings: &Findings, workload: &str, arm: &Arm) -> Option<Str
 
 #[cfg(test)]
 mod tests {
-    use assay_base::quantity::played;
+    use assay_core::quantity::played;
 
     use super::*;
 

@@ -7,8 +7,8 @@ use super::{
     Block, Cell, Column, Detail, Document, NONE, Remark, Role, Row, Section, Table, Tone, answers,
     exhibits,
 };
-use assay_base::quantity::units::show;
-use assay_base::quantity::{Better, printed};
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, printed};
 use assay_study::findings::facts::PlaceFacts;
 use assay_study::findings::places::{Beside, Placed, Places, Row as Number, Unit};
 use assay_study::findings::{Comparison, EnvironmentFacts, Findings};

@@ -2,8 +2,8 @@
 //! and what the readings cost.
 
 use super::{Block, Column, Detail, Role, Section, Table, surroundings};
-use assay_base::exhibit::Unit;
-use assay_base::quantity::units::show;
+use assay_core::exhibit::Unit;
+use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::surroundings::facts::Member;

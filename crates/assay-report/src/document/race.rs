@@ -5,8 +5,8 @@ use super::numbers::{heading, under_heading};
 use super::study::Page;
 use super::study_tables::add_factors;
 use super::{Column, Role, Section, Table};
-use assay_base::quantity::Better;
-use assay_base::quantity::units::show;
+use assay_core::quantity::Better;
+use assay_core::quantity::units::show;
 use assay_study::findings::race::{DroppedLevel, RaceAnswer, Runner};
 use assay_study::results::plan::level_words;
 

@@ -7,10 +7,10 @@ use super::{
     Block, Detail, Document, Remark, Role, Section, answers, commands, energy, exhibits, files,
     hosts, memory, no_verdict, probes, race, study_more, study_tables, windows,
 };
-use assay_base::quantity::units::show::share;
-use assay_kinds::work::production::metrics::ARRIVALS;
+use assay_core::quantity::units::show::share;
 use assay_study::findings::{Advice, Comparison, Findings, Kind, Verdict, as_sentence};
 use assay_study::results::design::Factor;
+use assay_workloads::work::production::metrics::ARRIVALS;
 
 /// Checks that stand elsewhere on the page.
 const TOLD_ELSEWHERE: [&str; 7] =

@@ -5,10 +5,10 @@ use super::numbers::{self, below, heading, under_heading};
 use super::pace;
 use super::study::Page;
 use super::{Block, Cell, Column, NONE, Section, Table, depth_note, grid, result, spread};
-use assay_base::exhibit::Unit;
-use assay_base::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
-use assay_base::quantity::played;
-use assay_base::quantity::{Better, Scale};
+use assay_core::exhibit::Unit;
+use assay_core::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
+use assay_core::quantity::played;
+use assay_core::quantity::{Better, Scale};
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
     Cell as Measured, Comparison, Findings, Kind, SentenceRole, Trust, Verdict,
@@ -141,7 +141,7 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
 
 pub(super) fn section(page: &Page<'_>, workload: &Workload<'_>) -> Section {
     let way = workload.better.words();
-    let what = assay_kinds::work::metrics::noun(workload.metric);
+    let what = assay_workloads::work::metrics::noun(workload.metric);
     let mut blocks = Vec::new();
     blocks.extend(words(page.findings, workload.name).map(|text| Block::Text(vec![text])));
     if grid::is_wide(page, workload) {
@@ -415,8 +415,8 @@ fn verdicts(page: &Page<'_>) -> Vec<String> {
     if page.primary().any(|found| found.verdict == Some(Verdict::Equivalent)) {
         told.push(format!(
             "Equivalent: two one-sided tests place the ratio between {} and {} (90% CI).",
-            assay_base::quantity::units::show::ratio(1.0 / (1.0 + margin)),
-            assay_base::quantity::units::show::ratio(1.0 + margin),
+            assay_core::quantity::units::show::ratio(1.0 / (1.0 + margin)),
+            assay_core::quantity::units::show::ratio(1.0 + margin),
         ));
     }
     if page.primary().any(|found| numbers::small(found).is_some()) {

@@ -1,8 +1,8 @@
 //! What the machine around the target did, and what the drives say of themselves.
 
 use super::{Block, Column, NONE, Role, Section, Table};
-use assay_base::exhibit::Unit;
-use assay_base::quantity::units::show;
+use assay_core::exhibit::Unit;
+use assay_core::quantity::units::show;
 use assay_machine::probes;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::table_of_rows;

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use assay_base::catalogue::About;
-use assay_base::quantity::Better;
+use assay_analysis::importers::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
+use assay_core::catalogue::About;
+use assay_core::quantity::Better;
 use assay_study::findings::{Cell, Findings};
-use assay_verdict::importers::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
 
 use super::{Exporter, counted, nothing};
 

@@ -3,10 +3,10 @@
 
 use serde::Serialize;
 
-use assay_base::catalogue::About;
-use assay_base::quantity::Better;
-use assay_kinds::work::metrics::noun;
+use assay_core::catalogue::About;
+use assay_core::quantity::Better;
 use assay_study::findings::{Cell, Comparison, Findings, Trust};
+use assay_workloads::work::metrics::noun;
 
 use super::{Exporter, arm_words, brief};
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use assay_base::catalogue::About;
-use assay_kinds::work::io::Pattern;
+use assay_core::catalogue::About;
 use assay_study::findings::Findings;
 use assay_study::findings::facts::IoFacts;
+use assay_workloads::work::io::Pattern;
 
 use super::{Exporter, counted, nothing};
 

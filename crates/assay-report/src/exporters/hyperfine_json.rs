@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use assay_base::catalogue::About;
+use assay_core::catalogue::About;
 use assay_study::findings::{Cell, Findings};
 
 use super::{Exporter, arm_words, counted, nothing};

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use assay_base::catalogue::About;
+use assay_core::catalogue::About;
 use assay_study::findings::gate::{Ended, GateAnswer, Gated};
 use assay_study::findings::{Comparison, Findings};
 

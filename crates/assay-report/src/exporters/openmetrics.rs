@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use assay_base::catalogue::About;
-use assay_kinds::work::metrics;
+use assay_core::catalogue::About;
 use assay_study::findings::{Cell, Findings};
+use assay_workloads::work::metrics;
 
 use super::custom_is_better::UNITS;
 use super::{Exporter, nothing};

@@ -4,13 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use assay_base::lines::Splitter;
-use assay_base::quantity::{Better, Scale};
-use assay_lab::expected::Expected;
+use assay_analysis::importers::{Options, trials_csv as importer};
+use assay_core::lines::Splitter;
+use assay_core::quantity::{Better, Scale};
 use assay_study::findings::gate::{Ended, GateAnswer, Gated};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::{Repeats, Status};
-use assay_verdict::importers::{Options, trials_csv as importer};
+use assay_testkit::expected::Expected;
 
 use super::*;
 use crate::tests::{fixture, fixtures};

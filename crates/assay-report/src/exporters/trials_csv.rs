@@ -3,12 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 use std::fmt::Write as _;
 
-use assay_base::catalogue::About;
-use assay_base::lines::field;
-use assay_base::quantity::{Better, Scale};
-use assay_kinds::work::metrics;
+use assay_core::catalogue::About;
+use assay_core::lines::field;
+use assay_core::quantity::{Better, Scale};
 use assay_study::findings::{Cell, CellTrial, Findings};
 use assay_study::results::record::Status;
+use assay_workloads::work::metrics;
 
 use super::{Exporter, nothing};
 

@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use super::Drawing;
 use super::words::{judged, notable, subjects};
 use crate::evidence::{Evidence, Latencies};
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
-use assay_base::exhibit::parts::at_most;
-use assay_base::quantity::units::show;
-use assay_kinds::work::io;
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
+use assay_core::exhibit::parts::at_most;
+use assay_core::quantity::units::show;
 use assay_study::findings::shown::Names;
 use assay_study::results::plan::Arm;
 use assay_study::results::tally::Tally;
+use assay_workloads::work::io;
 
 pub static CLASSES: Drawing = Drawing {
     about: About {

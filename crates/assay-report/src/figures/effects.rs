@@ -5,13 +5,13 @@ use super::Drawing;
 use super::words::margin;
 use crate::document::{no_verdict, numbers};
 use crate::evidence::Evidence;
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, id_of, joined, short,
 };
-use assay_base::exhibit::parts::{Rows, Sort, at_most, by_sort, clipped, left_out, parted};
-use assay_base::quantity::Better;
+use assay_core::exhibit::parts::{Rows, Sort, at_most, by_sort, clipped, left_out, parted};
+use assay_core::quantity::Better;
 use assay_study::findings::shown::{Names, mark_trust, metric_title};
 use assay_study::findings::{Comparison, Effect, Findings, Trust, Verdict};
 use assay_study::results::plan::{Arm, level_words};
@@ -177,7 +177,7 @@ fn comparison_line(
         interval: found.ci95_simultaneous.or(found.ci95),
         family: found.ci95_simultaneous.is_some(),
         verdict: found.verdict.filter(|_| !without),
-        word: numbers::judged(found, without).text(assay_base::exhibit::Unit::Words),
+        word: numbers::judged(found, without).text(assay_core::exhibit::Unit::Words),
         trust: trust(&found.configuration).max(trust(&found.baseline)),
         margin: found.margin,
     })

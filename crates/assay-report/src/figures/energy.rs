@@ -4,10 +4,10 @@ use super::Drawing;
 use super::bars;
 use super::words::Subject;
 use crate::evidence::Evidence;
-use assay_base::catalogue::About;
-use assay_base::exhibit::figure::Figure;
-use assay_base::exhibit::parts::distinct;
-use assay_base::quantity::Better;
+use assay_core::catalogue::About;
+use assay_core::exhibit::figure::Figure;
+use assay_core::exhibit::parts::distinct;
+use assay_core::quantity::Better;
 use assay_study::findings::shown::Names;
 use assay_study::findings::{Cell, Findings, Trust};
 

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
 use crate::evidence::{Evidence, RanTrial};
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, HEAT_STEPS, Mark, Point, Series, Span, SpanKind, id_of,
     joined, short,
 };
-use assay_base::exhibit::parts::left_out;
-use assay_base::quantity::units::show;
+use assay_core::exhibit::parts::left_out;
+use assay_core::quantity::units::show;
 use assay_study::findings::shown::Names;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;

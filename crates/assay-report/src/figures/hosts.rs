@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
 use crate::evidence::{Evidence, RanTrial};
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Guide, Look, Mark, Point, Series, id_of, joined, short,
 };
-use assay_base::exhibit::parts::{merged_point, trials_per_point};
-use assay_base::quantity::units::show;
+use assay_core::exhibit::parts::{merged_point, trials_per_point};
+use assay_core::quantity::units::show;
 use assay_study::findings::hosts::Hosts;
 use assay_study::findings::shown::Names;
 use assay_study::results::fleet::words;

@@ -4,13 +4,13 @@ use super::Drawing;
 use super::words::{Subject, primary, subjects};
 use crate::document::numbers;
 use crate::evidence::Evidence;
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{
     Axis, AxisScale, Colour, Figure, Guide, Look, Mark, Point, Series, Span, SpanKind, id_of,
     joined, short,
 };
-use assay_base::exhibit::parts::{at_most, clipped, merged_point, trials_per_point};
+use assay_core::exhibit::parts::{at_most, clipped, merged_point, trials_per_point};
 use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Cell, CellTrial};
 use assay_study::results::record::Status;

@@ -3,12 +3,12 @@
 use super::Drawing;
 use super::words::{notable, primary, subjects};
 use crate::evidence::{Evidence, Latencies};
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
-use assay_base::exhibit::parts::{at_most, distinct, left_out};
-use assay_kinds::work::io;
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
+use assay_core::exhibit::parts::{at_most, distinct, left_out};
 use assay_study::findings::shown::Names;
+use assay_workloads::work::io;
 
 pub static PERCENTILES: Drawing = Drawing {
     about: About {

@@ -3,11 +3,11 @@
 use super::Drawing;
 use crate::document::stayed;
 use crate::evidence::Evidence;
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{Axis, AxisScale, Colour, Figure, Guide, Mark, Point, id_of};
-use assay_base::exhibit::parts::{by_sort, left_out};
-use assay_base::quantity::Better;
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{Axis, AxisScale, Colour, Figure, Guide, Mark, Point, id_of};
+use assay_core::exhibit::parts::{by_sort, left_out};
+use assay_core::quantity::Better;
 use assay_study::findings::race::{RaceAnswer, Runner};
 use assay_study::findings::shown::{Names, metric_title};
 

@@ -3,10 +3,10 @@
 use super::Drawing;
 use super::words::{of_cell, primary, subjects};
 use crate::evidence::Evidence;
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{Axis, AxisScale, Colour, Figure, Look, Mark, Point, short};
-use assay_base::exhibit::parts::{at_most, by_sort};
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{Axis, AxisScale, Colour, Figure, Look, Mark, Point, short};
+use assay_core::exhibit::parts::{at_most, by_sort};
 use assay_study::findings::shown::Names;
 use assay_study::findings::{Cell, Findings};
 

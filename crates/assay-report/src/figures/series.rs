@@ -4,12 +4,12 @@ use super::Drawing;
 use super::words::{notable, subjects};
 use crate::document::numbers::{heading, unit_of};
 use crate::evidence::{Evidence, RanTrial};
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Look, Mark, Point, Series, Span, SpanKind, id_of, joined, short,
 };
-use assay_base::exhibit::parts::{at_most, distinct, left_out, with_ramp};
+use assay_core::exhibit::parts::{at_most, distinct, left_out, with_ramp};
 use assay_study::findings::Findings;
 use assay_study::findings::shown::Names;
 use assay_study::results::plan::Arm;

@@ -4,13 +4,13 @@ use super::words::{Subject, mean_of, of_cell, primary, subjects};
 use super::{Drawing, bars};
 use crate::document::numbers::unit_of;
 use crate::evidence::Evidence;
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Look, MOST_BANDS, Mark, Point, Series, id_of, joined, short,
 };
-use assay_base::exhibit::parts::{as_wide, at_most, clipped, distinct, left_out};
-use assay_base::quantity::{Bytes, level_number};
+use assay_core::exhibit::parts::{as_wide, at_most, clipped, distinct, left_out};
+use assay_core::quantity::{Bytes, level_number};
 use assay_study::findings::shown::{Names, metric_title};
 use assay_study::findings::{Cell, Findings, Trend};
 use assay_study::results::plan::Arm;

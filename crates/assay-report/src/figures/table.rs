@@ -1,6 +1,6 @@
 //! The table below a figure.
 
-use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Layout, Point, Series};
+use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Layout, Point, Series};
 
 use crate::document::{Column, Table};
 

@@ -18,16 +18,16 @@ use super::{FIGURES, Ordered, all, ordered};
 use crate::evidence::{Evidence, Latencies, RanTrial};
 use crate::svg::{Theme, file, inline};
 use crate::tests::fixture;
-use assay_base::exhibit::figure::{AxisScale, Figure, Look};
-use assay_lab::expected::Expected;
-use assay_lab::kinds::kept;
+use assay_analysis::analysis::published::{self, Published, Unit};
+use assay_analysis::analysis::surfaces::{self, Accesses, Band, Extremes, Surface};
+use assay_core::exhibit::figure::{AxisScale, Figure, Look};
 use assay_study::findings::{Findings, OfKinds, Trust};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
-use assay_verdict::analysis::published::{self, Published, Unit};
-use assay_verdict::analysis::surfaces::{self, Accesses, Band, Extremes, Surface};
+use assay_testkit::expected::Expected;
+use assay_testkit::kinds::kept;
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures")
@@ -370,7 +370,7 @@ fn seconds_of_what_is_known_by_bytes_are_told_in_bytes() {
     let metrics = evidence.findings.measurements.iter_mut().map(|cell| &mut cell.metric);
     let compared = evidence.findings.comparisons.iter_mut().map(|found| &mut found.metric);
     for metric in metrics.chain(compared).filter(|metric| *metric == "iops") {
-        assay_kinds::work::sustained::SUSTAINED.name.clone_into(metric);
+        assay_workloads::work::sustained::SUSTAINED.name.clone_into(metric);
     }
     let after = titles(&evidence);
     for (titles, end) in

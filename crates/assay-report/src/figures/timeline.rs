@@ -6,17 +6,17 @@ use super::Draws;
 use super::words::{Subject, notable, primary, subjects};
 use crate::document::numbers::unit_of;
 use crate::evidence::{Evidence, RanTrial};
-use assay_base::catalogue::About;
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{
+use assay_core::catalogue::About;
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{
     Axis, AxisScale, Figure, Mark, Point, Series, Span, SpanKind, joined, with_marks,
 };
-use assay_base::exhibit::parts::{at_most, with_ramp};
-use assay_kinds::work;
-use assay_kinds::work::tell::{OwnFigure, PhaseFigure};
+use assay_core::exhibit::parts::{at_most, with_ramp};
 use assay_study::findings::Findings;
 use assay_study::findings::shown::Names;
 use assay_study::results::series::SeriesRow;
+use assay_workloads::work;
+use assay_workloads::work::tell::{OwnFigure, PhaseFigure};
 
 const MOST_ARMS: usize = 5;
 const MOST_FIGURES: usize = 4;

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::document::numbers::unit_of;
 use crate::document::{comparison_of, result};
-use assay_base::exhibit::figure::Point;
-use assay_base::quantity::units::show;
-use assay_base::quantity::{Better, Scale};
+use assay_core::exhibit::figure::Point;
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, Scale};
 use assay_study::findings::shown::mark_trust;
 use assay_study::findings::{Cell, Comparison, Findings};
 use assay_study::results::plan::Arm;

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::{blocks, shell};
 use crate::articles;
 use crate::document::{Block, Section};
-use assay_verdict::articles::Article;
+use assay_analysis::articles::Article;
 
 /// A page about articles.
 pub fn page(judged: &[&Article]) -> String {

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use crate::document::{Block, Cell, Column, Remark, Role, Row, Section, Table, Tone};
-use assay_base::exhibit;
+use assay_core::exhibit;
 
 /// Remarks up to which all are open.
 const MOST_REMARKS: usize = 12;

@@ -13,11 +13,11 @@ use maud::{Markup, html};
 
 use super::shell;
 use crate::collection::HOW;
-use assay_base::digest::{hexadecimal, sha256};
-use assay_base::exhibit::figure::id_of;
-use assay_base::quantity::units::show;
-use assay_verdict::collection::flat::{Flat, PUBLISHED};
-use assay_verdict::collection::{Group, Row, groups, key};
+use assay_analysis::collection::flat::{Flat, PUBLISHED};
+use assay_analysis::collection::{Group, Row, groups, key};
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::exhibit::figure::id_of;
+use assay_core::quantity::units::show;
 
 /// Rows up to which a page has their evidence.
 pub const MOST_TOLD: usize = 120;

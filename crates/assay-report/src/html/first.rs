@@ -6,7 +6,7 @@ use maud::{Markup, html};
 use super::blocks;
 use super::parts::figure;
 use crate::document::{self, Large, Section, Standing};
-use assay_base::exhibit::figure::Figure;
+use assay_core::exhibit::figure::Figure;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{Findings, SentenceRole, Trust};
 

@@ -7,7 +7,7 @@ use crate::document::{self, Block, Document, QUESTIONS, Role, Section};
 use crate::evidence::{Commands, Evidence};
 use crate::figures::{Drawn, Ordered};
 use crate::{figures, svg};
-use assay_base::exhibit::figure::Figure;
+use assay_core::exhibit::figure::Figure;
 use assay_study::findings::answers::Answer;
 use assay_study::findings::{Findings, SentenceRole};
 use assay_study::results::plan::{Arm, pilot_key};

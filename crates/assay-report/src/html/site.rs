@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::collection::listed::{head, table};
 use super::shell;
 use crate::document::NONE;
-use assay_base::quantity::units::show;
+use assay_core::quantity::units::show;
 use assay_study::results::bundle::Listed;
 
 /// Name of the index.

@@ -2,7 +2,7 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use assay_base::catalogue::words::{WORDS, Word};
+use assay_core::catalogue::words::{WORDS, Word};
 
 /// Elements whose text stays as it is: links of their own, what is copied, pictures, headings.
 const CLOSED: [&str; 14] = [

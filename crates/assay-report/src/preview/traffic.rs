@@ -1,11 +1,11 @@
 //! Bytes that the trials of a plan read and write.
 
-use assay_base::quantity::units::show;
-use assay_kinds::work::{Claims, Count, io};
+use assay_core::quantity::units::show;
 use assay_machine::system::site::{Drive, Site};
 use assay_study::results::bundle::Stored;
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::results::record::Trial;
+use assay_workloads::work::{Claims, Count, io};
 
 use super::time_ns;
 

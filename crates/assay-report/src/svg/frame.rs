@@ -2,7 +2,7 @@
 
 use super::pen::{shortened, width_of, wrapped};
 use super::scale::{Ruler, Tick};
-use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Layout, Look, Mark, Slot, SpanKind};
+use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Layout, Look, Mark, Slot, SpanKind};
 
 /// Figures up to this width have no room for long names next to a plot.
 const NARROW: f64 = 500.0;

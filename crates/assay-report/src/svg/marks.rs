@@ -2,7 +2,7 @@
 
 use super::frame::Frame;
 use super::pen::{Pen, px, segment, width_of};
-use assay_base::exhibit::figure::{Colour, Look, MOST_BANDS, Mark, Point, SERIES_COLOURS, Series};
+use assay_core::exhibit::figure::{Colour, Look, MOST_BANDS, Mark, Point, SERIES_COLOURS, Series};
 
 /// Points from which on they are drawn small.
 const MANY: usize = 60;

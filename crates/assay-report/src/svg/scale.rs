@@ -1,6 +1,6 @@
 //! From values to pixels, and where ticks stand.
 
-use assay_base::exhibit::{
+use assay_core::exhibit::{
     Unit,
     figure::{Axis, AxisScale},
 };

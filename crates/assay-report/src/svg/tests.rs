@@ -6,8 +6,8 @@ use super::pen::{px, shortened, width_of, wrapped};
 use super::scale::{Ruler, Tick};
 use super::theme::{RULES, Theme, variables};
 use crate::figures::{all, tests::evidences};
-use assay_base::exhibit::Unit;
-use assay_base::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point};
+use assay_core::exhibit::Unit;
+use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point};
 
 fn ticks(scale: AxisScale, unit: Unit, extent: [f64; 2], wanted: f64) -> Vec<String> {
     let axis = Axis::new("", scale, unit);

@@ -10,12 +10,10 @@ use crate::document::{self, Block, Detail};
 use crate::evidence::Evidence;
 use crate::html::{self, Place};
 use crate::{markdown, text};
-use assay_base::draws::Draws;
-use assay_base::quantity::{Better, Scale};
-use assay_kinds::work::Facts;
-use assay_kinds::work::sustained::{self, Course, Level, Rests};
-use assay_lab::certain;
-use assay_lab::needs::sample;
+use assay_analysis::analysis;
+use assay_analysis::truth::only_slowed;
+use assay_core::draws::Draws;
+use assay_core::quantity::{Better, Scale};
 use assay_study::findings::answers::Claim;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::{
@@ -24,8 +22,10 @@ use assay_study::findings::{
 use assay_study::results::design::{Ask, AskKind, Design, Factor, Order};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::{Repeats, Status};
-use assay_verdict::analysis;
-use assay_verdict::truth::only_slowed;
+use assay_testkit::certain;
+use assay_testkit::needs::sample;
+use assay_workloads::work::Facts;
+use assay_workloads::work::sustained::{self, Course, Level, Rests};
 
 const STUDIES: u64 = 1000;
 /// Rounding of sums in another order.

@@ -5,8 +5,8 @@ use super::super::document::{self, Detail};
 use super::super::evidence::Evidence;
 use super::super::{figures, text};
 use super::fixture;
-use assay_base::exhibit::figure::{Figure, Look};
-use assay_base::quantity::Better;
+use assay_core::exhibit::figure::{Figure, Look};
+use assay_core::quantity::Better;
 use assay_study::findings::places::{Places, Printed, Row, Unit};
 use assay_study::findings::{Findings, Trust};
 use assay_study::results::plan::Arm;
@@ -291,7 +291,7 @@ fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
 
 #[test]
 fn workloads_have_headings_where_there_are_several_and_a_workload_of_one_place_none() {
-    use assay_base::exhibit::figure::AxisScale;
+    use assay_core::exhibit::figure::AxisScale;
     let slots = |change: fn(&mut Places)| -> Vec<(String, bool)> {
         let own = figure(change, PERCENT).unwrap();
         let AxisScale::Category(slots) = own.along.scale else { panic!("{:?}", own.along) };

@@ -3,8 +3,8 @@
 use std::sync::OnceLock;
 
 use super::directory;
-use assay_base::quantity::{Better, Scale};
-use assay_lab::expected::{Expected, filled};
+use assay_analysis::analysis;
+use assay_core::quantity::{Better, Scale};
 use assay_study::findings::facts::{FilesystemFacts, Ordered, Unknown};
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::{
@@ -15,7 +15,7 @@ use assay_study::results::design::{Design, Factor, Order};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Repeats;
 use assay_study::results::record::Status;
-use assay_verdict::analysis;
+use assay_testkit::expected::{Expected, filled};
 
 /// Numbers that look random and are always the same.
 struct Draws(u64);
@@ -167,7 +167,7 @@ impl Bench {
                         arm: arm.clone(),
                         control: *control,
                         metric: (*name).to_owned(),
-                        better: assay_kinds::work::metrics::find(name)
+                        better: assay_workloads::work::metrics::find(name)
                             .map_or(Better::Lower, |metric| metric.better),
                         scale: Scale::Ratio,
                         primary: place == 0,

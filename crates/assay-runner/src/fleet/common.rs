@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::digest::{hexadecimal, sha256};
-use assay_kinds::work::io;
+use assay_core::digest::{hexadecimal, sha256};
 use assay_study::plan::race;
 use assay_study::results::course;
 use assay_study::results::design::Stopping;
 use assay_study::results::fleet::words;
 use assay_study::results::plan::{Pilot, Plan, PlannedWorkload, Refusal, Scatter, Survey};
+use assay_workloads::work::io;
 use serde::{Deserialize, Serialize};
 
 /// What a plan rests on beside the study.
@@ -223,11 +223,11 @@ pub fn fits(plan: &Plan) -> Result<(), String> {
 
 #[cfg(test)]
 mod tests {
-    use assay_base::presence::Presence;
-    use assay_kinds::work::io::Engine;
+    use assay_core::presence::Presence;
     use assay_study::plan;
     use assay_study::results::plan::{Area, Arm, DirectUse, EngineUse};
     use assay_study::study::file;
+    use assay_workloads::work::io::Engine;
 
     use super::*;
 

@@ -1,7 +1,7 @@
 //! Messages on a connection: the length, a signature over direction, number and text, then the text. What
 //! is too long, out of turn or not signed with the key of this connection ends it.
 
-use assay_base::digest::Digest;
+use assay_core::digest::Digest;
 use assay_machine::system::network::handshake::{same, sign};
 
 /// Bytes of a text at most: histograms of all classes of a trial with room to spare. No more is held of a

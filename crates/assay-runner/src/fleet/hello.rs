@@ -1,8 +1,8 @@
 //! How a connection to rank 0 begins, as each does whose ends know a token: whoever dials says which rank it
 //! is, and of which version; what is another version is refused before it is a rank.
 
-use assay_base::digest::Digest;
-use assay_base::outside;
+use assay_core::digest::Digest;
+use assay_core::outside;
 use assay_machine::system::network::Token;
 use assay_machine::system::network::handshake::{Answer, Use};
 pub use assay_machine::system::network::handshake::{LONGEST_LINE, refusal};

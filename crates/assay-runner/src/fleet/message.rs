@@ -1,11 +1,11 @@
 //! What ranks say to each other once they know each other: JSON, one message a frame.
 
-use assay_base::json;
-use assay_kinds::work::{Measured, SeriesRow};
+use assay_core::json;
 use assay_study::results::fleet::HostSaid;
 use assay_study::results::histogram::HistogramDocument;
 use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::{Repeats, Status};
+use assay_workloads::work::{Measured, SeriesRow};
 use serde::{Deserialize, Serialize};
 
 use super::common::{Common, Proof};

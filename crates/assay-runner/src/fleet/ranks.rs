@@ -1,7 +1,7 @@
 //! Which rank a process is, and of how many: as it was told, or as launchers leave it in the environment.
 //! No library of theirs is asked.
 
-use assay_base::outside;
+use assay_core::outside;
 
 use super::MOST_RANKS;
 

@@ -3,14 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::outside;
-use assay_kinds::work::io::Pace;
-use assay_kinds::work::{Count, Histograms, Measured, SeriesRow, io};
+use assay_core::outside;
 use assay_study::results::fleet::{Share, Together, words};
 use assay_study::results::histogram;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::{Evidence, Repeats, Status, Trial, TrialRecord};
 use assay_study::results::tally::Tally;
+use assay_workloads::work::io::Pace;
+use assay_workloads::work::{Count, Histograms, Measured, SeriesRow, io};
 
 use super::message::{Part, Ran};
 

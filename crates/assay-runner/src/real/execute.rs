@@ -15,8 +15,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use rustix::pipe::fcntl_setpipe_size;
 use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
-use assay_base::digest::Sum;
-use assay_base::presence::Presence;
+use assay_core::digest::Sum;
+use assay_core::presence::Presence;
 use assay_machine::system::execute::{Counted, Ending, Happened, Heard, KEPT_COMPLAINT_BYTES};
 use assay_machine::system::{Executed, Execution};
 use assay_sys::{Launch, Launched, NotStarted, Owner, Step};

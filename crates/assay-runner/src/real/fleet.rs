@@ -19,7 +19,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::fleet::frame::{Opener, Sealer, Side};
 use crate::fleet::message::Message;
 use crate::fleet::{Heard, Line};
-use assay_base::digest::Digest;
+use assay_core::digest::Digest;
 
 /// How often it is looked at whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(100);

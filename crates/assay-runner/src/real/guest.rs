@@ -12,9 +12,9 @@ use crate::vm::files;
 use crate::vm::kernel::{self, Kernel};
 use crate::vm::{Asked, found};
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Bytes;
-use assay_base::quantity::units::show;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
 use assay_machine::system::powered::Wanted;
 use assay_machine::system::{System, machine};
 

@@ -22,7 +22,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
-use assay_base::digest::Digest;
+use assay_core::digest::Digest;
 use assay_machine::system::network::protocol::{self, Order, Role, Side, Way};
 use assay_machine::system::network::{
     LinkJob, LinkRun, Load, PeerAt, PhaseJob, PhaseRun, Probe, SLICE_NS, Token, lab,

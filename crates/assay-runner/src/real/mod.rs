@@ -33,7 +33,7 @@ use rustix::fs::{self, Advice, AtFlags, FileType, IFlags, Mode, OFlags, StatVfsM
 use rustix::fs::{StatxFlags, statx};
 use rustix::time::{ClockId, clock_gettime};
 
-use assay_base::quantity::Bytes;
+use assay_core::quantity::Bytes;
 use assay_machine::system::journal::Warrant;
 use assay_machine::system::mains::Mains;
 use assay_machine::system::network::{LinkJob, LinkRun};

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::factors::guard;
 use assay_machine::factors::layers::{self, LAYERS, Layer, Levels, Wish};
 use assay_machine::probes::{self, own_traffic, processors};

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use super::resolve::refuse_unfinished;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::outside;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
 use assay_machine::factors::guard::{Guard, SETTINGS, applied, setters};
 use assay_machine::factors::permanent::{self, Keeper};
 use assay_machine::factors::{self, Role, Setting, View};

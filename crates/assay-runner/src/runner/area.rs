@@ -7,17 +7,17 @@ use std::time::Duration;
 use assay_load::{Bystanders, Job, LoadError};
 
 use super::event::{Context, Event};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
-use assay_kinds::work::Medium;
-use assay_kinds::work::check_option;
-use assay_kinds::work::io::{self, Content, Engine, Mix, Pattern};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{AreaFile, Caching, Consent, System};
 use assay_study::plan::design::Uses;
 use assay_study::results::plan::{Area, DirectUse};
 use assay_study::study::{SMALLEST_AREA_BYTES, presets};
+use assay_workloads::work::Medium;
+use assay_workloads::work::check_option;
+use assay_workloads::work::io::{self, Content, Engine, Mix, Pattern};
 
 const MIB: u64 = 1 << 20;
 /// Area where nothing was asked for and there is room.

@@ -12,7 +12,7 @@ use super::places::{Place, extent};
 use super::resolve::Resolved;
 use super::survey::Surveyed;
 use crate::fleet::common::Common;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::guard::setters;
 use assay_machine::factors::layers::{self, Base, Device, Raised, Stack, Wish};
 use assay_machine::factors::{self, Guard, Setting, View};

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use super::places::Place;
 use super::request::Consented;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
 use assay_machine::factors::layers::{self, Stack, Wish};
 use assay_machine::factors::{self, Factor, Role, View};
 use assay_machine::probes::{Asked, energy};

@@ -3,11 +3,11 @@
 use std::io;
 use std::path::Path;
 
-use assay_kinds::work::durability::plug;
 use assay_machine::system::System;
 use assay_study::results::bundle;
 use assay_study::results::log::Entry;
 use assay_study::results::plan::Plan;
+use assay_workloads::work::durability::plug;
 
 /// Their event in the log; the text is the number of the trial and the note.
 const EVENT: &str = "cut";

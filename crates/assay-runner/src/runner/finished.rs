@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::event::Event;
-use assay_base::failure::Failure;
+use assay_core::failure::Failure;
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::event::{Context, Event};
 use super::places::Place;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 use assay_machine::factors::guard::SETTINGS;
 use assay_machine::system::network::lab;
 use assay_machine::system::{Hold, HoldError, beside, resolve};

@@ -1,6 +1,6 @@
 //! Links: what must be named before one is loaded, and what is changed for it.
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors;
 use assay_machine::system::System;
 use assay_machine::system::network::lab;

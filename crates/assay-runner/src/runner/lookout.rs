@@ -4,15 +4,15 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_base::presence::Presence;
-use assay_kinds::work::SeriesRow;
-use assay_kinds::work::production::{Glance, Lookout, Served, Waited};
+use assay_core::presence::Presence;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::ticks::Ticks;
 use assay_machine::probes::{Moment, Probes, Scene, load, pressure};
 use assay_machine::system::System;
 use assay_machine::system::devices::{self, Counters};
 use assay_study::results::series;
+use assay_workloads::work::SeriesRow;
+use assay_workloads::work::production::{Glance, Lookout, Served, Waited};
 
 /// Quantile of a second that is held against its limit.
 const TAIL: f64 = 0.99;

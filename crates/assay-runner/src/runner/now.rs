@@ -1,8 +1,8 @@
 //! What is set when a study begins, in the place of its level `now`.
 
 use super::event::{Context, Event};
-use assay_base::failure::Outcome;
-use assay_base::presence::Presence;
+use assay_core::failure::Outcome;
+use assay_core::presence::Presence;
 use assay_machine::factors::{self, Factor, View};
 use assay_machine::system::site::Site;
 use assay_machine::system::{System, resolve};

@@ -9,10 +9,8 @@ use super::event::{Context, Event};
 use super::lookout::Post;
 use super::places::Place;
 use super::survey::Surveyed;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
-use assay_kinds::work::production::{Detail, Limits, Second};
-use assay_kinds::work::{Programs, Run, production};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 use assay_machine::probes::{Asked, Moment, Probes, Scene};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, Watchdog};
@@ -20,6 +18,8 @@ use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
 use assay_study::results::plan::{Arm, Plan, PlannedTrial, arm_words};
 use assay_study::results::record::TrialRecord;
+use assay_workloads::work::production::{Detail, Limits, Second};
+use assay_workloads::work::{Programs, Run, production};
 
 /// How long others' work is looked at before anything is changed, at most.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
@@ -176,9 +176,9 @@ impl Others {
 
 #[cfg(test)]
 mod tests {
-    use assay_kinds::work::production::{Breach, Served};
     use assay_study::results::record::TrialRecord;
     use assay_study::study::file;
+    use assay_workloads::work::production::{Breach, Served};
 
     use super::*;
 
@@ -208,12 +208,12 @@ mod tests {
             Breach { what: production::What::Age, class: String::new(), seen: 9e9, limit: 1e9 };
         let detail =
             Detail { seconds: vec![second; 4], harm: harm.then_some(breach), ..Detail::default() };
-        record.measured = Some(assay_kinds::work::Measured {
+        record.measured = Some(assay_workloads::work::Measured {
             window_ns: 0,
             elapsed_ns: 0,
             cpu_ns: 0,
             waited_ns: None,
-            claims: assay_kinds::work::Claims::default(),
+            claims: assay_workloads::work::Claims::default(),
             values: std::collections::BTreeMap::new(),
             absent: std::collections::BTreeMap::new(),
             notes: Vec::new(),

@@ -7,19 +7,19 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_base::stats::Sample;
+use assay_core::stats::Sample;
 use assay_load::Bystanders;
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::outside;
-use assay_kinds::work::{Medium, Planned, Programs, Run, Work, command, io};
+use assay_analysis::importers;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
 use assay_machine::system::System;
 use assay_machine::system::identity::Caller;
 use assay_study::plan::design::Design;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::results::requests;
 use assay_study::study::Workload;
-use assay_verdict::importers;
+use assay_workloads::work::{Medium, Planned, Programs, Run, Work, command, io};
 
 /// One look at how a workload's rate scatters.
 const LOOK: Duration = Duration::from_millis(25);

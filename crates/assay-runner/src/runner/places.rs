@@ -1,7 +1,7 @@
 //! Targets: resolved, consented to, and locked against other runs.
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Bytes;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
 use assay_machine::factors::Role;
 use assay_machine::factors::layers::{self, Base, Extent};
 use assay_machine::system::site::{Site, TargetKind};

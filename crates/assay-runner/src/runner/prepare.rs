@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use super::event::Context;
 use super::setting::Setting;
 use super::settle::settle;
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::system::site::Backing;
 use assay_study::results::plan::PlannedWorkload;
 use assay_study::study::Cache;

@@ -7,7 +7,7 @@ use super::places::{Place, extent, places_of};
 use super::request::Consented;
 use super::start::{anything, nothing_to_compare};
 use super::{changes, now, others, resolve, survey};
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_machine::system::site::Site;
 use assay_study::plan;

@@ -13,7 +13,7 @@ use super::finished::{Finished, Unkept};
 use super::recorded::{asked, begin, environment_of, kept};
 use super::request::Acting;
 use super::resolve::refuse_unfinished;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::guard::journals;
 use assay_machine::system::journal::{Journal, Undo, unit_files};
 use assay_machine::system::{Act, System, identity, machine};

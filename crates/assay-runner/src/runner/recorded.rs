@@ -2,8 +2,7 @@
 
 use super::event::{Context, Event};
 use super::finished::{Finished, Unkept};
-use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::recorded::{Record, Recorded, Recording, Source};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::machine::{self, Machine};
 use assay_machine::system::site::Site;
 use assay_machine::system::{self, System};
@@ -16,6 +15,7 @@ use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 use assay_study::results::surroundings::Surroundings;
 use assay_study::study::Study;
+use assay_workloads::work::recorded::{Record, Recorded, Recording, Source};
 use std::path::{Path, PathBuf};
 
 /// Why nothing is known of what another machine's trials stand on.

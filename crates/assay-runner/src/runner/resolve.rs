@@ -5,7 +5,7 @@ use super::event::Context;
 use super::places::{Place, places_of};
 use super::request::Consented;
 use super::{changes, holds, links, marks, others};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::layers::{self, Levels, Raised, Stack, Wish};
 use assay_machine::factors::{self, Guard};
 use assay_machine::system::journal::{self, Mark};

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use super::fleet::Gate;
 use super::survey::Surveyed;
-use assay_base::presence::Presence;
-use assay_kinds::work::production::Limits;
+use assay_core::presence::Presence;
 use assay_machine::probes::{Asked, Scene, page_cache};
 use assay_machine::system::identity::Caller;
 use assay_machine::system::site::Site;
@@ -14,6 +13,7 @@ use assay_machine::system::{CachedPages, System};
 use assay_study::results::bundle::SoFar;
 use assay_study::results::plan::Plan;
 use assay_study::study::Prepare;
+use assay_workloads::work::production::Limits;
 
 /// Everything around a trial that does not change from one to the next.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::probes::disk;
 use assay_machine::system::System;
 

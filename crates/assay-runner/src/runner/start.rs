@@ -16,8 +16,8 @@ use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
 use super::session::{End, Session};
 use super::{changes, cuts, now, pilot, preview, resolve, surroundings};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::Probes;
 use assay_machine::system::site::{Site, TargetKind};
@@ -597,7 +597,7 @@ fn elsewhere(now: &Site, how: &str) -> Failure {
 fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
     let (before, now) = (&environment.machine.kernel, machine::machine(context.system).kernel);
     if *before != now {
-        let told = |seen: &assay_base::presence::Presence<String>| {
+        let told = |seen: &assay_core::presence::Presence<String>| {
             seen.value().cloned().unwrap_or_else(|| "unknown".to_owned())
         };
         (context.tell)(Event::Warning(format!(

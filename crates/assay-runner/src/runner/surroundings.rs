@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use super::event::{Context, Event};
-use assay_base::presence::Presence;
-use assay_base::quantity::units::show;
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use assay_machine::probes::energy::{self, Energy};
 use assay_machine::probes::{Asked, drive_health};
 use assay_machine::system::System;

@@ -9,11 +9,9 @@ use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
 use super::twice;
-use assay_base::draws::Draws;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_kinds::work::io::{Content, Engine};
-use assay_kinds::work::{Medium, Touch};
+use assay_core::draws::Draws;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
 use assay_machine::probes::memory;
 use assay_machine::system::between::Between;
 use assay_machine::system::clears::Clears;
@@ -22,6 +20,8 @@ use assay_machine::system::{DryRun, System, devices, encryption};
 use assay_study::plan::budget;
 use assay_study::plan::design::{Demands, Design};
 use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey};
+use assay_workloads::work::io::{Content, Engine};
+use assay_workloads::work::{Medium, Touch};
 
 /// Blocks that are looked at for zeros.
 const SAMPLES: u32 = 64;

@@ -12,14 +12,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use assay_lab::needs::{count, is_in_full, is_sampled};
+use assay_testkit::needs::{count, is_in_full, is_sampled};
 
 use super::known::{STUDY, able, machine, placed};
 use super::*;
-use assay_base::failure::{Kind, Outcome};
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
-use assay_kinds::work::io::{self, Mix, Pattern};
+use assay_core::failure::{Kind, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
 use assay_machine::probes::drive_health::Health;
 use assay_machine::system::journal::{self, setting_value};
 use assay_machine::system::{Fake, Faulty, System};
@@ -28,6 +27,7 @@ use assay_study::results::plan::PlannedWorkload;
 use assay_study::results::record::{Status, Trial};
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::{Study, file};
+use assay_workloads::work::io::{self, Mix, Pattern};
 
 fn study() -> Study {
     let mut study = file::parse("test", STUDY).unwrap();

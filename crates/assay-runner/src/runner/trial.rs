@@ -13,10 +13,9 @@ use super::fleet::Gate;
 use super::lookout::Post;
 use super::prepare::prepare;
 use super::setting::Setting;
-use assay_base::quantity::units::show;
-use assay_kinds::work::durability::plug::Notes;
-use assay_kinds::work::{Background, Measured, Medium, Programs, Ran, Run, background};
-use assay_kinds::work::{io, production};
+use assay_analysis::importers;
+use assay_analysis::truth;
+use assay_core::quantity::units::show;
 use assay_machine::probes::{Evidence, Moment, Probes};
 use assay_machine::system::{Caching, System};
 use assay_study::results::bundle::Histograms;
@@ -25,8 +24,9 @@ use assay_study::results::record::{Status, Trial, TrialRecord};
 use assay_study::results::requests;
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
-use assay_verdict::importers;
-use assay_verdict::truth;
+use assay_workloads::work::durability::plug::Notes;
+use assay_workloads::work::{Background, Measured, Medium, Programs, Ran, Run, background};
+use assay_workloads::work::{io, production};
 
 /// A finished trial with what is stored of it beside its record.
 pub struct Done {

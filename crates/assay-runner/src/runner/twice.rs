@@ -3,13 +3,13 @@
 
 use std::path::Path;
 
-use assay_base::draws::Draws;
-use assay_base::presence::Presence;
-use assay_base::quantity::units::show;
+use assay_analysis::truth::hides_its_cache;
+use assay_core::draws::Draws;
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use assay_machine::system::site::{Drive, Site};
 use assay_machine::system::{Caching, System};
 use assay_study::results::plan::ReadTwice;
-use assay_verdict::truth::hides_its_cache;
 
 /// Pieces, one in each equal part of the drive.
 const PIECES: u64 = 3;

@@ -10,10 +10,8 @@ use std::sync::atomic::AtomicBool;
 use assay_load::{FoundRun, Inspected};
 use serde::Serialize;
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
-use assay_kinds::work::io::verify::{self, Verified, Written};
-use assay_kinds::work::{Area, Medium, io};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{Caching, FileKind, Hold, HoldError, System, lock_names, resolve};
 use assay_study::plan::repeats::{self, Ran};
@@ -22,6 +20,8 @@ use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
 use assay_study::results::record::{Status, TrialRecord};
 use assay_study::results::trials::Trials;
 use assay_study::study::Target;
+use assay_workloads::work::io::verify::{self, Verified, Written};
+use assay_workloads::work::{Area, Medium, io};
 
 pub const FORMAT: &str = "assay-verify/1";
 
@@ -383,7 +383,7 @@ mod tests {
     use assay_load::FaultCounts;
 
     use super::*;
-    use assay_base::failure::Kind;
+    use assay_core::failure::Kind;
 
     fn report(verified: Verified) -> Report {
         let (target, untold) = ("/dev/sdb".to_owned(), Vec::new());

@@ -2,8 +2,8 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::process::{Command, Stdio};
 
-use assay_lab::needs::{Need, have};
-use assay_lab::{Scratch, is_root};
+use assay_testkit::needs::{Need, have};
+use assay_testkit::{Scratch, is_root};
 
 use super::cpio::{Archive, Kind};
 use super::*;

@@ -1,6 +1,6 @@
 //! Trials and comparisons of which nothing more is told: what they are told with differs from these.
 
-use assay_base::quantity::Better;
+use assay_core::quantity::Better;
 
 use super::{AbsentCell, CellTrial, Comparison, Kind};
 use crate::results::plan::{Arm, arm_words};

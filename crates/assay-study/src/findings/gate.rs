@@ -1,8 +1,8 @@
 //! What a gate says: of settings against the baseline of their study, or of a later side against an earlier
 //! one.
 
-use assay_base::quantity::units::show;
-use assay_kinds::work::metrics::noun;
+use assay_core::quantity::units::show;
+use assay_workloads::work::metrics::noun;
 use serde::{Deserialize, Serialize};
 
 use crate::results::plan::is_false;

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use assay_base::quantity::{Better, Scale};
-use assay_kinds::work::command::ImportEvidence;
+use assay_core::quantity::{Better, Scale};
+use assay_workloads::work::command::ImportEvidence;
 
 use super::{Because, Cell, CellTrial, Trust};
 use crate::results::design::Design;

@@ -18,9 +18,9 @@ mod sentence;
 pub mod shown;
 mod trust;
 
-use assay_base::exhibit::Exhibit;
-use assay_base::quantity::{Better, Scale};
-use assay_kinds::work::io::Pace;
+use assay_core::exhibit::Exhibit;
+use assay_core::quantity::{Better, Scale};
+use assay_workloads::work::io::Pace;
 use serde::{Deserialize, Serialize};
 
 use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
@@ -712,7 +712,7 @@ pub struct Findings {
     pub exhibits: Vec<Exhibit>,
     /// What kinds of work tell of their own, below the keys of the kinds.
     #[serde(flatten)]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "assay_kinds::work::facts_schema"))]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "assay_workloads::work::facts_schema"))]
     pub of_kinds: OfKinds,
     /// What became of the race, where it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,6 +1,6 @@
 //! How many replicates would tell what a study left open: the one place where that is said.
 
-use assay_base::quantity::units::show;
+use assay_core::quantity::units::show;
 
 use super::notes::Note;
 use super::{Comparison, Verdict};
@@ -65,7 +65,7 @@ impl Needed {
 
 #[cfg(test)]
 mod tests {
-    use assay_base::quantity::Better;
+    use assay_core::quantity::Better;
 
     use super::super::Kind;
     use super::*;

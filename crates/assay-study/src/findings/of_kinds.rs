@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use assay_base::exhibit::{Exhibit, Subject};
-use assay_kinds::work::tell::{Number, Rows};
-use assay_kinds::work::{Facts, KINDS};
+use assay_core::exhibit::{Exhibit, Subject};
+use assay_workloads::work::tell::{Number, Rows};
+use assay_workloads::work::{Facts, KINDS};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
@@ -124,7 +124,7 @@ impl<'de> Visitor<'de> for Reading {
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
-    use assay_lab::kinds::kept;
+    use assay_testkit::kinds::kept;
     use serde_json::{Value, json};
 
     use super::*;

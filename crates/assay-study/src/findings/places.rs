@@ -1,7 +1,7 @@
 //! The same work in several places: bare metal, a guest, a container. Each place is held against one
 //! of them in per cent of its speed.
 
-use assay_base::quantity::Better;
+use assay_core::quantity::Better;
 use serde::{Deserialize, Serialize};
 
 use super::facts::PlaceSort;

@@ -1,7 +1,7 @@
 //! What became of a race (R15): who won, who was left in, who left when and why. Its words are its own: it
 //! never says that a setting is better, and no number of it has an interval against the baseline.
 
-use assay_base::quantity::Better;
+use assay_core::quantity::Better;
 use serde::{Deserialize, Serialize};
 
 use super::Trust;

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_base::exhibit::figure::{Look, Point, short};
-use assay_base::exhibit::{Cell, Column, Table, Tone, Unit};
-use assay_kinds::work::files;
-use assay_kinds::work::metrics::noun;
+use assay_core::exhibit::figure::{Look, Point, short};
+use assay_core::exhibit::{Cell, Column, Table, Tone, Unit};
+use assay_workloads::work::files;
+use assay_workloads::work::metrics::noun;
 
 use super::{Findings, Trust};
 use crate::results::plan::{Arm, level_words};

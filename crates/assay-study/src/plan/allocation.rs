@@ -8,9 +8,9 @@
 
 use std::collections::BTreeSet;
 
-use assay_base::quantity::Time;
-use assay_base::stats::t_quantile;
-use assay_kinds::work::io;
+use assay_core::quantity::Time;
+use assay_core::stats::t_quantile;
+use assay_workloads::work::io;
 
 use crate::plan::{self, budget};
 use crate::results::plan::{Plan, Survey};
@@ -169,7 +169,7 @@ mod tests {
     use crate::plan::tests::survey;
     use crate::results::plan::{Arm, Scatter, pilot_key};
     use crate::study::presets;
-    use assay_kinds::work::check_option::{by_option, takes_all};
+    use assay_workloads::work::check_option::{by_option, takes_all};
 
     /// A preset in a hurry, at a target whose pilot saw this.
     fn settled(preset: &str, scatter: Option<Scatter>, replicates: Option<u32>) -> (Study, Plan) {

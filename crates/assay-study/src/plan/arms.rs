@@ -1,7 +1,7 @@
 //! Arms: every combination of the levels, or the ones that the study lists, and the second copy of
 //! the baseline.
 
-use assay_base::quantity::Loss;
+use assay_core::quantity::Loss;
 use assay_machine::factors::{self, Role, layers};
 
 use super::{most_load, race};
@@ -87,7 +87,7 @@ impl Layout {
             margin: study
                 .margin
                 .filter(|_| limit.is_none())
-                .map(assay_base::quantity::Percent::fraction),
+                .map(assay_core::quantity::Percent::fraction),
             primary: limit
                 .map(|own| own.metric().to_owned())
                 .or_else(|| study.primary_metric.clone()),
@@ -255,7 +255,7 @@ fn target_of(arm: &Arm, surveys: &[Survey]) -> usize {
 }
 
 fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
-    let half_width = study.stop.ci_half_width.map(assay_base::quantity::Percent::fraction);
+    let half_width = study.stop.ci_half_width.map(assay_core::quantity::Percent::fraction);
     match study.stop.rule {
         StopRule::Fixed => Stopping::Fixed,
         StopRule::Interim => Stopping::Looks { at: study.stop.interim_at.clone(), half_width },
@@ -263,7 +263,7 @@ fn stopping(study: &Study, factors: &[Factor], arms: usize) -> Stopping {
         StopRule::Best => {
             let closeness = study.stop.indifference_zone.or(study.margin);
             Stopping::Race {
-                closeness: closeness.map_or(0.0, assay_base::quantity::Percent::fraction),
+                closeness: closeness.map_or(0.0, assay_core::quantity::Percent::fraction),
                 screen: if study.stop.screen { race::screen::passes(factors, arms) } else { 0 },
             }
         }
@@ -279,7 +279,7 @@ fn gate(study: &Study) -> Option<Gate> {
     Some(Gate {
         max_regression,
         more,
-        must_detect: own.must_detect.map(assay_base::quantity::Percent::fraction),
+        must_detect: own.must_detect.map(assay_core::quantity::Percent::fraction),
         metric: own.metric.clone(),
         until_decided: study.stop.rule == StopRule::Gate,
         allow_inconclusive: own.allow_inconclusive,

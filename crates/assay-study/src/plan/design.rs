@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::quantity::Bytes;
-use assay_kinds::work::io::{self, Content, Mix, Poll, poll};
-use assay_kinds::work::{LinkNeeds, Needs, Touch, Work};
+use assay_core::quantity::Bytes;
 use assay_machine::factors::layers::{self, Layer};
 use assay_machine::factors::{self, Factor, Role};
+use assay_workloads::work::io::{self, Content, Mix, Poll, poll};
+use assay_workloads::work::{LinkNeeds, Needs, Touch, Work};
 
 use super::arms::{self, Layout, PlannedArm};
 use super::{budget, planned_workloads};

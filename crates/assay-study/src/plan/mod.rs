@@ -13,11 +13,11 @@ pub mod repeats;
 
 use std::collections::BTreeMap;
 
-use assay_base::digest::{hexadecimal, sha256};
-use assay_base::draws::Draws;
-use assay_kinds::work::{Background, Needs, Offer, io};
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::draws::Draws;
 use assay_machine::probes::block_latency;
 use assay_machine::system::site::TargetKind;
+use assay_workloads::work::{Background, Needs, Offer, io};
 
 use crate::results::design::{Design, Stopping};
 use crate::results::plan::{

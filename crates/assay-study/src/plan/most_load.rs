@@ -8,11 +8,11 @@ mod tests;
 
 use std::fmt;
 
-use assay_base::draws::Draws;
-use assay_base::quantity::Time;
-use assay_base::stats::observations_needed;
-use assay_kinds::work::io::{self, Arrivals};
+use assay_core::draws::Draws;
+use assay_core::quantity::Time;
+use assay_core::stats::observations_needed;
 use assay_load::MOST_PER_S;
+use assay_workloads::work::io::{self, Arrivals};
 
 use super::allocation::Quick;
 use super::order::{self, Rules};

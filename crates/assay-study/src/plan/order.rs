@@ -5,7 +5,7 @@
 //! left behind falls on a trial that does not count, and nothing that returns at a fixed distance
 //! can line up with a pattern of the order, because there is none.
 
-use assay_base::draws::Draws;
+use assay_core::draws::Draws;
 
 use crate::study::{LeadIn, Order};
 

@@ -13,7 +13,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_kinds::work::production;
+use assay_workloads::work::production;
 
 use super::arms::matches;
 use crate::results::design::Stopping;

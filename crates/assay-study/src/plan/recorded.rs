@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
-use assay_kinds::work::recorded::{Record, Recording, Records};
 use assay_machine::probes::Evidence;
 use assay_machine::system::site::{Site, TargetKind};
+use assay_workloads::work::recorded::{Record, Recording, Records};
 
 use super::arms::Layout;
 use super::hash;

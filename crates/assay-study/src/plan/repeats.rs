@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_base::draws::Draws;
+use assay_core::draws::Draws;
 
 use super::race;
 use crate::results::design::Order;

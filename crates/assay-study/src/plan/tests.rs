@@ -1,9 +1,9 @@
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
-use assay_base::quantity::Time;
-use assay_kinds::work::io::{self, Asked, Engine, Mix, Pattern};
-use assay_kinds::work::{KINDS, Kind as _};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
+use assay_core::quantity::Time;
 use assay_machine::system::clears::Clears;
+use assay_workloads::work::io::{self, Asked, Engine, Mix, Pattern};
+use assay_workloads::work::{KINDS, Kind as _};
 
 use super::*;
 use crate::results::plan::{Area, DirectUse, EngineUse, Pilot};

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::outside;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
 use assay_machine::system::{FileKind, HoldError, Locking, OwnFile, System};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ use super::series::SeriesRow;
 use super::trials::{self, Trials};
 use crate::study::{self, Study};
 
-pub use assay_kinds::work::Histograms;
+pub use assay_workloads::work::Histograms;
 
 /// The plan: what makes a directory a bundle, and what is locked while a process works on it.
 const PLAN: &str = "plan.json";

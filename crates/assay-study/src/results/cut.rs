@@ -3,8 +3,8 @@
 
 use std::borrow::Cow;
 
-use assay_base::digest::{hexadecimal, sha256};
-use assay_base::json::from_value;
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::json::from_value;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use serde::{Deserialize, Serialize};
 

@@ -8,9 +8,9 @@ use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use assay_base::digest::{hexadecimal, sha256};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Better;
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Better;
 use assay_machine::system::System;
 use serde::{Deserialize, Serialize};
 

@@ -5,17 +5,17 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use assay_base::presence::Presence;
-use assay_kinds::work::io::Engine;
-use assay_kinds::work::{Background, Planned, Runs as _, Touch};
+use assay_core::presence::Presence;
 use assay_machine::system::between::Between;
 pub use assay_machine::system::clears::Clears;
 use assay_machine::system::site::TargetKind;
+use assay_workloads::work::io::Engine;
+use assay_workloads::work::{Background, Planned, Runs as _, Touch};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::design::{Design, Fresh, LeadIn};
 
-pub use assay_kinds::work::{Area, DirectUse, EngineUse};
+pub use assay_workloads::work::{Area, DirectUse, EngineUse};
 
 pub const FORMAT: &str = "assay-plan/2";
 

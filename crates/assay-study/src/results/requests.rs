@@ -10,7 +10,7 @@ mod recall;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use assay_base::json;
+use assay_core::json;
 use assay_machine::system::stream::Stream;
 use assay_machine::system::{BlockRequest, Caching, FileKind, System};
 use flate2::Compression;

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 use assay_machine::probes::block_latency::counts::{self, ClassSpan};
 use assay_machine::system::System;
 
 use super::bundle;
 use super::record::TrialRecord;
 
-pub use assay_kinds::work::SeriesRow;
+pub use assay_workloads::work::SeriesRow;
 
 /// Where a bucket of latency begins, nanoseconds; it ends where the next one begins. Two buckets
 /// to each doubling, from 256 ns up.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::probes::drive_health::Health;
 use assay_machine::probes::energy::Energy;
 use serde::{Deserialize, Serialize};

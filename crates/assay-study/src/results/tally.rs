@@ -2,7 +2,7 @@
 //! A histogram has room for every latency up to an hour, which is a third of a megabyte; a study may
 //! have ten thousand trials.
 
-use assay_base::stats::percentile_is_supported;
+use assay_core::stats::percentile_is_supported;
 use hdrhistogram::Histogram;
 
 use super::buckets::Layout;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors;
 use assay_machine::system::site::TargetKind;
 use assay_machine::system::{System, identity, machine, trust};

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use super::printed::Claimed;
 
-use assay_base::exhibit::Unit;
-use assay_base::quantity::{Bytes, Time};
+use assay_core::exhibit::Unit;
+use assay_core::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
 /// A claim that the findings answer.

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::quantity::metric::CLASS_METRICS;
-use assay_base::quantity::{Bytes, Loss, Scale, units::show};
-use assay_kinds::work::{self, Complaints, InStudy, metrics};
+use assay_core::quantity::metric::CLASS_METRICS;
+use assay_core::quantity::{Bytes, Loss, Scale, units::show};
 use assay_machine::factors::{self, layers};
+use assay_workloads::work::{self, Complaints, InStudy, metrics};
 
 use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};

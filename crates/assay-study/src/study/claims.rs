@@ -1,8 +1,8 @@
 //! What must hold of the questions of a study. Levels are left to the findings: the command line may
 //! name others.
 
-use assay_base::quantity::played;
-use assay_kinds::work::{io, metrics};
+use assay_core::quantity::played;
+use assay_workloads::work::{io, metrics};
 
 use super::fields::TARGET_FACTOR;
 use super::file::mistakes::{Mistakes, Places};

@@ -1,6 +1,6 @@
 //! What a study leaves open, filled in before it is planned, so that the stored study says it all.
 
-use assay_base::quantity::{Bytes, Time};
+use assay_core::quantity::{Bytes, Time};
 use assay_machine::factors::layers;
 use assay_machine::probes::{Asked, energy};
 
@@ -102,7 +102,7 @@ impl Study {
 
 #[cfg(test)]
 mod tests {
-    use assay_kinds::work::io;
+    use assay_workloads::work::io;
 
     use super::*;
     use crate::study::presets;

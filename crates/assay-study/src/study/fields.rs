@@ -1,9 +1,9 @@
 //! What a study file may hold: one row a key. The reader, the JSON Schema and the reference page
 //! are all made from these rows.
 
-use assay_base::catalogue::keys::{Fields, Form, field, needed};
-use assay_base::quantity::{Bytes, Time};
-use assay_kinds::work::{self, WORKLOAD};
+use assay_core::catalogue::keys::{Fields, Form, field, needed};
+use assay_core::quantity::{Bytes, Time};
+use assay_workloads::work::{self, WORKLOAD};
 
 use super::SMALLEST_AREA_BYTES;
 
@@ -668,7 +668,7 @@ mod tests {
     use super::*;
     use crate::study::simulated;
 
-    fn all() -> impl Iterator<Item = &'static assay_base::catalogue::keys::Field> {
+    fn all() -> impl Iterator<Item = &'static assay_core::catalogue::keys::Field> {
         tables().flat_map(|fields| fields.rows)
     }
 

@@ -10,9 +10,9 @@ pub(super) mod scalar;
 mod set;
 mod typed;
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::json::from_value;
-use assay_base::outside;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::json::from_value;
+use assay_core::outside;
 use toml::de::DeTable;
 use toml_parser::Source;
 use toml_parser::lexer::TokenKind;

@@ -15,10 +15,10 @@ pub use keys::{CORE, ONLY_TOLD, SAME};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::{Bytes, Time};
-use assay_kinds::work::io::verify::SECTOR_BYTES;
-use assay_kinds::work::io::{Size, WriteSync};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::{Bytes, Time};
+use assay_workloads::work::io::verify::SECTOR_BYTES;
+use assay_workloads::work::io::{Size, WriteSync};
 
 use super::{FORMAT, SMALLEST_AREA_BYTES};
 use paced::Paced;

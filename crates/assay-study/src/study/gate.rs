@@ -1,6 +1,6 @@
 //! A gate inside of a study: how much worse than the baseline an arm may be, and what is made of the answer.
 
-use assay_base::quantity::{Loss, Percent};
+use assay_core::quantity::{Loss, Percent};
 use serde::{Deserialize, Serialize};
 
 use super::is_no;

@@ -1,7 +1,7 @@
 //! What a page shows first, as a study file may say it: the name of a figure. The figures themselves
 //! belong to the report and to kinds of work; tests of the report hold its registry against this list.
 
-use assay_kinds::work;
+use assay_workloads::work;
 
 /// Figures that may lead, in the order of reading. Those of places have pages of their own.
 const FIRST: [&str; 6] = ["race", "sweep", "effects", "surface", "card", "energy"];

@@ -1,10 +1,10 @@
 //! Levels of factors as they are written: which of them are some, which are the same, and how each is
 //! spelled wherever a result names it.
 
-use assay_base::catalogue::keys::Form;
-use assay_base::quantity::{Bytes, Percent, Time};
-use assay_kinds::work;
+use assay_core::catalogue::keys::Form;
+use assay_core::quantity::{Bytes, Percent, Time};
 use assay_machine::factors;
+use assay_workloads::work;
 
 use super::fields::TARGET_FACTOR;
 use super::file::reader;
@@ -153,7 +153,7 @@ fn spellings(name: &str, text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_lab::kinds::kept;
+    use assay_testkit::kinds::kept;
     use serde::Deserialize;
 
     /// Other ways to write a level, some of which are taken.

@@ -5,7 +5,7 @@ pub mod bracket;
 use std::fmt;
 use std::str::FromStr;
 
-use assay_base::quantity::Time;
+use assay_core::quantity::Time;
 
 use super::{AskKind, Study};
 

@@ -28,9 +28,9 @@ pub mod words;
 
 use std::collections::BTreeMap;
 
-use assay_base::quantity::{Bytes, Percent, Time};
-use assay_kinds::work::{Asks, InStudy, LinkNeeds, Needs, Touch, Work, io};
+use assay_core::quantity::{Bytes, Percent, Time};
 use assay_machine::system::powered::Wanted;
+use assay_workloads::work::{Asks, InStudy, LinkNeeds, Needs, Touch, Work, io};
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};

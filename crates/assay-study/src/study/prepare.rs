@@ -3,8 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use assay_base::quantity::{Bytes, Percent, Time};
-use assay_kinds::work::io::Content;
+use assay_core::quantity::{Bytes, Percent, Time};
+use assay_workloads::work::io::Content;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ impl FromStr for Start {
     }
 }
 
-assay_base::as_text!(Start);
+assay_core::as_text!(Start);
 
 impl fmt::Display for Start {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

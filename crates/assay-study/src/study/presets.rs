@@ -1,7 +1,7 @@
 //! The studies that are shipped: TOML files under `studies/`, read like anybody's.
 
-use assay_base::failure::Outcome;
-use assay_kinds::work::check_option;
+use assay_core::failure::Outcome;
+use assay_workloads::work::check_option;
 
 use super::printed::{Class, FAMILIES};
 use super::{Study, file};

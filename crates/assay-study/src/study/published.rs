@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::failure::Outcome;
-use assay_base::quantity::Bytes;
-use assay_base::reference::Library;
-use assay_base::reference::sheet::{Row, Sheet};
+use assay_core::failure::Outcome;
+use assay_core::quantity::Bytes;
+use assay_core::reference::Library;
+use assay_core::reference::sheet::{Row, Sheet};
 use serde::{Deserialize, Serialize};
 
 use super::Amount;

@@ -1,7 +1,7 @@
 //! What must hold of a race (R15): one kind of work, whose arms are compared by one number in random
 //! replicates, and nothing beside it that would be read off its numbers.
 
-use assay_base::quantity::metric::{Statistic, class};
+use assay_core::quantity::metric::{Statistic, class};
 
 use super::file::mistakes::{Mistakes, Places};
 use super::{Order, Stop, StopRule, Study};
@@ -116,7 +116,7 @@ fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
 #[cfg(test)]
 mod tests {
     use crate::study::{StopRule, file};
-    use assay_base::quantity::Percent;
+    use assay_core::quantity::Percent;
 
     const RACE: &str = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 20\nmargin = \"5%\"\n\
         stop = { rule = \"best\", indifference_zone = \"2%\" }\n[factors]\nqueue_depth = [1, 2]\n[[workload]]\n\

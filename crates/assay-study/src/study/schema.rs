@@ -1,10 +1,10 @@
 //! The JSON Schema of study files, made from the rows of [`super::fields`], for editors that
 //! complete and check TOML. What must hold between keys is left to the reader.
 
-use assay_base::catalogue::keys::{Field, Fields, Form, Need};
-use assay_kinds::work::io::Size;
-use assay_kinds::work::{self, metrics};
+use assay_core::catalogue::keys::{Field, Fields, Form, Need};
 use assay_machine::factors;
+use assay_workloads::work::io::Size;
+use assay_workloads::work::{self, metrics};
 use serde_json::{Map, Value, json};
 
 use super::fields::{STUDY, TARGET_EXAMPLE, TARGET_FACTOR, TARGET_SUMMARY};

@@ -1,8 +1,8 @@
 //! A space to search (`[search]`): ranges of levels, which become levels when the study is read, and the study a
 //! race. Everything after that sees factors as always.
 
-use assay_base::quantity::units::show;
-use assay_base::quantity::{Bytes, Percent, Time};
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Bytes, Percent, Time};
 use serde_json::{Map, Value, json};
 
 use super::file::scalar::Complaint;
@@ -147,7 +147,7 @@ fn table<'s>(study: &'s mut Map<String, Value>, name: &str) -> Option<&'s mut Ma
 mod tests {
     use super::*;
     use crate::study::{StopRule, Study, file};
-    use assay_base::failure::Outcome;
+    use assay_core::failure::Outcome;
 
     fn read(head: &str, space: &str) -> Outcome<Study> {
         let text = format!(
@@ -196,7 +196,7 @@ mod tests {
             block_size = \"8 KiB .. 64 KiB in doublings\"\n[[workload]]\nname = \"one\"\n\
             io = { pattern = \"random\", mix = \"read\" }\n";
         let study = file::parse("mine.toml", text).unwrap();
-        let io = assay_kinds::work::io::Asked::of(&study.workload[0].work).unwrap();
+        let io = assay_workloads::work::io::Asked::of(&study.workload[0].work).unwrap();
         assert_eq!(io.block_size.one(), Some(Bytes(8 << 10)));
     }
 

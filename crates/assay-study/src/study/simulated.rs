@@ -1,7 +1,7 @@
 //! The simulated drive as a target: `simulated:lognormal,mean=100us,p99=400us,servers=1`.
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::{Bytes, Time};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::{Bytes, Time};
 use assay_load::{BLOCK_BYTES, Law, LawShape, Lie, Store};
 
 /// What a target's name begins with when it is simulated.

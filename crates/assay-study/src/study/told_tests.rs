@@ -4,20 +4,20 @@
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
 
-use assay_base::presence::Presence;
-use assay_base::quantity::{Bytes, Time};
-use assay_kinds::work::io::Engine;
-use assay_kinds::work::{
+use assay_core::presence::Presence;
+use assay_core::quantity::{Bytes, Time};
+use assay_machine::system::clears::Clears;
+use assay_workloads::work::io::Engine;
+use assay_workloads::work::{
     Area, ByHand, Complaints, DirectUse, EngineUse, Entry, InStudy, KINDS, Offer, Planned, Work,
     at_level,
 };
-use assay_machine::system::clears::Clears;
 use serde_json::{Value, to_value};
 
 use super::file::reader::factor_names;
 use super::presets;
-use assay_lab::expected::Expected;
-use assay_lab::kinds::kept;
+use assay_testkit::expected::Expected;
+use assay_testkit::kinds::kept;
 
 const SECOND: u64 = 1_000_000_000;
 const GIB: u64 = 1 << 30;

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 use std::str::FromStr;
 
-use assay_base::quantity::units::level_number;
-use assay_base::quantity::{Percent, Time};
+use assay_core::quantity::units::level_number;
+use assay_core::quantity::{Percent, Time};
 
 use super::Study;
 use super::fields::TARGET_FACTOR;

@@ -1,6 +1,6 @@
 //! The right word for a wrong one.
 
-use assay_base::catalogue;
+use assay_core::catalogue;
 
 /// What other tools call a key of ours.
 const ELSEWHERE: &[(&str, &str)] = &[

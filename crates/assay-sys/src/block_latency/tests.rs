@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use assay_lab::needs::{Need, have, skip};
+use assay_testkit::needs::{Need, have, skip};
 
 use super::*;
 use crate::test_support::Scratch;

@@ -215,7 +215,7 @@ fn usage_is_as_large_as_the_kernels() {
 
 #[test]
 fn a_script_without_a_first_line_is_the_shells() {
-    let scratch = assay_lab::Scratch::new("launch").unwrap();
+    let scratch = assay_testkit::Scratch::new("launch").unwrap();
     let path = scratch.path().join("script");
     // Written by another process: nobody else may have it open for writing when it is started.
     let made = format!("echo 'echo \"$1\" >&2' > {0} && chmod 755 {0}", path.display());
@@ -232,7 +232,7 @@ fn groups_of_a_user_hold_the_given_one() {
 
 #[test]
 fn root_hands_a_program_over_and_stays_root() {
-    if !assay_lab::needs::have(&[assay_lab::needs::Need::Root]) {
+    if !assay_testkit::needs::have(&[assay_testkit::needs::Need::Root]) {
         return;
     }
     let given = Given::shell("grep -E '^(Uid|Gid|Groups|CapEff)' /proc/self/status >&2");
@@ -278,7 +278,7 @@ impl Drop for Group {
 
 #[test]
 fn a_program_is_born_in_a_control_group_of_version_2() {
-    use assay_lab::needs::{Need, have, skip};
+    use assay_testkit::needs::{Need, have, skip};
     if !have(&[Need::Root]) {
         return;
     }

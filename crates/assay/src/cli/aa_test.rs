@@ -3,11 +3,11 @@
 use clap::Args;
 
 use super::{output, running, studies};
-use assay_base::failure::{Failure, Outcome};
+use assay_analysis::analysis;
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_runner::runner::{Consented, Request};
 use assay_study::study::{StopRule, Study};
-use assay_verdict::analysis;
 
 /// Copies of the baseline: six pairs to compare.
 const DEFAULT_COPIES: u32 = 4;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::store::parcel;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 
 /// Adds files, each for itself, and tells the id of each and how it was added.

@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::{advised, apply as applying, confirm, output, undo};
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_report::document::no_advice;
 use assay_runner::runner::apply::{self, Proposal};

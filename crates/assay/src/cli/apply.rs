@@ -9,7 +9,7 @@ use super::output;
 use super::study_arguments::Allowed;
 use crate::store;
 use crate::store::acting::{self, Acting};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors;
 use assay_machine::system::System;
 use assay_runner::runner::apply::{self, Applied, Proposal};
@@ -161,7 +161,7 @@ mod tests {
 
     use super::super::meant::CONSENTS;
     use super::*;
-    use assay_base::failure::Kind;
+    use assay_core::failure::Kind;
     use assay_machine::system::Fake;
     use assay_runner::runner::{self, Request};
     use assay_study::findings::{Because, Findings, LENT};

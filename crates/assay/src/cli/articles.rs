@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::output;
-use assay_base::failure::Outcome;
+use assay_analysis::articles::{self, Article};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
-use assay_verdict::articles::{self, Article};
 
 /// Show published claims, checked against their own numbers
 ///

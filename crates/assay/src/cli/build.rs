@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::command::{self, JOBS};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{FileKind, System, machine};
 use assay_study::study::Study;
+use assay_workloads::work::command::{self, JOBS};
 
 /// Sets the number of jobs to that of the CPUs where a command names it and nothing sets it.
 pub fn set_jobs(system: &dyn System, study: &mut Study) {

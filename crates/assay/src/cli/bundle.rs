@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::output;
 use crate::store::{self, parcel};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 use assay_machine::system::System;
 
 pub struct Arguments {

@@ -3,12 +3,12 @@
 use clap::{Args, ValueEnum};
 
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
+use assay_analysis::analysis::days::Days;
+use assay_analysis::analysis::places::{self, Brought, Question};
+use assay_analysis::beside::beside;
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_study::findings::Findings;
-use assay_verdict::analysis::days::Days;
-use assay_verdict::analysis::places::{self, Brought, Question};
-use assay_verdict::beside::beside;
 
 /// What results are set beside each other by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -12,7 +12,7 @@ mod zram;
 use clap::{Args, Subcommand};
 
 use super::output;
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 
 /// Compute display modes, RAID, zram, memory maps, test times

@@ -4,14 +4,14 @@ use clap::Args;
 
 use super::check_options::{self, KindOptions};
 use super::{fitness, running, study_arguments};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Bytes;
-use assay_kinds::work::Kind as _;
-use assay_kinds::work::io::{self, Mix};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
 use assay_machine::system::System;
 use assay_runner::runner::{self, Consented};
 use assay_study::plan::allocation::Quick;
 use assay_study::study::{SMALLEST_AREA_BYTES, Study, Workload};
+use assay_workloads::work::Kind as _;
+use assay_workloads::work::io::{self, Mix};
 
 const QUICK_BUDGET: &str = "15 s";
 /// Trials of each workload where targets are compared: of three pairs an interval is so wide that hardly
@@ -171,8 +171,8 @@ fn area(text: &str) -> Outcome<Bytes> {
 
 #[cfg(test)]
 mod tests {
-    use assay_kinds::work::check_option;
     use assay_machine::system::Fake;
+    use assay_workloads::work::check_option;
     use clap::{Args as _, FromArgMatches as _};
 
     use super::*;

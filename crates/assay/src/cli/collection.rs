@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 
 use super::output;
 use crate::store::collection::Index;
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 
 /// Maintain a table of many drives

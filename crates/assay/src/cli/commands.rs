@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::json::from_value;
-use assay_kinds::work::command::{self, REVISION, Reading};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::json::from_value;
 use assay_study::study::file::Typed;
 use assay_study::study::{self, Study};
+use assay_workloads::work::command::{self, REVISION, Reading};
 
 const COMMAND: &str = "command";
 const REPLICATES: u32 = 10;

@@ -9,18 +9,18 @@ use super::gate::{self as gates, Gating, Junit};
 use super::study_arguments::StudyArguments;
 use super::{output, running};
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Percent;
-use assay_kinds::work::metrics;
+use assay_analysis::analysis::days::Days;
+use assay_analysis::analysis::gate::{self, Gate, Gated};
+use assay_analysis::analysis::names;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Percent;
 use assay_machine::system::System;
 use assay_report::document::Detail;
 use assay_study::findings::Check;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::GateAnswer;
 use assay_study::study::{StopRule, Study};
-use assay_verdict::analysis::days::Days;
-use assay_verdict::analysis::gate::{self, Gate, Gated};
-use assay_verdict::analysis::names;
+use assay_workloads::work::metrics;
 
 /// Compare results from different days or machines
 ///

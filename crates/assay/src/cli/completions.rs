@@ -11,11 +11,11 @@ use clap_complete::env::{CompleteEnv, Shells};
 use super::list::Kind;
 use super::{definition, output, registries};
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::metrics;
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::probes;
 use assay_machine::system::{System, devices};
 use assay_study::study::{Study, fields, file, presets};
+use assay_workloads::work::metrics;
 
 /// The variable by which the script of a shell asks for candidates.
 const VARIABLE: &str = "ASSAY_COMPLETE";

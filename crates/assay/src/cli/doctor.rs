@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::inventory::Inventory;
 use super::output;
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::system::System;
 use assay_report::document::Column;
 use assay_report::table;

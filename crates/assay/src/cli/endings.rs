@@ -7,16 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::running;
 use super::{PAGE_COLUMNS, dispatch, read};
-use assay_base::failure::{Kind, Outcome};
-use assay_base::presence::Presence;
-use assay_kinds::work::Entry;
-use assay_kinds::work::check_option::{CheckOption, Values, by_option, takes_all};
-use assay_lab::needs::is_sampled;
+use assay_core::failure::{Kind, Outcome};
+use assay_core::presence::Presence;
 use assay_machine::system::execute::{Counted, Ending, Happened, Heard};
 use assay_machine::system::{Executed, Fake, Faulty, System};
 use assay_runner::runner::{self, Event, Request, known};
 use assay_study::results::bundle;
 use assay_study::study::file;
+use assay_testkit::needs::is_sampled;
+use assay_workloads::work::Entry;
+use assay_workloads::work::check_option::{CheckOption, Values, by_option, takes_all};
 
 /// Commands that run trials on a target.
 const ON_A_TARGET: [&str; 5] = [

@@ -10,10 +10,9 @@ use crate::store::{
     self,
     commands::{self, Command, Names},
 };
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
-use assay_kinds::work::io::Engine;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{FileKind, System, identity, quoted};
 use assay_study::plan::{self, arms, arms::Layout};
@@ -22,6 +21,7 @@ use assay_study::results::plan::{
     AbsentWorkload, Area, Arm, DirectUse, EngineUse, Plan, Survey, pilot_key,
 };
 use assay_study::study::{Study, Target, fields::TARGET_FACTOR, now, presets, simulated};
+use assay_workloads::work::io::Engine;
 
 /// Area of a study that names none; the run itself takes less where there is little room.
 const AREA: Bytes = Bytes(1 << 30);

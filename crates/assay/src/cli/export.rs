@@ -8,8 +8,8 @@ use clap::builder::PossibleValuesParser;
 
 use super::{bundle, output};
 use crate::store::{self, FORMATS_OF_FILES, iolog, parcel};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 use assay_machine::system::System;
 use assay_report::exporters::{self, EXPORTERS, Exporter};
 use assay_study::findings::Findings;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::studies;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_study::findings::fitness::{Fit, Fitness};
 use assay_study::study::{Study, presets, words};
@@ -58,7 +58,7 @@ pub(super) fn ended(fitness: &Fitness) -> Outcome<()> {
 
 #[cfg(test)]
 mod tests {
-    use assay_base::failure::Kind;
+    use assay_core::failure::Kind;
     use assay_machine::system::Fake;
 
     use super::*;

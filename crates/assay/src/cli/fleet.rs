@@ -8,9 +8,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{output, running};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::outside;
-use assay_base::quantity::Time;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
+use assay_core::quantity::Time;
 use assay_machine::system::System;
 use assay_machine::system::network::token::{
     self, FLEET_TOKEN_FILE_VARIABLE, FLEET_TOKEN_VARIABLE,

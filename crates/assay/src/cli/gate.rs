@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{export, output};
-use assay_base::failure::{Failure, Kind, Outcome};
-use assay_base::quantity::Loss;
+use assay_core::failure::{Failure, Kind, Outcome};
+use assay_core::quantity::Loss;
 use assay_machine::system::System;
 use assay_report::exporters::JUNIT;
 use assay_study::findings::Findings;
@@ -211,7 +211,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use assay_base::quantity::Percent;
+    use assay_core::quantity::Percent;
     use assay_machine::system::Fake;
     use assay_study::findings::gate::{Ended, Gated};
     use assay_study::study::presets;
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(check(&study, &[here[0].clone(), "/mnt".to_owned()]), Ok(()));
         study.gate = None;
         assert_eq!(check(&study, &here), Ok(()));
-        if let Some((entry, recording)) = assay_kinds::work::recorded::kind() {
+        if let Some((entry, recording)) = assay_workloads::work::recorded::kind() {
             let mut recorded = presets::find(entry.about.name).unwrap().unwrap();
             line(&["--gate", "5%"]).unwrap().put(&mut recorded).unwrap();
             assert!(check(&recorded, &here).unwrap_err().message.contains(recording.many));

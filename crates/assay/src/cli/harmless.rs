@@ -8,6 +8,7 @@ use std::sync::atomic::AtomicBool;
 use super::explain::{self, Explained};
 use super::meant::CONSENTS;
 use crate::store::commands;
+use assay_analysis::analysis;
 use assay_machine::factors::lines::{Below, lines};
 use assay_machine::factors::{self, View, permanent};
 use assay_machine::system::site::Site;
@@ -16,7 +17,6 @@ use assay_report::preview;
 use assay_runner::runner::known::machine;
 use assay_runner::runner::{self, Consented, Request};
 use assay_study::study::{Target, presets};
-use assay_verdict::analysis;
 
 const HOME: &str = "/home/me";
 const DISK: &str = "/dev/sdb";

@@ -9,9 +9,13 @@ use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 
 use super::{add, output};
 use crate::store::{self, parcel};
-use assay_base::digest::{hexadecimal, sha256};
-use assay_base::failure::{Failure, Kind, Outcome};
-use assay_base::quantity::{Better, Bytes, Percent};
+use assay_analysis::importers::{
+    self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, criterion,
+    pattern,
+};
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::failure::{Failure, Kind, Outcome};
+use assay_core::quantity::{Better, Bytes, Percent};
 use assay_machine::system::{Caching, FileKind, System, identity};
 use assay_report::document::Detail;
 use assay_study::findings::Findings;
@@ -22,10 +26,6 @@ use assay_study::results::imported::{
     self, FORMAT, FORMAT_OF_FILES, Import, SourceFile, StoredImport, hash_of_all,
 };
 use assay_study::results::plan::Arm;
-use assay_verdict::importers::{
-    self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, criterion,
-    pattern,
-};
 
 /// Files above this are no tables of trials.
 const LARGEST_BYTES: u64 = 1 << 30;

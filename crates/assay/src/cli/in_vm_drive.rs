@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{System, virtual_machine};
 use assay_runner::real::guest::place;
 

@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use assay_base::presence::Presence;
-use assay_base::quantity::units::{self, show};
+use assay_core::presence::Presence;
+use assay_core::quantity::units::{self, show};
 use assay_machine::probes::drive_health::{self, Health};
 use assay_machine::system::System;
 use assay_machine::system::devices::{self, Array};

@@ -4,10 +4,10 @@ use clap::Args;
 
 use super::{output, recorded};
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::recorded::{RecordLabels, kind, named};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_study::results::bundle;
+use assay_workloads::work::recorded::{RecordLabels, kind, named};
 
 const EXAMPLES: &str = "\
 Examples:

@@ -8,8 +8,8 @@ use flate2::Compression;
 use flate2::write::DeflateEncoder;
 
 use super::output;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 use assay_machine::system::{Caching, FileKind, System};
 
 /// Before the directory whose files a level of `compressibility` imitates.

@@ -4,10 +4,10 @@
 use std::ffi::OsString;
 use std::path::Path;
 
-use assay_base::catalogue;
-use assay_kinds::work::KINDS;
+use assay_core::catalogue;
 use assay_machine::system::quoted;
 use assay_study::study::{fields, fio_job, presets};
+use assay_workloads::work::KINDS;
 
 /// What people type for our commands and options. After each tab stands an answer: our option, our command, or a
 /// sentence, which may be for commands that have an option.
@@ -196,7 +196,7 @@ mod tests {
     use clap::CommandFactory as _;
     use clap::error::ErrorKind;
 
-    use assay_lab::needs::{count, is_in_full, is_sampled};
+    use assay_testkit::needs::{count, is_in_full, is_sampled};
 
     use super::super::refusals::is_command;
     use super::super::{Arguments, PAGE_COLUMNS, definition, read};

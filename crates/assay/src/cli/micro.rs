@@ -4,7 +4,7 @@
 use clap::Args;
 
 use super::output;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_load::{Micro, repeat};
 
 /// Repeat a basic operation of the machine

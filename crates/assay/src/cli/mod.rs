@@ -76,7 +76,7 @@ use std::process::ExitCode;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 
 /// How a result is named; `store::is_short_for` compares.

@@ -4,11 +4,11 @@
 use clap::{Arg, ArgAction, Command};
 
 use super::VERSION;
-use assay_kinds::work::check_option::by_option;
-use assay_kinds::work::{Needs, Work};
 use assay_machine::factors::{self, Role};
 use assay_study::plan;
 use assay_study::study::Study;
+use assay_workloads::work::check_option::by_option;
+use assay_workloads::work::{Needs, Work};
 
 /// What a command line is about, where it says so: a study, and whether commands on the line make it.
 pub(super) struct Subject {

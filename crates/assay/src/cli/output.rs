@@ -9,8 +9,8 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::Serialize;
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::outside;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
 use assay_machine::system::{FileKind, System};
 use assay_report::document::Detail;
 use assay_runner::real::mains;

@@ -4,21 +4,21 @@
 use std::fmt::Write;
 
 use super::{PAGE_COLUMNS, definition, front};
-use assay_base::catalogue::About;
-use assay_base::catalogue::keys::{Fields, Need};
-use assay_base::catalogue::words::{WORDS, Word};
-use assay_base::failure::Outcome;
-use assay_base::quantity::Bytes;
-use assay_kinds::work::{self, metrics};
+use assay_analysis::analysis::COMPARED;
+use assay_analysis::importers::{IMPORTERS, LARGEST_RUNS_BYTES};
+use assay_analysis::truth;
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Fields, Need};
+use assay_core::catalogue::words::{WORDS, Word};
+use assay_core::failure::Outcome;
+use assay_core::quantity::Bytes;
 use assay_machine::factors;
 use assay_machine::probes;
 use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
 use assay_study::study::fields::{TARGET_EXAMPLE, tables};
 use assay_study::study::{file, fio_job, presets, schema};
-use assay_verdict::analysis::COMPARED;
-use assay_verdict::importers::{IMPORTERS, LARGEST_RUNS_BYTES};
-use assay_verdict::truth;
+use assay_workloads::work::{self, metrics};
 
 use crate::store::FORMATS_OF_FILES;
 

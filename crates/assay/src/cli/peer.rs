@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::Args;
 
 use super::output;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Time;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Time;
 use assay_machine::system::System;
 use assay_machine::system::network::{BitRate, Token, protocol, token};
 use assay_runner::real::link::peer::{Limits, Peer};

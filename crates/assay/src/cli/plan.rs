@@ -10,8 +10,8 @@ use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
 use super::{explain, output, reboots, vm};
 use crate::store;
-use assay_base::failure::{Failure, Kind, Outcome};
-use assay_kinds::work::Planned;
+use assay_analysis::analysis;
+use assay_core::failure::{Failure, Kind, Outcome};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, identity};
 use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
@@ -20,7 +20,7 @@ use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
 use assay_study::results::plan::Plan;
 use assay_study::study::{Order, Study};
-use assay_verdict::analysis;
+use assay_workloads::work::Planned;
 
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;

@@ -7,9 +7,9 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
 use crate::watch::Strip;
-use assay_base::outside;
-use assay_base::quantity::Bytes;
-use assay_base::quantity::units::show;
+use assay_core::outside;
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
 use assay_runner::runner::Event;
 use assay_runner::runner::trial::OUT_OF_TIME;
 

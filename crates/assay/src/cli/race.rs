@@ -1,7 +1,7 @@
 //! Races (R15): many configurations, one winner, a stated risk.
 
 use super::output;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_study::findings::Findings;
 use assay_study::plan::race::MOST_REPLICATES;
 use assay_study::study::race::OTHERS_PRIMARY;

@@ -4,7 +4,7 @@ use super::output;
 use super::running;
 use crate::store;
 use crate::store::acting;
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 use assay_machine::system::{System, identity};
 use assay_runner::runner::reboots::{self, Step};
 use assay_runner::runner::{Context, Event};

@@ -6,14 +6,14 @@ use clap::{Args, value_parser};
 use super::output;
 use super::progress::Progress;
 use super::running::{self, Unended};
-use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::Entry;
-use assay_kinds::work::recorded::{Recording, Source};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{System, identity};
 use assay_runner::runner::Context;
 use assay_runner::runner::recorded::{self as runner, Wanted};
 use assay_study::plan::recorded as plan;
 use assay_study::study::Study;
+use assay_workloads::work::Entry;
+use assay_workloads::work::recorded::{Recording, Source};
 
 /// Boots to record by rebooting.
 #[derive(Debug, Default, Args)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::error::ErrorKind;
 
 use super::{PAGE_COLUMNS, dispatch, read};
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 use assay_machine::system::{Fake, System};
 use assay_runner::runner::known;
 
@@ -161,7 +161,8 @@ fn told_by(source: &str) -> String {
 fn every_command_in_backquotes_that_a_source_tells_is_one() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut all = Vec::new();
-    let deciding = ["assay-base", "assay-kinds", "assay-machine", "assay-study", "assay-verdict"];
+    let deciding =
+        ["assay-core", "assay-workloads", "assay-machine", "assay-study", "assay-analysis"];
     for name in deciding.into_iter().chain(["assay", "assay-report"]) {
         sources(&here.join("..").join(name).join("src"), &mut all);
     }

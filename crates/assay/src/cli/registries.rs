@@ -3,12 +3,12 @@
 use serde_json::{Value, json};
 
 use super::{explain, inventory};
-use assay_base::catalogue::About;
-use assay_base::failure::Outcome;
-use assay_base::presence::Presence;
-use assay_base::quantity::units;
-use assay_base::quantity::{Better, Metric};
-use assay_kinds::work::{self, metrics};
+use assay_analysis::{analysis, truth};
+use assay_core::catalogue::About;
+use assay_core::failure::Outcome;
+use assay_core::presence::Presence;
+use assay_core::quantity::units;
+use assay_core::quantity::{Better, Metric};
 use assay_machine::factors;
 use assay_machine::probes;
 use assay_machine::system::{System, quoted};
@@ -16,7 +16,7 @@ use assay_report::preview;
 use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
 use assay_study::study::{Study, Workload, fields, presets};
-use assay_verdict::{analysis, truth};
+use assay_workloads::work::{self, metrics};
 
 #[derive(Default)]
 pub(super) struct Entry {

@@ -5,7 +5,7 @@ use clap::Args;
 use super::output;
 use crate::revisions::{self, Removal};
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{System, identity};
 
 /// Delete results or cached builds (cannot be undone)

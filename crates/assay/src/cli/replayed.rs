@@ -1,12 +1,12 @@
 //! Work that plays a recording again: which one that is, is found out before anything is planned.
 
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Bytes;
-use assay_kinds::work::replay;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
 use assay_machine::system::{System, identity};
 use assay_study::results::requests;
 use assay_study::study::Study;
+use assay_workloads::work::replay;
 
 /// What a study measures in where it says nothing of its area: a recording that touches less of its device
 /// changes nothing of that.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::by_place::ByPlace;
 use super::output;
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_report::evidence::Evidence;
 use assay_report::html::site::{self, SiteEntry};

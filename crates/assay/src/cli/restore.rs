@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::{output, resume};
 use crate::revisions::{self, Lying, Removal};
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::{guard, network};
 use assay_machine::system::journal::{Busy, Journal, Journals, Undo, Unfinished};
 use assay_machine::system::network::lab;
@@ -299,7 +299,7 @@ impl Restored {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_base::failure::Kind;
+    use assay_core::failure::Kind;
     use assay_machine::system::Fake;
     use assay_machine::system::identity::ROOTS_OWN;
     use assay_machine::system::journal::unit_files;

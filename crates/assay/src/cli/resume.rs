@@ -5,7 +5,7 @@ use clap::Args;
 use super::study_arguments::Permitted;
 use super::{reboots, running};
 use crate::store::acting::{self, Acting};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_study::plan;
 use assay_study::plan::repeats::{Ran, repeats};

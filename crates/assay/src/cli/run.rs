@@ -8,13 +8,13 @@ use super::fleet::FleetArguments;
 use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
 use super::{gate, race, reboots, running, vm};
-use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::check_option::Example;
-use assay_kinds::work::recorded::kind;
+use assay_analysis::analysis;
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_runner::runner::Request;
 use assay_study::study::Study;
-use assay_verdict::analysis;
+use assay_workloads::work::check_option::Example;
+use assay_workloads::work::recorded::kind;
 
 /// The examples of the help; that of recorded work stands among them.
 const FIRST: &str = "\

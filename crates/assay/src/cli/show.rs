@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::output;
 use crate::store;
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_report::document::Detail;
 

@@ -4,9 +4,9 @@
 use clap::Args;
 
 use super::output;
-use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::stacks;
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
+use assay_workloads::work::stacks;
 
 /// Start threads with stacks, and read this process's memory meanwhile
 #[derive(Debug, Args)]

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use super::output;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Bytes;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
 use assay_machine::system::System;
 use assay_study::study::fio_job::Way;
 use assay_study::study::{Study, file, fio_job, presets, words};

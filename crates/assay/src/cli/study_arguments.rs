@@ -8,9 +8,8 @@ use clap::Args;
 use super::commands::CommandArguments;
 use super::gate::{self, GateArguments};
 use super::{build, like, output, race, replayed, revisions, studies};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Time;
-use assay_kinds::work::command;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Time;
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::energy::meter;
 use assay_machine::system::System;
@@ -19,6 +18,7 @@ use assay_study::plan::allocation::Quick;
 use assay_study::plan::arms::TARGET;
 use assay_study::study::file::{self, KeyValue, Typed};
 use assay_study::study::{Stop, StopRule, Study, fields::SMALLEST_BUDGET, is_taken, levels_in};
+use assay_workloads::work::command;
 
 /// Settings that may be written though studies usually have no business there: said here, and never
 /// taken from a study file or a result.
@@ -466,7 +466,7 @@ fn metered(system: &dyn System, mut study: Study) -> Outcome<Study> {
 }
 
 fn is_factor(name: &str) -> bool {
-    assay_kinds::work::parameter(name).is_some() || factors::find(name).is_some()
+    assay_workloads::work::parameter(name).is_some() || factors::find(name).is_some()
 }
 
 /// Refuses a study that cannot be taken to a loop device.
@@ -511,7 +511,7 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use assay_base::quantity::Loss;
+    use assay_core::quantity::Loss;
     use assay_machine::system::Fake;
 
     #[derive(Parser)]
@@ -556,7 +556,7 @@ mod tests {
     #[test]
     fn an_area_is_as_large_as_the_line_says() {
         let sized = study(&["queue-depth", "--set", "area.size=64MiB"]).unwrap();
-        assert_eq!(sized.area.size, Some(assay_base::quantity::Bytes(64 << 20)));
+        assert_eq!(sized.area.size, Some(assay_core::quantity::Bytes(64 << 20)));
         assert_ne!(study(&["queue-depth"]).unwrap().area.size, sized.area.size);
         let told = study(&["queue-depth", "--set", "area.size=1KiB"]).unwrap_err().message;
         assert!(told.starts_with("--set area.size=1KiB: "), "{told}");
@@ -619,7 +619,7 @@ mod tests {
     #[test]
     fn a_gate_of_the_line_is_one_of_the_study_and_may_end_it() {
         let gated = study(&["queue-depth", "--gate", "5%"]).unwrap();
-        let allowed = Loss::Share(assay_base::quantity::Percent(5.0));
+        let allowed = Loss::Share(assay_core::quantity::Percent(5.0));
         assert_eq!(
             (gated.gate.unwrap().max_regression, gated.stop.rule),
             (allowed, StopRule::Fixed)

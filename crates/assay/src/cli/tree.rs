@@ -6,9 +6,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use assay_base::failure::{Failure, Outcome};
-use assay_kinds::work::command::tree::{MARK, files};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
+use assay_workloads::work::command::tree::{MARK, files};
 
 /// Make a directory with a generated tree of C in it, or an empty one
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::output;
 use crate::store;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_machine::system::journal::{Report, Unfinished};
 use assay_runner::runner::apply;

@@ -7,12 +7,12 @@ use clap::Args;
 use super::{output, running};
 use crate::store;
 use crate::store::acting;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
-use assay_kinds::work::io::verify as words;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 use assay_machine::system::{FileKind, System};
 use assay_runner::runner::verify::{self, Report};
 use assay_study::results::bundle;
+use assay_workloads::work::io::verify as words;
 
 /// Check data that a study wrote with verify = true
 ///

@@ -1,6 +1,6 @@
 //! Durability studies in virtual machines.
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_runner::real::guest;
 use assay_study::study::Study;
@@ -34,7 +34,7 @@ pub fn check_machines(system: &dyn System, study: &Study) -> Outcome<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_base::failure::Kind;
+    use assay_core::failure::Kind;
     use assay_study::study::presets;
 
     #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::output;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::guard::journals;
 use assay_machine::system::journal::{self, Report};
 use assay_machine::system::{System, identity};

@@ -5,8 +5,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_base::digest::hexadecimal;
-use assay_base::outside;
+use assay_core::digest::hexadecimal;
+use assay_core::outside;
 use assay_machine::system::execute::{self, Ending};
 use assay_machine::system::identity::{self, Caller};
 use assay_machine::system::{Executed, Execution, System};

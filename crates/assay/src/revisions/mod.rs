@@ -13,7 +13,7 @@ mod trees;
 
 use std::fmt;
 
-use assay_base::failure::Failure;
+use assay_core::failure::Failure;
 
 pub use repository::{Commit, Repository};
 pub use trees::{Lying, Removal, Tree, Trees, directory, kept, remove, unfinished};

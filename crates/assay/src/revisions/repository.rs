@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use assay_base::outside;
+use assay_core::outside;
 use assay_machine::system::System;
 use assay_machine::system::identity::Caller;
 use serde::{Deserialize, Serialize};

@@ -3,9 +3,9 @@
 use std::fs;
 use std::time::Duration;
 
-use assay_lab::Scratch;
-use assay_lab::commits::Repository as Lab;
-use assay_lab::needs::{Need, have, skip};
+use assay_testkit::Scratch;
+use assay_testkit::commits::Repository as Lab;
+use assay_testkit::needs::{Need, have, skip};
 
 use super::*;
 use assay_runner::real::Real;

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use assay_base::digest::{hexadecimal, sha256};
-use assay_base::outside;
-use assay_kinds::work::command::tree_name;
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::outside;
 use assay_machine::factors::guard;
 use assay_machine::system::{Executed, FileKind, Hold, HoldError, System};
+use assay_workloads::work::command::tree_name;
 use serde::{Deserialize, Serialize};
 
 use super::git::{Hands, SHORT, ended, said};

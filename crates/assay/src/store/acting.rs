@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_machine::system::site::TargetKind;
 pub use assay_runner::runner::Acting;

@@ -6,11 +6,11 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_base::failure::{Failure, Outcome};
-use assay_base::outside;
+use assay_analysis::collection::flat::Flat;
+use assay_analysis::collection::{Row, file, published};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
 use assay_machine::system::{FileKind, System, identity};
-use assay_verdict::collection::flat::Flat;
-use assay_verdict::collection::{Row, file, published};
 
 const ABOUT: &str = "collection.json";
 const ABOUT_TEXT: &str = "{ \"format\": \"assay-collection/1\" }\n";

@@ -1,6 +1,5 @@
 //! A study as the command lines that do the same work.
 
-use assay_kinds::work::{ByHand, CommandLine};
 use assay_machine::factors::View;
 use assay_machine::factors::layers::{Gives, Stack, Wish};
 use assay_machine::factors::lines::{Below, DEVICE, MOUNT_POINT, lines};
@@ -10,6 +9,7 @@ use assay_machine::system::{self, System};
 use assay_study::plan::arms;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Survey};
 use assay_study::study::{Study, Target, simulated};
+use assay_workloads::work::{ByHand, CommandLine};
 
 /// Name of the file that the lines work on in a directory.
 const FILE: &str = "assay-explain.fio";

@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{commands, facts_of, findings_at};
-use assay_base::failure::{Failure, Outcome};
+use assay_analysis::analysis::Analysis;
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::site::Site;
 use assay_machine::system::{System, quoted};
 use assay_report::evidence::{self, Commands, Evidence, Latencies, RanTrial};
@@ -13,7 +14,6 @@ use assay_study::results::foreign;
 use assay_study::results::record::Trial;
 use assay_study::results::trials::Trials;
 use assay_study::results::{cut, imported, series};
-use assay_verdict::analysis::Analysis;
 
 /// Files of a bundle that say what was done, in the order of reading.
 const FILES: [&str; 2] = ["study.toml", "environment.json"];

@@ -6,8 +6,8 @@ use std::collections::BinaryHeap;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use assay_base::catalogue::About;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{BlockClass, BlockRequest, System};
 use assay_study::results::requests::{FILE, Reader};
 

@@ -12,9 +12,12 @@ pub mod progress;
 
 use std::path::{Path, PathBuf};
 
-use assay_base::catalogue::About;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::outside;
+use assay_analysis::analysis;
+use assay_analysis::analysis::days::Days;
+use assay_analysis::importers::{self, Brought, Imported};
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
 use assay_machine::system::{System, identity};
 use assay_runner::runner::Finished;
 use assay_study::findings::Findings;
@@ -26,9 +29,6 @@ use assay_study::results::foreign::{self, Mark};
 use assay_study::results::imported::{self, Import, StoredImport};
 use assay_study::results::plan::Plan;
 use assay_study::study::Study;
-use assay_verdict::analysis;
-use assay_verdict::analysis::days::Days;
-use assay_verdict::importers::{self, Brought, Imported};
 
 pub use evidence::{every_trial, evidence_at};
 pub use places::brought;

@@ -16,11 +16,11 @@ use flate2::{Compression, GzBuilder};
 use serde::{Deserialize, Serialize};
 use tar::{Archive, Builder, EntryType, Header};
 
-use assay_base::digest::{Digest, Sum, hexadecimal};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::json;
-use assay_base::outside;
-use assay_base::quantity::Bytes;
+use assay_core::digest::{Digest, Sum, hexadecimal};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::json;
+use assay_core::outside;
+use assay_core::quantity::Bytes;
 use assay_machine::system::stream::Stream;
 use assay_machine::system::{Caching, FileKind, System, identity};
 use assay_study::results::bundle;
@@ -30,7 +30,7 @@ pub use incoming::sweep;
 use limits::{DIRECTORIES, MOST_FILES};
 
 /// It as a format that results are exported in.
-pub const ENTRY: assay_base::catalogue::About = assay_base::catalogue::About {
+pub const ENTRY: assay_core::catalogue::About = assay_core::catalogue::About {
     name: "bundle",
     summary: "complete result with histograms, as a file (.assay) for assay import",
     text: "The file is a gzipped tar archive; histograms in trials.jsonl are HdrHistogram V2, deflated, in base64. The \
@@ -396,7 +396,7 @@ pub fn usual_name(directory: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
-    use assay_base::digest::sha256;
+    use assay_core::digest::sha256;
 
     use super::*;
 

@@ -1,9 +1,9 @@
 //! Results with what is to be known of them where places are compared.
 
-use assay_base::failure::Outcome;
+use assay_analysis::analysis::places::Brought;
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_study::results::bundle;
-use assay_verdict::analysis::places::Brought;
 
 /// A result by what the user types, with the name that the user gave its place.
 ///

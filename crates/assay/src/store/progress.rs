@@ -5,9 +5,9 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_base::failure::Outcome;
-use assay_base::quantity::metric::Of;
-use assay_kinds::work::metrics;
+use assay_analysis::analysis;
+use assay_core::failure::Outcome;
+use assay_core::quantity::metric::Of;
 use assay_machine::system::{Caching, FileKind, System};
 use assay_study::plan::pace::Pace;
 use assay_study::plan::{race, repeats};
@@ -16,7 +16,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial, arm_words};
 use assay_study::results::record::{Status, Trial, TrialRecord};
-use assay_verdict::analysis;
+use assay_workloads::work::metrics;
 
 /// Bytes of trials that are read at once; more for a line that is longer.
 const PART_BYTES: u64 = 1 << 20;

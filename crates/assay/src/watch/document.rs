@@ -9,7 +9,7 @@ use super::State;
 use super::members;
 use super::sampler::{DiskSpan, Load, Memory, Pressure, Sensor, Span, User};
 use super::words::USUAL;
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::probes::block_latency::counts::{
     ClassSpan, Latencies, Means, bucket_from_ns, bucket_to_ns,
 };

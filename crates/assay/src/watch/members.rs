@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::State;
 use super::sampler::{Disk, DiskSpan, Span};
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::probes::service::{FEWEST_REQUESTS, Slowest, Work, slowest};
 use assay_machine::system::System;
 use assay_machine::system::devices::{self, Below};

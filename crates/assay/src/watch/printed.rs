@@ -7,8 +7,8 @@ use super::State;
 use super::members;
 use super::sampler::{DiskSpan, Span};
 use super::words::{classes, clock, counted_means, percent, rate};
-use assay_base::presence::Presence;
-use assay_base::quantity::units::show;
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use assay_machine::probes::block_latency::counts::{ClassSpan, Latencies, Means};
 
 /// Columns of the bars of a histogram, as DTrace prints them.

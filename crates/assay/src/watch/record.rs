@@ -10,10 +10,9 @@ use std::path::{Path, PathBuf};
 
 use super::State;
 use super::sampler::Span;
-use assay_base::calc::requests::Recorded;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_kinds::work::{Measured, io};
+use assay_core::calc::requests::Recorded;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
 use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
 use assay_machine::probes::pressure::{Observed, Pressure, Waited};
@@ -34,6 +33,7 @@ use assay_study::results::record::{DeviceEvidence, Evidence, Traffic, TrialRecor
 use assay_study::results::series::{self, SeriesRow};
 use assay_study::results::surroundings::Surroundings;
 use assay_study::study::{self, Study};
+use assay_workloads::work::{Measured, io};
 
 const MOST_SECONDS: u64 = 4 * 3600;
 const NOTHING_RUN: &str = "Assay only observed and ran no workload";

@@ -3,8 +3,8 @@
 
 mod beyond;
 
-use assay_base::calc::requests::{Counter, Recorded, Request};
-use assay_base::failure::Outcome;
+use assay_core::calc::requests::{Counter, Recorded, Request};
+use assay_core::failure::Outcome;
 use assay_machine::system::{BlockClass, BlockRequest, RequestFlags, System, devices};
 use assay_study::results::bundle::Bundle;
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};

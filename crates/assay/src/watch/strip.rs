@@ -1,7 +1,7 @@
 //! A study that runs meanwhile, in a line or two.
 
 use crate::store::progress::Progress;
-use assay_base::quantity::Bytes;
+use assay_core::quantity::Bytes;
 use assay_runner::runner::Event;
 
 /// What is told of a study that runs.

@@ -189,5 +189,5 @@ pub fn state_untraced() -> State {
 #[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 pub fn expect(name: &str, text: &str) {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/watch/expected");
-    assay_lab::expected::expect(format!("{folder}/{name}.txt"), text);
+    assay_testkit::expected::expect(format!("{folder}/{name}.txt"), text);
 }

@@ -3,7 +3,7 @@
 use super::members;
 use super::sampler::{DiskSpan, Span};
 use super::{State, Strip};
-use assay_base::quantity::units::show;
+use assay_core::quantity::units::show;
 use assay_machine::system::devices::Counters;
 
 /// Classes that always have a place, in the order in which they are shown.

@@ -9,8 +9,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use assay::store;
-use assay_base::calc;
-use assay_lab::fuzz::Reader;
+use assay_analysis::collection::flat::{self, Flat};
+use assay_analysis::collection::{file as row_file, published};
+use assay_analysis::importers::requests::{self, Begin};
+use assay_analysis::importers::{self, Brought, IMPORTERS, Importer, Reads};
+use assay_core::calc;
 use assay_machine::probes::energy::meter;
 use assay_machine::system::journal::{self, Journal, Mark, Undo};
 use assay_machine::system::{Fake, System};
@@ -19,10 +22,7 @@ use assay_study::results::bundle::Label;
 use assay_study::results::imported::{Import, StoredImport};
 use assay_study::results::plan::Arm;
 use assay_study::study::{file, fio_job};
-use assay_verdict::collection::flat::{self, Flat};
-use assay_verdict::collection::{file as row_file, published};
-use assay_verdict::importers::requests::{self, Begin};
-use assay_verdict::importers::{self, Brought, IMPORTERS, Importer, Reads};
+use assay_testkit::fuzz::Reader;
 
 /// The reader of one format: a file that is recognised as any other is read as that, too.
 macro_rules! import {

@@ -9,13 +9,8 @@ use std::sync::atomic::AtomicBool;
 use assay::store;
 use assay::store::iolog::Iolog;
 use assay::watch::requests::counted;
-use assay_base::calc::requests::{Counter, Recorded};
-use assay_base::presence::Presence;
-use assay_kinds::work::io::Engine;
-use assay_kinds::work::replay::{Asked, Clock, Source};
-use assay_kinds::work::{
-    Area, Asks as _, DirectUse, EngineUse, Kind as _, Medium, Offer, Programs, Run,
-};
+use assay_core::calc::requests::{Counter, Recorded};
+use assay_core::presence::Presence;
 use assay_load::{Bystanders, Law, LawShape};
 use assay_machine::system::clears::Clears;
 use assay_machine::system::{BlockClass, BlockRequest, Fake, RequestFlags, System as _};
@@ -26,6 +21,11 @@ use assay_study::findings::Findings;
 use assay_study::results::requests::code::Coder;
 use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};
 use assay_study::study::file;
+use assay_workloads::work::io::Engine;
+use assay_workloads::work::replay::{Asked, Clock, Source};
+use assay_workloads::work::{
+    Area, Asks as _, DirectUse, EngineUse, Kind as _, Medium, Offer, Programs, Run,
+};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;

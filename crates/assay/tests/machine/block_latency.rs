@@ -4,11 +4,11 @@
 use std::fs;
 use std::path::Path;
 
-use assay_lab::process::Assay;
-use assay_lab::slow::SlowLane;
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{LoopDevice, Scratch, call};
 use assay_sys::{BlockClass, BlockTrace, ClassTotals, TraceMeans};
+use assay_testkit::process::Assay;
+use assay_testkit::slow::SlowLane;
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{LoopDevice, Scratch, call};
 use serde_json::Value;
 
 use crate::findings::of;

@@ -3,11 +3,11 @@
 use std::thread;
 use std::time::Duration;
 
-use assay_lab::liar::{Character, Liar, Lie};
-use assay_lab::needs::{count, is_crowded};
-use assay_lab::process::Assay;
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{call, is_root};
+use assay_testkit::liar::{Character, Liar, Lie};
+use assay_testkit::needs::{count, is_crowded};
+use assay_testkit::process::Assay;
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{call, is_root};
 use serde_json::Value;
 
 use crate::turn::{LIMIT, Need, assay, has, is_as_before, skip, word};
@@ -23,7 +23,7 @@ fn card(character: Character) -> Option<Liar> {
     made(|| Liar::new(character))
 }
 
-fn made(make: impl FnOnce() -> assay_lab::Done<Liar>) -> Option<Liar> {
+fn made(make: impl FnOnce() -> assay_testkit::Done<Liar>) -> Option<Liar> {
     match Liar::missing() {
         Some(reason) => {
             skip(&reason);
@@ -274,7 +274,7 @@ fn a_file_system_on_a_card_that_lies_is_found_out() {
     let without_journal = ["-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0", &device];
     call("mkfs.ext4", &without_journal).unwrap();
     let point = card.scratch().path().join("mnt");
-    let mounted = assay_lab::Mounted::new(&[&device], &point).unwrap();
+    let mounted = assay_testkit::Mounted::new(&[&device], &point).unwrap();
     let words = ["check", "--capacity=full", &word(mounted.point()), "--json", "--quiet"];
     let ended = program(&card).run(&words, LONG).unwrap();
     let document: Value = serde_json::from_str(&ended.stdout)

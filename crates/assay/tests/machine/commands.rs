@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use assay_lab::process::run;
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::process::run;
+use assay_testkit::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::turn::{LIMIT, Need, assay, has, word};

@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use assay_lab::process::{Assay, Ended, Running};
-use assay_lab::recordings::Recording;
-use assay_lab::volume::Filesystem;
-use assay_lab::{Done, LoopDevice, Mounted, Scratch, call};
+use assay_testkit::process::{Assay, Ended, Running};
+use assay_testkit::recordings::Recording;
+use assay_testkit::volume::Filesystem;
+use assay_testkit::{Done, LoopDevice, Mounted, Scratch, call};
 
 use crate::turn::{LIMIT, Need, has, word};
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use assay_lab::process::{Assay, Ended};
-use assay_lab::volume::Filesystem;
-use assay_lab::{LoopDevice, Scratch};
+use assay_testkit::process::{Assay, Ended};
+use assay_testkit::volume::Filesystem;
+use assay_testkit::{LoopDevice, Scratch};
 
 use crate::findings::{READS, WRITES, absence, of, rate, without_row};
 use crate::turn::{LIMIT, Need, has};

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use assay_lab::process::{Assay, Running};
-use assay_lab::slow::SlowLane;
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{Scratch, call};
+use assay_testkit::process::{Assay, Running};
+use assay_testkit::slow::SlowLane;
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{Scratch, call};
 use serde_json::Value;
 
 use crate::findings::of;

@@ -1,7 +1,7 @@
 //! `assay check` in a directory on every kind of file system, as root and as an ordinary user.
 
-use assay_lab::process::Assay;
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::process::Assay;
+use assay_testkit::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::{self, READS, WORKLOADS, keep_the_contract, rate, says, told, without_row};

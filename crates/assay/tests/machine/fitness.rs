@@ -4,10 +4,10 @@
 mod in_full {
     use std::io::Write as _;
 
-    use assay_base::stats::{Sample, t_quantile};
-    use assay_lab::call;
-    use assay_lab::slow::SlowLane;
-    use assay_lab::volume::{Filesystem, Volume};
+    use assay_core::stats::{Sample, t_quantile};
+    use assay_testkit::call;
+    use assay_testkit::slow::SlowLane;
+    use assay_testkit::volume::{Filesystem, Volume};
     use serde_json::Value;
 
     use crate::findings::processors_taken;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use assay_lab::process::{Assay, Ended};
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{LoopDevice, Mounted, call};
+use assay_testkit::process::{Assay, Ended};
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{LoopDevice, Mounted, call};
 
 use crate::turn::{LIMIT, Need, has, word};
 

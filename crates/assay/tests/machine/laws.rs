@@ -9,9 +9,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_lab::goodness::off;
-use assay_lab::{LoopDevice, Mounted, Scratch, call, has as has_program};
 use assay_load::{EngineKind, Job, Mix, Pattern, SizeShare, Sizes, Target};
+use assay_testkit::goodness::off;
+use assay_testkit::{LoopDevice, Mounted, Scratch, call, has as has_program};
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::Scratch;
-use assay_lab::process::{Assay, Ended, Running};
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::Scratch;
+use assay_testkit::process::{Assay, Ended, Running};
+use assay_testkit::volume::{Filesystem, Volume};
 
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, word};
 
@@ -173,6 +173,6 @@ fn a_check_in_another_network_namespace_is_refused_too() {
             None => around.env_remove(name),
         };
     }
-    refuses_because_of(&assay_lab::process::run(&mut around, LIMIT).unwrap(), first.id());
+    refuses_because_of(&assay_testkit::process::run(&mut around, LIMIT).unwrap(), first.id());
     assert_eq!(first.end(LIMIT).unwrap().code, 0);
 }

@@ -3,8 +3,8 @@
 mod in_full {
     use std::time::Duration;
 
-    use assay_lab::slow::SlowLane;
-    use assay_lab::volume::{Filesystem, Volume};
+    use assay_testkit::slow::SlowLane;
+    use assay_testkit::volume::{Filesystem, Volume};
     use serde_json::Value;
 
     use crate::findings;

@@ -10,12 +10,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use assay_lab::call;
-use assay_lab::slow::Standstill;
-use assay_lab::volume::{Filesystem, Volume};
 use assay_load::{
     Arrivals, ENGINES, EngineKind, Job, Mix, Outcome, Pattern, Schedule, Target, run,
 };
+use assay_testkit::call;
+use assay_testkit::slow::Standstill;
+use assay_testkit::volume::{Filesystem, Volume};
 
 use crate::turn::{Need, has, skip, word};
 

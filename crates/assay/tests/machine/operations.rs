@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_lab::process::Assay;
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{LoopDevice, Scratch};
 use assay_load::{ENGINES, EngineKind, Job, LoadError, Outcome, Pattern, Target};
+use assay_testkit::process::Assay;
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{LoopDevice, Scratch};
 
 use crate::findings::{of, rate};
 use crate::turn::{LIMIT, Need, assay, has, skip, word};

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::fs;
 
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::{cells, of};

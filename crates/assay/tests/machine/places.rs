@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use assay_lab::process::Assay;
-use assay_lab::{LoopDevice, Mounted, Scratch};
+use assay_testkit::process::Assay;
+use assay_testkit::{LoopDevice, Mounted, Scratch};
 use serde_json::Value;
 
 use crate::trace::Trace;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use assay_lab::process::Assay;
-use assay_lab::{LoopDevice, Scratch};
 use assay_load::ENGINES;
+use assay_testkit::process::Assay;
+use assay_testkit::{LoopDevice, Scratch};
 
 use crate::findings::{of, rate};
 use crate::turn::{LIMIT, has, skip, word};

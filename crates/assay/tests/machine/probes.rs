@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::{of, was_replicated};

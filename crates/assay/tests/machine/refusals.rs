@@ -4,8 +4,8 @@
 
 use std::fs;
 
-use assay_lab::process::Assay;
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::process::Assay;
+use assay_testkit::volume::{Filesystem, Volume};
 
 use crate::turn::{LIMIT, Need, assay, assay_of_nobody, has, word};
 

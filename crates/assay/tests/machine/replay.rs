@@ -4,10 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_lab::loads::{self, Load, MEBIBYTES};
-use assay_lab::process::{Assay, Running};
-use assay_lab::slow::SlowLane;
-use assay_lab::{LoopDevice, Scratch};
+use assay_testkit::loads::{self, Load, MEBIBYTES};
+use assay_testkit::process::{Assay, Running};
+use assay_testkit::slow::SlowLane;
+use assay_testkit::{LoopDevice, Scratch};
 use serde_json::Value;
 
 use crate::turn::{LIMIT, Need, has, skip, word};

@@ -5,15 +5,15 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_lab::process::Assay;
-use assay_lab::slow::Neighbour;
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{LoopDevice, Scratch, call};
+use assay_analysis::analysis;
 use assay_runner::real::Real;
 use assay_runner::runner;
 use assay_study::findings::StudyFacts;
 use assay_study::study::file;
-use assay_verdict::analysis;
+use assay_testkit::process::Assay;
+use assay_testkit::slow::Neighbour;
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{LoopDevice, Scratch, call};
 use serde_json::Value;
 
 use crate::findings::{READS, WRITES, absence, cells, of, rate, says, told};

@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_lab::LoopDevice;
-use assay_lab::process::{Assay, Running};
-use assay_lab::volume::{Filesystem, Volume};
 use assay_load::{ENGINES, EngineKind, Job, Mix, Pattern, Target};
+use assay_testkit::LoopDevice;
+use assay_testkit::process::{Assay, Running};
+use assay_testkit::volume::{Filesystem, Volume};
 use rustix::fs::OFlags;
 
 use crate::findings::{of, rate};

@@ -5,8 +5,8 @@
 
 use std::time::Duration;
 
-use assay_lab::slow::SlowLane;
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::slow::SlowLane;
+use assay_testkit::volume::{Filesystem, Volume};
 
 use crate::findings::{self, WRITES, rate};
 use crate::turn::{LIMIT, Need, assay, has, skip, word};

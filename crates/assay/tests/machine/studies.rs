@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::findings::of;
 use crate::turn::{LIMIT, Need, assay, has, is_as_before, word};
 
-use assay_lab::process::Assay;
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{LoopDevice, Scratch};
+use assay_testkit::process::Assay;
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{LoopDevice, Scratch};
 use serde_json::Value;
 
 const STUDY: &str = r#"

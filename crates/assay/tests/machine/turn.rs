@@ -4,11 +4,11 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::call;
-use assay_lab::needs::have;
-pub use assay_lab::needs::{Need, skip};
-use assay_lab::process::Assay;
-use assay_lab::volume::Volume;
+use assay_testkit::call;
+use assay_testkit::needs::have;
+pub use assay_testkit::needs::{Need, skip};
+use assay_testkit::process::Assay;
+use assay_testkit::volume::Volume;
 
 /// Far above what any check may take: only a hanging one reaches it.
 pub const LIMIT: Duration = Duration::from_secs(150);
@@ -21,7 +21,7 @@ pub struct Turn {
 /// Waits for a turn alone, for what changes settings of the machine; nothing where the test cannot run here,
 /// after saying why.
 pub fn require(needs: &[Need]) -> Option<Turn> {
-    has(needs).then(|| Turn { _machine: assay_lab::turn().unwrap() })
+    has(needs).then(|| Turn { _machine: assay_testkit::turn().unwrap() })
 }
 
 /// Whether what stays on devices and directories of its own, and holds with work beside it, can run here; says

@@ -5,10 +5,10 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use assay_lab::liar::{Character, Liar, Lie};
-use assay_lab::process::Assay;
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{LoopDevice, Scratch};
+use assay_testkit::liar::{Character, Liar, Lie};
+use assay_testkit::process::Assay;
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{LoopDevice, Scratch};
 use serde_json::Value;
 
 use crate::findings::of;

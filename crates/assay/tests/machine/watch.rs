@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use assay_lab::needs::is_crowded;
-use assay_lab::process::{Assay, Running};
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{LoopDevice, Scratch, call};
+use assay_testkit::needs::is_crowded;
+use assay_testkit::process::{Assay, Running};
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{LoopDevice, Scratch, call};
 use serde_json::Value;
 
 use crate::turn::{LIMIT, Need, has, skip, word};

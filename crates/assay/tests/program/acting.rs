@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay::store::acting;
-use assay_base::failure::{Failure, Outcome};
-use assay_lab::needs::count;
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{Fake, Faulty, System, journal};
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;
+use assay_testkit::needs::count;
 
 use crate::DRIVE;
 

@@ -1,7 +1,7 @@
 //! Advice is real: it is given against what is throttled and never on identical arms; what is
 //! confirmed can be made permanent. The built program on the simulated drive, without root.
 
-use assay_lab::needs::sample;
+use assay_testkit::needs::sample;
 use serde_json::Value;
 
 use crate::{DRIVE, home};

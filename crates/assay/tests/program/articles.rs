@@ -6,9 +6,9 @@ mod recomputed;
 use std::path::Path;
 
 use assay::cli;
-use assay_lab::expected::Expected;
+use assay_analysis::articles::{self, Article};
 use assay_study::study::presets;
-use assay_verdict::articles::{self, Article};
+use assay_testkit::expected::Expected;
 
 use crate::home;
 

@@ -1,13 +1,13 @@
 //! Boots, read from journals that real machines wrote, by the program itself.
 
-use assay_lab::journals::exported;
+use assay_testkit::journals::exported;
 use serde_json::Value;
 
 use crate::home;
 
 /// A recorded journal, or the directory with all of them.
 fn recorded(name: &str) -> String {
-    format!("{}/../assay-kinds/tests/fixtures/boots/{name}", env!("CARGO_MANIFEST_DIR"))
+    format!("{}/../assay-workloads/tests/fixtures/boots/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
 fn cell<'a>(found: &'a Value, metric: &str) -> &'a Value {

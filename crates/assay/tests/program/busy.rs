@@ -1,6 +1,6 @@
 //! Machines whose processors others have: what may become of a gate there beside what was wanted.
 
-use assay_lab::needs::is_crowded;
+use assay_testkit::needs::is_crowded;
 
 /// Whether a gate made no statement, and said that it was as others, or the host, had the processors.
 pub fn says_so(code: i32, told: &str) -> bool {

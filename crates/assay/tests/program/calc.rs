@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use assay_base::calc::modeline::{Mode, Sign, Timing};
-use assay_lab::needs::{Need, have};
+use assay_core::calc::modeline::{Mode, Sign, Timing};
+use assay_testkit::needs::{Need, have};
 
 use crate::home;
 
@@ -54,7 +54,7 @@ fn modes_are_those_of_cvt_to_its_printed_digits() {
 fn live(size: [u32; 2], rate: &str, reduced: bool) -> String {
     let [width, height] = size.map(|one| one.to_string());
     let flag: &[&str] = if reduced { &["-r"] } else { &[] };
-    let text = assay_lab::call("cvt", &[flag, &[&width, &height, rate]].concat()).unwrap();
+    let text = assay_testkit::call("cvt", &[flag, &[&width, &height, rate]].concat()).unwrap();
     let between = |from: &str, to: &str| {
         let rest = text.split_once(from).unwrap().1;
         rest.split_once(to).unwrap().0.trim().to_owned()

@@ -1,6 +1,6 @@
 //! `check --capacity` and `--sustained` on simulated drives, some of which lie.
 
-use assay_lab::process::Ended;
+use assay_testkit::process::Ended;
 use serde_json::Value;
 
 use crate::home;

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use assay_base::digest::{hexadecimal, sha256};
-use assay_lab::home::Home;
-use assay_lab::needs::{Need, have};
-use assay_lab::process::{Ended, run};
+use assay_core::digest::{hexadecimal, sha256};
+use assay_testkit::home::Home;
+use assay_testkit::needs::{Need, have};
+use assay_testkit::process::{Ended, run};
 
 use crate::gates::STUDY;
 use crate::{DRIVE, git, home, printed_by};

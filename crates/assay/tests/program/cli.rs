@@ -6,8 +6,8 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::needs::{Need, have};
-use assay_lab::process::{Assay, run};
+use assay_testkit::needs::{Need, have};
+use assay_testkit::process::{Assay, run};
 use serde_json::Value;
 
 use crate::home;
@@ -277,7 +277,7 @@ fn fio_takes_the_lines() {
             let command: Vec<&str> =
                 line["command"].as_array().unwrap().iter().map(|w| w.as_str().unwrap()).collect();
             let parsed = [&command[1..], &["--parse-only"]].concat();
-            let told = assay_lab::call(command[0], &parsed);
+            let told = assay_testkit::call(command[0], &parsed);
             assert!(
                 told.as_ref().is_ok_and(|text| text.trim().is_empty()),
                 "{command:?}: {told:?}"
@@ -285,7 +285,7 @@ fn fio_takes_the_lines() {
         }
     }
     assert!(
-        assay_lab::call("fio", &["--parse-only", "--name=x", "--rw=randread", "--depht=3"])
+        assay_testkit::call("fio", &["--parse-only", "--name=x", "--rw=randread", "--depht=3"])
             .is_err()
     );
 }

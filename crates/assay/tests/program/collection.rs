@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_lab::home::Home;
+use assay_analysis::collection::{FORMAT, Number, Row, file};
 use assay_study::findings::Trust;
-use assay_verdict::collection::{FORMAT, Number, Row, file};
+use assay_testkit::home::Home;
 
 use crate::{DRIVE, git, home};
 

@@ -5,9 +5,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use assay_lab::home::Home;
-use assay_lab::needs::count;
-use assay_lab::process::run;
+use assay_testkit::home::Home;
+use assay_testkit::needs::count;
+use assay_testkit::process::run;
 use serde_json::Value;
 
 use crate::busy::is_kept_from_them;

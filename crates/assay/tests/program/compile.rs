@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_lab::home::Home;
+use assay_testkit::home::Home;
 use serde_json::Value;
 
 /// A home, a directory to build in, and the turn of this test.

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use assay_lab::home::WAIT;
+use assay_testkit::home::WAIT;
 
 use crate::{DRIVE, home, turn};
 

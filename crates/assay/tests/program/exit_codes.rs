@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
-use assay_lab::needs::is_busy;
-use assay_lab::process::Ended;
+use assay_testkit::needs::is_busy;
+use assay_testkit::process::Ended;
 
 use crate::busy;
 use crate::commands::Bench;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use assay_lab::needs::{Need, have};
 use assay_report::text::FORUM_COLUMNS;
+use assay_testkit::needs::{Need, have};
 
 use crate::{home, printed_by};
 
@@ -142,7 +142,7 @@ fn what_comes_in_wrongly_is_told() {
     assert!(named.contains("does not match"), "{named}");
 }
 
-fn imported_fio(home: &assay_lab::home::Home) {
+fn imported_fio(home: &assay_testkit::home::Home) {
     let files = fio_files();
     let words: Vec<&str> =
         ["import", "--in-order"].into_iter().chain(files.iter().map(String::as_str)).collect();

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_lab::home::Home;
-use assay_lab::needs::skip;
-use assay_lab::process::Ended;
+use assay_testkit::home::Home;
+use assay_testkit::needs::skip;
+use assay_testkit::process::Ended;
 
 use crate::{DRIVE, home};
 

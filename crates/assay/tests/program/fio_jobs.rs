@@ -8,12 +8,12 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use assay_kinds::work::Work;
 use assay_study::study::{Study, file, fio_job};
+use assay_workloads::work::Work;
 
-use assay_lab::expected::Expected;
-use assay_lab::home::{Home, WAIT};
-use assay_lab::needs::{Need, have};
+use assay_testkit::expected::Expected;
+use assay_testkit::home::{Home, WAIT};
+use assay_testkit::needs::{Need, have};
 
 use crate::{home, printed_by, turn};
 

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::Duration;
 
-use assay_lab::fleet::{self, free_address};
-use assay_lab::home::Home;
-use assay_lab::process::{Ended, Running};
+use assay_testkit::fleet::{self, free_address};
+use assay_testkit::home::Home;
+use assay_testkit::process::{Ended, Running};
 use serde_json::Value;
 
 use crate::{DRIVE, home};
@@ -14,7 +14,7 @@ use crate::{DRIVE, home};
 const SECRET: &str = "a token of sixteen letters and more";
 const LIMIT: Duration = Duration::from_secs(100);
 /// Two depths, three replicates.
-const STUDY: &str = include_str!("../../../assay-lab/src/depth.toml");
+const STUDY: &str = include_str!("../../../assay-testkit/src/depth.toml");
 
 /// A port that nobody listens at now.
 fn address() -> String {

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_lab::fleet::{Rank, Ranks, below, below_ms, trials};
-use assay_lab::home::Home;
-use assay_lab::needs::count;
-use assay_lab::process::Ended;
+use assay_testkit::fleet::{Rank, Ranks, below, below_ms, trials};
+use assay_testkit::home::Home;
+use assay_testkit::needs::count;
+use assay_testkit::process::Ended;
 use serde_json::Value;
 
 use crate::{DRIVE, home};

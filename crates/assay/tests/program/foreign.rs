@@ -11,9 +11,9 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_lab::needs::{Need, have, skip};
-use assay_lab::process::{NOBODY, Running};
-use assay_lab::{call, is_root};
+use assay_testkit::needs::{Need, have, skip};
+use assay_testkit::process::{NOBODY, Running};
+use assay_testkit::{call, is_root};
 use serde_json::Value;
 
 use crate::commands::Bench;

@@ -4,8 +4,8 @@ use std::fs;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use assay_lab::home::Home;
-use assay_lab::process::run;
+use assay_testkit::home::Home;
+use assay_testkit::process::run;
 
 use crate::{DEPTH, DRIVE, home};
 

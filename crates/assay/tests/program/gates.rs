@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use assay_lab::home::Home;
-use assay_lab::needs::count;
+use assay_testkit::home::Home;
+use assay_testkit::needs::count;
 use serde_json::Value;
 
 use crate::busy::is_kept_from_them;

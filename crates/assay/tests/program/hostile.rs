@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use assay::store;
-use assay_lab::home::Home;
-use assay_lab::hostile::{self, ALIVE, Expect};
-use assay_lab::needs::count;
 use assay_report::{document, html, text};
 use assay_runner::real::Real;
+use assay_testkit::home::Home;
+use assay_testkit::hostile::{self, ALIVE, Expect};
+use assay_testkit::needs::count;
 use serde_json::{Value, json};
 
 use crate::{DEPTH, DRIVE, home};

@@ -5,12 +5,12 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_base::quantity::Percent;
-use assay_lab::expected::Expected;
+use assay_analysis::importers::{self, Imported, Options, trials_csv};
+use assay_core::quantity::Percent;
 use assay_study::findings::measurements::Series;
 use assay_study::results::plan::Arm;
 use assay_study::study::Order;
-use assay_verdict::importers::{self, Imported, Options, trials_csv};
+use assay_testkit::expected::Expected;
 use proptest::prelude::*;
 
 fn examples(folder: &str) -> Vec<PathBuf> {

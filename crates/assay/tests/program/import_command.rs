@@ -1,7 +1,7 @@
 //! `assay import` as a user or a script meets it: the built program, without root.
 
-use assay_lab::home::Home;
-use assay_lab::process::Assay;
+use assay_testkit::home::Home;
+use assay_testkit::process::Assay;
 use serde_json::Value;
 use std::fmt::Write;
 use std::fs;

@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_lab::expected::Expected;
-use assay_verdict::importers::requests::{self, Begin};
-use assay_verdict::importers::{self, Brought, IMPORTERS, Importer, Options, Reads};
+use assay_analysis::importers::requests::{self, Begin};
+use assay_analysis::importers::{self, Brought, IMPORTERS, Importer, Options, Reads};
+use assay_testkit::expected::Expected;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers");
 const EXPECTED: &str = ".expected.txt";

@@ -64,12 +64,12 @@ use std::fs::File;
 use std::path::Path;
 use std::process::Command;
 
-use assay_lab::home::Home;
+use assay_testkit::home::Home;
 
 /// A drive that every machine has.
 const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
 /// A study of it: seven trials, and depth 8 is better.
-const DEPTH: &str = include_str!("../../../assay-lab/src/depth.toml");
+const DEPTH: &str = include_str!("../../../assay-testkit/src/depth.toml");
 
 /// The turn of a test that measures in memory: two studies in one place refuse each other, also those of another
 /// process of these tests.

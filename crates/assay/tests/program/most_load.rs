@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use assay_analysis::analysis;
 use assay_machine::system::Fake;
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::Findings;
@@ -13,7 +14,6 @@ use assay_study::results::course::{self, SEARCHES, STEPS};
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;
 use assay_study::study::limit::bracket::Standing;
-use assay_verdict::analysis;
 
 use crate::races::{findings, machine};
 

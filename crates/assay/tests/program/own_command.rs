@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-use assay_lab::Scratch;
-use assay_lab::needs::{Need, have};
+use assay_testkit::Scratch;
+use assay_testkit::needs::{Need, have};
 
 use crate::home;
 

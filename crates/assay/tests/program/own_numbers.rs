@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use assay_lab::needs::{Need, count, have};
+use assay_testkit::needs::{Need, count, have};
 use serde_json::Value;
 
 use crate::commands::Bench;

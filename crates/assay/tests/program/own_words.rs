@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use assay_verdict::importers::{self, Brought, Imported, Options};
+use assay_analysis::importers::{self, Brought, Imported, Options};
 
-use assay_lab::Scratch;
-use assay_lab::needs::{Need, have};
+use assay_testkit::Scratch;
+use assay_testkit::needs::{Need, have};
 
 use crate::{home, printed_by};
 
@@ -218,7 +218,7 @@ fn bonnie_here_is_equal_to_its_own_table() {
     }
     let home = home("words-bonnie");
     let folder = home.scratch.path();
-    let user = if assay_lab::is_root() { &["-u", "root"][..] } else { &[] };
+    let user = if assay_testkit::is_root() { &["-u", "root"][..] } else { &[] };
     let words = [&["-d", ".", "-s", "32M", "-r", "16", "-n", "1"][..], user].concat();
     let text = printed_by(folder, "bonnie++", &words);
     let imported = read("bonnie.txt", text.as_bytes());

@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use assay_lab::Scratch;
-use assay_lab::home::{Home, LIMIT, WAIT};
-use assay_lab::process::run;
+use assay_testkit::Scratch;
+use assay_testkit::home::{Home, LIMIT, WAIT};
+use assay_testkit::process::run;
 use clap::error::ErrorKind;
 
 use crate::{DEPTH, git, home};
@@ -167,7 +167,7 @@ fn failure(home: &Home, command: &str, ids: &[String; 3]) -> Option<String> {
     let words = stood_in(command, ids);
     let scratch = Scratch::new("page").unwrap();
     let (from, to) = (home.scratch.path(), scratch.path());
-    assay_lab::call("cp", &["-aT", from.to_str().unwrap(), to.to_str().unwrap()]).unwrap();
+    assay_testkit::call("cp", &["-aT", from.to_str().unwrap(), to.to_str().unwrap()]).unwrap();
     let path = format!("{}/bin:{}", to.display(), std::env::var("PATH").unwrap());
     let mut line = home.assay.command(&[]);
     line.args(&words).current_dir(to).env("PATH", path).env("HOME", to);

@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use assay_lab::home::Home;
+use assay_testkit::home::Home;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -209,7 +209,7 @@ fn what_is_packed_is_counted() {
     let told = home.run(&["export", &id, "--format", "bundle", "-o", path.to_str().unwrap()]);
     let own: Vec<Entry> = unpacked(&path).into_iter().skip(1).collect();
     let bytes: usize = own.iter().map(|entry| entry.bytes.len()).sum();
-    let shown = assay_base::quantity::units::show::bytes(bytes as u64);
+    let shown = assay_core::quantity::units::show::bytes(bytes as u64);
     let words = format!("{} files, {shown} in ", own.len());
     assert!(told.stderr.contains(&words), "{words}: {told:?}");
 }

@@ -7,10 +7,10 @@ use std::net::{SocketAddr, TcpStream};
 use std::process::ChildStdout;
 use std::time::{Duration, Instant};
 
-use assay_lab::home::Home;
-use assay_lab::process::Running;
 use assay_machine::system::network::Token;
 use assay_machine::system::network::protocol::{self, Role};
+use assay_testkit::home::Home;
+use assay_testkit::process::Running;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use crate::home;
@@ -80,7 +80,7 @@ fn an_honest_peer_is_greeted_among_any_number_of_silent_strangers() {
     let home = home("peer-strangers");
     for strangers in [0, 64, 1000, 10_000] {
         if most < strangers + 1000 {
-            assay_lab::needs::skip(&format!("only {most} files may be open"));
+            assay_testkit::needs::skip(&format!("only {most} files may be open"));
             break;
         }
         let (running, _output, address) = peer(&home);

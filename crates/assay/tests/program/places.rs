@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use assay_lab::home::Home;
-use assay_lab::process::run;
+use assay_testkit::home::Home;
+use assay_testkit::process::run;
 use serde_json::Value;
 
 use crate::home;

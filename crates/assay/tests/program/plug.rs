@@ -5,8 +5,8 @@ use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use assay_lab::home::{Home, LIMIT, WAIT};
-use assay_lab::process::{self, Ended, Running};
+use assay_testkit::home::{Home, LIMIT, WAIT};
+use assay_testkit::process::{self, Ended, Running};
 
 use crate::peer::{SECRET, peer};
 use crate::{home, turn};

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_lab::needs::is_sampled;
+use assay_analysis::analysis;
 use assay_machine::system::Fake;
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::race::{RaceAnswer, RaceEnd};
@@ -12,7 +12,7 @@ use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;
-use assay_verdict::analysis;
+use assay_testkit::needs::is_sampled;
 
 use crate::DRIVE;
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_lab::home::Home;
 use assay_machine::system::{BlockClass, BlockRequest, Fake, RequestFlags, System};
 use assay_study::results::requests::{FILE, FORMAT, Header, RecordedDevice, Writer};
+use assay_testkit::home::Home;
 use serde_json::Value;
 
 use crate::{DEPTH, DRIVE, home};

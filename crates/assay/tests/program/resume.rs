@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_base::failure::Outcome;
-use assay_lab::needs::is_sampled;
+use assay_core::failure::Outcome;
 use assay_machine::system::{Fake, System};
 use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::file;
+use assay_testkit::needs::is_sampled;
 
 use crate::DRIVE;
 use crate::races::{findings, machine};

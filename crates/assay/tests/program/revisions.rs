@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use assay_lab::commits::Repository;
-use assay_lab::needs::{Need, have};
+use assay_testkit::commits::Repository;
+use assay_testkit::needs::{Need, have};
 use serde_json::Value;
 
 use crate::commands::Bench;

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use assay_lab::needs::{count, is_sampled};
+use assay_analysis::analysis;
 use assay_machine::system::Fake;
 use assay_report::evidence::{self, Evidence};
 use assay_report::html::{self, Place};
@@ -15,7 +15,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 use assay_study::results::vouch::{Purpose, vouch};
-use assay_verdict::analysis;
+use assay_testkit::needs::{count, is_sampled};
 
 use crate::races::{answer, findings, machine, raced, request};
 

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_lab::home::Home;
-use assay_lab::hostile::{self, ALIVE, SCRIPT};
-use assay_lab::samples::words_of_page;
+use assay_testkit::home::Home;
+use assay_testkit::hostile::{self, ALIVE, SCRIPT};
+use assay_testkit::samples::words_of_page;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use sha2::{Digest, Sha256};
@@ -143,7 +143,7 @@ fn the_picture_of_the_readme_is_current() {
     fs::create_dir_all(&result).unwrap();
     let archive = root.join("docs/data/check.assay");
     let folder = result.to_str().unwrap();
-    assay_lab::call("tar", &["-xzf", archive.to_str().unwrap(), "-C", folder]).unwrap();
+    assay_testkit::call("tar", &["-xzf", archive.to_str().unwrap(), "-C", folder]).unwrap();
     let page = home.scratch.path().join("page.html");
     home.text(&["report", "check", "-o", page.to_str().unwrap()]);
     let words = words_of_page(&fs::read_to_string(&page).unwrap());

@@ -1,12 +1,12 @@
-//! The JSON documents of docs/howto/commands-and-ci.md: each command of its table prints the format with the fields. `assay_lab`
+//! The JSON documents of docs/howto/commands-and-ci.md: each command of its table prints the format with the fields. `assay_testkit`
 //! validates all documents of findings and watch that tests read.
 
 use std::fs;
 use std::path::Path;
 
-use assay_lab::schema;
 use assay_study::findings::Findings;
 use assay_study::study;
+use assay_testkit::schema;
 use serde_json::{Value, json};
 
 use crate::{DEPTH, DRIVE, home};

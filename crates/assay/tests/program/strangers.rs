@@ -6,10 +6,10 @@ use std::os::unix::fs::{MetadataExt as _, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use assay_lab::home::Home;
-use assay_lab::hostile;
-use assay_lab::needs::{Need, have};
-use assay_lab::process::run;
+use assay_testkit::home::Home;
+use assay_testkit::hostile;
+use assay_testkit::needs::{Need, have};
+use assay_testkit::process::run;
 
 use crate::{DEPTH, DRIVE, home};
 
@@ -100,7 +100,7 @@ fn a_simulated_result_that_calls_itself_measured_is_refused_to_root() {
     }
     let root = home.run(&["advise", "apply", &bundle.display().to_string(), "--yes"]);
     assert!([2, 3].contains(&root.code), "{}", root.stderr);
-    if assay_lab::is_root() {
+    if assay_testkit::is_root() {
         is_refused(&home, &bundle.display().to_string(), "other users can write to it");
     }
 }
@@ -155,7 +155,7 @@ fn settings_that_are_not_on_the_list_want_to_be_allowed_on_the_command_line() {
 
 /// Signs that a terminal obeys, beside the ends of lines.
 fn obeyed(text: &str) -> Vec<char> {
-    text.chars().filter(|sign| assay_base::outside::is_unseen(*sign) && *sign != '\n').collect()
+    text.chars().filter(|sign| assay_core::outside::is_unseen(*sign) && *sign != '\n').collect()
 }
 
 #[test]

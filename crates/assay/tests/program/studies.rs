@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_lab::expected::Expected;
-use assay_lab::schema::complaint;
 use assay_study::study::{self, file};
+use assay_testkit::expected::Expected;
+use assay_testkit::schema::complaint;
 
 /// The study files of a folder with their names, in order.
 fn cases(folder: &str) -> Vec<(PathBuf, String, String)> {

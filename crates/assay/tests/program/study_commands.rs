@@ -176,7 +176,7 @@ fn under_others_work_only_what_is_safe_there_is_taken() {
         }
     }
     // Without root, the devices of --scratch are refused before the study is.
-    home.told(if assay_lab::is_root() { 2 } else { 3 }, &["run", "production", "--scratch"]);
+    home.told(if assay_testkit::is_root() { 2 } else { 3 }, &["run", "production", "--scratch"]);
 }
 
 #[test]

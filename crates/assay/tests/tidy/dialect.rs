@@ -109,7 +109,7 @@ fn subjects_of_commits_name_area_and_verb() {
     let git = |words: &[&str]| Command::new("git").args(words).current_dir(root()).output();
     let log = git(&["log", "--no-merges", "--format=%s", &format!("{UNCHECKED}..HEAD")]);
     let Some(log) = log.ok().filter(|log| log.status.success()) else {
-        assay_lab::needs::skip("git or the history is missing");
+        assay_testkit::needs::skip("git or the history is missing");
         return;
     };
     let subject = regex(r"^[a-z0-9-]+: [a-z].*[^. ]$");

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use assay_kinds::work::{Entry, KINDS};
 use assay_machine::factors;
 use assay_study::study::presets;
+use assay_workloads::work::{Entry, KINDS};
 
 use super::rust_files;
 use super::source::{blanked, literals, used_below};
@@ -40,11 +40,11 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("capacity", "crates/assay-load/src/capacity/", &["capacity"], FILES),
     ("capacity", "crates/assay-study/src/study/fields.rs", &["capacity"], PRINTED),
     ("capacity", "crates/assay/tests/program/articles/recomputed.rs", &["capacity"], PRINTED),
-    ("capacity", "crates/assay-lab/src/certain.rs", &[], REGISTRY),
-    ("capacity", "crates/assay-verdict/src/truth/mod.rs", &["capacity"], REGISTRY),
+    ("capacity", "crates/assay-testkit/src/certain.rs", &[], REGISTRY),
+    ("capacity", "crates/assay-analysis/src/truth/mod.rs", &["capacity"], REGISTRY),
     (
         "capacity",
-        "crates/assay-verdict/src/analysis/kinds.rs",
+        "crates/assay-analysis/src/analysis/kinds.rs",
         &["capacity_usable_bytes"],
         REGISTRY,
     ),
@@ -124,7 +124,7 @@ fn kinds_that_can_be_taken_away_are_known_in_their_folders_alone() {
     let kinds = || KINDS.iter().filter(|kind| ALONE.contains(&kind.about.name));
     for kind in kinds() {
         let (name, own) = (kind.about.name, names(kind));
-        let folder = format!("crates/assay-kinds/src/work/{name}/");
+        let folder = format!("crates/assay-workloads/src/work/{name}/");
         for (file, source) in &files {
             if file == THIS || file.starts_with(&folder) {
                 continue;
@@ -153,7 +153,7 @@ fn a_name_of_a_kind_is_seen() {
     let found =
         |text: &str| uses("network", &known, &Source::of(text)).into_iter().collect::<Vec<_>>();
     assert_eq!(found("let a = find(\"bufferbloat\");"), ["bufferbloat"]);
-    assert_eq!(found("use assay_kinds::work::{io, network};"), ["work::network"]);
+    assert_eq!(found("use assay_workloads::work::{io, network};"), ["work::network"]);
     assert_eq!(found("fn f(_: Work) { Planned::Network(own) }"), ["Planned::Network"]);
     let others =
         "// \"bufferbloat\"\nuse assay_machine::system::network; Space::Network; \"a bufferbloat\"";

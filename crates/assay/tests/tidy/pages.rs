@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_lab::samples;
+use assay_testkit::samples;
 
 use super::markdown::{Kind, anchor, blocks, regex};
 use super::{files, root, rust_files};

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// What decides: crates whose rooms know the machine as a trait.
 pub const DECIDING: [&str; 5] =
-    ["assay-base", "assay-kinds", "assay-machine", "assay-study", "assay-verdict"];
+    ["assay-core", "assay-workloads", "assay-machine", "assay-study", "assay-analysis"];
 
 pub const RUNNING: &str = "assay-runner";
 

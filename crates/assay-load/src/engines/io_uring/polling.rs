@@ -185,7 +185,7 @@ mod tests {
             return;
         }
         if all.count() < 2 {
-            return assay_lab::needs::skip("there is one processor");
+            return assay_testkit::needs::skip("there is one processor");
         }
         let first = (0..CpuSet::MAX_CPU).find(|processor| all.is_set(*processor)).unwrap();
         let pinned = move || {
@@ -195,7 +195,7 @@ mod tests {
             let job = Job { poll: Poll::Sqpoll, pin: true, ..job() };
             let ring = match ring(&job, [2, 2]) {
                 Ok(ring) => ring,
-                Err(error) => return assay_lab::needs::skip(&error.to_string()),
+                Err(error) => return assay_testkit::needs::skip(&error.to_string()),
             };
             assert_eq!(sched_getaffinity(None).unwrap(), own);
             // It gives itself its name when it begins.
@@ -207,7 +207,7 @@ mod tests {
             drop(ring);
             match listed {
                 Some(listed) => assert_ne!(listed, first.to_string()),
-                None => assay_lab::needs::skip("the kernel lists its thread by another number"),
+                None => assay_testkit::needs::skip("the kernel lists its thread by another number"),
             }
         };
         thread::spawn(pinned).join().unwrap();

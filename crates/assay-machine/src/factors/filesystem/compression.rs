@@ -1,8 +1,8 @@
 //! What a file system compresses its files with, which its mount says.
 
 use crate::system::site::Mount;
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 
 use super::FileSystem;
 use crate::factors::Choice;

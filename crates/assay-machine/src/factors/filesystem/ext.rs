@@ -1,6 +1,6 @@
 //! ext2, ext3 and ext4.
 
-use assay_base::quantity::Bytes;
+use assay_core::quantity::Bytes;
 
 use super::FileSystem;
 use super::allowed::{

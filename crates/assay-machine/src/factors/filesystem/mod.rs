@@ -12,9 +12,9 @@ mod vfat;
 mod volume;
 mod xfs;
 
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
 
 use super::Choice;
 

@@ -1,6 +1,6 @@
 //! NTFS, by the driver of the kernel: not by a program that serves it.
 
-use assay_base::quantity::Bytes;
+use assay_core::quantity::Bytes;
 
 use super::FileSystem;
 use super::allowed::Takes::{Nothing, Value};

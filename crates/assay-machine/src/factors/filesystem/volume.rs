@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::system::journal::{Mark, Undo};
 use crate::system::{Act, System, mounts, signatures};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Bytes;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
 
 use super::profile::{self, BTRFS_PROFILE_FACTOR, Profile};
 use super::{

@@ -1,6 +1,6 @@
 //! XFS.
 
-use assay_base::quantity::Bytes;
+use assay_core::quantity::Bytes;
 
 use super::FileSystem;
 use super::allowed::Takes::Keys;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::system::journal::{Mark, Undo, setting_value};
 use crate::system::{Act, Key, System, devices, identity, mounts, sysfs};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Bytes;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
 
 use super::{Guard, cannot, closed};
 use crate::factors::Setting;

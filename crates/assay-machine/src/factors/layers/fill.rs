@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::system::journal::Undo;
 use crate::system::{Act, FileKind, Space, System, mounts};
-use assay_base::catalogue::About;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_base::quantity::{Bytes, Percent};
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::{Bytes, Percent};
 
 use super::{Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use crate::system::journal::Undo;
 use crate::system::{Act, Consent, System, devices};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 use super::guard::Builder;
 use super::{Factor, Setting, example_levels, filesystem};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::system::{Act, System};
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 
 use super::{Base, ByHand, Layer, Made, Recipe, Takes, Typed, Wish};
 use crate::factors::Factor;

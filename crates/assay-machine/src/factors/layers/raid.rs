@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use crate::system::journal::{Mark, Member, Undo};
 use crate::system::{Act, System, devices, signatures, sysfs};
-use assay_base::catalogue::About;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
 
 use super::{Base, ByHand, Device, Layer, Made, Recipe, Takes, Typed, Wish, too_few};
 use crate::factors::guard::Builder;

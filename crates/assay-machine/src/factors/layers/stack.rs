@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::system::System;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 use super::{
     Base, ByHand, Gives, Kept, LAYERS, Layer, Made, Recipe, Takes, Typed, Wish, goes_with,

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::system::journal::Undo;
 use crate::system::{ADD_ZRAM, Act, MOST_SWAP_PRIORITY, System, devices, mounts, swaps, sysfs};
-use assay_base::catalogue::About;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_base::quantity::{Bytes, Percent};
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::{Bytes, Percent};
 
 use super::zram::{self, ALGORITHMS};
 use super::{Base, ByHand, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};

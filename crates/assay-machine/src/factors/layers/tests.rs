@@ -11,8 +11,8 @@ use crate::factors::tests::{
     DISK, HOME, OF_LAYERS, below, dies_everywhere, lab, machine, put_back, stack,
 };
 use crate::factors::{Guard, Role, all, find};
-use assay_lab::expected::Expected;
-use assay_lab::needs::is_in_full;
+use assay_testkit::expected::Expected;
+use assay_testkit::needs::is_in_full;
 
 /// What a layer can be asked for, one after the other.
 fn wishes(layer: &dyn Layer) -> Vec<(String, Levels, Option<u64>)> {

@@ -4,10 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::system::journal::Undo;
 use crate::system::{ADD_ZRAM, Act, System, devices, sysfs};
-use assay_base::catalogue::About;
-use assay_base::failure::Outcome;
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
+use assay_core::catalogue::About;
+use assay_core::failure::Outcome;
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
 
 use super::{Base, ByHand, Layer, Made, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_sys::{
     BlockClass, ClassTotals, DeviceTotals, LATENCY_BUCKETS, LatencyTotals, latency_bucket,
     latency_bucket_from_ns,
@@ -196,7 +196,7 @@ impl Latencies {
     /// few were seen to tell it (R12).
     pub fn percentile_ns(&self, q: f64) -> Option<f64> {
         let count = self.len();
-        if !assay_base::stats::percentile_is_supported(count, q) {
+        if !assay_core::stats::percentile_is_supported(count, q) {
             return None;
         }
         let rank = (q * count as f64).max(1.0);

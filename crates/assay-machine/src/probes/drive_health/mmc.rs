@@ -3,7 +3,7 @@
 //! 7.4.43). SD cards have no such thing.
 
 use crate::system::{System, sysfs};
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use crate::probes::drive_health::Health;
 

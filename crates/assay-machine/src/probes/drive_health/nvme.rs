@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use crate::probes::drive_health::Health;
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::system::{System, sysfs};
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use serde_json::Value;
 
 use crate::probes::drive_health::Health;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::system::{System, sysfs};
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use super::Counter;
 use crate::probes::power_supply::SUPPLIES;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::system::{FileKind, System, sysfs};
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 const MOST_BYTES: u64 = 256 << 20;
 /// Lines further apart leave a gap, nanoseconds, unless all are.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::system::{System, sysfs};
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use super::Counter;
 

@@ -1,6 +1,6 @@
 //! What the kernel counts of a block device: `/sys/class/block/NAME/stat`.
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::SECTOR;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use super::link::{bus, link, usb_device};
 use super::{name_of, number_of, place, size_of};

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use super::{numbered_part, place};
 use crate::system::site::Link;

@@ -1,4 +1,4 @@
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 
 use super::*;
 use crate::system::fake::machines;

@@ -8,7 +8,7 @@ use std::panic::resume_unwind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use assay_base::digest::Digest;
+use assay_core::digest::Digest;
 use assay_sys::memory_file;
 
 use super::Fake;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 use super::consent::disk_sequence;
 use super::tables;

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-use assay_base::digest::hexadecimal;
-use assay_base::failure::{Failure, Outcome};
+use assay_core::digest::hexadecimal;
+use assay_core::failure::{Failure, Outcome};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 
 use super::consent::Loss;
 use super::usage::{Family, text};

@@ -4,7 +4,7 @@ mod situations;
 
 use std::path::Path;
 
-use assay_base::failure::Kind;
+use assay_core::failure::Kind;
 
 use super::*;
 use crate::system::Fake;

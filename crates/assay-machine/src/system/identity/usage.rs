@@ -5,7 +5,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 use crate::system::mounts::{self, MountEntry};
 use crate::system::{DeviceNumber, FileKind, Status, System, devices, sysfs};

@@ -1,7 +1,7 @@
 use std::io::ErrorKind;
 use std::path::Path;
 
-use assay_lab::recordings::Recording;
+use assay_testkit::recordings::Recording;
 
 use super::*;
 use crate::system::signatures;

@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use assay_base::digest::{Digest, hexadecimal};
+use assay_core::digest::{Digest, hexadecimal};
 use hmac::{Hmac, KeyInit as _, Mac as _};
 use sha2::Sha256;
 
@@ -47,7 +47,7 @@ impl Token {
 
     /// The HMAC of some parts with it.
     pub fn sign(&self, parts: &[&[u8]]) -> Digest {
-        sign(&assay_base::digest::sha256(&self.0), parts)
+        sign(&assay_core::digest::sha256(&self.0), parts)
     }
 }
 
@@ -123,7 +123,7 @@ impl Use {
             _ if is_alike && first != own => Err(format!(
                 "{} uses {}, but this machine uses {own}; use the same assay version on {}",
                 self.listener,
-                assay_base::outside::spelled(first),
+                assay_core::outside::spelled(first),
                 self.ends
             )),
             _ => Err(format!("no {} responds", self.sort)),
@@ -310,7 +310,7 @@ mod tests {
     fn by_hand(key: &[u8; 32], text: &[u8]) -> Digest {
         let padded =
             |with: u8| -> Vec<u8> { key.iter().chain(&[0; 32]).map(|byte| byte ^ with).collect() };
-        let inner = assay_base::digest::sha256([padded(0x36), text.to_vec()].concat());
-        assay_base::digest::sha256([padded(0x5c), inner.to_vec()].concat())
+        let inner = assay_core::digest::sha256([padded(0x36), text.to_vec()].concat());
+        assay_core::digest::sha256([padded(0x5c), inner.to_vec()].concat())
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 
-use assay_base::digest::{Digest, hexadecimal};
+use assay_core::digest::{Digest, hexadecimal};
 
 use super::handshake::{digest, same, sign};
 use super::protocol::Side;

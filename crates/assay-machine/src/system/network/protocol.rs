@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use assay_base::digest::Digest;
+use assay_core::digest::Digest;
 
 use super::Token;
 pub use super::handshake::refusal;

@@ -151,7 +151,7 @@ impl FromStr for Shaper {
     }
 }
 
-assay_base::as_text!(Shaper);
+assay_core::as_text!(Shaper);
 
 impl fmt::Display for Shaper {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

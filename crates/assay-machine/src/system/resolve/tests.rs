@@ -1,4 +1,4 @@
-use assay_base::failure::Kind;
+use assay_core::failure::Kind;
 
 use super::*;
 use crate::system::Faulty;

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::FileExt;
 
-use assay_lab::recordings::Recording;
 use assay_sys::memory_file;
+use assay_testkit::recordings::Recording;
 
 use super::*;
 use crate::system::{Fake, Faulty};

@@ -3,7 +3,7 @@
 use super::{fixture, trial};
 use crate::evidence::{Evidence, HostRate, RanTrial};
 use crate::figures::all;
-use assay_base::exhibit::figure::{Figure, Look};
+use assay_core::exhibit::figure::{Figure, Look};
 use assay_study::findings::hosts::{HostRow, Hosts};
 use assay_study::results::plan::Arm;
 

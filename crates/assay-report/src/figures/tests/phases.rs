@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use assay_base::catalogue::About;
-use assay_base::exhibit::figure::{Figure, SpanKind, id_of};
-use assay_kinds::work::own_figures;
-use assay_kinds::work::tell::{OwnFigure, PhaseFigure, TrialPhase};
+use assay_core::catalogue::About;
+use assay_core::exhibit::figure::{Figure, SpanKind, id_of};
+use assay_workloads::work::own_figures;
+use assay_workloads::work::tell::{OwnFigure, PhaseFigure, TrialPhase};
 
 use super::trial;
 use crate::evidence::{Evidence, RanTrial};

@@ -6,8 +6,8 @@ use crate::evidence::Evidence;
 use crate::html::{self, Place};
 use crate::tests::fixture;
 use crate::text;
-use assay_base::exhibit::figure::Figure;
-use assay_base::quantity::Better;
+use assay_core::exhibit::figure::Figure;
+use assay_core::quantity::Better;
 use assay_study::findings::race::{
     Behind, Departure, DroppedLevel, RaceAnswer, RaceEnd, Runner, ScreenAnswer, ScreenedLevel,
 };

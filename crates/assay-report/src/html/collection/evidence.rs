@@ -7,13 +7,13 @@ use super::listed;
 use crate::collection::in_unit;
 use crate::document::NONE;
 use crate::figures::percentiles::curves;
-use assay_base::exhibit::figure::{Figure, id_of};
-use assay_base::quantity::units::show;
+use assay_analysis::collection::flat::{Flat, held};
+use assay_analysis::collection::numbers::{ENERGY, NUMBERS};
+use assay_analysis::collection::{Group, Number, Row, groups};
+use assay_analysis::truth::RULES;
+use assay_core::exhibit::figure::{Figure, id_of};
+use assay_core::quantity::units::show;
 use assay_study::findings::{LENT, Trust};
-use assay_verdict::collection::flat::{Flat, held};
-use assay_verdict::collection::numbers::{ENERGY, NUMBERS};
-use assay_verdict::collection::{Group, Number, Row, groups};
-use assay_verdict::truth::RULES;
 
 /// Trials of a number that are printed.
 const MOST_TRIALS: usize = 24;

@@ -4,10 +4,10 @@ use maud::{Markup, html};
 
 use crate::collection::{Shown, filled, in_unit};
 use crate::document::NONE;
-use assay_base::quantity::units::show;
-use assay_verdict::collection::flat::{Flat, PUBLISHED};
-use assay_verdict::collection::numbers::NUMBERS;
-use assay_verdict::collection::{Group, Spread};
+use assay_analysis::collection::flat::{Flat, PUBLISHED};
+use assay_analysis::collection::numbers::NUMBERS;
+use assay_analysis::collection::{Group, Spread};
+use assay_core::quantity::units::show;
 
 /// What a row is called where its size tells it from others of its name.
 pub(super) fn name(row: &Flat) -> String {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use assay_lab::expected::Expected;
+use assay_analysis::collection::published;
+use assay_analysis::collection::{FORMAT, Number};
 use assay_study::findings::Trust;
-use assay_verdict::collection::published;
-use assay_verdict::collection::{FORMAT, Number};
+use assay_testkit::expected::Expected;
 
 /// A row with everything that one can have, as long as it may be.
 fn full(index: usize) -> (Flat, Row) {
@@ -19,7 +19,7 @@ fn full(index: usize) -> (Flat, Row) {
         trials: vec![value; 200],
         latency_ns: vec![[0.5, 1e6], [0.9, 2e6], [0.99, 9e6], [0.999, 40e6]],
     };
-    let names = assay_verdict::collection::numbers::NUMBERS.iter().map(|kind| kind.name);
+    let names = assay_analysis::collection::numbers::NUMBERS.iter().map(|kind| kind.name);
     let measured: BTreeMap<String, Number> =
         names.map(|name| (name.to_owned(), number(1e6 + index as f64))).collect();
     let row = Row {

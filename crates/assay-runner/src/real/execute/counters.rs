@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind};
 
 use rustix::io::Errno;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::system::execute::{Counted, Counting};
 use assay_sys::{Count, CountedEvent, Counter};
 

@@ -11,7 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::system::execute::MemoryLimit;
 use assay_sys::GroupEntry;
 
@@ -485,7 +485,7 @@ mod tests {
 
     #[test]
     fn what_a_killed_process_left_in_its_group_is_ended() {
-        use assay_lab::needs::{Need, have, skip};
+        use assay_testkit::needs::{Need, have, skip};
         if !have(&[Need::Root]) {
             return;
         }

@@ -10,8 +10,8 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::pipe::fcntl_getpipe_size;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use assay_base::digest::Sum;
-use assay_base::presence::Presence;
+use assay_core::digest::Sum;
+use assay_core::presence::Presence;
 use assay_machine::system::execute::{Ending, Happened, Heard, PeakBy, PeakMemory};
 use assay_machine::system::{Executed, Execution};
 use assay_sys::Launched;
@@ -496,7 +496,7 @@ impl Tail {
 mod tests {
     use std::io::Write;
 
-    use assay_base::digest::sha256;
+    use assay_core::digest::sha256;
     use rustix::pipe::fcntl_setpipe_size;
 
     use super::super::{pipe, wide_pipe};

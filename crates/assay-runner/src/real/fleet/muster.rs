@@ -13,7 +13,7 @@ use crate::fleet::frame::Side;
 use crate::fleet::hello::{self, Caller, LONGEST_LINE};
 use crate::fleet::message::Message;
 use crate::fleet::ranks::Place;
-use assay_base::digest::Digest;
+use assay_core::digest::Digest;
 use assay_machine::system::network::Token;
 
 use super::super::crowd;

@@ -9,12 +9,12 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use crate::vm::driven::{DRIVE, TALK};
-use assay_kinds::work::durability::below::On;
-use assay_kinds::work::durability::command::{Ended, Lines};
-use assay_kinds::work::durability::files::Directory;
-use assay_kinds::work::durability::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
-use assay_kinds::work::durability::trial::Medium;
 use assay_load::{OneByOne, OneDirectory, Target};
+use assay_workloads::work::durability::below::On;
+use assay_workloads::work::durability::command::{Ended, Lines};
+use assay_workloads::work::durability::files::Directory;
+use assay_workloads::work::durability::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
+use assay_workloads::work::durability::trial::Medium;
 
 use super::{awake, own_command};
 
@@ -241,9 +241,9 @@ fn said(output: &Output) -> String {
 mod tests {
     use std::ops::ControlFlow;
 
-    use assay_kinds::work::durability::files::{Content, Script, Shape, read_back};
-    use assay_kinds::work::durability::sync::Sync;
-    use assay_lab::Scratch;
+    use assay_testkit::Scratch;
+    use assay_workloads::work::durability::files::{Content, Script, Shape, read_back};
+    use assay_workloads::work::durability::sync::Sync;
 
     use super::*;
 

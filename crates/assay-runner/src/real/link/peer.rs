@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::sockopt;
 
-use assay_base::digest::Digest;
+use assay_core::digest::Digest;
 use assay_machine::system::network::ledger::{self, Book, Lines};
 use assay_machine::system::network::protocol::{self, Bucket, Order, Role, Side, Way};
 use assay_machine::system::network::{MOST_STREAMS, SLICE_NS, Token};

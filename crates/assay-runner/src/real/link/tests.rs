@@ -122,7 +122,7 @@ fn another_token_another_version_and_nobody_are_told_apart() {
 #[test]
 fn a_peer_is_reached_over_ipv6_where_there_is_one() {
     let Ok(listener) = TcpListener::bind("[::1]:0") else {
-        return assay_lab::needs::skip("no IPv6 here");
+        return assay_testkit::needs::skip("no IPv6 here");
     };
     drop(listener);
     Served::at("[::1]:0").is_up();

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::system::execute::{
     self, Counted, Ending, KEPT_COMPLAINT_BYTES, PeakBy, PeakMemory,
 };
@@ -258,7 +258,7 @@ fn what_is_printed_is_heard_where_somebody_asks_for_it() {
     let heard = |heard_bytes, hashed| Run { heard_bytes, hashed, ..Run::shell(lines) }.done().heard;
     let whole = heard(1 << 20, true);
     assert_eq!((&*whole.text(), whole.bytes), ("one\nthree", 9));
-    assert_eq!(whole.sha256, Some(assay_base::digest::sha256("one\nthree")));
+    assert_eq!(whole.sha256, Some(assay_core::digest::sha256("one\nthree")));
     let end = heard(4, false);
     assert_eq!((&*end.text(), end.bytes, end.sha256), ("hree", 9, None));
     let summed = heard(0, true);
@@ -444,7 +444,7 @@ fn what_processors_count_is_there_or_says_why() {
         Presence::Present(count) => assert!(*count > 1_000_000, "{counted:?}"),
         Presence::Absent(why) => {
             assert!(!why.contains("not requested"), "{why}");
-            assay_lab::needs::skip(&format!("instructions are not counted here: {why}"));
+            assay_testkit::needs::skip(&format!("instructions are not counted here: {why}"));
         }
     }
     let not = Run::new(&["true"]).done().counted;
@@ -453,13 +453,13 @@ fn what_processors_count_is_there_or_says_why() {
 
 #[test]
 fn bytes_that_go_to_storage_are_counted() {
-    let folder = assay_lab::Scratch::on_drive("execute").unwrap();
+    let folder = assay_testkit::Scratch::on_drive("execute").unwrap();
     let script = "sh -c 'dd if=/dev/zero of=file bs=64k count=16 conv=fsync 2>/dev/null'; true";
     let run = Run { directory: folder.path().to_owned(), ..Run::shell(script) };
     let done = run.done();
     let site = assay_machine::system::resolve(&Real, &folder.path().to_string_lossy()).unwrap();
     if site.counted.is_empty() {
-        return assay_lab::needs::skip("no drive below the folder for temporary files");
+        return assay_testkit::needs::skip("no drive below the folder for temporary files");
     }
     let Presence::Present(bytes) = done.write_bytes else { panic!("{done:?}") };
     assert!(bytes >= 1 << 20, "{bytes}");
@@ -549,7 +549,7 @@ fn a_caller_has_all_groups_and_the_own_home() {
     }
     let passwords = std::fs::read_to_string("/etc/passwd").unwrap();
     let Some(line) = passwords.lines().find(|line| line.starts_with("daemon:")) else {
-        return assay_lab::needs::skip("there is no user `daemon`");
+        return assay_testkit::needs::skip("there is no user `daemon`");
     };
     let fields: Vec<&str> = line.split(':').collect();
     let caller = Caller { user: fields[2].parse().unwrap(), group: fields[3].parse().unwrap() };
@@ -571,7 +571,7 @@ fn the_peak_of_a_control_group_begins_anew_with_each_program() {
     let peak = |run: Run| match run.execute().unwrap().peak_memory {
         Presence::Present(PeakMemory { bytes, by: PeakBy::Cgroup }) => Some(bytes),
         other => {
-            assay_lab::needs::skip(&format!("no control group for memory here: {other:?}"));
+            assay_testkit::needs::skip(&format!("no control group for memory here: {other:?}"));
             None
         }
     };

@@ -2,10 +2,10 @@
 
 use std::os::fd::AsFd;
 
-use assay_lab::needs::skip;
+use assay_testkit::needs::skip;
 
 use super::*;
-use assay_base::failure::Kind;
+use assay_core::failure::Kind;
 use assay_machine::system::identity::consent;
 use assay_machine::system::site::Backing;
 use assay_machine::system::{lock_names, resolve};

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_lab::needs::skip;
 use assay_machine::factors::guard::SETTINGS;
 use assay_machine::factors::{self, Guard, Setting, View};
 use assay_machine::system::journal::setting_value;
 use assay_machine::system::site::Site;
+use assay_testkit::needs::skip;
 
 use super::loops::Loop;
 use super::*;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use assay_lab::recordings::Recording;
 use assay_machine::system::signatures::{Superblocks, in_range, superblocks};
+use assay_testkit::recordings::Recording;
 
 use super::*;
 

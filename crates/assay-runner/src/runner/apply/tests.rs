@@ -236,7 +236,7 @@ fn what_cannot_be_done_leaves_everything_as_it_was() {
         let before = condition(&fake);
         let refusal = go(&fake).unwrap_err();
         assert!(refusal.message.contains(reason), "{reason}: {refusal}");
-        assert_eq!(refusal.kind, assay_base::failure::Kind::Refused);
+        assert_eq!(refusal.kind, assay_core::failure::Kind::Refused);
         assert_eq!(condition(&fake), before, "{reason}");
     }
 }

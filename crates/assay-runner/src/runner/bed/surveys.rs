@@ -7,7 +7,7 @@ use crate::runner::changes::{refused, seen_at};
 use crate::runner::event::{Context, Event};
 use crate::runner::places::{Place, extent};
 use crate::runner::survey;
-use assay_base::failure::{Failure, Kind, Outcome};
+use assay_core::failure::{Failure, Kind, Outcome};
 use assay_machine::factors::layers::{Base, Stack, Wish};
 use assay_machine::factors::{Factor, Role, Setting, View};
 use assay_machine::system::identity;

@@ -1,11 +1,11 @@
 //! What rules of trust say of one host of a fleet, by what it recorded itself.
 
+use assay_analysis::truth::{self, Case};
 use assay_study::findings::Trust;
 use assay_study::results::environment::Environment;
 use assay_study::results::fleet::HostSaid;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::TrialRecord;
-use assay_verdict::truth::{self, Case};
 
 /// What speaks against the numbers of each workload on this host.
 pub fn rows(plan: &Plan, environment: &Environment, trials: &[&TrialRecord]) -> Vec<HostSaid> {

@@ -9,13 +9,13 @@ use crate::fleet::barrier::{Barrier, Met};
 use crate::fleet::common::{self, Common, OfRank, Proof};
 use crate::fleet::fellows::{self, Sharing};
 use crate::fleet::message::{Joined, Message, Next, Purpose, Welcome};
-use assay_base::outside;
-use assay_base::quantity::units::show;
+use assay_analysis::truth::FEWER_HOSTS;
+use assay_core::outside;
+use assay_core::quantity::units::show;
 use assay_study::results::fleet::{Host, HostSaid, Lost, words};
 use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
 use assay_study::study::OnFailure;
-use assay_verdict::truth::FEWER_HOSTS;
 
 /// Letters of a reason that another host gives.
 const LONGEST_REASON: usize = 300;

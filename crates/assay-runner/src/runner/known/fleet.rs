@@ -13,7 +13,7 @@ use crate::fleet::ranks::Place;
 use crate::fleet::{Heard, Line};
 use crate::runner::fleet::Member;
 use crate::runner::{Finished, Request, run};
-use assay_base::failure::Outcome;
+use assay_core::failure::Outcome;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::study::OnFailure;
 use assay_study::study::file;

@@ -7,9 +7,9 @@ pub mod fleet;
 
 use std::path::Path;
 
-use assay_kinds::work::{Needs, Work};
 use assay_machine::system::{Fake, System};
 use assay_study::study::Study;
+use assay_workloads::work::{Needs, Work};
 
 /// Two rows that take little time.
 pub const STUDY: &str = r#"

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::journal::{RUNNING, UNITS};
 use assay_machine::system::place::PlaceKind;
 use assay_machine::system::site::Backing;

@@ -2,10 +2,10 @@
 //! began and left nothing else.
 
 use super::BEGUN;
-use assay_base::failure::Outcome;
-use assay_kinds::work::recorded::{Record, Records};
+use assay_core::failure::Outcome;
 use assay_machine::system::{System, identity};
 use assay_study::results::log::Entry;
+use assay_workloads::work::recorded::{Record, Records};
 
 /// Boots that are looked through.
 const MOST: usize = 1000;

@@ -1,12 +1,12 @@
 use std::sync::atomic::AtomicBool;
 
 use super::*;
-use assay_kinds::work::recorded::kind;
-use assay_lab::kinds::kept;
 use assay_machine::system::Fake;
 use assay_machine::system::journal;
 use assay_study::results::vouch::{Purpose, vouch};
 use assay_study::study::presets;
+use assay_testkit::kinds::kept;
+use assay_workloads::work::recorded::kind;
 use serde_json::Value;
 
 fn machine() -> Fake {

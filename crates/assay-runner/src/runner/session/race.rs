@@ -3,7 +3,7 @@
 
 use super::{End, Session};
 use crate::runner::event::{Context, Event};
-use assay_base::quantity::units::show;
+use assay_core::quantity::units::show;
 use assay_machine::system::site::TargetKind;
 use assay_study::plan::race::{self, Next, Over, Race, Run};
 use assay_study::results::design::Stopping;

@@ -1,8 +1,8 @@
 //! Plans of studies of which nothing can be run here, and what else can be done.
 
 use super::*;
-use assay_kinds::work::io::Content;
 use assay_study::study::{Precondition, presets};
+use assay_workloads::work::io::Content;
 
 fn in_lab(preset: &str) -> Study {
     presets::find(preset).unwrap().unwrap().in_lab()

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::*;
-use assay_kinds::work::durability::Detail;
 use assay_machine::system::network::protocol::TOKEN_VARIABLE;
+use assay_workloads::work::durability::Detail;
 
 const STUDY: &str = r#"
 format     = "assay-study/1"

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_base::draws::Draws;
+use assay_core::draws::Draws;
 
 use super::{Run, Standing};
 use crate::results::plan::{Plan, PlannedTrial};

@@ -1,6 +1,6 @@
 //! The rule itself (R15): looks after each complete replicate from the third on.
 
-use assay_base::stats::{moderated_variance, normal_mixture_half_width};
+use assay_core::stats::{moderated_variance, normal_mixture_half_width};
 
 use crate::results::design::ALPHA;
 

@@ -5,8 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_base::draws::Draws;
-use assay_base::stats::{Effects, fit_effects, t_quantile};
+use assay_core::draws::Draws;
+use assay_core::stats::{Effects, fit_effects, t_quantile};
 
 use super::{Left, Run, Standing, Why, counted};
 use crate::plan::{budget, order};

@@ -4,7 +4,7 @@ use crate::plan::{self, tests::survey};
 use crate::results::design::Factor;
 use crate::results::plan::{Arm, Refusal, Survey};
 use crate::study::file;
-use assay_base::draws::Draws;
+use assay_core::draws::Draws;
 
 /// Of 96 settings: six copies, four sizes, four numbers of threads.
 fn text(screen: bool) -> String {

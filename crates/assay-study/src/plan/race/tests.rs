@@ -1,7 +1,7 @@
 use super::*;
 use crate::plan::{self, tests::survey};
 use crate::study::file;
-use assay_base::draws::Draws;
+use assay_core::draws::Draws;
 
 fn rules(arms: usize, closeness: f64) -> Rules {
     Rules { arms, baseline: 0, closeness, replicates: 20 }

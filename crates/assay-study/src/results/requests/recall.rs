@@ -3,10 +3,10 @@
 use std::io::{self, BufRead as _};
 use std::path::{Path, PathBuf};
 
-use assay_base::digest::{self, Sum};
-use assay_base::outside;
-use assay_kinds::work::replay::{Scan, Source};
+use assay_core::digest::{self, Sum};
+use assay_core::outside;
 use assay_machine::system::{BlockRequest, Caching, System, identity};
+use assay_workloads::work::replay::{Scan, Source};
 
 use super::{FILE, Header, Reader};
 

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use assay_base::catalogue::keys::{Field, Fields, Form, Need};
-use assay_kinds::work::{self, command, metrics};
+use assay_core::catalogue::keys::{Field, Fields, Form, Need};
 use assay_machine::factors;
+use assay_workloads::work::{self, command, metrics};
 use serde_json::{Map, Value, json};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -3,11 +3,11 @@
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
-use assay_base::catalogue::keys::{Field, Form};
-use assay_base::quantity::units::show;
-use assay_base::quantity::{Bytes, Loss, Percent, Time, units::UnitError};
-use assay_kinds::work::io::{Content, Mix, Size, size};
-use assay_kinds::work::metrics;
+use assay_core::catalogue::keys::{Field, Form};
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Bytes, Loss, Percent, Time, units::UnitError};
+use assay_workloads::work::io::{Content, Mix, Size, size};
+use assay_workloads::work::metrics;
 use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
 

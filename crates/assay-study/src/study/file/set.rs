@@ -1,7 +1,7 @@
 //! `--set KEY=VALUE`: keys of a study, as the command line names them.
 
-use assay_base::catalogue::keys::{Fields, Form};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::catalogue::keys::{Fields, Form};
+use assay_core::failure::{Failure, Outcome};
 use toml::{Table, Value};
 
 use super::super::Study;
@@ -143,7 +143,7 @@ fn in_list(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     found
 }
 
-fn in_workload(index: usize, kind: &assay_kinds::work::Entry, key: &str) -> Option<KeyPath> {
+fn in_workload(index: usize, kind: &assay_workloads::work::Entry, key: &str) -> Option<KeyPath> {
     in_table(&["workload", &index.to_string(), kind.about.name], kind.keys, key)
 }
 

@@ -1,8 +1,8 @@
-use assay_base::quantity::{Bytes, Loss, Percent, Time};
-use assay_kinds::work::io::{
+use assay_core::quantity::{Bytes, Loss, Percent, Time};
+use assay_workloads::work::io::{
     Apart, Arrivals, Asked, AskedEngine, Content, Mix, Pattern, Poll, WriteSync,
 };
-use assay_kinds::work::{Asks as _, KINDS, Kind as _};
+use assay_workloads::work::{Asks as _, KINDS, Kind as _};
 use proptest::prelude::*;
 
 use super::*;
@@ -254,7 +254,7 @@ fn levels_of_the_baseline_become_the_words_of_the_factor() {
     let study = parse("mine.toml", text).unwrap();
     assert_eq!(study.baseline["block_size"], "4 KiB");
     assert_eq!(study.baseline["queue_depth"], "8");
-    let io = assay_kinds::work::io::Asked::of(&study.workload[0].work).unwrap();
+    let io = assay_workloads::work::io::Asked::of(&study.workload[0].work).unwrap();
     assert_eq!(io.block_size.one(), Some(Bytes(1 << 20)), "the first level fills what is missing");
 }
 

@@ -1,6 +1,6 @@
 //! What a job file says of trims, of syncs and of copies.
 
-use assay_kinds::work::io::WriteSync;
+use assay_workloads::work::io::WriteSync;
 
 use super::values::{number, percent};
 use super::{Job, Told, line_of};

@@ -1,7 +1,7 @@
 //! Work by the clock and work with pauses: what fio's rates and pauses come to here.
 
-use assay_base::quantity::Time;
-use assay_base::quantity::units::show;
+use assay_core::quantity::Time;
+use assay_core::quantity::units::show;
 use assay_load::MOST_PER_S;
 
 use super::places::both;

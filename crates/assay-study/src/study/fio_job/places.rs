@@ -1,6 +1,6 @@
 //! Sizes and places of a job's operations: bs, bssplit, random_distribution, and steps behind a colon of rw.
 
-use assay_kinds::work::io::{Access, Size};
+use assay_workloads::work::io::{Access, Size};
 
 use super::values::{alike, amount, bytes};
 use super::{Job, Told};
@@ -57,7 +57,7 @@ pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut Told) -> Sizing {
         let (line, written) =
             setting.map_or((job.line, "bs"), |setting| (setting.line, setting.written.as_str()));
         told.refuse(line, format!("{written}: {}", why.replace('`', "\"")));
-        Sizing { size: assay_base::quantity::Bytes(USUAL_BYTES).into(), mean: USUAL_BYTES }
+        Sizing { size: assay_core::quantity::Bytes(USUAL_BYTES).into(), mean: USUAL_BYTES }
     })
 }
 

@@ -1,6 +1,6 @@
 //! The text of a job file: sections, settings, comments and variables.
 
-use assay_base::outside;
+use assay_core::outside;
 
 use super::{Job, Setting, Settings, Told, Way, keys};
 

@@ -1,4 +1,4 @@
-use assay_kinds::work::Work as Kind;
+use assay_workloads::work::Work as Kind;
 
 use super::values::{bytes, ns, one_name};
 use super::*;

@@ -1,7 +1,7 @@
 //! What trials at several rates say of a limit (R16): up to which rate it surely holds, and from which on it
 //! surely does not. Both the study that is under way and the one that is told ask this.
 
-use assay_base::stats::Sample;
+use assay_core::stats::Sample;
 use serde::{Deserialize, Serialize};
 
 /// Rates that share the error: as many as R16 tries at most.

@@ -3,11 +3,11 @@
 use clap::Args;
 
 use super::page::{Page, bytes, decimal};
-use assay_base::calc::flash_time::{self, FlashTime, Question, Speed};
-use assay_base::calc::{bytes_per_s, number};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
-use assay_base::quantity::{Bytes, Time};
+use assay_core::calc::flash_time::{self, FlashTime, Question, Speed};
+use assay_core::calc::{bytes_per_s, number};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Bytes, Time};
 use assay_machine::system::System;
 use assay_report::document::Row;
 

@@ -3,10 +3,10 @@
 use clap::Args;
 
 use super::page::{Page, decimal};
-use assay_base::calc::memmap::{self, FrameBuffer, Memmap, Region};
-use assay_base::failure::Outcome;
-use assay_base::quantity::Bytes;
-use assay_base::quantity::units::show;
+use assay_core::calc::memmap::{self, FrameBuffer, Memmap, Region};
+use assay_core::failure::Outcome;
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
 use assay_machine::system::System;
 use assay_report::document::{Row, Tone};
 

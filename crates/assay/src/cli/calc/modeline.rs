@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 
-use assay_base::calc::edid::{self, Monitor};
-use assay_base::calc::modeline::{self, Blanking, Limits, TIMINGS, Timing};
-use assay_base::calc::{number, pair, size_of};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::calc::edid::{self, Monitor};
+use assay_core::calc::modeline::{self, Blanking, Limits, TIMINGS, Timing};
+use assay_core::calc::{number, pair, size_of};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{FileKind, System};
 
 /// An EDID is a few blocks of 128 bytes; a file that is larger is something else.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::super::output;
-use assay_base::calc::Answer;
+use assay_core::calc::Answer;
 use assay_machine::system::System;
 use assay_report::document::{Block, Document, Row, Section, Table};
 use assay_report::{table, text};
@@ -91,8 +91,8 @@ pub fn decimal(value: f64, digits: usize) -> String {
 
 /// Bytes in powers of 1024, and exactly where that is shorter than digits: `8.19 TiB (9 TB)`.
 pub fn bytes(amount: u64) -> String {
-    let short = assay_base::quantity::units::size(amount);
-    let exact = assay_base::quantity::Bytes(amount).to_string();
+    let short = assay_core::quantity::units::size(amount);
+    let exact = assay_core::quantity::Bytes(amount).to_string();
     if exact == short || exact.len() > "1000 TB".len() {
         short
     } else {

@@ -4,12 +4,12 @@ use clap::Args;
 use serde::Serialize;
 
 use super::page::{Page, bytes, decimal};
-use assay_base::calc::bytes_per_s;
-use assay_base::calc::raid::{self, Level, Model, Question, Raid, Source};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
-use assay_base::quantity::units::show;
+use assay_core::calc::bytes_per_s;
+use assay_core::calc::raid::{self, Level, Model, Question, Raid, Source};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
 use assay_machine::system::System;
 use assay_report::document::{Row, Tone};
 

@@ -3,10 +3,10 @@
 use clap::Args;
 
 use super::page::{Page, bytes, decimal};
-use assay_base::calc::zram::{self, MEASURED, Question, Wanted, Zram};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
-use assay_base::quantity::{Bytes, Percent};
+use assay_core::calc::zram::{self, MEASURED, Question, Wanted, Zram};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Bytes, Percent};
 use assay_machine::system::System;
 use assay_report::document::Row;
 

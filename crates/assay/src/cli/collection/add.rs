@@ -6,12 +6,12 @@ use clap::Args;
 
 use super::super::output;
 use crate::store::{self, collection, parcel};
-use assay_base::failure::{Failure, Outcome};
+use assay_analysis::collection::{Extra, Row, rows};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{FileKind, System};
 use assay_study::results::foreign;
 use assay_study::study::Price;
 use assay_study::study::printed::Claimed;
-use assay_verdict::collection::{Extra, Row, rows};
 
 /// Add rows from results, bundles or other collections
 #[derive(Debug, Args)]

@@ -6,11 +6,11 @@ use clap::Args;
 
 use super::super::output;
 use crate::store::collection::{self, Index};
-use assay_base::failure::Outcome;
+use assay_analysis::collection::flat::Flat;
+use assay_analysis::collection::{Row, groups};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_report::collection::{self as pages, Contents, MOST_TOLD};
-use assay_verdict::collection::flat::Flat;
-use assay_verdict::collection::{Row, groups};
 
 /// Write the page of a collection
 ///

@@ -8,10 +8,10 @@ use serde::Serialize;
 
 use super::super::output;
 use crate::store::collection;
-use assay_base::failure::Outcome;
+use assay_analysis::collection::flat::{self, Flat};
+use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_report::collection as pages;
-use assay_verdict::collection::flat::{self, Flat};
 
 /// Export rows for other programs
 #[derive(Debug, Args)]

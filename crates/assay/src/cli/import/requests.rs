@@ -9,9 +9,11 @@ use flate2::bufread::MultiGzDecoder;
 use super::{Arguments, both, last, of_numbers, output, show};
 use crate::store;
 use crate::watch::record::{self, Wish};
-use assay_base::calc::requests::{Counter, Recorded, Request};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
+use assay_analysis::importers::requests::{self, Begin, Device, Told};
+use assay_analysis::importers::{self, HEAD_BYTES, Reads};
+use assay_core::calc::requests::{Counter, Recorded, Request};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
 use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Means};
 use assay_machine::system::stream::Stream;
 use assay_machine::system::{
@@ -19,8 +21,6 @@ use assay_machine::system::{
 };
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 use assay_study::results::{headline, id};
-use assay_verdict::importers::requests::{self, Begin, Device, Told};
-use assay_verdict::importers::{self, HEAD_BYTES, Reads};
 
 /// How a file that is packed begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];

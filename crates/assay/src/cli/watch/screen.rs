@@ -16,7 +16,7 @@ use ratatui::crossterm::{cursor, execute};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::watch::page::{Looks, Page};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 /// Whether a page is on the terminal, which a panic must know.
 static ON_ERRORS: AtomicBool = AtomicBool::new(false);

@@ -300,7 +300,7 @@ fn is_over(beside: &Beside<'_>) -> bool {
 fn targets(
     system: &dyn System,
     targets: &[String],
-) -> assay_base::failure::Outcome<Vec<disks::Disk>> {
+) -> assay_core::failure::Outcome<Vec<disks::Disk>> {
     let mut found: Vec<disks::Disk> = Vec::new();
     for target in targets {
         match disks::choose(system, Some(target)) {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{FileKind, HoldError, Locking, System};
 use assay_study::results::foreign::{self, Mark};
 use assay_study::results::trials::Trials;
@@ -38,7 +38,7 @@ pub fn bring(
     };
     let results = directory.parent().unwrap_or(directory);
     let nonce = system.random().map_err(unwritable)?;
-    let nonce = assay_base::digest::hexadecimal(&nonce);
+    let nonce = assay_core::digest::hexadecimal(&nonce);
     let incoming = results.join(format!("{BEGINNING}{}", &nonce[..16]));
     let mut brought = || {
         system.create_directory(&incoming).map_err(unwritable)?;

@@ -1,9 +1,9 @@
 //! What a file from elsewhere may cost: each of its files has a limit by its name, all of them together one by
 //! what the file itself has, and all is looked at before any of it is read.
 
-use assay_base::quantity::Bytes;
+use assay_analysis::importers::LARGEST_RUNS_BYTES;
+use assay_core::quantity::Bytes;
 use assay_study::results::imported::is_source;
-use assay_verdict::importers::LARGEST_RUNS_BYTES;
 
 const KIB: u64 = 1 << 10;
 const MIB: u64 = 1 << 20;
@@ -57,7 +57,7 @@ pub fn unpacked(packed_bytes: u64) -> u64 {
 /// What is wrong with a file of a result that has so many bytes; nothing where it may be one.
 pub fn fits(name: &str, bytes: u64) -> Result<(), String> {
     match of(name) {
-        None => Err(format!("a result contains no file {}", assay_base::outside::spelled(name))),
+        None => Err(format!("a result contains no file {}", assay_core::outside::spelled(name))),
         Some(most) if bytes > most => {
             Err(format!("{name} has {}; the limit in a result is {}", Bytes(bytes), Bytes(most)))
         }

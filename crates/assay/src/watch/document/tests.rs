@@ -1,7 +1,7 @@
 use super::*;
 use crate::watch::testing::{state, state_untraced};
-use assay_base::draws::Draws;
-use assay_lab::{certain, schema};
+use assay_core::draws::Draws;
+use assay_testkit::{certain, schema};
 
 #[test]
 fn the_document_has_the_fields_that_scripts_read() {

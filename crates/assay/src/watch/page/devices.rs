@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span as Piece};
 use super::{Page, cut};
 use crate::watch::sampler::DiskSpan;
 use crate::watch::words::{depth, percent, rate};
-use assay_base::quantity::units::show;
+use assay_core::quantity::units::show;
 
 /// A share of the time from which a device is called busy.
 const BUSY: f64 = 0.9;

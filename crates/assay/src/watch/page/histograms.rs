@@ -8,8 +8,8 @@ use ratatui::text::{Line, Span as Piece};
 use super::{Page, bar, cut, dim, heading};
 use crate::watch::sampler::DiskSpan;
 use crate::watch::words::{RARE, USUAL, classes, compact, counted_means};
-use assay_base::presence::Presence;
-use assay_base::quantity::units::show;
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use assay_machine::probes::block_latency::counts::{ClassSpan, Latencies};
 
 /// Columns of the row's beginning.

@@ -7,8 +7,8 @@ use super::history::{level, signs};
 use super::{Page, Shares, cut, dim};
 use crate::watch::sampler::{Load, User};
 use crate::watch::words::{percent, rate};
-use assay_base::presence::Presence;
-use assay_base::quantity::units::show;
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 
 /// Lines that are always there: processors, pressure with memory, temperature where one is told.
 pub(super) fn fixed(page: &Page<'_>) -> usize {

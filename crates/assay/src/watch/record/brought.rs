@@ -1,8 +1,8 @@
 //! Requests that another tool recorded elsewhere, as a bundle like that of requests that were recorded here.
 
-use assay_base::calc::requests::Recorded;
-use assay_base::failure::Outcome;
-use assay_base::presence::Presence;
+use assay_core::calc::requests::Recorded;
+use assay_core::failure::Outcome;
+use assay_core::presence::Presence;
 use assay_machine::probes::block_latency::{self, counts::BlockLatency};
 use assay_machine::system::System;
 use assay_machine::system::machine::Machine;

@@ -5,7 +5,7 @@
 //! missing, or more. Devices that make no requests (zram, device mapper) count bios where they come in, and are not
 //! held against that.
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::system::devices::{self, Counters};
 use assay_machine::system::{BlockClass, ClassTotals, DeviceTotals, System, sysfs};
 

@@ -8,11 +8,11 @@ use crate::watch::State;
 use crate::watch::record::{self, Rows, Wish};
 use crate::watch::sampler::{Tracing, disks};
 use crate::watch::testing::{article, machine, nothing, ten_seconds, tracing};
-use assay_kinds::work::Detail;
 use assay_machine::probes::block_latency::counts::Means;
 use assay_machine::system::{BlockTotals, BlockTracer, TraceMeans};
 use assay_study::results::bundle;
 use assay_study::results::requests::Reader;
+use assay_workloads::work::Detail;
 
 /// Tells some requests each time it is asked, and of some that they found no room.
 struct Each {

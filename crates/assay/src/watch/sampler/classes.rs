@@ -3,8 +3,8 @@
 use std::io;
 
 use super::Disk;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::presence::Presence;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
 use assay_machine::probes::block_latency;
 use assay_machine::probes::block_latency::counts::Means;
 use assay_machine::system::{

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::watch::members;
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::units::show;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
 use assay_machine::probes::block_latency;
 use assay_machine::system::devices::{self, Below, Counters};
 use assay_machine::system::site::Backing;

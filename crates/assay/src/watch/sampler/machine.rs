@@ -3,8 +3,8 @@
 
 use serde::Serialize;
 
-use assay_base::presence::Presence;
-use assay_base::quantity::units::show;
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use assay_machine::probes::load;
 use assay_machine::probes::memory::{Levels, Machine};
 use assay_machine::probes::pressure::{Resources, Waited};

@@ -8,7 +8,7 @@ mod users;
 use std::collections::BTreeMap;
 use std::io;
 
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_machine::probes::block_latency::counts::{self, ClassSpan, Means};
 use assay_machine::probes::ticks::Ticks;
 use assay_machine::probes::{block_latency, load, memory, pressure, processors};

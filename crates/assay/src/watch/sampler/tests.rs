@@ -174,7 +174,7 @@ fn disks_are_named_by_name_path_and_nothing() {
     let several = |words: &[&str]| {
         let words: Vec<String> = words.iter().map(|word| (*word).to_owned()).collect();
         let found = disks::named(&fake, &words)?;
-        Ok::<_, assay_base::failure::Failure>(
+        Ok::<_, assay_core::failure::Failure>(
             found.into_iter().map(|disk| disk.name).collect::<Vec<_>>(),
         )
     };

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::Disk;
-use assay_base::quantity::units::show;
+use assay_core::quantity::units::show;
 use assay_machine::system::devices;
 use assay_machine::system::{DeviceNumber, System, sysfs};
 

@@ -5,11 +5,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt as _, chown, symlink};
 use std::path::Path;
 
-use assay_lab::Scratch;
-use assay_lab::hostile::copy;
-use assay_lab::process::{Assay, NOBODY};
-use assay_lab::slow::SlowLane;
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::Scratch;
+use assay_testkit::hostile::copy;
+use assay_testkit::process::{Assay, NOBODY};
+use assay_testkit::slow::SlowLane;
+use assay_testkit::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::of;

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_lab::needs::is_busy;
-use assay_lab::slow::SlowLane;
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::needs::is_busy;
+use assay_testkit::slow::SlowLane;
+use assay_testkit::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::{of, processors_taken};

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use assay_lab::Scratch;
-use assay_lab::clean::{Spoken, fault};
-use assay_lab::needs::count;
-use assay_lab::process::{Assay, NOBODY, run};
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::Scratch;
+use assay_testkit::clean::{Spoken, fault};
+use assay_testkit::needs::count;
+use assay_testkit::process::{Assay, NOBODY, run};
+use assay_testkit::volume::{Filesystem, Volume};
 
 use crate::findings::of;
 use crate::turn::{LIMIT, Need, assay, require, word};

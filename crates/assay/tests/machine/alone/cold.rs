@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::volume::{Filesystem, Volume};
 
 use crate::commands::{SHORT, cells};
 use crate::turn::{LIMIT, Need, assay, require, word};

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use assay_lab::home::Home;
-use assay_lab::needs::count;
-use assay_lab::volume::Filesystem;
-use assay_lab::{call, kills};
+use assay_testkit::home::Home;
+use assay_testkit::needs::count;
+use assay_testkit::volume::Filesystem;
+use assay_testkit::{call, kills};
 
 use crate::findings::was_replicated;
 use crate::turn::{LIMIT, Need, require};

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use assay_lab::fleet::{Rank, Ranks, below, below_ms, trials};
-use assay_lab::needs::count;
-use assay_lab::process::{Assay, Ended, Running};
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{Done, Scratch, call};
+use assay_testkit::fleet::{Rank, Ranks, below, below_ms, trials};
+use assay_testkit::needs::count;
+use assay_testkit::process::{Assay, Ended, Running};
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{Done, Scratch, call};
 use serde_json::Value;
 
 use crate::turn::{LIMIT, Need, assay, require, word};

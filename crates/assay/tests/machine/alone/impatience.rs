@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use assay_lab::call;
-use assay_lab::home::Home;
-use assay_lab::kills::hands;
-use assay_lab::needs::{count, have};
-use assay_lab::process::Running;
-use assay_lab::volume::Filesystem;
+use assay_testkit::call;
+use assay_testkit::home::Home;
+use assay_testkit::kills::hands;
+use assay_testkit::needs::{count, have};
+use assay_testkit::process::Running;
+use assay_testkit::volume::Filesystem;
 
 use crate::turn::{LIMIT, Need, require};
 

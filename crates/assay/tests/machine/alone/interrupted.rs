@@ -5,11 +5,11 @@ use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-use assay_base::draws::Draws;
-use assay_lab::process::{self, Assay, Ended};
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{Done, LoopDevice};
+use assay_core::draws::Draws;
 use assay_study::study::presets;
+use assay_testkit::process::{self, Assay, Ended};
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{Done, LoopDevice};
 use serde_json::Value;
 
 use crate::turn::{Need, assay, has, require, word};

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use assay_lab::live::{self, PUT_BACK};
-use assay_lab::needs::count;
-use assay_lab::volume::Filesystem;
+use assay_testkit::live::{self, PUT_BACK};
+use assay_testkit::needs::count;
+use assay_testkit::volume::Filesystem;
 
 use crate::turn::{Need, require};
 

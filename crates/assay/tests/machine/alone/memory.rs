@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use assay_lab::Scratch;
-use assay_lab::kills::{memory, stacks};
-use assay_lab::needs::count;
-use assay_lab::process::Assay;
+use assay_testkit::Scratch;
+use assay_testkit::kills::{memory, stacks};
+use assay_testkit::needs::count;
+use assay_testkit::process::Assay;
 
 use crate::turn::{LIMIT, Need, require, skip};
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use assay_lab::needs::is_pressed;
-use assay_lab::process::Assay;
-use assay_lab::{Scratch, call};
+use assay_testkit::needs::is_pressed;
+use assay_testkit::process::Assay;
+use assay_testkit::{Scratch, call};
 use serde_json::Value;
 
 use super::presets;

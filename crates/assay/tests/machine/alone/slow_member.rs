@@ -3,10 +3,10 @@
 
 use std::fs;
 
-use assay_lab::process::Assay;
-use assay_lab::slow::SlowLane;
-use assay_lab::volume::{Filesystem, Volume};
-use assay_lab::{LoopDevice, Mounted, call};
+use assay_testkit::process::Assay;
+use assay_testkit::slow::SlowLane;
+use assay_testkit::volume::{Filesystem, Volume};
+use assay_testkit::{LoopDevice, Mounted, call};
 use serde_json::Value;
 
 use crate::findings;

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use assay_lab::needs::count;
-use assay_lab::process::Assay;
-use assay_lab::volume::{Filesystem, Volume};
+use assay_testkit::needs::count;
+use assay_testkit::process::Assay;
+use assay_testkit::volume::{Filesystem, Volume};
 use serde_json::Value;
 
 use crate::findings::of;
@@ -126,8 +126,8 @@ fn what_is_not_there_is_left_out_of_a_space_and_the_plan_says_how_much_it_is() {
 mod in_full {
     use std::time::Duration;
 
-    use assay_lab::needs::is_crowded;
-    use assay_lab::slow::SlowLane;
+    use assay_testkit::needs::is_crowded;
+    use assay_testkit::slow::SlowLane;
 
     use super::*;
     use crate::turn::skip;

@@ -29,12 +29,12 @@
 //!
 //! Supported means that the printed numbers carry the claim, not that it holds elsewhere.
 
-use assay_base::calc::modeline::{self, Better, Check, Limits, TIMINGS};
-use assay_base::presence::Presence;
-use assay_base::quantity::units::show;
-use assay_base::reference::Library;
-use assay_base::reference::sheet::{Printed, Row, Sheet};
-use assay_base::stats::{Sample, welch};
+use assay_core::calc::modeline::{self, Better, Check, Limits, TIMINGS};
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
+use assay_core::reference::Library;
+use assay_core::reference::sheet::{Printed, Row, Sheet};
+use assay_core::stats::{Sample, welch};
 
 /// Scatter of repeats, as a fraction, that is still believed of a machine that nobody watched:
 /// repeats of one program on bare metal of a shared machine were seen to differ by that much.

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::system::journal::{Mark, Undo};
 use crate::system::{Act, Key, System, devices, signatures};
-use assay_base::failure::{Failure, Outcome};
-use assay_base::quantity::Bytes;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
 
 use super::{
     CIPHER_FACTOR, CONVERSION, CONVERSION_FACTOR, DEFAULTS, DM_CRYPT, ENCRYPTION_FACTOR, QUEUES,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::system::journal::Undo;
 use crate::system::{Act, Key, System};
-use assay_base::failure::{Failure, Outcome};
+use assay_core::failure::{Failure, Outcome};
 
 use super::{ENCRYPTION_FACTOR, FSCRYPT, GOCRYPTFS, SERVED, mounted_at};
 use crate::factors::Factor;

@@ -7,9 +7,9 @@ mod directory;
 use std::path::Path;
 
 use crate::system::{System, mounts};
-use assay_base::catalogue::About;
-use assay_base::presence::Presence;
-use assay_base::quantity::Bytes;
+use assay_core::catalogue::About;
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
 
 use crate::factors::{Choice, has_module};
 

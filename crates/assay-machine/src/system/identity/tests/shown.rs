@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use assay_base::failure::{Kind, Outcome};
+use assay_core::failure::{Kind, Outcome};
 
 use super::situations::{C, LOOP, give, home, machine, number_of};
 use crate::system::identity::{as_shown, remember};

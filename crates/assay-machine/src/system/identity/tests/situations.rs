@@ -5,8 +5,8 @@ use std::fmt::Write;
 use std::io;
 use std::path::Path;
 
-use assay_base::failure::{Kind, Outcome};
-use assay_lab::recordings::Recording;
+use assay_core::failure::{Kind, Outcome};
+use assay_testkit::recordings::Recording;
 
 use super::super::*;
 use crate::system::{Caching, Consent, DeviceNumber, Fake, Faulty, resolve};

@@ -1,11 +1,11 @@
 //! What is told of modes.
 
 use super::super::page::{Page, decimal};
-use assay_base::calc::edid::Monitor;
-use assay_base::calc::modeline::{
+use assay_core::calc::edid::Monitor;
+use assay_core::calc::modeline::{
     At, Better, Check, Figures, Forms, Found, Highest, Judged, Limits, Row as Tried,
 };
-use assay_base::presence::Presence;
+use assay_core::presence::Presence;
 use assay_report::document::{Row, Tone};
 
 const CAUTION: &str =

@@ -1,0 +1,156 @@
+//! The A/A test: how often identical configurations differ significantly on this machine.
+
+use assay_core::stats::{Sample, smallest_detectable_shift};
+use assay_study::findings::{Cell, CellTrial, Check, Findings, Verdict};
+use assay_study::results::design::ALPHA;
+use serde::Serialize;
+
+use super::distinct;
+
+pub const AA_TEST_FORMAT: &str = "assay-aa-test/1";
+/// Power of the smallest detectable difference.
+const POWER: f64 = 0.8;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AaTest {
+    pub format: String,
+    pub id: String,
+    pub workloads: Vec<AaWorkload>,
+    /// Comparisons with the first copy that a study would have called better or worse.
+    pub false_verdicts: usize,
+    /// All comparisons with the first copy.
+    pub verdicts: usize,
+    /// Drift, carry-over and similar.
+    pub checks: Vec<Check>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AaWorkload {
+    pub workload: String,
+    pub metric: String,
+    pub copies: usize,
+    /// Complete replicates of the pair that has the fewest.
+    pub n: usize,
+    pub pairs: usize,
+    /// Pairs that differ significantly in a paired t test at 5%. About 5% of all pairs are expected to.
+    pub false_positives: usize,
+    /// The largest ratio of two copies, above 1.
+    pub largest_ratio: f64,
+    /// Standard deviation of the differences within a replicate, as a share.
+    pub sd: f64,
+    /// Smallest difference that one comparison of `n` replicates detects with 80% power, as a share.
+    pub min_detectable: Option<f64>,
+}
+
+/// Compares all copies of each workload of a result with each other.
+pub fn aa_test(findings: &Findings) -> AaTest {
+    let cells = findings.measurements.iter().filter(|cell| cell.primary);
+    let names = distinct(cells.map(|cell| cell.workload.as_str()));
+    let compared = findings.comparisons.iter().filter(|found| found.primary);
+    let differs =
+        |verdict: Option<Verdict>| matches!(verdict, Some(Verdict::Better | Verdict::Worse));
+    AaTest {
+        format: AA_TEST_FORMAT.to_owned(),
+        id: findings.study.id.clone(),
+        workloads: names.into_iter().filter_map(|name| of_workload(findings, name)).collect(),
+        false_verdicts: compared.clone().filter(|found| differs(found.verdict)).count(),
+        verdicts: compared.filter(|found| found.verdict.is_some()).count(),
+        checks: findings.checks.clone(),
+    }
+}
+
+fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
+    let cells: Vec<&Cell> = findings
+        .measurements
+        .iter()
+        .filter(|cell| cell.primary && cell.workload == workload)
+        .collect();
+    let mut samples = Vec::new();
+    for (index, first) in cells.iter().enumerate() {
+        samples.extend(cells[index + 1..].iter().filter_map(|second| differences(first, second)));
+    }
+    let squares: Vec<f64> =
+        samples.iter().filter_map(|sample| sample.sd).map(|sd| sd * sd).collect();
+    let sd = (squares.iter().sum::<f64>() / squares.len().max(1) as f64).sqrt();
+    let n = samples.iter().map(|sample| sample.n).min()?;
+    let is_significant = |sample: &&Sample| sample.p_value(0.0).is_some_and(|p| p < ALPHA);
+    Some(AaWorkload {
+        workload: workload.to_owned(),
+        metric: cells.first()?.metric.clone(),
+        copies: cells.len(),
+        n,
+        pairs: samples.len(),
+        false_positives: samples.iter().filter(is_significant).count(),
+        largest_ratio: samples.iter().map(|sample| sample.mean.abs()).fold(0.0, f64::max).exp(),
+        sd: sd.exp_m1(),
+        min_detectable: smallest_detectable_shift(n, ALPHA, POWER)
+            .map(|shift| (shift * sd).exp_m1()),
+    })
+}
+
+/// Differences of the logarithms of two copies within their replicates.
+fn differences(first: &Cell, second: &Cell) -> Option<Sample> {
+    let others = second.counting();
+    let level = |trial: &CellTrial| trial.value.filter(|value| *value > 0.0).map(f64::ln);
+    let difference = |trial: &CellTrial| {
+        let other = others.iter().find(|other| other.replicate == trial.replicate)?;
+        Some(level(other)? - level(trial)?)
+    };
+    let differences: Vec<f64> = first.counting().into_iter().filter_map(difference).collect();
+    Sample::of(&differences)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::quantity::Better;
+    use assay_study::findings::measurements::Series;
+    use assay_study::results::design::Design;
+    use assay_study::results::plan::Arm;
+    use assay_study::results::record::{Repeats, Status};
+
+    use super::super::cells::cells;
+    use super::*;
+
+    fn trial(replicate: u32, status: Status) -> CellTrial {
+        CellTrial::bare(replicate, Some(replicate), Some(100.0), status)
+    }
+
+    fn rows(arms: [Vec<CellTrial>; 3]) -> Vec<Cell> {
+        let arm = |copy: usize| Arm::from([("aa_copy".to_owned(), copy.to_string())]);
+        let design = Design { baseline: arm(0), ..Design::default() };
+        let series = arms.into_iter().enumerate().map(|(copy, trials)| Series {
+            primary: true,
+            trials,
+            ..Series::bare("read", arm(copy), "iops", Better::Higher)
+        });
+        cells(&design, series.collect())
+    }
+
+    fn pairs(rows: &[Cell], first: usize, second: usize) -> usize {
+        differences(&rows[first], &rows[second]).map_or(0, |sample| sample.n)
+    }
+
+    #[test]
+    fn pairs_are_of_the_trials_that_the_rows_sum_up() {
+        let plain = || (1..=4).map(|at| trial(at, Status::Ok)).collect::<Vec<_>>();
+        let quiet = rows([plain(), plain(), plain()]);
+        assert_eq!((pairs(&quiet, 0, 1), pairs(&quiet, 1, 2)), (4, 4));
+        // The baseline of replicate 3 was disturbed, and all ran once more: each pair has it once.
+        let again = |disturbed: bool| {
+            let mut trials = plain();
+            if disturbed {
+                trials[2].status = Status::Disturbed;
+            }
+            let repeats = Some(Repeats { replicate: 3, order: 3 });
+            trials.push(CellTrial { repeats, ..trial(5, Status::Ok) });
+            trials
+        };
+        let repeated = rows([again(true), again(false), again(false)]);
+        assert_eq!((pairs(&repeated, 0, 1), pairs(&repeated, 1, 2)), (4, 4));
+        // Where too few are left without the disturbed ones, the rows sum them up.
+        let loud =
+            || vec![trial(1, Status::Ok), trial(2, Status::Disturbed), trial(3, Status::Disturbed)];
+        let few = rows([loud(), plain(), plain()]);
+        assert_eq!(pairs(&few, 0, 1), 3);
+    }
+}

@@ -1,0 +1,182 @@
+//! Cells: one series with its centre and spread, of the very trials that its comparison rests on.
+
+use std::collections::HashMap;
+
+use assay_core::quantity::Scale;
+use assay_core::stats::{Sample, geometric_mean, median};
+use assay_study::findings::measurements::Series;
+use assay_study::findings::{Cell, CellTrial, is_wide};
+use assay_study::results::design::{ALPHA, Design};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
+
+/// Trials below which every statement about a cell is provisional (R4).
+const SETTLED: usize = 6;
+
+/// Undisturbed trials from which the disturbed ones are left out: an interval needs as many.
+const ENOUGH: usize = 3;
+
+pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Cell> {
+    let baselines = baselines(design, &series);
+    let cells = series.into_iter().enumerate().map(|(at, series)| {
+        let beside = baselines.get(&at).map(Vec::as_slice);
+        of(series, beside)
+    });
+    cells.collect()
+}
+
+/// The number of a row of which these are the trials, where its metric is compared by its ratio; `baseline` has
+/// those of the arm that it is compared with.
+pub(super) fn number(own: &[CellTrial], baseline: Option<&[CellTrial]>) -> Option<f64> {
+    let beside = baseline.filter(|other| is_repeated(own) && is_repeated(other));
+    let values: Vec<f64> =
+        summed_up(own, beside).into_iter().filter_map(|trial| trial.value).collect();
+    geometric_mean(&values).map(|centre| centre.mean).or_else(|| median(&values))
+}
+
+fn is_repeated(trials: &[CellTrial]) -> bool {
+    trials.iter().any(|trial| trial.repeats.is_some())
+}
+
+/// Trials of the baseline of each series in which something was repeated, by the series' place.
+fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<CellTrial>> {
+    let repeated = |own: &&Series| is_repeated(&own.trials);
+    let key = |own: &Series, arm: Arm| (own.workload.clone(), own.metric.clone(), arm);
+    let all: HashMap<_, &Series> = (series.iter().filter(repeated).filter(|own| !own.control))
+        .map(|own| (key(own, own.arm.clone()), own))
+        .collect();
+    let of = |(at, own): (usize, &Series)| {
+        if !repeated(&own) {
+            return None;
+        }
+        let mut arm = own.arm.clone();
+        arm.extend(design.baseline.iter().map(|(name, level)| (name.clone(), level.clone())));
+        let is_other = own.control || arm != own.arm;
+        let found = all.get(&key(own, arm)).filter(|_| is_other);
+        Some((at, found?.trials.clone()))
+    };
+    series.iter().enumerate().filter_map(of).collect()
+}
+
+/// The cell of a series that is compared with nothing.
+pub(super) fn cell(series: Series) -> Cell {
+    of(series, None)
+}
+
+fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
+    let counted = summed_up(&series.trials, baseline);
+    let values: Vec<f64> = counted.iter().filter_map(|trial| trial.value).collect();
+    let values = values.as_slice();
+    let counted = places(&series.trials, &counted);
+    let (geometric, mean) = match series.scale {
+        Scale::Ratio => (geometric_mean(values), None),
+        Scale::Difference => (None, Sample::of(values)),
+    };
+    let of_geometric = || geometric.and_then(|centre| centre.ci95);
+    let ci95 = mean.map_or_else(of_geometric, |sample| sample.interval(ALPHA));
+    let ci95 = ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
+    let extreme = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
+    Cell {
+        workload: series.workload,
+        configuration: series.arm,
+        metric: series.metric,
+        better: series.better,
+        trials: series.trials,
+        counted,
+        n: values.len(),
+        geometric_mean: geometric.map(|centre| centre.mean),
+        mean: mean.map(|sample| sample.mean),
+        min: extreme(f64::min),
+        median: median(values),
+        max: extreme(f64::max),
+        ci95,
+        wide: is_wide(ci95),
+        provisional: values.len() < SETTLED,
+        control: series.control,
+        primary: series.primary,
+        scale: series.scale,
+        trust: series.trust,
+        reasons: series.because,
+    }
+}
+
+/// Where those that count stand among all trials; none where they are those that nothing disturbed, which
+/// the trials tell themselves.
+fn places(trials: &[CellTrial], counted: &[&CellTrial]) -> Option<Vec<usize>> {
+    let told = trials.iter().filter(|trial| trial.counts_by_itself());
+    (!told.eq(counted.iter().copied())).then(|| positions(trials, counted))
+}
+
+fn positions(trials: &[CellTrial], some: &[&CellTrial]) -> Vec<usize> {
+    let places = trials.iter().enumerate().map(|(at, trial)| (std::ptr::from_ref(trial), at));
+    let places: HashMap<*const CellTrial, usize> = places.collect();
+    some.iter().filter_map(|own| places.get(&std::ptr::from_ref(*own)).copied()).collect()
+}
+
+/// Where those trials stand that a cell sums up.
+pub(super) fn counting(trials: &[CellTrial]) -> Vec<usize> {
+    positions(trials, &summed_up(trials, None))
+}
+
+pub(super) fn summarised(trials: &[CellTrial]) -> Vec<f64> {
+    summed_up(trials, None).into_iter().filter_map(|trial| trial.value).collect()
+}
+
+/// The trials that a cell sums up: the one that stands for each replicate, as long as enough replicates
+/// have an undisturbed one.
+fn summed_up<'t>(trials: &'t [CellTrial], baseline: Option<&[CellTrial]>) -> Vec<&'t CellTrial> {
+    let first = || trials.iter().filter(|trial| trial.repeats.is_none());
+    let valued = |trial: &&CellTrial| trial.value.is_some();
+    let paired = |trial| paired(trials, trial, baseline?).filter(valued);
+    let standing: Vec<&CellTrial> = first()
+        .filter_map(|trial| paired(trial).or_else(|| standing(trials, trial).filter(valued)))
+        .collect();
+    if standing.len() >= ENOUGH {
+        return standing;
+    }
+    let counts = |trial: &&CellTrial| trial.status.counts();
+    first().filter(counts).filter(valued).collect()
+}
+
+/// The trial that comparisons pair with the baseline's: the first run, or the repeat in which neither was
+/// disturbed.
+fn paired<'t>(
+    trials: &'t [CellTrial],
+    first: &'t CellTrial,
+    baseline: &[CellTrial],
+) -> Option<&'t CellTrial> {
+    if !first.status.counts() {
+        return None;
+    }
+    let replicate = first.replicate;
+    let of_baseline = |round: u32, repeats: bool| {
+        let own = baseline.iter().find(|trial| {
+            trial.replicate == round
+                && trial.status != Status::Warmup
+                && trial.repeats.map(|of| of.replicate) == repeats.then_some(replicate)
+        });
+        own.is_some_and(|trial| trial.status == Status::Ok && trial.value.is_some())
+    };
+    if first.status == Status::Ok && of_baseline(replicate, false) {
+        return Some(first);
+    }
+    rounds(trials, first).find(|round| of_baseline(round.replicate, true))
+}
+
+/// A trial, or its undisturbed repeat where something disturbed it.
+fn standing<'t>(trials: &'t [CellTrial], first: &'t CellTrial) -> Option<&'t CellTrial> {
+    match first.status {
+        Status::Ok => Some(first),
+        Status::Disturbed => rounds(trials, first).next(),
+        Status::Failed | Status::Warmup => None,
+    }
+}
+
+/// The undisturbed repeats of a trial.
+fn rounds<'t>(trials: &'t [CellTrial], first: &CellTrial) -> impl Iterator<Item = &'t CellTrial> {
+    let replicate = first.replicate;
+    trials.iter().filter(move |trial| {
+        let repeats = trial.repeats.is_some_and(|of| of.replicate == replicate);
+        repeats && trial.status == Status::Ok
+    })
+}

@@ -1,0 +1,190 @@
+//! What the study as a whole should be read with.
+
+use assay_core::quantity::units::show;
+use assay_study::findings::Check;
+use assay_study::findings::facts::Ordered;
+use assay_study::results::course;
+use assay_study::results::design::{Fresh, Order, Stopping};
+use assay_study::results::plan::Plan;
+use assay_study::results::record::{Status, TrialRecord};
+
+use super::time::Time;
+
+/// What is said of a recording without its end.
+const CUT: &str = "the recording is truncated or still running; export and replay use only the requests recorded so far";
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct Counts {
+    /// That count or were to count: all but the lead-in.
+    run: usize,
+    repeats: usize,
+    /// That repeat none, the lead-in included.
+    first: usize,
+    disturbed: usize,
+    /// What disturbed the first of them.
+    disturbance: Option<String>,
+    failed: usize,
+    time: Time,
+}
+
+impl Counts {
+    pub fn add(&mut self, trial: &TrialRecord) {
+        let counts = trial.status != Status::Warmup;
+        self.run += usize::from(counts);
+        self.repeats += usize::from(counts && trial.repeats.is_some());
+        self.first += usize::from(trial.repeats.is_none());
+        if trial.status == Status::Disturbed {
+            self.disturbed += 1;
+            self.disturbance = self.disturbance.take().or_else(|| trial.reason.clone());
+        }
+        self.failed += usize::from(trial.status == Status::Failed);
+        self.time.add(trial);
+    }
+
+    pub fn is_unfinished(&self, plan: &Plan) -> bool {
+        self.first < plan.trials.len()
+    }
+}
+
+/// Order, missing trials, disturbed trials, failed trials.
+pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<Check> {
+    let &Counts { run, repeats, .. } = counts;
+    let watched = plan.is_only_watched();
+    // Disturbed trials count in numbers that nothing is made of.
+    let judged = plan.design.margin.is_some() || course::is_of(plan);
+    let is_race = matches!(plan.design.stopping, Stopping::Race { .. });
+    let mut found = Vec::new();
+    let recorded = plan.design.order == Order::Recorded;
+    found.extend((!watched && !recorded).then(|| order(plan)));
+    found.extend(counts.time.text().map(|text| Check::new("time", text)));
+    let planned = plan.trials.iter().filter(|trial| !trial.is_lead_in()).count();
+    match ended {
+        Some(why) if !why.is_empty() => found.push(Check::new("stopping", why.to_owned())),
+        _ if watched && run < planned => found.push(Check::new("incomplete", CUT.to_owned())),
+        _ if run - repeats < planned => {
+            let run = run - repeats;
+            let verb = if run == 1 { "was" } else { "were" };
+            let rest = match (judged, is_race) {
+                (true, true) => ": no winner before the race ends",
+                (true, false) => ": no verdict before the study ends",
+                (false, _) => "",
+            };
+            let text = format!("{run} of {planned} planned trials {verb} run{rest}");
+            found.push(Check::new("incomplete", text));
+        }
+        _ => {}
+    }
+    found.extend(stopping(plan));
+    found.extend(level(plan));
+    found.extend(run_again(repeats, is_race));
+    found.extend(disturbed(counts, judged, is_race));
+    found.extend(failed(counts, recorded));
+    found
+}
+
+fn run_again(repeats: usize, is_race: bool) -> Option<Check> {
+    let [own, their] =
+        if is_race { [" of its replicate", " of their replicates"] } else { ["", ""] };
+    let text = match repeats {
+        0 => return None,
+        1 => format!("Assay repeated 1 disturbed trial at the end{own}"),
+        _ => {
+            format!("Assay repeated {repeats} disturbed trials at the end{their}")
+        }
+    };
+    Some(Check::new("repeats", text))
+}
+
+fn disturbed(counts: &Counts, judged: bool, is_race: bool) -> Option<Check> {
+    let verbs = match (counts.disturbed, judged) {
+        (0, _) => return None,
+        (1, false) => "was disturbed but still counts",
+        (_, false) => "were disturbed but still count",
+        (1, true) if is_race => "was disturbed; the race excludes it",
+        (_, true) if is_race => "were disturbed; the race excludes them",
+        (1, true) => "was disturbed; verdicts exclude it",
+        (_, true) => "were disturbed; verdicts exclude them",
+    };
+    let why = match (counts.disturbed, &counts.disturbance) {
+        (_, None) => String::new(),
+        (1, Some(why)) => format!(": {why}"),
+        (_, Some(why)) => format!("; first: {why}"),
+    };
+    Some(Check::new(
+        "disturbed",
+        format!("{} of {} trials {verbs}{why}", counts.disturbed, counts.run),
+    ))
+}
+
+fn failed(counts: &Counts, recorded: bool) -> Option<Check> {
+    let rest = match (counts.failed, recorded) {
+        (0, _) => return None,
+        (1, true) => " has no number and is excluded",
+        (_, true) => " have no number and are excluded",
+        (1, false) => " trials failed and is excluded",
+        (_, false) => " trials failed and are excluded",
+    };
+    Some(Check::new("failed", format!("{} of {}{rest}", counts.failed, counts.run)))
+}
+
+/// What is not made anew for each trial: luck that no number of replicates averages out (R1b).
+fn level(plan: &Plan) -> Option<Check> {
+    let made = plan.surveys.iter().any(|survey| survey.area.written && survey.area.fill_ns > 0);
+    let on_made = plan.surveys.iter().any(|survey| !survey.under.is_empty());
+    let text = match plan.design.fresh {
+        _ if plan.design.margin.is_none() || !made => return None,
+        Fresh::Replicate if on_made => {
+            "Assay recreated each filesystem in every replicate: the mean averages over filesystem layouts"
+        }
+        Fresh::Study if on_made => "one filesystem for all trials: its layout is not averaged out",
+        _ => "one area per target for all trials: its position is not averaged out",
+    };
+    Some(Check::new("level", text.to_owned()))
+}
+
+/// The rule by which the study could end early; nothing where it could not.
+fn stopping(plan: &Plan) -> Option<Check> {
+    let text = match &plan.design.stopping {
+        Stopping::Fixed => return None,
+        Stopping::Looks { at, .. } => {
+            let at: Vec<String> = at.iter().map(ToString::to_string).collect();
+            format!(
+                "interim analyses after replicates {}, each with an equal share of the 5% error",
+                at.join(", ")
+            )
+        }
+        Stopping::Open { .. } => {
+            "an interim analysis after every replicate, with a 95% confidence sequence (valid at any stop)"
+                .to_owned()
+        }
+        Stopping::Race { closeness, screen } => format!(
+            "{}a race: from the third replicate, Assay eliminates configurations that are worse (simultaneous 95% \
+             confidence sequence); the race ends when one is left, when none can be more than {} better than the \
+             leader, or after {} replicates",
+            screened(*screen),
+            show::share(*closeness),
+            plan.replicates.saturating_sub(*screen)
+        ),
+    };
+    Some(Check::new("stopping", text))
+}
+
+/// What comes before a race.
+fn screened(passes: u32) -> String {
+    match passes {
+        0 => String::new(),
+        _ => format!(
+            "a screen of {passes} passes eliminates levels with worse main effects (simultaneous 95% confidence) and \
+             ignores interactions; then "
+        ),
+    }
+}
+
+/// How the trials were put in order; the seed says which of the orders it was.
+fn order(plan: &Plan) -> Check {
+    let lead_ins = plan.trials.iter().filter(|trial| trial.is_lead_in()).count() > 1;
+    let replicates = plan.replicates.saturating_sub(plan.design.stopping.passes());
+    let order = Ordered { replicates, order: plan.design.order, warmups: lead_ins };
+    let text = format!("{}, seed {}", order.words(), plan.seed);
+    Check { order: Some(order), ..Check::new("order", text) }
+}

@@ -1,0 +1,134 @@
+//! How far sessions lie apart (R13d): trials of one session say nothing of that, so it is taken from
+//! earlier results, from the user, or from what is usual, and printed.
+
+use std::collections::BTreeMap;
+
+use assay_core::quantity::units::show;
+use assay_core::stats::{BetweenSessions, FEWEST_FOR_INTERVAL, Sample, between_sessions};
+use assay_study::findings::Findings;
+
+use super::across::{Book, Key, Way, key};
+
+/// What sessions scatter by where nothing else is known.
+const USUAL: f64 = 0.03;
+
+/// Results of one study from which on its sessions are known.
+const ENOUGH: usize = 5;
+
+/// Power with which a difference is said to be found.
+pub(super) const POWER: f64 = 0.8;
+
+/// The spread of a session's mean, as a share, and who says so.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Days {
+    /// Standard deviation.
+    pub sd: f64,
+    pub from: Source,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// It is what is taken where nothing is known.
+    Usual,
+    /// The user said so.
+    Asked,
+    /// So many earlier results of the study.
+    Results(usize),
+}
+
+impl Default for Days {
+    fn default() -> Self {
+        Self { sd: USUAL, from: Source::Usual }
+    }
+}
+
+impl Days {
+    pub fn asked(sd: f64) -> Self {
+        Self { sd, from: Source::Asked }
+    }
+
+    /// The spread between results of one study, over all its rows; none where there are too few of
+    /// them. What trials add to it stays in it.
+    pub fn of_results(results: &[Findings]) -> Option<Self> {
+        let mut rows: BTreeMap<Key, Vec<f64>> = BTreeMap::new();
+        for book in results.iter().map(Book::new) {
+            for cell in
+                book.findings.measurements.iter().filter(|cell| cell.primary && !cell.control)
+            {
+                let values = book.values(cell, Way::Plain).unwrap_or_default();
+                let sample = Sample::of(&values).filter(|own| own.n >= FEWEST_FOR_INTERVAL);
+                rows.entry(key(cell)).or_default().extend(sample.map(|own| own.mean));
+            }
+        }
+        let samples = rows.values().filter(|means| means.len() >= ENOUGH);
+        let samples: Vec<Sample> = samples.filter_map(|means| Sample::of(means)).collect();
+        let freedom: f64 = samples.iter().map(|own| (own.n - 1) as f64).sum();
+        let squares: f64 =
+            samples.iter().filter_map(|own| Some(own.sd?.powi(2) * (own.n - 1) as f64)).sum();
+        let sessions = samples.iter().map(|own| own.n).max()?;
+        let sd = (squares / freedom).sqrt().exp_m1();
+        sd.is_finite().then_some(Self { sd, from: Source::Results(sessions) })
+    }
+
+    /// The difference of two samples of so many sessions a side.
+    pub(super) fn between(
+        self,
+        [earlier, later]: [&Sample; 2],
+        sessions: [usize; 2],
+    ) -> Option<BetweenSessions> {
+        let shares: f64 = sessions.iter().map(|count| 1.0 / (*count).max(1) as f64).sum();
+        between_sessions(earlier, later, self.sd.ln_1p().powi(2) * shares)
+    }
+
+    /// How far days are taken to lie apart, and why.
+    pub fn words(self) -> String {
+        let why = match self.from {
+            Source::Usual => "assumed; set the value with --between-day-sd".to_owned(),
+            Source::Asked => "from --between-day-sd".to_owned(),
+            Source::Results(count) => format!("from {count} earlier results of this study"),
+        };
+        let sd = show::percent(100.0 * self.sd);
+        format!(
+            "each result counts as one day; day-to-day variation {sd} ({why}); with one result per side, only a \
+             gate decides"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Bench;
+    use super::*;
+
+    fn day(name: usize, rate: f64) -> Findings {
+        let rates = [0.999, 1.0, 1.001].map(|trial| (rate * trial) as u64);
+        let mut found = Bench::new(&["."]).row(0, "random-read-q1", 4096, &rates).findings();
+        found.study.id = format!("day-{name}");
+        found
+    }
+
+    #[test]
+    fn five_results_tell_how_far_days_lie_apart() {
+        let rates = [1e6, 1.02e6, 0.98e6, 1.01e6, 0.99e6];
+        let results: Vec<Findings> =
+            rates.iter().enumerate().map(|(at, rate)| day(at, *rate)).collect();
+        let found = Days::of_results(&results).unwrap();
+        assert_eq!(found.from, Source::Results(5));
+        assert!((found.sd - 0.0160).abs() < 0.0005, "{found:?}");
+        assert!(found.words().contains("from 5 earlier results"), "{}", found.words());
+        assert_eq!(Days::of_results(&results[..4]), None);
+        assert_eq!(Days::of_results(&[]), None);
+    }
+
+    #[test]
+    fn more_sessions_a_side_add_less() {
+        let sample = Sample::of(&[0.0, 0.01, -0.01]).unwrap();
+        let error = |sessions| {
+            Days::asked(0.05).between([&sample, &sample], sessions).unwrap().standard_error
+        };
+        let trials: f64 = 2.0 * 0.01_f64.powi(2) / 3.0;
+        let day = 0.05_f64.ln_1p().powi(2);
+        assert!((error([1, 1]) - (trials + 2.0 * day).sqrt()).abs() < 1e-12);
+        assert!((error([2, 2]) - (trials + day).sqrt()).abs() < 1e-12);
+    }
+}

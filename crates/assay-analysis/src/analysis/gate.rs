@@ -1,0 +1,412 @@
+//! The gate (R13c): is a later side worse than an earlier one by more than is allowed? Each row ends
+//! as pass, fail or no statement: a gate that cannot see is not green.
+//!
+//! A row fails when the one-sided bound of its log ratio, adjusted for all rows, lies wholly beyond
+//! what is allowed. Where both sides are three results or more, sessions are the unit: the trials of
+//! one day share that day. Where they are fewer, the days between them are a part of the error that is
+//! taken as given (R13d).
+
+use std::collections::BTreeMap;
+
+use assay_core::quantity::{Better, Scale};
+use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
+use assay_study::findings::gate::percent;
+pub use assay_study::findings::gate::{Ended, Gated};
+use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::plan::arms::settable;
+use assay_study::results::plan::arm_words;
+
+use super::across::{Book, Key, Way, key};
+use super::days::{Days, POWER};
+use super::verdicts::words;
+
+/// Error of the whole gate, shared by its rows.
+const ALPHA: f64 = 0.05;
+
+/// What a gate usually allows, and the loss that it must then see: at three trials of a spread of 3%
+/// it does, at 10% it finds such a loss in a third of the cases only (R13c).
+const USUAL_ALLOWED: f64 = 0.05;
+const USUAL_SEEN: f64 = 0.3;
+
+/// Rules whose word makes a row blind.
+const BLINDING: [&str; 2] = ["cpu-starved", "unstable"];
+
+#[derive(Clone, Debug)]
+pub struct Gate {
+    pub max_regression: f64,
+    /// A row that would not have found a loss of this makes no statement.
+    pub must_detect: f64,
+    /// The metric that is judged; by default the one that verdicts are about.
+    pub metric: Option<String>,
+    pub days: Days,
+}
+
+impl Gate {
+    /// A gate that must see 30%, and where it allows more than 5%, as far beyond that.
+    pub fn new(max_regression: f64) -> Self {
+        let beyond = (1.0 - USUAL_SEEN) / (1.0 - USUAL_ALLOWED);
+        let must_detect = USUAL_SEEN.max(1.0 - (1.0 - max_regression) * beyond);
+        Self { max_regression, must_detect, metric: None, days: Days::default() }
+    }
+}
+
+/// Whether each result is one number: the sides then tell days from differences by themselves.
+pub fn are_sessions(sides: [usize; 2]) -> bool {
+    sides.iter().all(|results| *results >= FEWEST_FOR_INTERVAL)
+}
+
+/// Every row that either side has, judged. So many gates of one answer share its error.
+pub fn gate(earlier: &[Findings], later: &[Findings], asked: &Gate, gates: usize) -> Vec<Gated> {
+    let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
+    let cells = earlier.iter().chain(later).flat_map(|one| &one.measurements);
+    let is_judged =
+        |cell: &Cell| asked.metric.as_ref().map_or(cell.primary, |own| *own == cell.metric);
+    for cell in cells.filter(|cell| is_judged(cell) && !cell.control) {
+        keys.insert(key(cell), cell.better);
+    }
+    let rows = keys.len() * gates.max(1);
+    let [earlier, later] =
+        [earlier, later].map(|side| side.iter().map(Book::new).collect::<Vec<_>>());
+    let row = |(key, better): (&Key, &Better)| row(key, *better, [&earlier, &later], rows, asked);
+    keys.iter().map(row).collect()
+}
+
+fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: &Gate) -> Gated {
+    let results = sides.map(<[Book<'_>]>::len);
+    let few = (!are_sessions(results)).then_some(results);
+    let (workload, metric, arm) = key;
+    let name = match arm_words(arm).as_str() {
+        "" => workload.clone(),
+        levels => format!("{workload} ({levels})"),
+    };
+    let row = match samples(key, sides) {
+        Err(reason) => Gated::silent(name, reason),
+        Ok([earlier, later]) => judged(name, ([&earlier, &later], few), better, rows, asked),
+    };
+    Gated { metric: Some(metric.clone()), ..row }
+}
+
+/// The data of both sides, or why they make no statement.
+fn samples(key: &Key, sides: [&[Book<'_>]; 2]) -> Result<[Sample; 2], String> {
+    let all = || sides.into_iter().flatten();
+    all().try_for_each(|one| cell(one, key).map(drop))?;
+    // Against a baseline of its own only where every result has one.
+    let has_own = |one: &Book<'_>| {
+        cell(one, key).is_ok_and(|cell| one.values(cell, Way::ToItsBaseline).is_some())
+    };
+    let way = if all().all(has_own) { Way::ToItsBaseline } else { Way::Plain };
+    let are_sessions = are_sessions(sides.map(<[Book<'_>]>::len));
+    let sample = |side: &[Book<'_>]| -> Result<Sample, String> {
+        let mut data = Vec::new();
+        for one in side {
+            let own = one.values(cell(one, key)?, way).unwrap_or_default();
+            if are_sessions {
+                let mean = Sample::of(&own).map(|sample| sample.mean);
+                data.push(mean.ok_or_else(|| few(&own, &one.findings.study.id))?);
+            } else {
+                data.extend(own);
+            }
+        }
+        let id = side.first().map_or("", |one| &*one.findings.study.id);
+        Sample::of(&data)
+            .filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)
+            .ok_or_else(|| few(&data, id))
+    };
+    let [earlier, later] = sides.map(sample);
+    Ok([earlier?, later?])
+}
+
+fn few(values: &[f64], id: &str) -> String {
+    format!("{id} has only {} valid trials; the gate needs {FEWEST_FOR_INTERVAL}", values.len())
+}
+
+/// The cell of a result, or why it makes no statement.
+fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
+    let id = &one.findings.study.id;
+    let Some(found) = one.cell(key) else {
+        let (workload, _, arm) = key;
+        let mut absent = one.findings.absent.iter();
+        let own =
+            absent.find(|own| own.workload == *workload && settable(&own.configuration) == *arm);
+        let reason = own.map_or_else(|| "not measured".to_owned(), |own| own.reason.clone());
+        return Err(format!("{id} has no number: {reason}"));
+    };
+    if found.scale == Scale::Difference {
+        return Err("Assay does not compare metrics that can be zero across days".to_owned());
+    }
+    if !found.better.is_known() {
+        return Err(words::no_direction(&found.metric));
+    }
+    blinded(found, id).map_or(Ok(found), Err)
+}
+
+/// Why the number of a row makes no statement by its trust; `whose` it is.
+pub(super) fn blinded(cell: &Cell, whose: &str) -> Option<String> {
+    if cell.trust == Some(Trust::Invalid) {
+        return Some(format!("the number of {whose} is invalid"));
+    }
+    let blind = cell.reasons.iter().find(|because| BLINDING.contains(&&*because.rule));
+    let blind = blind.filter(|because| because.trust != Trust::Trusted)?;
+    Some(format!("rule {} flags {whose}: {}", blind.rule, blind.text))
+}
+
+/// How far a row must be from what is allowed to fail, and from where on a loss is found. `few` are
+/// the results a side where trials are the data.
+fn reach(
+    [earlier, later]: [&Sample; 2],
+    few: Option<[usize; 2]>,
+    rows: usize,
+    days: Days,
+) -> Option<[f64; 2]> {
+    let alpha = ALPHA / rows.max(1) as f64;
+    if let Some(results) = few {
+        let between = days.between([earlier, later], results)?;
+        return Some([between.reach(alpha)?, between.found(alpha, POWER)?]);
+    }
+    // Where neither side scatters, nothing is left to chance.
+    let Some(test) = welch(earlier, later) else { return Some([0.0; 2]) };
+    let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
+    let bound = quantile(1.0 - alpha)? * test.standard_error;
+    Some([bound, bound + quantile(POWER)? * test.standard_error])
+}
+
+fn judged(
+    name: String,
+    ([earlier, later], few): ([&Sample; 2], Option<[usize; 2]>),
+    better: Better,
+    rows: usize,
+    asked: &Gate,
+) -> Gated {
+    match reach([earlier, later], few, rows, asked.days) {
+        None => Gated::silent(name, NO_INTERVAL.to_owned()),
+        Some(reach) => {
+            let allowed = Allowed::new(better, asked.max_regression);
+            allowed.judge(name, later.mean - earlier.mean, reach, Green::Sees(asked.must_detect))
+        }
+    }
+}
+
+/// Why a row makes no statement whose trials are too few, or allow no logarithm.
+pub(super) const NO_INTERVAL: &str = "too few trials for a confidence interval";
+
+/// Why a row makes no statement whose interval holds what is allowed.
+pub(super) const UNDECIDED: &str = "its 95% CI contains the limit";
+
+/// What a gate allows of a metric, as logarithms of which more is worse.
+pub(super) struct Allowed {
+    better: Better,
+    most: f64,
+}
+
+/// When a row that did not fail passes.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Green {
+    /// Where a loss of this share would have been found.
+    Sees(f64),
+    /// Where it is surely within what is allowed.
+    Within,
+}
+
+impl Allowed {
+    /// A loss up to a share.
+    pub fn new(better: Better, share: f64) -> Self {
+        let most = match better {
+            // A rate cannot lose more than all.
+            Better::Higher | Better::Unknown => -(1.0 - share).max(0.0).ln(),
+            Better::Lower => share.ln_1p(),
+        };
+        Self { better, most }
+    }
+
+    /// By how much a difference of logarithms, later less earlier, is worse.
+    pub fn worse(&self, difference: f64) -> f64 {
+        -self.better.sign() * difference
+    }
+
+    /// Whether a difference is a loss of more than is allowed.
+    pub fn is_passed_by(&self, difference: f64) -> bool {
+        self.worse(difference) > self.most
+    }
+
+    pub fn share(&self, worse: f64) -> f64 {
+        match self.better {
+            Better::Higher | Better::Unknown => 1.0 - (-worse).exp(),
+            Better::Lower => worse.exp() - 1.0,
+        }
+    }
+
+    /// What becomes of a row with a difference, which is sure beyond one reach and found beyond the other.
+    pub fn judge(
+        &self,
+        name: String,
+        difference: f64,
+        [bound, found]: [f64; 2],
+        green: Green,
+    ) -> Gated {
+        let worse = self.worse(difference);
+        let seen = self.share(self.most + found);
+        let ended = match green {
+            _ if worse - bound > self.most => Ended::Fail,
+            Green::Within if worse + bound < self.most => Ended::Pass,
+            Green::Within => Ended::Inconclusive(UNDECIDED.to_owned()),
+            Green::Sees(sees) if seen > sees => blind(seen, sees),
+            Green::Sees(_) => Ended::Pass,
+        };
+        let seen = match green {
+            Green::Sees(_) => Some(seen),
+            // What it would have found does not matter to a row that is decided.
+            Green::Within => None,
+        };
+        Gated { loss: Some(self.share(worse)), min_detectable: seen, ..Gated::bare(name, ended) }
+    }
+}
+
+fn blind(seen: f64, must_detect: f64) -> Ended {
+    let [seen, must_detect] = [seen, must_detect].map(percent);
+    // Rounded they may look the same.
+    let more = if seen == must_detect { "slightly more than " } else { "" };
+    Ended::Inconclusive(format!(
+        "smallest detectable regression {more}{seen}, must_detect is {must_detect}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::draws::Draws;
+
+    use super::*;
+
+    const ROWS: usize = 7;
+    const STUDIES: u64 = 1000;
+    fn five() -> Gate {
+        Gate::new(0.05)
+    }
+
+    /// One result per side.
+    const ONE: Option<[usize; 2]> = Some([1, 1]);
+
+    /// Normal draws by the method of Box and Muller.
+    struct Normal(Draws);
+
+    impl Normal {
+        fn next(&mut self, sd: f64) -> f64 {
+            let mut uniform = || (self.0.bits() >> 11) as f64 / (1_u64 << 53) as f64;
+            let (radius, turn) = ((-2.0 * (1.0 - uniform()).ln()).sqrt(), uniform());
+            sd * radius * (std::f64::consts::TAU * turn).cos()
+        }
+
+        fn side(&mut self, trials: usize, sd: f64, session: f64, shift: f64) -> Sample {
+            let day = self.next(session) + shift;
+            let logs: Vec<f64> = (0..trials).map(|_| day + self.next(sd)).collect();
+            Sample::of(&logs).unwrap()
+        }
+    }
+
+    /// The rows of one pair of checks of which the first row lost a share.
+    fn pair(draws: &mut Normal, trials: usize, [sd, session]: [f64; 2], lost: f64) -> Vec<Ended> {
+        let row = |index: usize| {
+            let shift = if index == 0 { (1.0_f64 - lost).ln() } else { 0.0 };
+            let sides =
+                [draws.side(trials, sd, session, 0.0), draws.side(trials, sd, session, shift)];
+            let [earlier, later] = &sides;
+            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, &five()).outcome
+        };
+        (0..ROWS).map(row).collect()
+    }
+
+    fn share_of(seed: u64, hit: impl Fn(&mut Normal) -> bool) -> f64 {
+        let mut draws = Normal(Draws::new(seed, "gate"));
+        (0..STUDIES).filter(|_| hit(&mut draws)).count() as f64 / STUDIES as f64
+    }
+
+    #[test]
+    fn equal_days_fail_in_at_most_one_of_twenty() {
+        for (trials, sd) in [(3, 0.03), (3, 0.05), (6, 0.03), (10, 0.03)] {
+            for session in [0.0, 0.02, 0.03] {
+                let fails = |draws: &mut Normal| {
+                    pair(draws, trials, [sd, session], 0.0).contains(&Ended::Fail)
+                };
+                let share = share_of(1, fails);
+                assert!(share <= 0.05, "{trials} trials, sd {sd}, session {session}: {share}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_true_loss_is_found() {
+        for (lost, least) in [(0.3, 0.95), (0.2, 0.7)] {
+            let found = |draws: &mut Normal| pair(draws, 3, [0.03, 0.0], lost)[0] == Ended::Fail;
+            let share = share_of(2, found);
+            assert!(share >= least, "a loss of {lost}: {share}");
+        }
+    }
+
+    #[test]
+    fn the_loss_that_it_says_it_sees_is_found_in_four_of_five() {
+        // At the loss that an average row of this spread prints.
+        let mut draws = Normal(Draws::new(3, "gate"));
+        let seen = |draws: &mut Normal| {
+            let sides = [draws.side(6, 0.05, 0.03, 0.0), draws.side(6, 0.05, 0.03, 0.0)];
+            let [earlier, later] = &sides;
+            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, &five())
+                .min_detectable
+                .unwrap()
+        };
+        let mean = (0..STUDIES).map(|_| seen(&mut draws)).sum::<f64>() / STUDIES as f64;
+        let found = |draws: &mut Normal| pair(draws, 6, [0.05, 0.03], mean)[0] == Ended::Fail;
+        let share = share_of(4, found);
+        assert!((0.72..=0.9).contains(&share), "a loss of {mean}: {share}");
+    }
+
+    fn side(values: &[f64]) -> Sample {
+        Sample::of(&values.iter().map(|value| value.ln()).collect::<Vec<_>>()).unwrap()
+    }
+
+    fn told_of(few: Option<[usize; 2]>, better: Better, sides: [&[f64]; 2]) -> Gated {
+        let sides = sides.map(side);
+        judged("it".to_owned(), ([&sides[0], &sides[1]], few), better, 1, &five())
+    }
+
+    /// Of one result a side.
+    fn told(better: Better, earlier: &[f64], later: &[f64]) -> Gated {
+        told_of(ONE, better, [earlier, later])
+    }
+
+    #[test]
+    fn each_way_of_ending_is_said() {
+        let quiet = [1000.0, 1010.0, 990.0];
+        let pass = told(Better::Higher, &quiet, &quiet);
+        assert_eq!(pass.outcome, Ended::Pass);
+        assert!(
+            pass.text().starts_with("it passes (0% worse); smallest detectable regression 15%"),
+            "{}",
+            pass.text()
+        );
+        let slower = quiet.map(|value| value / 2.0);
+        assert_eq!(told(Better::Higher, &quiet, &slower).outcome, Ended::Fail);
+        assert_eq!(told(Better::Lower, &slower, &quiet).outcome, Ended::Fail);
+        assert_eq!(told(Better::Higher, &slower, &quiet).outcome, Ended::Pass);
+        let wild = told(Better::Higher, &[1000.0, 1500.0, 700.0], &[900.0, 1400.0, 800.0]);
+        let Ended::Inconclusive(reason) = wild.outcome else { panic!("{wild:?}") };
+        assert!(reason.contains("must_detect is 30%"), "{reason}");
+    }
+
+    #[test]
+    fn a_wide_gate_must_see_as_far_beyond_itself() {
+        for (allowed, sees) in [(0.02, 0.3), (0.05, 0.3), (0.5, 0.6316)] {
+            assert!((Gate::new(allowed).must_detect - sees).abs() < 1e-4, "{allowed}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_scatter_is_judged_as_it_stands() {
+        let same = [500.0; 3];
+        // Of sessions, that is; days lie apart where no trial tells so.
+        let ended = |few, later: f64| told_of(few, Better::Higher, [&same, &[later; 3]]).outcome;
+        assert_eq!(ended(None, 500.0), Ended::Pass);
+        assert_eq!(ended(None, 470.0), Ended::Fail);
+        assert_eq!(ended(None, 480.0), Ended::Pass);
+        assert_eq!(ended(ONE, 470.0), Ended::Pass);
+        assert_eq!(ended(ONE, 400.0), Ended::Fail);
+    }
+}

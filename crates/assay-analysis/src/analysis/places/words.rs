@@ -1,0 +1,218 @@
+//! The sentences about places. Each says what the numbers say and no more.
+
+use assay_core::quantity::Better;
+use assay_core::quantity::units::show::{self, percents};
+use assay_study::findings::places::{Placed, Row};
+use assay_study::findings::{Cell, Comparison, Sentence, Verdict};
+use assay_study::results::plan::{Arm, arm_in_words};
+
+use super::super::verdicts::words::counted;
+use super::spots::Spot;
+
+/// `2 processors`.
+pub(super) fn processors(count: Option<u32>) -> String {
+    count.map_or_else(
+        || "CPUs not recorded".to_owned(),
+        |count| counted(count as usize, "processor"),
+    )
+}
+
+/// `8 GiB memory`.
+pub(super) fn memory(bytes: Option<u64>) -> String {
+    bytes.map_or_else(
+        || "memory not recorded".to_owned(),
+        |bytes| format!("{} memory", show::bytes(bytes)),
+    )
+}
+
+/// Why a place that ran a workload has no number of it.
+pub(super) fn no_number(cell: &Cell) -> String {
+    let why = cell.trials.iter().find_map(|trial| trial.reason.clone());
+    let all = cell.trials.len();
+    match why {
+        Some(why) => format!("none of {} is valid: {why}", counted(all, "trial")),
+        None => format!("none of {} is valid", counted(all, "trial")),
+    }
+}
+
+/// Why a place that did not run a workload has no number of it.
+pub(super) fn not_there(another: Option<&str>) -> String {
+    match another {
+        Some(metric) => format!("the metric on that platform is {metric}"),
+        None => "the workload did not run on that platform".to_owned(),
+    }
+}
+
+fn work(workload: &str, arm: &Arm) -> String {
+    if arm.is_empty() {
+        return workload.to_owned();
+    }
+    format!("{workload} ({})", arm_in_words(arm.iter()))
+}
+
+/// Arm over baseline as per cent of the baseline's speed, with the interval that a verdict is read
+/// from.
+fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
+    let of = |ratio: f64| match found.better {
+        Better::Higher | Better::Unknown => 100.0 * ratio,
+        Better::Lower => 100.0 / ratio,
+    };
+    let ends = found.ci95_simultaneous.or(found.ci95).map(|ends| ends.map(of));
+    let ends = ends.map(|[one, other]| [one.min(other), one.max(other)]);
+    Some((of(found.ratio?), ends.filter(|ends| ends[1].is_finite())))
+}
+
+/// The loss and the gain of speed that would have been found, in words.
+fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
+    let [low, high] = match better {
+        Better::Higher | Better::Unknown => seen,
+        Better::Lower => [1.0 / seen[1], 1.0 / seen[0]],
+    };
+    (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
+}
+
+pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], arm: &Arm) -> String {
+    let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
+    let Some((percent, ends)) = speed(found) else {
+        return format!("{what}: no ratio between {name} and {base}.");
+    };
+    let [percent, low, high] = percents(percent, ends);
+    let has = format!("{what}: {name} has {percent}% of the speed of {base}");
+    if place.is_emulated() {
+        let interval = ends.map(|_| format!(" (95% CI {low} to {high})"));
+        let interval = interval.unwrap_or_default();
+        return format!("{has}{interval}. No verdict, because {name} is emulated.");
+    }
+    if ends.is_none() {
+        return format!(
+            "{has}. Too few trials for a CI and a verdict; run at least 3 per platform."
+        );
+    }
+    if let Some((loss, gain)) = found.min_detectable_ratios.map(|seen| speeds(found.better, seen)) {
+        return format!(
+            "{has} (95% CI {low} to {high} including day-to-day variation). Inconclusive: fewer than three results per \
+             side; smallest detectable loss {loss}, gain {gain} (power 80%)."
+        );
+    }
+    let says = match found.verdict {
+        Some(Verdict::Better) => format!("this suggests that {name} is faster"),
+        Some(Verdict::Worse) => format!("this suggests that {name} is slower"),
+        Some(Verdict::Equivalent) => {
+            let margin = show::percent(100.0 * found.margin.unwrap_or_default());
+            format!("this suggests equivalence within {margin}")
+        }
+        Some(Verdict::Inconclusive) => "the difference is inconclusive".to_owned(),
+        None => "there is no verdict".to_owned(),
+    };
+    format!("{has} (95% CI {low} to {high}). Because the machines differ, {says}.")
+}
+
+/// Sentences up to which each comparison has its own.
+const MOST_SENTENCES: usize = 4;
+
+/// What was found: each comparison where there are few; else a sentence a place.
+pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]) -> Vec<Sentence> {
+    if comparisons.len() <= MOST_SENTENCES {
+        let one = |found: &Comparison| Sentence::of_comparison(found, &*found.text);
+        return comparisons.iter().map(one).collect();
+    }
+    let base = &spots[0].placed.name;
+    let compared: Vec<&Row> = rows.iter().filter(|row| row.comparison.is_some()).collect();
+    let of_first = |row: &&Row| {
+        row.workload == compared[0].workload && row.configuration == compared[0].configuration
+    };
+    if compared.iter().all(of_first) {
+        return one_workload(base, rows, comparisons).into_iter().collect();
+    }
+    let others = spots[1..].iter();
+    others.filter_map(|spot| one_place(base, &spot.placed, rows, comparisons)).collect()
+}
+
+/// Whether a row was compared with a baseline, and both numbers can be used.
+fn is_compared(row: &Row, rows: &[Row], base: &str) -> bool {
+    let is_base = |one: &&Row| {
+        one.platform == base
+            && (&one.workload, &one.configuration) == (&row.workload, &row.configuration)
+    };
+    row.comparison.is_some()
+        && row.is_sound()
+        && rows.iter().find(is_base).is_some_and(Row::is_sound)
+}
+
+/// Many places and one workload: from the nearest to the farthest. Emulated ones are not among them.
+fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<Sentence> {
+    let compared = |row: &&Row| !row.emulated && is_compared(row, rows, base);
+    let mut known: Vec<&Row> = rows.iter().filter(compared).collect();
+    known.sort_by(|one, other| {
+        other.percent.unwrap_or_default().total_cmp(&one.percent.unwrap_or_default())
+    });
+    let (first, last) = (known.first()?, known.last()?);
+    let told =
+        |row: &Row| percents(row.percent.unwrap_or_default(), row.percent_interval())[0].clone();
+    let what = work(&first.workload, &first.configuration);
+    let [most, least] = [told(first), told(last)];
+    let text = format!(
+        "{what}: relative to {base}, {} is fastest with {most}% of the speed and {} is slowest with {least}%; {}.",
+        first.platform,
+        last.platform,
+        verdicts(&comparisons.iter().collect::<Vec<_>>())
+    );
+    Some(Sentence::finding("counts", text))
+}
+
+/// One place over all workloads: from where it comes nearest to where it falls behind most.
+fn one_place(
+    base: &str,
+    place: &Placed,
+    rows: &[Row],
+    comparisons: &[Comparison],
+) -> Option<Sentence> {
+    let own = rows.iter().filter(|row| row.platform == place.name && is_compared(row, rows, base));
+    let mut own: Vec<&Row> = own.collect();
+    own.sort_by(|one, other| {
+        one.percent.unwrap_or_default().total_cmp(&other.percent.unwrap_or_default())
+    });
+    let (least, most) = (own.first()?, own.last()?);
+    let told = |row: &Row| {
+        let percent = &percents(row.percent.unwrap_or_default(), row.percent_interval())[0];
+        format!("{percent}% ({})", work(&row.workload, &row.configuration))
+    };
+    let range =
+        if own.len() == 1 { told(least) } else { format!("{} to {}", told(least), told(most)) };
+    let end = if place.is_emulated() {
+        "no verdict, because the platform is emulated".to_owned()
+    } else {
+        let ids: Vec<&String> = own.iter().filter_map(|row| row.comparison.as_ref()).collect();
+        let own = comparisons.iter().filter(|found| ids.contains(&&found.id));
+        verdicts(&own.collect::<Vec<_>>())
+    };
+    let text = format!("{} has {range} of the speed of {base}; {end}.", place.name);
+    Some(Sentence::finding("counts", text))
+}
+
+/// `across machines, 4 suggest slower, 1 does not tell`.
+fn verdicts(found: &[&Comparison]) -> String {
+    let open = |one: &&&Comparison| one.min_detectable_ratios.is_some() && one.verdict.is_some();
+    let count = |wanted: Option<Verdict>| {
+        found.iter().filter(|one| one.verdict == wanted && !open(one)).count()
+    };
+    let few = found.iter().filter(open).count();
+    let all = found.len();
+    if count(None) == all {
+        return "too few trials for CIs and verdicts".to_owned();
+    }
+    let of = |verdict: Option<Verdict>, words: &str| {
+        let own = count(verdict);
+        (own > 0).then(|| format!("{own} {words}"))
+    };
+    let told = [
+        of(Some(Verdict::Worse), "slower"),
+        of(Some(Verdict::Better), "faster"),
+        of(Some(Verdict::Equivalent), "equivalent"),
+        of(Some(Verdict::Inconclusive), "inconclusive"),
+        (few > 0).then(|| format!("{few} inconclusive (too few results)")),
+        of(None, "without a verdict"),
+    ];
+    let told: Vec<String> = told.into_iter().flatten().collect();
+    format!("{all} comparisons across machines (suggestive only): {}", told.join(", "))
+}

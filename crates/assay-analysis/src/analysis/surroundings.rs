@@ -1,0 +1,410 @@
+//! The machine around the target, over the trials of each row, and the drives before and after.
+
+mod observed;
+
+use std::collections::BTreeMap;
+
+use super::rows::Row;
+
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
+use assay_machine::probes::drive_health::Health;
+use assay_machine::probes::energy::Energy;
+use assay_machine::probes::load::CpuTicks;
+use assay_machine::probes::{Evidence, is_not_recorded};
+use assay_study::findings::Check;
+use assay_study::results::environment::Environment;
+use assay_study::results::surroundings::facts::{
+    Activity, DriveHealth, Hottest, WorkloadSurroundings,
+};
+
+/// Counters whose growth is no wear but what every drive counts.
+const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
+
+pub(super) fn add(found: &mut Activity, row: &Row<'_>) {
+    if !row.workload.control && row.trust.is_some() {
+        found.workloads.extend(of_row(row));
+        found.observed.extend(observed::fields(row));
+    }
+    if found.energy_of.is_none() {
+        let mut energies = row.counting().filter_map(|trial| trial.record.evidence.energy.value());
+        let first = energies.next();
+        found.energy_of = first.map(|energy| format!("{}: {}", energy.source, energy.what));
+    }
+}
+
+/// Adds what was seen before and after all trials.
+pub(super) fn finish(found: &mut Activity, environment: &Environment) {
+    let seen = &environment.surroundings;
+    for (name, before) in &seen.health_before {
+        let after = seen.health_after.get(name);
+        found.drives.extend(after.and_then(|after| drive(name, before, after)));
+    }
+    found.idle_w = seen.idle.value().map(Energy::watts);
+}
+
+/// What should be read with the study as a whole.
+pub(super) fn checks(surroundings: &Activity, environment: &Environment) -> Vec<Check> {
+    let mut found = Vec::new();
+    for drive in &surroundings.drives {
+        found.extend(wear(drive, environment).map(|text| Check::new("wear", text)));
+        if !drive.grown.is_empty() {
+            let grown: Vec<String> = drive
+                .grown
+                .iter()
+                .map(|(name, count)| format!("{} {}", name.replace('_', " "), show::count(*count)))
+                .collect();
+            let text = format!("{} counters increased: {}", drive.drive, grown.join(", "));
+            found.push(Check::new("drive-health", text));
+        }
+    }
+    found
+}
+
+/// What of this process looked on.
+pub(super) fn observer(environment: &Environment) -> Option<Check> {
+    let text = environment.observer.clone()?;
+    Some(Check::new("observer", text))
+}
+
+pub(super) fn studies(environment: &Environment) -> Option<Check> {
+    let seen = &environment.surroundings.studies;
+    let which = match seen.len() {
+        0 => return None,
+        1 => "another study".to_owned(),
+        count => format!("{count} other studies"),
+    };
+    let text = format!(
+        "{which} ran on this machine at the same time: studies share at least the CPUs and can disturb each other; \
+         Assay marks visibly disturbed trials. Run studies one at a time"
+    );
+    Some(Check::new("studies", text))
+}
+
+/// `nvme0n1 reports 4% of its rated endurance used (3% before), 41 TB written in total, 12 GiB since the study began on
+/// 2026-07-30`. A study may have been interrupted for days, in which others wrote as well.
+fn wear(drive: &DriveHealth, environment: &Environment) -> Option<String> {
+    let mut told = Vec::new();
+    if let Some([before, after]) = drive.used_percent {
+        let rose = if before == after { String::new() } else { format!(" ({before}% before)") };
+        told.push(format!("{after}% of its rated endurance used{rose}"));
+    }
+    let after = environment.surroundings.health_after.get(&drive.drive).and_then(Presence::value);
+    if let Some(bytes) = after.and_then(|after| after.written_bytes) {
+        // Sellers rate drives in TB.
+        told.push(format!("{} TB written in total", show::three_digits(bytes as f64 / 1e12)));
+    }
+    let date = environment.started.chars().take(10).collect::<String>();
+    let own = drive.written_bytes.map(show::bytes);
+    told.extend(own.map(|bytes| format!("{bytes} since the study began on {date}")));
+    (!told.is_empty()).then(|| format!("{} reports {}", drive.drive, told.join(", ")))
+}
+
+fn drive(name: &str, before: &Presence<Health>, after: &Presence<Health>) -> Option<DriveHealth> {
+    let (before, after) = (before.value()?, after.value()?);
+    let grown = after.counters.iter().filter_map(|(counter, late)| {
+        let early = before.counters.get(counter)?;
+        let by = late.checked_sub(*early).filter(|by| *by > 0)?;
+        (!EVERYDAY.contains(&counter.as_str())).then(|| (counter.clone(), by))
+    });
+    Some(DriveHealth {
+        drive: name.to_owned(),
+        written_bytes: both(before.written_bytes, after.written_bytes)
+            .map(|[early, late]| late.saturating_sub(early)),
+        used_percent: both(before.used_percent, after.used_percent),
+        temperature_c: both(before.temperature_c, after.temperature_c),
+        grown: grown.collect(),
+    })
+}
+
+fn both<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
+    before.zip(after).map(|(before, after)| [before, after])
+}
+
+fn of_row(row: &Row<'_>) -> Option<WorkloadSurroundings> {
+    let all: Vec<&Evidence> = row.counting().map(|trial| &trial.record.evidence).collect();
+    let n = all.iter().filter(|evidence| tells(evidence)).count();
+    if n == 0 {
+        return None;
+    }
+    let cpus = processors(&all);
+    let sum = |pick: fn(&CpuTicks) -> u64| cpus.values().map(pick).fold(0, u64::saturating_add);
+    let share = |part: u64, of: u64| (of > 0).then(|| part as f64 / of as f64);
+    let shares = cpus.values().filter_map(|one| share(one.busy, one.total));
+    let memories: Vec<u64> = all
+        .iter()
+        .filter_map(|evidence| evidence.memory.value()?.machine.value())
+        .map(|memory| memory.swapped_in_pages.saturating_add(memory.swapped_out_pages))
+        .collect();
+    let energies: Vec<&Energy> =
+        all.iter().filter_map(|evidence| evidence.energy.value()).collect();
+    let joules: f64 = energies.iter().map(|energy| energy.joules).sum();
+    let seconds: f64 = energies.iter().map(|energy| energy.span_ns as f64 / 1e9).sum();
+    Some(WorkloadSurroundings {
+        workload: row.workload.name.clone(),
+        configuration: row.arm.clone(),
+        n,
+        busy_share: share(sum(|one| one.busy), sum(|one| one.total)),
+        busiest_share: shares.max_by(f64::total_cmp),
+        steal_share: share(sum(|one| one.steal), sum(|one| one.total)),
+        pressure_shares: pressures(&all),
+        swapped_pages: (!memories.is_empty())
+            .then(|| memories.iter().copied().fold(0, u64::saturating_add)),
+        hottest: hottest(&all),
+        energy_j: (!energies.is_empty()).then(|| joules / energies.len() as f64),
+        power_w: (seconds > 0.0).then(|| joules / seconds),
+    })
+}
+
+/// Whether anything around the target was looked at.
+fn tells(evidence: &Evidence) -> bool {
+    !(is_not_recorded(&evidence.load)
+        && is_not_recorded(&evidence.pressure)
+        && is_not_recorded(&evidence.memory)
+        && is_not_recorded(&evidence.temperature)
+        && is_not_recorded(&evidence.power_supply)
+        && is_not_recorded(&evidence.clock)
+        && is_not_recorded(&evidence.kernel_log)
+        && is_not_recorded(&evidence.energy))
+}
+
+/// Ticks of each processor over all trials.
+fn processors(all: &[&Evidence]) -> BTreeMap<u32, CpuTicks> {
+    let mut cpus: BTreeMap<u32, CpuTicks> = BTreeMap::new();
+    for one in all.iter().filter_map(|evidence| evidence.load.value()).flatten() {
+        let sum = cpus.entry(one.cpu).or_default();
+        sum.busy = sum.busy.saturating_add(one.busy);
+        sum.steal = sum.steal.saturating_add(one.steal);
+        sum.total = sum.total.saturating_add(one.total);
+    }
+    cpus
+}
+
+/// Share of all trials' time in which something waited for each resource.
+fn pressures(all: &[&Evidence]) -> BTreeMap<String, f64> {
+    let mut sums: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+    for pressure in all.iter().filter_map(|evidence| evidence.pressure.value()?.machine.value()) {
+        for (name, waited) in &pressure.waited {
+            let (some, span) = sums.entry(name).or_default();
+            *some = some.saturating_add(waited.some_ns);
+            *span = span.saturating_add(pressure.span_ns);
+        }
+    }
+    let told = sums.into_iter().filter(|(_, (_, span))| *span > 0);
+    // The kernel counts in its own steps, which may reach beyond the ends.
+    told.map(|(name, (some, span))| (name.to_owned(), (some as f64 / span as f64).min(1.0)))
+        .collect()
+}
+
+fn hottest(all: &[&Evidence]) -> Option<Hottest> {
+    let mut sensors: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    for temperature in all.iter().filter_map(|evidence| evidence.temperature.value()) {
+        for (name, sensor) in &temperature.sensors {
+            let (from, to) = sensors.entry(name).or_insert((i64::MAX, i64::MIN));
+            *from = (*from).min(sensor.before_mc);
+            *to = (*to).max(sensor.before_mc).max(sensor.after_mc);
+        }
+    }
+    let (sensor, (from, to)) = sensors.into_iter().max_by_key(|(_, (_, to))| *to)?;
+    Some(Hottest { sensor: sensor.to_owned(), from_c: from as f64 / 1e3, to_c: to as f64 / 1e3 })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_machine::probes::memory::Memory;
+    use assay_machine::probes::not_recorded;
+    use assay_machine::probes::pressure::{Pressure, Waited};
+    use assay_machine::probes::temperature::{Sensor, Temperature};
+
+    use super::super::tests::Bench;
+    use super::*;
+
+    /// Three trials of a second each, on a machine with two processors.
+    fn watched() -> Bench {
+        Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]).each(|trial| {
+            let cpu = |cpu, busy| CpuTicks { cpu, busy, iowait: 0, steal: 2, total: 100 };
+            let io = Waited { some_ns: 400_000_000, full_ns: None };
+            let sensor = |before_mc, after_mc| Sensor { before_mc, after_mc, limit_mc: None };
+            let hot = trial_number(trial.replicate);
+            trial.evidence = Evidence {
+                load: Presence::Present(vec![cpu(0, 80), cpu(1, 20)]),
+                pressure: Presence::Present(
+                    Pressure { span_ns: 1_000_000_000, waited: [("io".to_owned(), io)].into() }
+                        .into(),
+                ),
+                memory: Presence::Present(
+                    Memory { swapped_in_pages: 2, ..Memory::default() }.into(),
+                ),
+                temperature: Presence::Present(Temperature {
+                    sensors: [
+                        ("drive".to_owned(), sensor(30_000, 31_000 + 1_000 * hot)),
+                        ("board".to_owned(), sensor(29_000, 29_500)),
+                    ]
+                    .into(),
+                    slow_processors: None,
+                }),
+                energy: Presence::Present(Energy {
+                    source: "powercap".to_owned(),
+                    what: "packages".to_owned(),
+                    span_ns: 2_000_000_000,
+                    joules: 10.0 * (hot + 1) as f64,
+                    parts: BTreeMap::new(),
+                }),
+                ..trial.evidence.clone()
+            };
+        })
+    }
+
+    fn trial_number(replicate: u32) -> i64 {
+        i64::from(replicate)
+    }
+
+    #[test]
+    fn a_row_is_told_over_all_its_trials() {
+        let found = watched().findings().environment.activity;
+        let row = &found.workloads[0];
+        assert_eq!((row.workload.as_str(), row.n), ("sync-write", 3));
+        assert_eq!((row.busy_share, row.busiest_share), (Some(0.5), Some(0.8)));
+        assert_eq!((row.steal_share, row.swapped_pages), (Some(0.02), Some(6)));
+        assert_eq!(row.pressure_shares["io"], 0.4);
+        let hottest = Hottest { sensor: "drive".to_owned(), from_c: 30.0, to_c: 34.0 };
+        assert_eq!(row.hottest, Some(hottest));
+        assert_eq!((row.energy_j, row.power_w), (Some(30.0), Some(15.0)));
+        assert_eq!(found.energy_of.as_deref(), Some("powercap: packages"));
+    }
+
+    #[test]
+    fn counters_beyond_all_numbers_do_no_harm() {
+        let bench = watched().each(|trial| {
+            let most = u64::MAX;
+            let cpu = |cpu| CpuTicks { cpu, busy: most, iowait: 0, steal: most, total: most };
+            let io = Waited { some_ns: most, full_ns: None };
+            trial.evidence.load = Presence::Present(vec![cpu(0), cpu(1)]);
+            let waited = [("io".to_owned(), io)].into();
+            trial.evidence.pressure = Presence::Present(Pressure { span_ns: most, waited }.into());
+            let memory =
+                Memory { swapped_in_pages: most, swapped_out_pages: most, ..Memory::default() };
+            trial.evidence.memory = Presence::Present(memory.into());
+            if let Presence::Present(devices) = &mut trial.evidence.disk {
+                for device in devices.values_mut() {
+                    device.run.busy_ms = most / 8;
+                }
+            }
+        });
+        let row = &bench.findings().environment.activity.workloads[0];
+        assert_eq!((row.busy_share, row.swapped_pages), (Some(1.0), Some(u64::MAX)));
+    }
+
+    #[test]
+    fn what_was_not_watched_is_not_told() {
+        let bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]);
+        assert!(bench.findings().environment.activity.is_empty());
+    }
+
+    #[test]
+    fn energy_becomes_metrics_and_the_idle_machine_is_left_out() {
+        let mut bench = watched();
+        let value = |bench: &Bench, metric: &str| {
+            let cells = bench.findings().measurements;
+            let cell = cells.into_iter().find(|cell| cell.metric == metric);
+            cell.map(|cell| cell.trials.iter().filter_map(|trial| trial.value).sum::<f64>() / 3.0)
+        };
+        assert_eq!(value(&bench, "energy_j"), Some(30.0));
+        assert_eq!(value(&bench, "power_w"), Some(15.0));
+        // 1024 operations of 4 KiB are 4 MiB.
+        assert_eq!(value(&bench, "energy_j_per_gib"), Some(30.0 * 256.0));
+        assert_eq!(value(&bench, "energy_above_idle_j"), None);
+        let idle = |source: &str, joules| Energy {
+            source: source.to_owned(),
+            what: "packages".to_owned(),
+            span_ns: 10_000_000_000,
+            joules,
+            parts: BTreeMap::new(),
+        };
+        bench.environment.surroundings.idle = Presence::Present(idle("powercap", 40.0));
+        assert_eq!(value(&bench, "energy_above_idle_j"), Some(22.0));
+        assert_eq!(bench.findings().environment.activity.idle_w, Some(4.0));
+        bench.environment.surroundings.idle = Presence::Present(idle("meter", 40.0));
+        assert_eq!(value(&bench, "energy_above_idle_j"), None);
+    }
+
+    #[test]
+    fn energy_that_nobody_tells_is_not_missed() {
+        let missed = |energy: Presence<Energy>| {
+            let bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[1024; 3]);
+            let bench = bench.each(|trial| trial.evidence.energy = energy.clone());
+            let absent = bench.findings().absent;
+            absent.iter().filter(|entry| entry.metric.as_deref() == Some("energy_j")).count()
+        };
+        assert_eq!(missed(not_recorded()), 0);
+        assert_eq!(missed(Presence::absent("the counters are root's")), 1);
+    }
+
+    #[test]
+    fn what_a_study_did_to_a_drive_is_a_sentence() {
+        const BEFORE: u64 = 41_000_000_000_000;
+        let health = |written_bytes, used, errors| {
+            Presence::Present(Health {
+                source: "nvme".to_owned(),
+                temperature_c: Some(40),
+                used_percent: Some(used),
+                written_bytes: Some(written_bytes),
+                counters: [
+                    ("media_errors".to_owned(), errors),
+                    ("power_on_hours".to_owned(), errors),
+                ]
+                .into(),
+                ..Health::default()
+            })
+        };
+        let told = |after: Presence<Health>| {
+            let mut bench = watched();
+            let found = &mut bench.environment.surroundings;
+            found.health_before.insert("nvme0n1".to_owned(), health(BEFORE, 3, 0));
+            found.health_after.insert("nvme0n1".to_owned(), after);
+            checks(&bench.findings().environment.activity, &bench.environment)
+                .into_iter()
+                .map(|check| format!("{}: {}", check.name, check.text))
+                .collect::<Vec<_>>()
+        };
+        let wear = |used: &str| {
+            format!(
+                "wear: nvme0n1 reports {used}, 41 TB written in total, 2 GiB since the study began on 2026-07-30"
+            )
+        };
+        let late = BEFORE + (2 << 30);
+        let rose = "4% of its rated endurance used (3% before)";
+        assert_eq!(told(health(late, 4, 0)), [wear(rose)]);
+        let worse = told(health(late, 3, 2));
+        let errors = "drive-health: nvme0n1 counters increased: media errors 2".to_owned();
+        assert_eq!(worse, [wear("3% of its rated endurance used"), errors]);
+        assert!(told(Presence::absent("gone")).is_empty());
+    }
+
+    #[test]
+    fn who_looked_on_is_told_with_the_result() {
+        let mut bench = watched();
+        let told = |bench: &Bench| {
+            let checks = bench.findings().checks;
+            checks.into_iter().find(|check| check.name == "observer").map(|check| check.text)
+        };
+        assert_eq!(told(&bench), None);
+        bench.environment.observer = Some("a page was drawn".to_owned());
+        assert_eq!(told(&bench).as_deref(), Some("a page was drawn"));
+    }
+
+    #[test]
+    fn studies_that_ran_meanwhile_are_told_with_the_result() {
+        let mut bench = watched();
+        let told = |bench: &Bench| {
+            let checks = bench.findings().checks;
+            checks.into_iter().find(|check| check.name == "studies").map(|check| check.text)
+        };
+        assert_eq!(told(&bench), None);
+        bench.environment.surroundings.studies = [4711].into();
+        let one = told(&bench).unwrap();
+        assert!(one.starts_with("another study ran on this machine"), "{one}");
+        bench.environment.surroundings.studies = [4711, 12].into();
+        assert!(told(&bench).unwrap().starts_with("2 other studies ran"));
+    }
+}

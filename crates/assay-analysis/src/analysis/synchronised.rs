@@ -1,0 +1,81 @@
+//! How fast an array brought its members in line, by what went on meanwhile, in one sentence an arm.
+
+use assay_core::quantity::units::show;
+use assay_machine::factors::layers;
+use assay_study::findings::{Cell, Findings, Sentence, Trust};
+use assay_study::results::plan::{Arm, arm_in_words};
+
+use super::distinct;
+use super::metrics::{SYNC_RATE, SYNC_WHOLE};
+
+/// The factor that chooses an array.
+const ARRAY: &str = "raid";
+
+/// A sentence for each arm in which an array did.
+pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
+    let rates =
+        || found.measurements.iter().filter(|cell| cell.metric == SYNC_RATE && is_sound(cell));
+    let arms = distinct(rates().map(|cell| &cell.configuration));
+    let of_arm = |arm: &Arm| {
+        let own = rates().filter(|cell| cell.configuration == *arm);
+        let told: Vec<String> = own.filter_map(|cell| of_workload(cell, found)).collect();
+        let levels = arm
+            .iter()
+            .filter(|(name, _)| name.as_str() == ARRAY || layers::goes_with(name) == Some(ARRAY));
+        let which = match arm_in_words(levels) {
+            levels if levels.is_empty() => "Each member".to_owned(),
+            levels => format!("{levels}: each member"),
+        };
+        let text = format!("{which} resyncs at {}.", told.join(", "));
+        (!told.is_empty()).then(|| Sentence::finding("resync", text))
+    };
+    arms.into_iter().filter_map(of_arm).collect()
+}
+
+fn is_sound(cell: &Cell) -> bool {
+    cell.trust.is_some_and(|trust| trust != Trust::Invalid)
+}
+
+/// `9.8 MB/s while "write" runs (the whole in 2.1 min)`.
+fn of_workload(cell: &Cell, found: &Findings) -> Option<String> {
+    let rate = show::mb_per_s(cell.value()?);
+    let whole = found.cell(&cell.workload, &cell.configuration, SYNC_WHOLE).and_then(Cell::value);
+    let whole = whole.map(|s| format!(" (total {})", show::duration(s * 1e9)));
+    let (whole, doubt) = (whole.unwrap_or_default(), cell.trust.map_or("", Trust::doubt));
+    Some(format!("{rate} MB/s while {:?} runs{whole}{doubt}", cell.workload))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_core::presence::Presence;
+    use assay_machine::probes::array_sync::Progress;
+
+    use super::super::tests::Bench;
+    #[test]
+    fn rates_and_times_stand_beside_what_went_on() {
+        let mut bench = Bench::new(&["."]);
+        for (name, rate) in [("idle", 10), ("write", 2)] {
+            bench = bench.row(0, name, 4096, &[1000; 3]).each(|trial| {
+                let progress = Progress {
+                    action: "resync".to_owned(),
+                    before_bytes: 0,
+                    after_bytes: rate * 1_000_000,
+                    of_bytes: 200_000_000,
+                    span_ns: 1_000_000_000,
+                };
+                let own = BTreeMap::from([("md127".to_owned(), progress)]);
+                trial.evidence.array_sync = Presence::Present(own);
+            });
+        }
+        bench.plan.design.margin = Some(0.05);
+        let found = bench.findings();
+        let own = found.summary.iter().filter(|sentence| sentence.topic == "resync");
+        let told: Vec<&String> = own.map(|sentence| &sentence.text).collect();
+        assert_eq!(told.len(), 1, "{told:?}");
+        let rest = "Each member resyncs at 10 MB/s while \"idle\" runs (total 20 s), 2 MB/s while \"write\" runs \
+            (total 100 s).";
+        assert!(told[0] == rest, "{told:?}");
+    }
+}

@@ -1,0 +1,219 @@
+//! One question: a workload and a metric with its arms, each as a short table of runs.
+
+use std::collections::BTreeMap;
+
+use assay_core::quantity::{Better, Scale};
+use assay_study::findings::measurements::Series;
+use assay_study::findings::{CellTrial, Trust};
+use assay_study::results::design::Design;
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
+
+pub(super) struct Question<'a> {
+    pub workload: &'a str,
+    pub metric: &'a str,
+    pub better: Better,
+    pub scale: Scale,
+    pub primary: bool,
+    /// The workload whose requests of one class these are.
+    pub class_of: Option<&'a str>,
+    /// Questions that share the error of this one: those about the classes of one workload, and of others'
+    /// work those about all classes of the study (R5b).
+    pub sharing: usize,
+    /// Arms in the order of the study, the second copy of the baseline left out.
+    pub arms: Vec<Runs<'a>>,
+    /// The second copy of the baseline.
+    pub control: Option<Runs<'a>>,
+    places: BTreeMap<&'a Arm, usize>,
+}
+
+/// One arm of a question: its trials by replicate, on the scale of comparison.
+pub(super) struct Runs<'a> {
+    pub arm: &'a Arm,
+    pub trust: Option<Trust>,
+    pub trials: &'a [CellTrial],
+    pub first: Replicates,
+    /// Repeats by the replicate that they repeat.
+    pub repeats: BTreeMap<u32, Vec<(u32, Run)>>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Sides<'q, 'a> {
+    pub baseline: &'q Runs<'a>,
+    pub arm: &'q Runs<'a>,
+}
+
+/// Runs in the order of their replicates, each once. Where hardly any is missing, one is found
+/// without a search.
+pub(super) struct Replicates(Vec<(u32, Run)>);
+
+impl Replicates {
+    /// Of equal replicates the last counts.
+    fn of(mut runs: Vec<(u32, Run)>) -> Self {
+        runs.reverse();
+        runs.sort_by_key(|(replicate, _)| *replicate);
+        runs.dedup_by_key(|(replicate, _)| *replicate);
+        Self(runs)
+    }
+
+    pub fn get(&self, replicate: u32) -> Option<&Run> {
+        let near = replicate.checked_sub(self.0.first()?.0)? as usize;
+        let found = self.0.get(near).filter(|(own, _)| *own == replicate);
+        let search = || self.0.binary_search_by_key(&replicate, |(own, _)| *own);
+        found.or_else(|| self.0.get(search().ok()?)).map(|(_, run)| run)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&u32, &Run)> {
+        self.0.iter().map(|(replicate, run)| (replicate, run))
+    }
+
+    pub fn keys(&self) -> impl Iterator<Item = &u32> {
+        self.iter().map(|(replicate, _)| replicate)
+    }
+
+    pub fn values(&self) -> impl Iterator<Item = &Run> {
+        self.iter().map(|(_, run)| run)
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Run {
+    /// The logarithm of the value, or the value itself for metrics compared by difference.
+    pub level: f64,
+    pub order: Option<u32>,
+    pub disturbed: bool,
+    pub outlier: bool,
+}
+
+/// All questions in the order of the series; `live` are the workloads that are others' work.
+pub(super) fn questions<'a>(
+    all: impl IntoIterator<Item = &'a Series>,
+    live: &[String],
+) -> Vec<Question<'a>> {
+    let mut questions: Vec<Question<'a>> = Vec::new();
+    let mut known: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for series in all {
+        let key = (series.workload.as_str(), series.metric.as_str());
+        let index = *known.entry(key).or_insert(questions.len());
+        if index == questions.len() {
+            questions.push(Question::of(series));
+        }
+        questions[index].add(series);
+    }
+    let classes: Vec<&str> =
+        questions.iter().filter(|one| one.primary).filter_map(|one| one.class_of).collect();
+    let is_live = |of: &str| live.iter().any(|name| name == of);
+    for question in questions.iter_mut().filter(|one| one.primary) {
+        let Some(own) = question.class_of else { continue };
+        let shares = |of: &&&str| **of == own || is_live(own) && is_live(of);
+        question.sharing = classes.iter().filter(shares).count();
+    }
+    questions
+}
+
+impl<'a> Question<'a> {
+    fn of(series: &'a Series) -> Self {
+        Self {
+            workload: &series.workload,
+            metric: &series.metric,
+            better: series.better,
+            scale: series.scale,
+            primary: series.primary,
+            class_of: series.class_of.as_deref(),
+            sharing: 1,
+            arms: Vec::new(),
+            control: None,
+            places: BTreeMap::new(),
+        }
+    }
+
+    fn add(&mut self, series: &'a Series) {
+        let runs = Runs::of(series);
+        if series.control {
+            self.control = Some(runs);
+        } else {
+            self.places.insert(runs.arm, self.arms.len());
+            self.arms.push(runs);
+        }
+    }
+
+    pub fn find(&self, arm: &Arm) -> Option<&Runs<'a>> {
+        self.places.get(arm).map(|place| &self.arms[*place])
+    }
+
+    pub fn is_suspect(&self, arm: &Arm) -> bool {
+        self.find(arm).is_some_and(|runs| runs.trust == Some(Trust::Suspect))
+    }
+
+    /// The arm that another one is compared with; none for a baseline itself, and where the
+    /// baseline was not measured.
+    pub fn baseline_of(&self, design: &Design, arm: &Arm) -> Option<&Runs<'a>> {
+        let mut wanted = arm.clone();
+        wanted.extend(design.baseline.iter().map(|(name, level)| (name.clone(), level.clone())));
+        if wanted == *arm { None } else { self.find(&wanted) }
+    }
+
+    pub fn baselines(&self, design: &Design) -> impl Iterator<Item = &Runs<'a>> {
+        let named = |arm: &Arm| {
+            design.baseline.iter().all(|(factor, level)| arm.get(factor) == Some(level))
+        };
+        self.arms.iter().filter(move |runs| named(runs.arm))
+    }
+}
+
+impl<'a> Runs<'a> {
+    fn of(series: &'a Series) -> Self {
+        let (mut first, mut repeats) = (Vec::new(), BTreeMap::<u32, Vec<_>>::new());
+        for trial in &series.trials {
+            let Some(run) = run(trial, series.scale) else { continue };
+            match trial.repeats {
+                None => first.push((trial.replicate, run)),
+                Some(of) => repeats.entry(of.replicate).or_default().push((trial.replicate, run)),
+            }
+        }
+        let first = Replicates::of(first);
+        Self { arm: &series.arm, trust: series.trust, trials: &series.trials, first, repeats }
+    }
+
+    /// The run that stands for a replicate: the first one, or a repeat where that was disturbed.
+    pub fn standing(&self, replicate: u32) -> Option<Run> {
+        let first = self.first.get(replicate)?;
+        if !first.disturbed {
+            return Some(*first);
+        }
+        let repeats = self.repeats.get(&replicate)?;
+        repeats.iter().map(|(_, run)| *run).find(|run| !run.disturbed)
+    }
+
+    /// Trials that were started and not left out by design, and those of them that failed.
+    pub fn started_and_failed(&self) -> (u64, u64) {
+        let started = self.trials.iter().filter(|trial| trial.status != Status::Warmup);
+        let failed = started.clone().filter(|trial| trial.status == Status::Failed);
+        (started.count() as u64, failed.count() as u64)
+    }
+}
+
+/// A trial on the scale of comparison; none where it failed, was left out by design, or has a
+/// value that allows no ratio.
+fn run(trial: &CellTrial, scale: Scale) -> Option<Run> {
+    let disturbed = match trial.status {
+        Status::Ok => false,
+        Status::Disturbed => true,
+        Status::Failed | Status::Warmup => return None,
+    };
+    let value = trial.value?;
+    let level = match scale {
+        Scale::Ratio => (value > 0.0).then(|| value.ln())?,
+        Scale::Difference => value,
+    };
+    let run = Run { level, order: trial.order, disturbed, outlier: trial.outlier };
+    level.is_finite().then_some(run)
+}

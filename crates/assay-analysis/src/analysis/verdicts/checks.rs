@@ -1,0 +1,276 @@
+//! What a study as a whole should be read with: drift, carry-over, order, noise (R2, R7, R10).
+
+use std::collections::{BTreeMap, HashMap};
+
+use assay_core::quantity::Scale;
+use assay_core::stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
+use assay_study::findings::{CellTrial, Check, NoiseFloor, RECORDED, SEQUENTIAL, UNORDERED};
+use assay_study::results::design::{ALPHA, Design, LeadIn, Order};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
+
+use super::arms::{Question, Runs};
+use super::orders::Orders;
+use super::words;
+
+/// Error at which a carry-over is told (R10).
+const CARRY_OVER: f64 = 0.01;
+
+/// Power with which a carry-over would have been seen.
+const POWER: f64 = 0.8;
+
+/// Replicates below which neither can be seen.
+const FEWEST: usize = 3;
+
+fn check(name: &str, text: String) -> Check {
+    Check::new(name, text)
+}
+
+pub(super) fn checks(
+    design: &Design,
+    questions: &[&Question<'_>],
+    floor: Option<&NoiseFloor>,
+) -> Vec<Check> {
+    let compares = questions.iter().any(|question| question.arms.len() > 1);
+    if design.margin.is_none() || !compares {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    found.extend(
+        floor.filter(|floor| floor.different).map(|floor| check("noise-floor", floor.text.clone())),
+    );
+    if design.order == Order::Sequential {
+        found.push(check(SEQUENTIAL, words::SEQUENTIAL_STUDY.to_owned()));
+    }
+    if design.order == Order::Unknown {
+        found.push(check(UNORDERED, words::UNORDERED_STUDY.to_owned()));
+    }
+    if design.order == Order::Recorded {
+        found.push(check(RECORDED, words::RECORDED_STUDY.to_owned()));
+        return found;
+    }
+    let ordered = questions.iter().any(|question| {
+        question.arms.iter().flat_map(|runs| runs.first.values()).any(|run| run.order.is_some())
+    });
+    if !ordered {
+        found.push(check("drift", words::NO_ORDER.to_owned()));
+        return found;
+    }
+    let baselines = questions.iter().map(|question| question.baselines(design).count()).sum();
+    let lines: Vec<_> = questions
+        .iter()
+        .filter_map(|question| Some((*question, clearest_line(design, question)?)))
+        .collect();
+    let by_order = neighbours(questions);
+    let tests: Vec<_> = questions
+        .iter()
+        .filter_map(|question| Some((*question, carried(question, &by_order)?)))
+        .collect();
+    let drifts = lines.iter().filter(|(_, (line, _))| line.p < bonferroni(ALPHA, baselines));
+    let mut told: Vec<Check> =
+        drifts.map(|(question, line)| drift(design, question, line)).collect();
+    if design.order == Order::Random && design.lead_in == LeadIn::None {
+        told.push(check("carry-over", words::UNGUARDED.to_owned()));
+    }
+    let through = questions.iter().filter_map(|question| {
+        let test = carried_through(question, &by_order)?;
+        (test.p < bonferroni(CARRY_OVER, questions.len()))
+            .then(|| words::through_the_lead_in(question.workload, design.lead_in, test.p))
+    });
+    told.extend(through.map(|text| check("carry-over", text)));
+    let orders: Vec<_> = questions
+        .iter()
+        .filter_map(|question| Some((*question, Orders::of(design, question)?)))
+        .collect();
+    let between = orders.iter().filter(|(_, orders)| orders.differ());
+    told.extend(between.map(|(question, orders)| {
+        check("carry-over", words::carried_between(question.workload, orders.test.p))
+    }));
+    let clear = tests.iter().filter(|(_, test)| test.p < bonferroni(CARRY_OVER, questions.len()));
+    told.extend(
+        clear.map(|(question, test)| {
+            check("carry-over", words::carry_over(question.workload, test.p))
+        }),
+    );
+    let missed = missed(design, &tests, &orders);
+    let looked = [!lines.is_empty(), !tests.is_empty() || !orders.is_empty()];
+    if told.is_empty() {
+        told.push(check("drift", unseen(design, questions, looked) + &missed));
+    } else if looked[1] && told.iter().all(|check| check.name != "carry-over") {
+        told.push(check("carry-over", words::NO_CARRY_OVER.to_owned() + &missed));
+    }
+    found.extend(told);
+    found
+}
+
+/// Arms that are invalid stand in the table and nowhere else.
+pub(super) fn left_out(all: &[&Question<'_>], sound: &[&Question<'_>]) -> Option<Check> {
+    let count = |questions: &[&Question<'_>]| -> usize {
+        let known = questions.iter().filter(|question| question.better.is_known());
+        known.map(|question| question.arms.len()).sum()
+    };
+    let invalid = count(all) - count(sound);
+    (invalid > 0).then(|| check("invalid", words::left_out(invalid)))
+}
+
+/// What may be said where nothing was seen: only of what could be looked for.
+fn unseen(design: &Design, questions: &[&Question<'_>], looked: [bool; 2]) -> String {
+    let two =
+        questions.iter().all(|question| question.arms.len() == 2 && question.control.is_none());
+    match looked {
+        _ if design.order == Order::Sequential => words::NO_DRIFT_SEQUENTIAL,
+        [true, true] => words::NO_DRIFT,
+        [true, false] if two && design.order == Order::Chained => words::TWO_CHAINED,
+        [true, false] if two && design.order == Order::Random => words::TWO_RANDOM,
+        [true, false] => words::NO_DRIFT_ALONE,
+        [false, true] => words::NO_CARRY_OVER_ALONE,
+        [false, false] => words::TOO_FEW,
+    }
+    .to_owned()
+}
+
+/// The smallest carry-over that would have been seen in every workload, in words; nothing where none has a share.
+fn missed(
+    design: &Design,
+    tests: &[(&Question<'_>, FTest)],
+    orders: &[(&Question<'_>, Orders)],
+) -> String {
+    let is_share = |question: &Question<'_>| question.scale == Scale::Ratio;
+    let alpha = bonferroni(CARRY_OVER, tests.len());
+    let of_tests = tests.iter().filter(|(question, _)| is_share(question));
+    let of_tests = of_tests.map(|(_, test)| test.detectable(alpha, POWER).unwrap_or(f64::INFINITY));
+    let of_orders = orders.iter().filter(|(question, _)| is_share(question));
+    let of_orders = of_orders.map(|(_, orders)| orders.detectable(POWER).unwrap_or(f64::INFINITY));
+    let (of_tests, of_orders) = (of_tests.reduce(f64::max), of_orders.reduce(f64::max));
+    of_tests.or(of_orders).map_or_else(String::new, |effect| {
+        words::missed_carry_over(design, effect.exp_m1(), of_tests.is_none())
+    })
+}
+
+/// Of all baselines of a workload the one that changes most clearly.
+fn clearest_line(design: &Design, question: &Question<'_>) -> Option<(Slope, f64)> {
+    let lines = question.baselines(design).filter_map(line);
+    lines.min_by(|(one, _), (other, _)| one.p.total_cmp(&other.p))
+}
+
+/// A baseline over the study: its slope, and from its first trial to its last.
+fn line(baseline: &Runs<'_>) -> Option<(Slope, f64)> {
+    let points: Vec<(f64, f64)> = baseline
+        .first
+        .values()
+        .filter(|run| !run.disturbed)
+        .filter_map(|run| Some((f64::from(run.order?), run.level)))
+        .collect();
+    if points.len() < FEWEST {
+        return None;
+    }
+    let (x, y): (Vec<f64>, Vec<f64>) = points.into_iter().unzip();
+    let ends = x.iter().fold([f64::MAX, f64::MIN], |[low, high], x| [low.min(*x), high.max(*x)]);
+    Some((slope(&x, &y)?, ends[1] - ends[0]))
+}
+
+fn drift(design: &Design, question: &Question<'_>, (line, span): &(Slope, f64)) -> Check {
+    let change = match question.scale {
+        Scale::Ratio => Some((line.slope * span).exp() - 1.0),
+        Scale::Difference => None,
+    };
+    check("drift", words::drift(question.workload, question.metric, change, line.p, design.order))
+}
+
+/// What ran at each position in time.
+struct Neighbours<'a> {
+    arms: BTreeMap<&'a Arm, usize>,
+    /// The number of the arm that ran there, and whether that was a lead-in.
+    at: HashMap<u32, (usize, bool)>,
+}
+
+/// What ran at each position in time, over all workloads.
+fn neighbours<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
+    let (mut arms, mut at) = (BTreeMap::new(), HashMap::new());
+    for question in questions {
+        for runs in question.arms.iter().chain(&question.control) {
+            let lead_in = |trial: &CellTrial| trial.status == Status::Warmup;
+            let placed = runs.trials.iter().filter_map(|one| Some((one.order?, lead_in(one))));
+            let next = arms.len();
+            let number = *arms.entry(runs.arm).or_insert(next);
+            at.extend(placed.map(|(order, lead_in)| (order, (number, lead_in))));
+        }
+    }
+    Neighbours { arms, at }
+}
+
+/// Trials with the arm that each one follows.
+#[derive(Default)]
+struct Followers {
+    levels: Vec<f64>,
+    arms: Vec<usize>,
+    before: Vec<usize>,
+    replicates: Vec<usize>,
+}
+
+impl Followers {
+    /// The trials for which `before` names an arm, by its place.
+    fn of(question: &Question<'_>, before: impl Fn(u32) -> Option<usize>) -> Self {
+        let mut found = Self::default();
+        for (arm, runs) in question.arms.iter().enumerate() {
+            for (replicate, run) in runs.first.iter() {
+                let order = run.order.filter(|_| !run.disturbed);
+                let Some(before) = order.and_then(&before) else { continue };
+                found.levels.push(run.level);
+                found.arms.push(arm);
+                found.before.push(before);
+                found.replicates.push(*replicate as usize);
+            }
+        }
+        found
+    }
+}
+
+impl<'a> Neighbours<'a> {
+    fn get(&self, order: u32) -> Option<(usize, bool)> {
+        self.at.get(&order).copied()
+    }
+
+    /// Place in a question of each arm, by its number.
+    fn places(&self, question: &Question<'a>) -> Vec<Option<usize>> {
+        let mut places = vec![None; self.arms.len()];
+        for (place, runs) in question.arms.iter().enumerate() {
+            if let Some(number) = self.arms.get(runs.arm) {
+                places[*number] = Some(place);
+            }
+        }
+        places
+    }
+}
+
+/// Whether the arm that ran before makes a difference to the one that runs after it; none where
+/// the order does not tell.
+fn carried<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
+    let places = around.places(question);
+    let before = |order: u32| {
+        let (arm, _) = around.get(order.checked_sub(1)?)?;
+        places[arm]
+    };
+    let found = Followers::of(question, before);
+    carry_over(&found.levels, &found.arms, &found.before, &found.replicates)
+}
+
+/// Whether the arm that ended a replicate makes a difference to the first trial of the next one, in
+/// spite of the lead-in between them (R2c).
+fn carried_through<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest> {
+    let places = around.places(question);
+    // Behind all arms: a trial that follows no lead-in.
+    let none = question.arms.len();
+    let before = |order: u32| {
+        let lead_in = |order: u32| around.get(order).is_some_and(|(_, lead_in)| lead_in);
+        let Some(one_before) = order.checked_sub(1).filter(|one| lead_in(*one)) else {
+            return Some(none);
+        };
+        let (arm, _) = around.get(one_before.checked_sub(1)?)?;
+        places[arm]
+    };
+    let found = Followers::of(question, before);
+    let first: Vec<usize> =
+        found.before.iter().map(|before| usize::from(*before != none)).collect();
+    carry_through(&found.levels, &found.arms, &found.before, &first, &found.replicates)
+}

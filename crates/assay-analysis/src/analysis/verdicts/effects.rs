@@ -1,0 +1,258 @@
+//! Main effects of factors and what they have to do with each other (amendment to R5): means of
+//! logarithms over the other factors' levels within a replicate, paired over replicates. Those of a
+//! workload are one family (R5b): a grid has many more of them than it has factors. And those of several
+//! workloads are one until any of them shows something. The classes of a workload stay one family.
+
+use assay_core::quantity::Scale;
+use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample};
+use assay_study::findings::{Effect, Effects, Interaction, Verdict};
+use assay_study::results::design::{Design, Factor, Stopping};
+use assay_study::results::plan::Arm;
+
+use super::arms::{Question, Runs};
+use super::bound::{Bound, exp};
+use super::comparisons::{Ruler, replicates_needed, word};
+use super::pairs::together;
+use super::ranks::mean;
+use super::words;
+
+/// The main effects of all factors on all workloads, and which of them depend on each other.
+pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Effects {
+    let told: Vec<&Question<'_>> =
+        questions.iter().copied().filter(|one| one.scale == Scale::Ratio).collect();
+    if !design.order.tells_arms_from_time() {
+        return Effects::default();
+    }
+    let of = |workloads: usize| {
+        let family = |one: &Question<'_>| Family::of(design, workloads.max(one.sharing));
+        let effects = told.iter().flat_map(|one| effects(design, one, &family(one).effects));
+        let interactions =
+            told.iter().flat_map(|one| interactions(design, one, &family(one).interactions));
+        let (main, interactions) = (effects.collect(), interactions.collect());
+        Effects { main, interactions, ..Effects::default() }
+    };
+    let strict = of(told.len());
+    if told.len() > 1 && shows_anything(&strict) { of(1) } else { strict }
+}
+
+fn shows_anything(found: &Effects) -> bool {
+    let differs =
+        |effect: &Effect| matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse));
+    !found.interactions.is_empty() || found.main.iter().any(differs)
+}
+
+/// The share of the error that main effects have: they are what a grid is run for.
+const OF_EFFECTS: f64 = 0.8;
+
+/// The bounds of what is said of so many workloads, or classes of one, all at once.
+struct Family {
+    effects: Bound,
+    interactions: Bound,
+}
+
+impl Family {
+    /// Main effects are of a level against the baseline's; interactions of a level of one factor at a level
+    /// of another against both baselines'.
+    fn of(design: &Design, workloads: usize) -> Self {
+        let others: Vec<usize> = design
+            .varied()
+            .map(|factor| levels(design, factor).map_or(0, |(_, others)| others.len()))
+            .collect();
+        let pairs = others.iter().enumerate().map(|(at, own)| {
+            let after = &others[at + 1..];
+            own * after.iter().sum::<usize>()
+        });
+        let each = |share: f64, statements: usize| {
+            Bound::with_share(design, share / (statements * workloads).max(1) as f64)
+        };
+        Self {
+            effects: each(OF_EFFECTS, others.iter().sum()),
+            interactions: each(1.0 - OF_EFFECTS, pairs.sum()),
+        }
+    }
+}
+
+fn effects(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Effect> {
+    let ruler = Ruler::with(design, family.clone(), question.better);
+    design.factors.iter().flat_map(|factor| of_factor(design, question, factor, &ruler)).collect()
+}
+
+/// The level that a factor's others are compared with, and those others.
+fn levels<'a>(design: &'a Design, factor: &'a Factor) -> Option<(&'a String, Vec<&'a String>)> {
+    let base = design.baseline.get(&factor.name).or(factor.levels.first())?;
+    Some((base, factor.levels.iter().filter(|level| *level != base).collect()))
+}
+
+fn of_factor(
+    design: &Design,
+    question: &Question<'_>,
+    factor: &Factor,
+    ruler: &Ruler,
+) -> Vec<Effect> {
+    let Some((base, others)) = levels(design, factor) else { return Vec::new() };
+    let name = &factor.name;
+    others
+        .into_iter()
+        .filter_map(|level| {
+            let corners = Corners::of(question, &[(name, base)], &[&[], &[(name, level)]]);
+            let differences = corners.by_replicate(|means| means[1] - means[0]);
+            let sample =
+                Sample::of(&differences).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)?;
+            let mut found = effect(question, (factor, base, level), &sample, ruler);
+            let is_open = matches!(design.stopping, Stopping::Open { .. });
+            if found.verdict == Some(Verdict::Inconclusive) && !is_open {
+                found.replicates_needed = replicates_needed(&sample, ruler);
+            }
+            Some(found)
+        })
+        .collect()
+}
+
+fn effect(
+    question: &Question<'_>,
+    (factor, base, level): (&Factor, &str, &str),
+    sample: &Sample,
+    ruler: &Ruler,
+) -> Effect {
+    let [ci95, family] = ruler.intervals(sample);
+    let judged = ruler.verdict(sample).map(|judged| word(judged.verdict));
+    let mut effect = Effect {
+        workload: question.workload.to_owned(),
+        metric: question.metric.to_owned(),
+        better: question.better,
+        factor: factor.name.clone(),
+        baseline: base.to_owned(),
+        level: level.to_owned(),
+        n: sample.n,
+        ratio: sample.mean.exp(),
+        ci95: ci95.and_then(exp),
+        ci95_simultaneous: family.and_then(exp),
+        verdict: Some(judged.unwrap_or(Verdict::Inconclusive)),
+        replicates_needed: None,
+        text: String::new(),
+    };
+    effect.text = words::effect(&effect);
+    effect
+}
+
+/// Factors that depend on each other, one entry a pair of factors whose levels disagree clearly.
+fn interactions(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Interaction> {
+    let factors: Vec<&Factor> = design.varied().collect();
+    let pairs: Vec<(&Factor, &Factor)> = factors
+        .iter()
+        .enumerate()
+        .flat_map(|(index, first)| factors[index + 1..].iter().map(move |second| (*first, *second)))
+        .collect();
+    pairs.iter().filter_map(|pair| interaction(design, question, *pair, family)).collect()
+}
+
+fn interaction(
+    design: &Design,
+    question: &Question<'_>,
+    (first, second): (&Factor, &Factor),
+    family: &Bound,
+) -> Option<Interaction> {
+    let (base1, others1) = levels(design, first)?;
+    let (base2, others2) = levels(design, second)?;
+    let mut clearest: Option<(f64, Interaction)> = None;
+    for level1 in &others1 {
+        for level2 in &others2 {
+            let corner = [(&first.name, base1), (&second.name, base2)];
+            let moved = [(&first.name, *level1), (&second.name, *level2)];
+            let Some((clear, found)) = contrast(question, corner, moved, family) else { continue };
+            if clearest.as_ref().is_none_or(|(known, _)| clear > *known) {
+                clearest = Some((clear, found));
+            }
+        }
+    }
+    clearest.map(|(_, found)| found)
+}
+
+/// How much the effect of one level differs between two levels of another factor, with how clear
+/// that is; none where it is not clear.
+fn contrast(
+    question: &Question<'_>,
+    corner: [Setting<'_>; 2],
+    moved: [Setting<'_>; 2],
+    bound: &Bound,
+) -> Option<(f64, Interaction)> {
+    let [first, second] = moved;
+    let corners = Corners::of(question, &corner, &[&[], &[first], &[second], &[first, second]]);
+    let part = |value: fn([f64; 2]) -> f64| {
+        let effects = |means: &[f64]| value([means[1] - means[0], means[3] - means[2]]);
+        Sample::of(&corners.by_replicate(effects))
+    };
+    let sample = part(|[low, high]| high - low)?;
+    let ends = bound.interval(&sample)?;
+    if ends[0] <= 0.0 && ends[1] >= 0.0 {
+        return None;
+    }
+    let (low, high) = (part(|[low, _]| low)?, part(|[_, high]| high)?);
+    let mut found = Interaction {
+        workload: question.workload.to_owned(),
+        metric: question.metric.to_owned(),
+        factors: [first.0.clone(), second.0.clone()],
+        levels: [first.1.clone(), second.1.clone()],
+        n: sample.n,
+        ratio: sample.mean.exp(),
+        ci95_simultaneous: exp(ends)?,
+        text: String::new(),
+    };
+    found.text = words::interaction(&found, corner.map(|(_, level)| level.as_str()), [low, high]);
+    Some((ends[0].abs().min(ends[1].abs()) / sample.sd?.max(f64::MIN_POSITIVE), found))
+}
+
+type Setting<'a> = (&'a String, &'a String);
+
+/// Means of equal logarithms, added up in another order, differ by no more than this.
+const ROUNDING: f64 = 1e-12;
+
+/// The arms of a contrast: for each corner the same combinations of the other factors' levels.
+struct Corners<'a> {
+    arms: Vec<&'a Runs<'a>>,
+    contexts: usize,
+}
+
+impl<'a> Corners<'a> {
+    /// Arms at the fixed levels, moved to each corner; a combination counts where all its corners
+    /// were measured.
+    fn of(question: &'a Question<'a>, fixed: &[Setting<'_>], corners: &[&[Setting<'_>]]) -> Self {
+        let fits = |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
+        let complete = |arm: &Arm| -> Option<Vec<&'a Runs<'a>>> {
+            corners.iter().map(|moved| question.find(&at(arm, moved))).collect()
+        };
+        let contexts: Vec<Vec<&Runs<'_>>> = question
+            .arms
+            .iter()
+            .filter(|runs| fits(runs.arm))
+            .filter_map(|runs| complete(runs.arm))
+            .collect();
+        let corner = |index: usize| contexts.iter().map(move |own: &Vec<&'a Runs<'a>>| own[index]);
+        let arms = (0..corners.len()).flat_map(corner).collect();
+        Self { arms, contexts: contexts.len() }
+    }
+
+    /// One value a replicate from the mean of each corner, for the replicates that have all arms.
+    fn by_replicate(&self, value: impl Fn(&[f64]) -> f64) -> Vec<f64> {
+        // What all arms have, the first one has.
+        let Some(first) = self.arms.first().filter(|_| self.contexts > 0) else {
+            return Vec::new();
+        };
+        first
+            .first
+            .keys()
+            .filter_map(|replicate| {
+                let levels = together(&self.arms, *replicate)?;
+                let means: Vec<f64> = levels.chunks(self.contexts).map(mean).collect();
+                Some(value(&means)).map(|found| if found.abs() < ROUNDING { 0.0 } else { found })
+            })
+            .collect()
+    }
+}
+
+/// An arm with other levels of some factors.
+fn at(arm: &Arm, settings: &[Setting<'_>]) -> Arm {
+    let mut arm = arm.clone();
+    arm.extend(settings.iter().map(|(name, level)| ((*name).clone(), (*level).clone())));
+    arm
+}

@@ -1,0 +1,81 @@
+//! The noise floor: what the bench makes of two identical arms (R7).
+
+use assay_core::quantity::Scale;
+use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, bonferroni};
+use assay_study::findings::NoiseFloor;
+use assay_study::results::design::{Design, Stopping};
+
+use super::arms::Question;
+use super::bound::{Bound, exp};
+use super::pairs::pairs;
+use super::words;
+
+/// Error at which two identical arms count as told apart, over all workloads.
+const ERROR: f64 = 0.01;
+
+/// The noise floor of the workload in which it is largest; none without a control arm.
+pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<NoiseFloor> {
+    let controlled: Vec<(&Question<'_>, Sample)> =
+        questions.iter().filter_map(|question| Some((*question, of(question)?))).collect();
+    let bound = match design.stopping {
+        Stopping::Fixed | Stopping::Race { .. } => Bound::t(bonferroni(ERROR, controlled.len())),
+        Stopping::Looks { .. } | Stopping::Open { .. } => Bound::of(design, controlled.len()),
+    };
+    let different =
+        |sample: &Sample| bound.interval(sample).is_some_and(|ends| ends[0] > 0.0 || ends[1] < 0.0);
+    let (question, sample) = controlled.into_iter().max_by(|(_, a), (_, b)| {
+        let key = |sample: &Sample| (different(sample), sample.mean.abs());
+        let (a, b) = (key(a), key(b));
+        a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
+    })?;
+    let ends = Bound::of(design, 1).interval(&sample).and_then(exp)?;
+    let mut floor = NoiseFloor {
+        workload: question.workload.to_owned(),
+        metric: question.metric.to_owned(),
+        n: sample.n,
+        ratio: sample.mean.exp(),
+        ci95: Some(ends),
+        different: different(&sample),
+        text: String::new(),
+    };
+    floor.text = words::noise_floor(&floor, ends);
+    Some(floor)
+}
+
+/// How far two identical arms may seem apart in a workload, on the scale of logarithms.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    far: f64,
+    different: bool,
+}
+
+/// What the second copy of the baseline says of a workload; none without a control arm, and with
+/// too few pairs for an interval.
+pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
+    let sample = of(question)?;
+    let [low, high] = Bound::of(design, 1).interval(&sample)?;
+    let apart = Bound::t(ERROR).interval(&sample)?;
+    let different = apart[0] > 0.0 || apart[1] < 0.0;
+    Some(Reach { far: low.abs().max(high.abs()), different })
+}
+
+impl Reach {
+    /// Whether a ratio lies beyond it: by its estimate, or where the bench tells identical arms
+    /// apart, with its whole interval.
+    pub fn is_passed_by(self, ratio: f64, ends: Option<[f64; 2]>) -> bool {
+        let far = |ratio: f64| ratio.ln().abs() > self.far;
+        let one_side = |[low, high]: [f64; 2]| (low > 1.0) == (high > 1.0);
+        match ends {
+            Some(ends) if self.different => one_side(ends) && ends.into_iter().all(far),
+            _ => far(ratio) && !self.different,
+        }
+    }
+}
+
+/// The differences of the second copy from the first.
+fn of(question: &Question<'_>) -> Option<Sample> {
+    let control = question.control.as_ref().filter(|_| question.scale == Scale::Ratio)?;
+    let first = question.find(control.arm)?;
+    let sample = Sample::of(&pairs(first, control).differences())?;
+    (sample.n >= FEWEST_FOR_INTERVAL).then_some(sample)
+}

@@ -1,0 +1,259 @@
+//! A metric over a numeric factor: where it is best, and how it gets there (R5b). All trends of a
+//! workload are one family, those of its classes are another, and one is told where the interval lies beyond
+//! the margin. A slope is told of what is a line through logarithms, and of nothing else: what levels off is
+//! told by its knee.
+
+use std::collections::BTreeSet;
+
+use assay_core::quantity::{Scale, level_number};
+use assay_core::stats::{Sample, bonferroni};
+use assay_study::findings::{Shape, Trend};
+use assay_study::results::design::{ALPHA, Design, Factor};
+use assay_study::results::plan::Arm;
+
+use super::arms::{Question, Runs};
+use super::bound::Bound;
+use super::pairs::{pairs, together};
+use super::ranks::{best_within, mean, pairs_of};
+use super::words;
+
+/// Levels from which there is a curve to speak of.
+const FEWEST_LEVELS: usize = 3;
+
+/// The trends of one workload over every numeric factor, at each combination of the others.
+pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
+    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
+        return Vec::new();
+    }
+    let curves: Vec<Curve<'_, '_>> = design
+        .factors
+        .iter()
+        .filter_map(|factor| Some((factor, numbers(factor)?)))
+        .flat_map(|(factor, levels)| {
+            contexts(question, &factor.name)
+                .into_iter()
+                .filter_map(move |others| Curve::of(question, factor, &levels, others))
+        })
+        .collect();
+    let statements: usize = curves.iter().map(Curve::statements).sum();
+    let bound = Bound::of(design, statements * question.sharing);
+    let margin = design.margin.unwrap_or(0.0).ln_1p();
+    curves.iter().filter_map(|curve| curve.trend(&bound, margin)).collect()
+}
+
+/// The levels as numbers, if all of them are: plain ones, or amounts of bytes.
+fn numbers(factor: &Factor) -> Option<Vec<f64>> {
+    let levels: Option<Vec<f64>> = factor.levels.iter().map(|level| level_number(level)).collect();
+    levels.filter(|levels| levels.len() >= FEWEST_LEVELS && levels.iter().all(|level| *level > 0.0))
+}
+
+/// Combinations of the other factors' levels.
+pub(super) fn contexts(question: &Question<'_>, factor: &str) -> BTreeSet<Arm> {
+    let without = |runs: &Runs<'_>| {
+        let mut arm = runs.arm.clone();
+        arm.remove(factor);
+        arm
+    };
+    question.arms.iter().map(without).collect()
+}
+
+/// What was measured over the levels of a factor, in ascending order.
+struct Curve<'q, 'a> {
+    question: &'q Question<'a>,
+    factor: &'q Factor,
+    others: Arm,
+    levels: Vec<f64>,
+    runs: Vec<&'q Runs<'a>>,
+}
+
+impl<'q, 'a> Curve<'q, 'a> {
+    /// None where there are too few levels for a curve.
+    fn of(
+        question: &'q Question<'a>,
+        factor: &'q Factor,
+        numbers: &[f64],
+        others: Arm,
+    ) -> Option<Self> {
+        let at = |(name, level): (&String, &f64)| {
+            let mut arm = others.clone();
+            arm.insert(factor.name.clone(), name.clone());
+            let runs = question.find(&arm).filter(|runs| !runs.first.is_empty())?;
+            Some((*level, runs))
+        };
+        let mut measured: Vec<(f64, &Runs<'_>)> =
+            factor.levels.iter().zip(numbers).filter_map(at).collect();
+        measured.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let (levels, runs): (Vec<f64>, Vec<_>) = measured.into_iter().unzip();
+        (levels.len() >= FEWEST_LEVELS).then_some(Self { question, factor, others, levels, runs })
+    }
+
+    /// How many intervals are looked at: of each pair of levels, and of the slope.
+    fn statements(&self) -> usize {
+        pairs_of(self.levels.len()) + 1
+    }
+
+    /// What there is to tell; none where no interval lies beyond the margin, a logarithm.
+    fn trend(&self, bound: &Bound, margin: f64) -> Option<Trend> {
+        let better = self.question.better;
+        let best = best_within(better, &self.runs, bound)?;
+        let line = self.line(bound, margin);
+        let levels = self.against(best.best, bound);
+        let shape = match &line {
+            Some(_) => Shape::Linear,
+            None if levels.iter().any(|level| level.is_surely_behind(margin)) => Shape::Peak,
+            None => return None,
+        };
+        let could = self.levels.iter().zip(&best.candidates).filter(|(_, could)| **could);
+        let ends = could.map(|(level, _)| *level);
+        let mut trend = Trend {
+            workload: self.question.workload.to_owned(),
+            metric: self.question.metric.to_owned(),
+            factor: self.factor.name.clone(),
+            configuration: self.others.clone(),
+            n: self.replicates(),
+            peak: self.levels[best.best],
+            peak_range: [ends.clone().reduce(f64::min)?, ends.reduce(f64::max)?],
+            shape,
+            slope: line.as_ref().map(|(sample, _)| sample.mean),
+            ci95: line.as_ref().map(|(_, ends)| *ends),
+            near: None,
+            knee: None,
+            knee_range: None,
+            margin: Some(margin.exp_m1()),
+            text: String::new(),
+        };
+        if line.is_none() {
+            self.level_off(&mut trend, (&levels, best.best), margin);
+        }
+        trend.text = words::trend(&trend, better, self.factor);
+        Some(trend)
+    }
+
+    /// Replicates that have every level.
+    fn replicates(&self) -> usize {
+        by_replicate(&self.runs, |_| ()).len()
+    }
+
+    /// The slope and its interval, where the curve is a line and its ends lie apart beyond the margin.
+    fn line(&self, bound: &Bound, margin: f64) -> Option<(Sample, [f64; 2])> {
+        let measured: Vec<(f64, &Runs<'_>)> =
+            self.levels.iter().copied().zip(self.runs.iter().copied()).collect();
+        let sample = Sample::of(&slopes(&measured))?;
+        let ends = bound.interval(&sample)?;
+        let span = (self.levels.last()? / self.levels.first()?).ln();
+        let beyond = ends[0] * span > margin || ends[1] * span < -margin;
+        (beyond && self.is_straight(margin)).then_some((sample, ends))
+    }
+
+    /// Whether no level surely departs from the line through all, nor by more than the margin.
+    fn is_straight(&self, margin: f64) -> bool {
+        let x: Vec<f64> = self.levels.iter().map(|level| level.ln()).collect();
+        let departures = by_replicate(&self.runs, |y| departures(&x, y));
+        let single = Bound::t(bonferroni(ALPHA, x.len()));
+        (0..x.len()).all(|level| {
+            let own: Vec<f64> = departures.iter().map(|of| of[level]).collect();
+            let Some(sample) = Sample::of(&own) else { return false };
+            let surely =
+                single.interval(&sample).is_some_and(|[low, high]| low > 0.0 || high < 0.0);
+            let seen = sample.mean.abs() > DUST;
+            sample.mean.abs() <= margin && !(surely && seen)
+        })
+    }
+
+    /// Each level against the best one: more is better.
+    fn against(&self, best: usize, bound: &Bound) -> Vec<Level> {
+        let sign = self.question.better.sign();
+        let level = |(at, runs): (usize, &&Runs<'_>)| {
+            if at == best {
+                return Level { mean: Some(0.0), ends: Some([0.0; 2]) };
+            }
+            let differences = pairs(self.runs[best], runs).differences();
+            let sample = Sample::of(&differences);
+            let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
+            Level {
+                mean: sample.map(|sample| sign * sample.mean),
+                ends: ends.map(|ends| {
+                    let [one, other] = ends.map(|end| sign * end);
+                    [one.min(other), one.max(other)]
+                }),
+            }
+        };
+        self.runs.iter().enumerate().map(level).collect()
+    }
+
+    /// Where the curve levels off: the levels around the best one that do as much, if they reach an end of
+    /// what was tried. A level that does so behind one that does not is chance.
+    fn level_off(&self, trend: &mut Trend, (levels, best): (&[Level], usize), margin: f64) {
+        let last = levels.len() - 1;
+        let reach = |does: &dyn Fn(&Level) -> bool| {
+            let from = (0..=best).rev().take_while(|at| does(&levels[*at])).last();
+            let to = (best..=last).take_while(|at| does(&levels[*at])).last();
+            [from.unwrap_or(best), to.unwrap_or(best)]
+        };
+        let [from, to] = reach(&|level| level.does_as_much(margin));
+        let (surely, could) = (
+            reach(&|level| level.surely_does(margin)),
+            reach(&|level| !level.is_surely_behind(margin)),
+        );
+        trend.near = Some([from, to].map(|at| self.levels[at]));
+        let (shape, knee, ends) = match (from == 0, to == last) {
+            (false, true) if from < last => (Shape::Saturates, from, [could[0], surely[0]]),
+            (true, false) if to > 0 => (Shape::FlatUpTo, to, [surely[1], could[1]]),
+            _ => return,
+        };
+        trend.shape = shape;
+        trend.knee = Some(self.levels[knee]);
+        trend.knee_range = Some(ends.map(|at| self.levels[at]));
+    }
+}
+
+/// A level against the best one, in logarithms; more is better.
+struct Level {
+    mean: Option<f64>,
+    ends: Option<[f64; 2]>,
+}
+
+impl Level {
+    fn does_as_much(&self, margin: f64) -> bool {
+        self.mean.is_some_and(|mean| mean >= -margin)
+    }
+
+    fn surely_does(&self, margin: f64) -> bool {
+        self.ends.is_some_and(|[low, _]| low >= -margin)
+    }
+
+    fn is_surely_behind(&self, margin: f64) -> bool {
+        self.ends.is_some_and(|[_, high]| high < -margin)
+    }
+}
+
+/// Departures from a line that are nothing but rounding.
+const DUST: f64 = 1e-9;
+
+/// Something of the levels of each replicate that has them all.
+fn by_replicate<T>(arms: &[&Runs<'_>], value: impl Fn(&[f64]) -> T) -> Vec<T> {
+    // What all arms have, the first one has.
+    let replicates = arms.first().into_iter().flat_map(|runs| runs.first.keys());
+    replicates.filter_map(|replicate| Some(value(&together(arms, *replicate)?))).collect()
+}
+
+/// The least-squares slope of a line.
+fn slope(x: &[f64], y: &[f64]) -> f64 {
+    let centre = mean(x);
+    let squares: f64 = x.iter().map(|x| (x - centre).powi(2)).sum();
+    let products: f64 = x.iter().zip(y).map(|(x, y)| (x - centre) * y).sum();
+    products / squares
+}
+
+/// How far each point lies from the line through all.
+fn departures(x: &[f64], y: &[f64]) -> Vec<f64> {
+    let (steep, [x_mean, y_mean]) = (slope(x, y), [mean(x), mean(y)]);
+    x.iter().zip(y).map(|(x, y)| y - y_mean - steep * (x - x_mean)).collect()
+}
+
+/// The least-squares slope of each replicate that has every level, logarithm on logarithm.
+pub(super) fn slopes(measured: &[(f64, &Runs<'_>)]) -> Vec<f64> {
+    let x: Vec<f64> = measured.iter().map(|(level, _)| level.ln()).collect();
+    let arms: Vec<&Runs<'_>> = measured.iter().map(|(_, runs)| *runs).collect();
+    by_replicate(&arms, |y| slope(&x, y))
+}

@@ -1,0 +1,208 @@
+//! The source articles: what they conclude, and what becomes of it by the numbers that they print.
+//!
+//! Verdicts and reasons stand in `reference/claims.csv`. The test `recomputed.rs` of the program computes
+//! both from the published tables, by rules that are written there, and fails where they differ.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use assay_core::failure::{Failure, Outcome};
+use assay_core::reference::Library;
+use assay_core::reference::sheet::Row;
+use assay_study::findings::answers::Claim as Verdict;
+use assay_study::plan::arms::makes_layers;
+use assay_study::study::{Study, presets};
+use serde::Serialize;
+
+pub const FORMAT: &str = "assay-articles/1";
+/// What the articles conclude, with verdicts and reasons.
+const CLAIMS: &str = "claims.csv";
+/// Their texts: what each measured, a command that does it again, and the tables that it prints.
+const TEXTS: &str = "texts.csv";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Article {
+    pub article: String,
+    /// Titles of its texts as one line.
+    pub title: String,
+    /// Its texts that say something of performance.
+    pub texts: Vec<Text>,
+    /// Number of the article that holds all of its texts, and their claims.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<String>,
+    pub claims: Vec<Claim>,
+    pub tables: Vec<Table>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Text {
+    pub title: String,
+    pub measured: String,
+    pub again: Vec<RunIt>,
+}
+
+/// A command that does the work again, or why there is none.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct RunIt {
+    pub command: Option<String>,
+    /// What it does, or why there is none.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Claim {
+    pub claim: String,
+    pub verdict: Verdict,
+    /// Why, in one or two sentences.
+    pub because: String,
+    pub title: String,
+    /// The table that speaks to it.
+    pub data: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Table {
+    pub name: String,
+    /// Source, unit and statistic.
+    pub remark: String,
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<String>>,
+}
+
+/// All articles, by number.
+pub fn all() -> Outcome<Vec<Article>> {
+    let library = Library::shipped();
+    let mut articles: Vec<Article> = Vec::new();
+    for row in library.sheet(TEXTS)?.rows() {
+        let number = row.text("article")?;
+        if articles.last().is_none_or(|last| last.article != number) {
+            articles.push(Article { article: number.to_owned(), ..Article::default() });
+        }
+        let Some(article) = articles.last_mut() else { continue };
+        let text = text(row)?;
+        if !article.title.is_empty() {
+            article.title.push_str("; ");
+        }
+        article.title.push_str(&text.title);
+        article.texts.push(text);
+        article.repeats = Some(row.text("repeats")?.to_owned()).filter(|other| !other.is_empty());
+        for name in row.text("tables")?.split_whitespace() {
+            article.tables.push(table(&library, name)?);
+        }
+    }
+    for row in library.sheet(CLAIMS)?.rows() {
+        let number = row.text("article")?;
+        let own = articles.iter_mut().find(|one| one.article == number);
+        own.ok_or_else(|| row.broken("no such article"))?.claims.push(claim(row)?);
+    }
+    Ok(articles)
+}
+
+fn claim(row: Row<'_>) -> Outcome<Claim> {
+    let word = |column: &str| -> Outcome<String> { Ok(row.text(column)?.to_owned()) };
+    let told = word("verdict")?;
+    let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.word() == told);
+    Ok(Claim {
+        claim: word("claim")?,
+        verdict: verdict.ok_or_else(|| row.broken("no such verdict"))?,
+        because: word("reason")?,
+        title: word("title")?,
+        data: word("data")?,
+    })
+}
+
+fn text(row: Row<'_>) -> Outcome<Text> {
+    let title = row.text("title")?;
+    let mut again = Vec::new();
+    for (name, study) in presets::all() {
+        // That each can be read is tested where presets are.
+        let Ok(study) = study else { continue };
+        if study.articles.iter().any(|own| own == title) {
+            again.push(run_it(name, &study));
+        }
+    }
+    let command = row.text("command")?;
+    if !command.is_empty() {
+        let text = row.text("does")?.to_owned();
+        again.push(RunIt { command: Some(command.to_owned()), text });
+    }
+    if again.is_empty() {
+        again.push(RunIt { command: None, text: "no preset or calculator".to_owned() });
+    }
+    let measured = row.text("measured")?.to_owned();
+    Ok(Text { title: title.to_owned(), measured, again })
+}
+
+fn table(library: &Library, name: &str) -> Outcome<Table> {
+    let sheet = library.sheet(name)?;
+    Ok(Table {
+        name: name.to_owned(),
+        remark: sheet.remark().to_owned(),
+        columns: sheet.columns().to_vec(),
+        rows: sheet.rows().map(|row| row.cells().to_vec()).collect(),
+    })
+}
+
+/// How a preset is run: on devices of its own where it makes file systems or links, in the directory that one
+/// is in. Of one about a card, which is overwritten, the plan alone tells what has to be typed.
+fn run_it(name: &str, study: &Study) -> RunIt {
+    if study.card.is_some() {
+        let text = format!("{}; the plan shows the command and which data is lost", study.title);
+        return RunIt { command: Some(format!("assay plan {name} /dev/sdX")), text };
+    }
+    let place = if study.loads_links() || makes_layers(study) {
+        " --scratch"
+    } else if study.works_in_directory() {
+        " ."
+    } else {
+        ""
+    };
+    RunIt { command: Some(format!("assay run {name}{place}")), text: study.title.clone() }
+}
+
+/// The articles that a word names: a number, a word of a title, or a word of a table's name.
+///
+/// # Errors
+/// The user's mistake where there is none; it lists the names.
+pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article>> {
+    let wanted = name.to_lowercase();
+    let mut found = Vec::new();
+    for article in articles {
+        if article.article == wanted {
+            return Ok(vec![article]);
+        }
+        if article.repeats.is_none() && names(article).contains(&wanted) {
+            found.push(article);
+        }
+    }
+    if found.is_empty() {
+        let numbers: Vec<&str> = articles.iter().map(|one| one.article.as_str()).collect();
+        let tables: BTreeSet<&str> = articles.iter().flat_map(stems).collect();
+        let tables: Vec<&str> = tables.into_iter().collect();
+        return Err(Failure::mistake(format!(
+            "no article `{name}`; use {}, or a word from a title or table name, such as {}",
+            numbers.join(", "),
+            tables.join(", ")
+        )));
+    }
+    Ok(found)
+}
+
+/// Words that name an article beside its number.
+fn names(article: &Article) -> Vec<String> {
+    let mut words: Vec<&str> = article.title.split(|c: char| !c.is_alphanumeric()).collect();
+    for stem in stems(article) {
+        words.push(stem);
+        words.extend(stem.split('_'));
+    }
+    words.iter().filter(|word| word.len() > 2).map(|word| word.to_lowercase()).collect()
+}
+
+/// Names of its tables without their ending.
+fn stems(article: &Article) -> Vec<&str> {
+    let claims = article.claims.iter().map(|claim| &claim.data);
+    let tables = article.tables.iter().map(|table| &table.name);
+    claims.chain(tables).map(|name| name.trim_end_matches(".csv")).collect()
+}

@@ -1,0 +1,464 @@
+//! A row as a file. Whoever sends one is not trusted: what is taken is a row, and everything else is named
+//! with its reason and left out.
+
+use assay_core::digest::{hexadecimal, sha256};
+use assay_core::outside;
+use assay_study::results::id;
+use assay_study::study::Price;
+use assay_study::study::printed::Claim;
+
+use super::numbers::{self, ENERGY};
+use super::row::{FORMAT, Number, Row};
+
+pub const MOST_BYTES: u64 = 64 << 10;
+/// Letters of a text at most.
+const LONGEST: usize = 120;
+/// Claims of a row, rules and quantiles of a number at most.
+const MOST_CLAIMS: usize = 16;
+const MOST_TRIALS: usize = 200;
+/// No device of this decade does more: bytes or operations a second, joules per GiB.
+const LARGEST: f64 = 1e12;
+const LARGEST_CAPACITY: u64 = 1 << 60;
+const HASH_LETTERS: usize = 32;
+
+/// A row as it is written, and the name of its file below the rows: a hash of what is in it.
+pub fn write(row: &Row) -> Result<(String, String), String> {
+    checked(row)?;
+    let text = serde_json::to_string_pretty(row).map_err(|error| error.to_string())? + "\n";
+    Ok((name(&text), text))
+}
+
+/// The name of a file with this text: `3f/3f8a....json`.
+pub fn name(text: &str) -> String {
+    let hash = hexadecimal(&sha256(text));
+    format!("{}/{}.json", &hash[..2], &hash[..HASH_LETTERS])
+}
+
+/// What is read first: another format may have other fields.
+#[derive(serde::Deserialize)]
+struct Head {
+    #[serde(default)]
+    format: String,
+}
+
+/// Reads a row.
+pub fn read(text: &str) -> Result<Row, String> {
+    if text.len() as u64 > MOST_BYTES {
+        return Err(format!("the row has {} bytes; the limit is {MOST_BYTES}", text.len()));
+    }
+    let told = |error: serde_json::Error| format!("not a row: {error}");
+    let head: Head = serde_json::from_str(text).map_err(told)?;
+    if head.format != FORMAT {
+        let own = outside::spelled(&head.format);
+        return Err(format!("the format is `{own}`, but this version reads {FORMAT}"));
+    }
+    let mut row: Row = serde_json::from_str(text).map_err(told)?;
+    clean(&mut row);
+    checked(&row)?;
+    Ok(row)
+}
+
+/// The same of a file of a collection, which is called by its hash.
+pub fn read_named(path: &str, text: &str) -> Result<Row, String> {
+    let row = read(text)?;
+    // Who checks out with other line ends has the same row.
+    if path == name(text) || path == name(&text.replace("\r\n", "\n")) {
+        return Ok(row);
+    }
+    Err("the file name is not the hash of the content; the file was edited or moved".to_owned())
+}
+
+/// Takes out of every text what turns the direction of what follows it: nobody is called by that, and rows that
+/// were sent with it stay readable. Control characters are refused.
+fn clean(row: &mut Row) {
+    let published = row.published.iter_mut();
+    let published = published.flat_map(|own| [&mut own.article, &mut own.title, &mut own.kind]);
+    let identity = row.identity.iter_mut();
+    let identity = identity.flat_map(|own| own.serial.iter_mut().chain([&mut own.target]));
+    let numbers = row.measured.values_mut();
+    let numbers = numbers.flat_map(|own| own.because.iter_mut().chain([&mut own.how]));
+    let texts = [&mut row.device, &mut row.machine, &mut row.filesystem, &mut row.assay];
+    let texts = texts.into_iter().chain(&mut row.by).chain(&mut row.plan_sha256);
+    let texts = texts.chain(&mut row.claimed).chain(&mut row.price);
+    for text in texts.chain(published).chain(identity).chain(numbers) {
+        text.retain(|sign| sign.is_control() || !outside::is_unseen(sign));
+    }
+}
+
+fn checked(row: &Row) -> Result<(), String> {
+    name_of_a_device(&row.device)?;
+    let texts = [("machine", &row.machine), ("filesystem", &row.filesystem), ("assay", &row.assay)];
+    texts.into_iter().try_for_each(|(what, text)| plain(what, text))?;
+    let by = row.by.iter().map(|text| ("by", text));
+    let plan = row.plan_sha256.iter().map(|text| ("plan_sha256", text));
+    by.chain(plan).try_for_each(|(what, text)| plain(what, text))?;
+    if let Some(published) = &row.published {
+        let texts = [&published.article, &published.title, &published.kind];
+        texts.into_iter().try_for_each(|text| plain("published", text))?;
+    }
+    if let Some(identity) = &row.identity {
+        let serial = identity.serial.iter();
+        serial.chain([&identity.target]).try_for_each(|text| plain("identity", text))?;
+    }
+    if row.result.as_ref().is_some_and(|id| !id::is_one(id.trim_end_matches("-foreign"))) {
+        return Err("the result ID is invalid".to_owned());
+    }
+    if row.capacity_bytes.is_some_and(|bytes| bytes == 0 || bytes > LARGEST_CAPACITY) {
+        return Err("capacity_bytes is not valid for a device".to_owned());
+    }
+    if row.claimed.len() > MOST_CLAIMS {
+        return Err(format!("the row has too many claims ({})", row.claimed.len()));
+    }
+    row.claimed.iter().chain(&row.price).try_for_each(|text| plain("claim or price", text))?;
+    row.claimed.iter().try_for_each(|text| text.parse::<Claim>().map(drop))?;
+    row.price.iter().try_for_each(|text| text.parse::<Price>().map(drop))?;
+    row.date.iter().try_for_each(|date| day(date))?;
+    for (name, value) in &row.measured {
+        if numbers::find(name).is_none() && name != ENERGY {
+            return Err(format!("unknown number {}", outside::spelled(name)));
+        }
+        number(value).map_err(|how| format!("{name}: {how}"))?;
+    }
+    Ok(())
+}
+
+/// A device has a name that no page, no path and no spreadsheet would take for anything else.
+fn name_of_a_device(name: &str) -> Result<(), String> {
+    plain("device", name)?;
+    let name = name.trim_start();
+    let shown = || outside::spelled(name);
+    if name.is_empty() {
+        return Err("the device has no name".to_owned());
+    }
+    if name.contains(['<', '>', '\\'])
+        || name.contains("..")
+        || name.starts_with(['/', '.', '-', '=', '+', '@'])
+    {
+        return Err(format!("the device name `{}` is markup, a path or a formula", shown()));
+    }
+    Ok(())
+}
+
+fn plain(what: &str, text: &str) -> Result<(), String> {
+    outside::plain(&format!("its {what}"), text)?;
+    let letters = text.chars().count();
+    if letters > LONGEST {
+        return Err(format!("the {what} has {letters} characters; the limit is {LONGEST}"));
+    }
+    Ok(())
+}
+
+fn day(date: &str) -> Result<(), String> {
+    let bytes = date.as_bytes();
+    let digits = |range: std::ops::Range<usize>| {
+        bytes.get(range).is_some_and(|part| part.iter().all(u8::is_ascii_digit))
+    };
+    let is_one = bytes.len() == 10
+        && digits(0..4)
+        && digits(5..7)
+        && digits(8..10)
+        && bytes[4] == b'-'
+        && bytes[7] == b'-'
+        && (1..=12).contains(&date[5..7].parse::<u8>().unwrap_or_default())
+        && (1..=31).contains(&date[8..10].parse::<u8>().unwrap_or_default());
+    if is_one { Ok(()) } else { Err(format!("the date `{}` is invalid", outside::spelled(date))) }
+}
+
+/// Whether a number may sum up these trials; nobody asks for trials of a number that has none.
+pub(super) fn lies_among(value: f64, trials: &[f64]) -> bool {
+    let least = trials.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = trials.iter().copied().fold(0.0, f64::max);
+    trials.is_empty() || value >= least * (1.0 - 1e-9) && value <= most * (1.0 + 1e-9)
+}
+
+fn number(number: &Number) -> Result<(), String> {
+    let sound = |value: f64| value.is_finite() && value > 0.0 && value <= LARGEST;
+    if !sound(number.value) {
+        return Err(format!("{} is not valid for a device", number.value));
+    }
+    if let Some([low, high]) = number.ci95
+        && !(low.is_finite() && high.is_finite() && low <= number.value && number.value <= high)
+    {
+        return Err("the CI does not contain the number".to_owned());
+    }
+    if number.trials.len() > MOST_TRIALS || !number.trials.iter().all(|value| sound(*value)) {
+        return Err("the trials are not valid for a device".to_owned());
+    }
+    if !lies_among(number.value, &number.trials) {
+        return Err("the number is outside the range of the trials".to_owned());
+    }
+    let quantiles = number.latency_ns.len() <= MOST_CLAIMS
+        && number.latency_ns.iter().all(|[share, ns]| (0.0..1.0).contains(share) && sound(*ns));
+    if !quantiles {
+        return Err("the latencies are invalid".to_owned());
+    }
+    if number.because.len() > MOST_CLAIMS {
+        return Err(format!("the number has too many trust rules ({})", number.because.len()));
+    }
+    number.because.iter().chain([&number.how]).try_for_each(|text| plain("how", text))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::row::{Identity, Published};
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn row() -> Row {
+        let number = Number {
+            value: 19.3,
+            ci95: Some([18.9, 19.7]),
+            trials: vec![19.0, 19.6],
+            ..Number::default()
+        };
+        Row {
+            format: FORMAT.to_owned(),
+            device: "SanDisk Extreme Pro (SDSQXCY)".to_owned(),
+            capacity_bytes: Some(64_000_000_000),
+            claimed: vec!["95 MB/s".to_owned(), "V30".to_owned()],
+            price: Some("12.50 GBP".to_owned()),
+            measured: BTreeMap::from([("write_iops".to_owned(), number)]),
+            date: Some("2026-11-24".to_owned()),
+            result: Some("20261124-103107-a3f9".to_owned()),
+            ..Row::default()
+        }
+    }
+
+    #[test]
+    fn a_row_is_read_as_it_was_written_and_called_by_its_hash() {
+        let (path, text) = write(&row()).unwrap();
+        assert_eq!(read_named(&path, &text), Ok(row()));
+        assert_eq!(read_named(&path, &text.replace('\n', "\r\n")), Ok(row()));
+        let changed = text.replace("19.3", "19.5");
+        assert!(read(&changed).is_ok());
+        assert!(read_named(&path, &changed).unwrap_err().contains("was edited"));
+    }
+
+    #[test]
+    fn what_is_no_row_is_told() {
+        let (_, text) = write(&row()).unwrap();
+        let cases: [(&str, String, &str); 14] = [
+            ("script", text.replace("SanDisk", "<script>alert(1)</script>"), "markup, a path"),
+            ("path", text.replace("SanDisk", "../../etc/passwd"), "markup, a path"),
+            ("escape", text.replace("SanDisk", "\\u001b[2J"), "control characters"),
+            ("long", text.replace("SanDisk", &"x".repeat(200)), "the limit is 120"),
+            (
+                "giant",
+                text.replace("SanDisk", &"x".repeat(10_000_000)),
+                "bytes; the limit is 65536",
+            ),
+            ("infinite", text.replace("19.3", "1e999"), "not a row"),
+            ("negative", text.replace("19.3", "-5"), "not valid for a device"),
+            ("zero", text.replace("19.3", "0"), "not valid for a device"),
+            ("word", text.replace("19.3", "\"fast\""), "not a row"),
+            ("outside", text.replace("19.3", "30"), "CI does not contain"),
+            ("unknown", text.replace("write_iops", "speed"), "unknown number speed"),
+            ("result", text.replace("20261124-103107-a3f9", "../../x"), "result ID is invalid"),
+            (
+                "newer",
+                text.replace("assay-collection/1", "assay-collection/2"),
+                "assay-collection/2",
+            ),
+            ("date", text.replace("2026-11-24", "2026-13-24"), "is invalid"),
+        ];
+        for (name, text, words) in cases {
+            let told = read(&text).unwrap_err();
+            assert!(told.contains(words), "{name}: {told}");
+            assert!(told.len() < 600 && !told.contains('\u{1b}'), "{name}: {told}");
+        }
+        for text in ["", "[]", "null", "{", "\u{0}"] {
+            assert!(read(text).is_err(), "{text:?}");
+        }
+    }
+
+    /// A row with this change, as a stranger would send it.
+    fn sent(change: impl FnOnce(&mut Row)) -> Result<Row, String> {
+        let mut own = row();
+        change(&mut own);
+        read(&serde_json::to_string(&own).unwrap())
+    }
+
+    fn measured(row: &mut Row) -> &mut Number {
+        row.measured.get_mut("write_iops").unwrap()
+    }
+
+    /// What a limit lets through just so, and what it does not any more.
+    fn limit(what: &str, words: &str, change: impl Fn(&mut Row, bool)) {
+        let within = sent(|row| change(row, false));
+        assert!(within.is_ok(), "{what}: {within:?}");
+        let told = sent(|row| change(row, true)).expect_err(what);
+        assert!(told.contains(words), "{what}: {told}");
+    }
+
+    type Put = fn(&mut Row, String);
+
+    #[test]
+    fn every_text_of_a_row_may_have_120_letters_and_no_more() {
+        let texts: [(&str, Put); 9] = [
+            ("device", |row, text| row.device = text),
+            ("machine", |row, text| row.machine = text),
+            ("filesystem", |row, text| row.filesystem = text),
+            ("assay", |row, text| row.assay = text),
+            ("by", |row, text| row.by = Some(text)),
+            ("plan_sha256", |row, text| row.plan_sha256 = Some(text)),
+            ("serial", |row, text| {
+                row.identity = Some(Identity { serial: Some(text), target: "x".to_owned() });
+            }),
+            ("target", |row, text| {
+                row.identity = Some(Identity { serial: None, target: text });
+            }),
+            ("how", |row, text| measured(row).how = text),
+        ];
+        for (what, put) in texts {
+            // Letters, not bytes.
+            limit(what, "the limit is 120", |row, beyond| {
+                put(row, "\u{e9}".repeat(LONGEST + usize::from(beyond)));
+            });
+            limit(what, "control characters", |row, beyond| {
+                put(row, if beyond { "a\u{7}b" } else { "a b" }.to_owned());
+            });
+        }
+        for at in 0..3 {
+            limit("published", "the limit is 120", |row, beyond| {
+                let mut texts = ["000", "Title", "measured"].map(str::to_owned);
+                texts[at] = "x".repeat(LONGEST + usize::from(beyond));
+                let [article, title, kind] = texts;
+                row.published = Some(Published { article, title, kind });
+            });
+        }
+        limit("rule", "the limit is 120", |row, beyond| {
+            measured(row).because = vec!["x".repeat(LONGEST + usize::from(beyond))];
+        });
+    }
+
+    #[test]
+    fn a_device_is_called_by_a_name() {
+        for name in
+            ["/dev/sda", ".hidden", "-rf", "=1+1", "+1", "@all", "a<b", "a>b", "a\\b", "a..b"]
+        {
+            let told = sent(|row| row.device = name.to_owned()).expect_err(name);
+            assert!(told.contains("markup, a path or a formula"), "{name}: {told}");
+        }
+        for name in ["\u{202e}=1+1", " =1+1", "\u{2066}@all"] {
+            let told = sent(|row| row.device = name.to_owned()).expect_err(name);
+            assert!(told.contains("markup, a path or a formula"), "{name}: {told}");
+        }
+        for name in ["", "  "] {
+            assert!(sent(|row| row.device = name.to_owned()).unwrap_err().contains("no name"));
+        }
+        for name in ["A/B-C = 1 + 1 @ home.", "x", "SD \u{201e}Pro\u{201c} 3.0"] {
+            assert!(sent(|row| row.device = name.to_owned()).is_ok(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_turns_the_direction_is_taken_out_of_every_text_when_a_row_is_read() {
+        let (path, text) = write(&row()).unwrap();
+        let turned =
+            text.replace("SanDisk", "San\u{202e}Di\u{2069}sk").replace("95 MB", "95\u{200f} MB");
+        assert_eq!(read(&turned), Ok(row()));
+        assert_eq!(read_named(&name(&turned), &turned), Ok(row()), "by the hash of what it is");
+        assert!(read_named(&path, &turned).is_err());
+        let by = sent(|row| row.by = Some("\u{202e}me".to_owned())).unwrap();
+        assert_eq!(by.by.as_deref(), Some("me"));
+        let how = sent(|row| measured(row).how = "a\u{61c}b \u{e9}".to_owned()).unwrap();
+        assert_eq!(how.measured["write_iops"].how, "ab \u{e9}");
+    }
+
+    #[test]
+    fn numbers_of_a_row_have_their_limits() {
+        limit("least capacity", "capacity_bytes", |row, beyond| {
+            row.capacity_bytes = Some(u64::from(!beyond));
+        });
+        limit("largest capacity", "capacity_bytes", |row, beyond| {
+            row.capacity_bytes = Some(LARGEST_CAPACITY + u64::from(beyond));
+        });
+        limit("claims", "too many claims (17)", |row, beyond| {
+            row.claimed = vec!["V30".to_owned(); MOST_CLAIMS + usize::from(beyond)];
+        });
+        limit("claim", "V31", |row, beyond| {
+            row.claimed = vec![if beyond { "V31" } else { "V30" }.to_owned()];
+        });
+        limit("price", "is not a price", |row, beyond| {
+            row.price = Some(if beyond { "12.50" } else { "12.50 EUR" }.to_owned());
+        });
+        limit("value", "not valid for a device", |row, beyond| {
+            let value = LARGEST * if beyond { 1.001 } else { 1.0 };
+            *measured(row) = Number { value, ..Number::default() };
+        });
+        limit("trial", "the trials are not valid", |row, beyond| {
+            measured(row).trials = vec![if beyond { 0.0 } else { 0.1 }, 30.0];
+        });
+        limit("trials", "the trials are not valid", |row, beyond| {
+            measured(row).trials = vec![19.3; MOST_TRIALS + usize::from(beyond)];
+        });
+        limit("latencies", "the latencies are invalid", |row, beyond| {
+            measured(row).latency_ns = vec![[0.5, 1e6]; MOST_CLAIMS + usize::from(beyond)];
+        });
+        for share in [-0.01, 1.0] {
+            limit("share", "the latencies are invalid", |row, beyond| {
+                measured(row).latency_ns = vec![[if beyond { share } else { 0.0 }, 1e6]];
+            });
+        }
+        limit("latency", "the latencies are invalid", |row, beyond| {
+            measured(row).latency_ns = vec![[0.99, if beyond { 0.0 } else { 1.0 }]];
+        });
+        limit("rules", "too many trust rules (17)", |row, beyond| {
+            measured(row).because = vec!["x".to_owned(); MOST_CLAIMS + usize::from(beyond)];
+        });
+    }
+
+    #[test]
+    fn a_number_lies_in_its_interval_and_among_its_trials() {
+        for ends in [[19.31, 19.7], [18.9, 19.29], [19.7, 18.9]] {
+            limit("interval", "CI does not contain", |row, beyond| {
+                measured(row).ci95 = Some(if beyond { ends } else { [19.3, 19.3] });
+            });
+        }
+        for trials in [[19.4, 20.0], [18.0, 19.2]] {
+            limit("trials", "outside the range of the trials", |row, beyond| {
+                measured(row).trials = if beyond { trials } else { [19.3, 19.3] }.to_vec();
+            });
+        }
+        // Nobody asks for trials of a number that has none.
+        assert!(sent(|row| measured(row).trials.clear()).is_ok());
+    }
+
+    #[test]
+    fn a_file_may_have_64_kib_and_no_more() {
+        let (_, text) = write(&row()).unwrap();
+        let padded = |bytes: u64| text.clone() + &" ".repeat(bytes as usize - text.len());
+        assert_eq!(read(&padded(MOST_BYTES)), Ok(row()));
+        assert!(read(&padded(MOST_BYTES + 1)).unwrap_err().contains("65536"));
+    }
+
+    #[test]
+    fn a_day_is_one_of_a_year_and_a_result_has_the_id_of_one() {
+        for date in ["2026-01-01", "2026-12-31"] {
+            assert!(sent(|row| row.date = Some(date.to_owned())).is_ok(), "{date}");
+        }
+        let wrong = [
+            "2026-00-10",
+            "2026-13-10",
+            "2026-10-00",
+            "2026-10-32",
+            "2026/10/10",
+            "2026-10/10",
+            "2026-1-100",
+            "x026-10-10",
+            "2026-x0-10",
+            "2026-10-x0",
+            "2026-10-100",
+            "",
+        ];
+        for date in wrong {
+            let told = sent(|row| row.date = Some(date.to_owned())).expect_err(date);
+            assert!(told.contains("is invalid"), "{date}: {told}");
+        }
+        let result = |id: &str| sent(|row| row.result = Some(id.to_owned()));
+        assert!(result("20261124-103107-a3f9-foreign").is_ok());
+        for id in ["", "20261124", "20261124-103107-a3f9/..", "foreign"] {
+            assert!(result(id).unwrap_err().contains("result ID is invalid"), "{id}");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! A row as one line of a table: what lists and exports have of it.
+
+use crate::analysis::card::{CardClaim, CardNumber, Standing};
+use crate::analysis::claims::{self, Numbers};
+use assay_core::lines;
+use assay_study::findings::Trust;
+use assay_study::study::printed::Claim;
+
+use super::numbers::{ENERGY, NUMBERS};
+use super::row::Row;
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Flat {
+    /// The file that it is of, below the rows; of a published row its article.
+    pub file: String,
+    /// Model.
+    pub device: String,
+    pub capacity_gb: Option<f64>,
+    pub claimed: String,
+    /// Claims that are reached, and those that are not.
+    pub reached: String,
+    /// In the order and the units of [`NUMBERS`].
+    pub numbers: [Option<f64>; NUMBERS.len()],
+    /// Joules per GiB of linear writing.
+    pub energy_j_per_gib: Option<f64>,
+    pub price_per_gb: Option<f64>,
+    pub currency: String,
+    /// `trusted`, `suspect`, `invalid`, `published`; `foreign-io` before it where somebody else measured it.
+    pub trust: String,
+    pub date: String,
+    /// Kernel, processor and place.
+    pub machine: String,
+    pub filesystem: String,
+    /// Who contributed it.
+    pub by: String,
+}
+
+/// What [`Flat::trust`] says of published rows.
+pub const PUBLISHED: &str = "published";
+const INVALID: &str = "invalid";
+
+/// The columns before the numbers, and after them.
+const BEFORE: [&str; 5] = ["file", "device", "capacity_gb", "claimed", "reached"];
+const AFTER: [&str; 8] =
+    [ENERGY, "price_per_gb", "currency", "trust", "date", "machine", "filesystem", "by"];
+
+pub fn columns() -> Vec<&'static str> {
+    let numbers = NUMBERS.iter().map(|kind| kind.name);
+    BEFORE.into_iter().chain(numbers).chain(AFTER).collect()
+}
+
+pub fn is_number(column: &str) -> bool {
+    let others = ["capacity_gb", ENERGY, "price_per_gb"];
+    others.contains(&column) || NUMBERS.iter().any(|kind| kind.name == column)
+}
+
+impl Flat {
+    pub fn of(file: &str, row: &Row) -> Self {
+        let shown =
+            |name: &str, unit: f64| row.measured.get(name).map(|number| number.value / unit);
+        let mut numbers = [None; NUMBERS.len()];
+        for (at, kind) in numbers.iter_mut().zip(&NUMBERS) {
+            *at = shown(kind.name, kind.unit);
+        }
+        let (price_per_gb, currency) = row.price_per_gb().unzip();
+        Self {
+            file: file.to_owned(),
+            device: row.device.clone(),
+            capacity_gb: row.capacity_bytes.map(|bytes| bytes as f64 / 1e9),
+            claimed: row.claimed.join(", "),
+            reached: reached(row),
+            numbers,
+            energy_j_per_gib: shown(ENERGY, 1.0),
+            price_per_gb,
+            currency: currency.unwrap_or_default(),
+            trust: trust(row),
+            date: row.date.clone().unwrap_or_default(),
+            machine: row.machine.clone(),
+            filesystem: row.filesystem.clone(),
+            by: row.by.clone().unwrap_or_default(),
+        }
+    }
+
+    pub fn is_invalid(&self) -> bool {
+        self.trust.ends_with(INVALID)
+    }
+
+    /// Its fields as they are written, in the order of [`columns`]; empty where there is none.
+    pub fn fields(&self) -> Vec<String> {
+        let number = |number: Option<f64>| number.map_or_else(String::new, |own| own.to_string());
+        let before = [
+            self.file.clone(),
+            self.device.clone(),
+            number(self.capacity_gb),
+            self.claimed.clone(),
+            self.reached.clone(),
+        ];
+        let after = [
+            number(self.energy_j_per_gib),
+            number(self.price_per_gb),
+            self.currency.clone(),
+            self.trust.clone(),
+            self.date.clone(),
+            self.machine.clone(),
+            self.filesystem.clone(),
+            self.by.clone(),
+        ];
+        before.into_iter().chain(self.numbers.map(number)).chain(after).collect()
+    }
+}
+
+/// Rows as lines of CSV, below the names of the columns.
+pub fn table(rows: &[Flat]) -> String {
+    let mut text = columns().join(",") + "\n";
+    for row in rows {
+        let fields: Vec<String> = row.fields().iter().map(|field| lines::field(field)).collect();
+        text.push_str(&fields.join(","));
+        text.push('\n');
+    }
+    text
+}
+
+fn trust(row: &Row) -> String {
+    if row.published.is_some() {
+        return PUBLISHED.to_owned();
+    }
+    let own = match row.trust() {
+        Some(Trust::Trusted) => "trusted",
+        Some(Trust::Suspect) => "suspect",
+        Some(Trust::Invalid) => INVALID,
+        None => "not rated",
+    };
+    if row.foreign { format!("foreign, {own}") } else { own.to_owned() }
+}
+
+/// The claims of a row, held against its numbers.
+pub fn held(row: &Row) -> Vec<CardClaim> {
+    let parsed: Vec<(&str, Claim)> =
+        row.claimed.iter().filter_map(|text| Some((text.as_str(), text.parse().ok()?))).collect();
+    let numbers: Numbers = NUMBERS
+        .iter()
+        .filter_map(|kind| {
+            let number = row.measured.get(kind.name)?;
+            let one = CardNumber { value: number.value, ci95: number.ci95, trust: number.trust };
+            Some((kind.name, one))
+        })
+        .collect();
+    claims::held(parsed.iter().map(|(text, claim)| (*text, claim)), &numbers)
+}
+
+/// How the claims of a row went, in few words; nothing where nothing was measured.
+fn reached(row: &Row) -> String {
+    if row.measured.is_empty() {
+        return String::new();
+    }
+    let told = held(row).into_iter().map(|one| {
+        let word = match one.outcome {
+            Standing::Above => "reached",
+            Standing::Below => "not reached",
+            Standing::Open => "cannot be determined",
+        };
+        format!("{} {word}", one.rating)
+    });
+    told.collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,160 @@
+//! The numbers of a row: what counts as each, and how it is shown.
+
+use assay_study::findings::facts::IoFacts;
+use assay_workloads::work::io::Pattern;
+
+#[derive(Debug)]
+pub struct Kind {
+    pub name: &'static str,
+    pub title: &'static str,
+    /// Its work alone, without the unit.
+    pub work: &'static str,
+    pub metric: &'static str,
+    /// What one of the shown unit is.
+    pub unit: f64,
+    /// Whether a workload of these facts and this depth measures it.
+    fits: fn(&IoFacts, u32) -> bool,
+}
+
+/// What a page keeps of linear rates: smaller operations measure the path and not the medium.
+const LEAST_LINEAR_BYTES: u64 = 128 << 10;
+const SMALL_BYTES: u64 = 4 << 10;
+const MB: f64 = 1e6;
+
+fn linear(io: &IoFacts) -> bool {
+    io.pattern == Pattern::Sequential && io.size_bytes >= LEAST_LINEAR_BYTES && is_unsynced(io)
+}
+
+fn random(io: &IoFacts) -> bool {
+    io.pattern == Pattern::Random && io.size_bytes == SMALL_BYTES && is_unsynced(io)
+}
+
+fn is_unsynced(io: &IoFacts) -> bool {
+    !io.data_sync && !io.partly_synced
+}
+
+/// All of them, in the order of columns.
+pub static NUMBERS: [Kind; 7] = [
+    Kind {
+        name: "read_mb_s",
+        title: "read MB/s",
+        work: "linear read",
+        metric: "bandwidth_bytes_per_s",
+        unit: MB,
+        fits: |io, _| linear(io) && io.only_reads(),
+    },
+    Kind {
+        name: "write_mb_s",
+        title: "write MB/s",
+        work: "linear write",
+        metric: "bandwidth_bytes_per_s",
+        unit: MB,
+        fits: |io, _| linear(io) && io.only_writes(),
+    },
+    Kind {
+        name: "read_iops",
+        title: "read IOPS",
+        work: "random read",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, depth| random(io) && io.only_reads() && depth == 1,
+    },
+    Kind {
+        name: "write_iops",
+        title: "write IOPS",
+        work: "random write",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, depth| random(io) && io.only_writes() && depth == 1,
+    },
+    Kind {
+        name: "queued_read_iops",
+        title: "queued read IOPS",
+        work: "queued read",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, depth| random(io) && io.only_reads() && depth > 1,
+    },
+    Kind {
+        name: "queued_write_iops",
+        title: "queued write IOPS",
+        work: "queued write",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, depth| random(io) && io.only_writes() && depth > 1,
+    },
+    Kind {
+        name: "sync_write_iops",
+        title: "synced write IOPS",
+        work: "synced write",
+        metric: "iops",
+        unit: 1.0,
+        fits: |io, _| io.data_sync && io.only_writes() && io.size_bytes == SMALL_BYTES,
+    },
+];
+
+/// Energy of moving data: of linear writing where it was metered.
+pub const ENERGY: &str = "energy_j_per_gib";
+
+pub fn find(name: &str) -> Option<&'static Kind> {
+    NUMBERS.iter().find(|kind| kind.name == name)
+}
+
+/// The kind that a workload measures; none of several sizes or of a law of places.
+pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
+    // What starts by a clock or rests in between tells nothing of what a device can.
+    NUMBERS.iter().find(|kind| !io.rate_limited && !io.shaped && (kind.fits)(io, depth))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_workloads::work::io::Mix;
+
+    use super::*;
+
+    #[test]
+    fn each_work_is_one_number_and_its_neighbour_is_none() {
+        let (linear, random) = (Pattern::Sequential, Pattern::Random);
+        let (reads, writes) = (Mix::READS, Mix::WRITES);
+        let plain = IoFacts {
+            pattern: random,
+            mix: reads,
+            size_bytes: 4096,
+            data_sync: false,
+            rate_limited: false,
+            shaped: false,
+            partly_synced: false,
+        };
+        for (pattern, mix, size_bytes, data_sync, depth, name) in [
+            (linear, reads, 128 << 10, false, 1, "read_mb_s"),
+            (linear, reads, 1 << 20, false, 32, "read_mb_s"),
+            (linear, writes, 128 << 10, false, 1, "write_mb_s"),
+            (linear, reads, 64 << 10, false, 1, ""),
+            (linear, writes, 1 << 20, true, 1, ""),
+            (random, reads, 4096, false, 1, "read_iops"),
+            (random, reads, 4096, false, 2, "queued_read_iops"),
+            (random, writes, 4096, false, 1, "write_iops"),
+            (random, writes, 4096, false, 2, "queued_write_iops"),
+            (random, reads, 8192, false, 1, ""),
+            (random, writes, 1 << 20, false, 1, ""),
+            (random, writes, 4096, true, 1, "sync_write_iops"),
+            (linear, writes, 4096, true, 1, "sync_write_iops"),
+            (random, writes, 8192, true, 1, ""),
+        ] {
+            let io = IoFacts { pattern, mix, size_bytes, data_sync, ..plain };
+            let found = of(&io, depth).map_or("", |kind| kind.name);
+            assert_eq!(found, name, "{io:?} {depth}");
+            assert!(of(&IoFacts { rate_limited: true, ..io }, depth).is_none());
+            assert!(of(&IoFacts { shaped: true, ..io }, depth).is_none());
+        }
+        let trims = "trim".parse().unwrap();
+        for (mix, partly_synced) in [(trims, false), (writes, true)] {
+            let io = IoFacts { pattern: random, mix, partly_synced, ..plain };
+            assert!(of(&io, 1).is_none(), "{io:?}");
+        }
+        for kind in &NUMBERS {
+            assert!(std::ptr::eq(find(kind.name).unwrap(), kind));
+        }
+        assert!(find(ENERGY).is_none(), "energy is told beside them");
+    }
+}

@@ -1,0 +1,81 @@
+//! The first rows of every collection: what the source articles print of devices.
+
+use std::collections::BTreeMap;
+
+use assay_core::lines::{Splitter, lines};
+
+use super::numbers;
+use super::row::{FORMAT, Number, Published, Row};
+
+/// The table, in the author's own digits.
+const TABLE: &str = include_str!("../../reference/collection.csv");
+
+pub fn rows() -> Vec<Row> {
+    let fields = |line: &str| {
+        let mut splitter = Splitter::new();
+        // A line of ours that has no end would be a row without fields, which the test finds.
+        let _ = splitter.split(line);
+        (0..splitter.count()).map(|index| splitter.field(index).to_owned()).collect::<Vec<_>>()
+    };
+    let mut lines = lines(TABLE).map(|(_, line)| fields(line));
+    let titles = lines.next().unwrap_or_default();
+    let row = |fields: Vec<String>| {
+        let at = |title: &str| {
+            let index = titles.iter().position(|own| own == title)?;
+            fields.get(index).filter(|field| !field.is_empty()).cloned()
+        };
+        let measured: BTreeMap<String, Number> = numbers::NUMBERS
+            .iter()
+            .filter_map(|kind| {
+                let value = at(kind.name)?.parse::<f64>().ok()? * kind.unit;
+                Some((kind.name.to_owned(), Number { value, ..Number::default() }))
+            })
+            .collect();
+        Row {
+            format: FORMAT.to_owned(),
+            device: at("device").unwrap_or_default(),
+            capacity_bytes: at("capacity_gb")
+                .and_then(|gb| gb.parse::<u64>().ok())
+                .map(|gb| gb * 1_000_000_000),
+            claimed: at("claimed")
+                .map(|text| text.split("; ").map(str::to_owned).collect())
+                .unwrap_or_default(),
+            measured,
+            published: Some(Published {
+                article: at("article").unwrap_or_default(),
+                title: at("title").unwrap_or_default(),
+                kind: at("kind").unwrap_or_default(),
+            }),
+            ..Row::default()
+        }
+    };
+    lines.map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collection::file;
+
+    /// What the other tables of the reference have of the same devices.
+    const ANCHORS: &str = include_str!("../../../../reference/anchors.csv");
+    const SSD: &str = include_str!("../../../../reference/ssd520.csv");
+
+    #[test]
+    fn every_published_row_is_one_and_its_digits_stand_in_the_reference() {
+        let rows = rows();
+        assert_eq!(rows.len(), 9);
+        let stands = |digits: &str| [ANCHORS, SSD].iter().any(|table| table.contains(digits));
+        for row in &rows {
+            file::write(row).unwrap_or_else(|error| panic!("{}: {error}", row.device));
+            assert!(!row.measured.is_empty() || !row.claimed.is_empty(), "{}", row.device);
+            for (name, number) in &row.measured {
+                let shown = number.value / numbers::find(name).unwrap().unit;
+                assert!(stands(&shown.to_string()), "{}: {name} {shown}", row.device);
+            }
+        }
+        let ssd = rows.iter().find(|row| row.device == "Intel SSD 520").unwrap();
+        let read = ssd.measured["read_mb_s"].value;
+        assert!((read - 535.8e6).abs() < 1.0, "{read}");
+    }
+}

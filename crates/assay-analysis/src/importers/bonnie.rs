@@ -1,0 +1,161 @@
+//! bonnie++'s CSV: each line is a run of all its tests.
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::lines::{self, Splitter};
+
+use super::mistakes::{Cell, Mistakes};
+use super::run::{Run, Runs};
+use super::words::quoted;
+use super::{Importer, Reads};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "bonnie-csv",
+        summary: "CSV of bonnie++ 1.96 to 2.00 (full output, its last line, or -q)",
+        text: "Each line is one run of all tests; machine, sizes and concurrency are factors. Tests that are too fast \
+               to measure (+++++) have no number instead of zero. Assay does not compare CPU time (%CP). Latencies are \
+               maxima, because bonnie++ prints no other latencies.",
+    },
+    recognises: |start| {
+        let lines = lines::lines(start).take(LINES).map(|(_, line)| line);
+        lines.into_iter().any(|line| is_own(line) && line.split(',').count() >= FIELDS)
+    },
+    reads: Reads::Runs(read),
+};
+
+/// Versions of the format, as the first field tells them.
+const VERSIONS: [&str; 4] = ["1.96", "1.97", "1.98", "2.00"];
+/// Lines in which one of the CSV stands: a table for the eye may stand above it.
+const LINES: usize = 40;
+/// Fields of a line at least: without the latencies.
+const FIELDS: usize = 36;
+/// Versions without the two fields about seeks, and the first field behind them.
+const WITHOUT_SEEKS: [&str; 2] = ["1.96", "1.97"];
+const BEHIND_SEEKS: usize = 9;
+
+#[derive(Clone, Copy)]
+enum Tells {
+    /// KiB a second, of so many bytes an operation.
+    Bytes,
+    /// Operations a second.
+    Count,
+}
+
+/// Tests with the field of their rate and of their largest latency.
+const TESTS: [(&str, usize, usize, Tells); 12] = [
+    ("write by character", 9, 38, Tells::Bytes),
+    ("write by block", 11, 39, Tells::Bytes),
+    ("rewrite", 13, 40, Tells::Bytes),
+    ("read by character", 15, 41, Tells::Bytes),
+    ("read by block", 17, 42, Tells::Bytes),
+    ("seeks", 19, 43, Tells::Count),
+    ("create in order", 26, 44, Tells::Count),
+    ("stat in order", 28, 45, Tells::Count),
+    ("delete in order", 30, 46, Tells::Count),
+    ("create at random", 32, 47, Tells::Count),
+    ("stat at random", 34, 48, Tells::Count),
+    ("delete at random", 36, 49, Tells::Count),
+];
+const SETTINGS: [(&str, usize); 6] = [
+    ("machine", 2),
+    ("concurrency", 3),
+    ("file size", 5),
+    ("chunk size", 6),
+    ("files x1024", 21),
+    ("directories", 24),
+];
+
+/// Whether a line begins with a version of the format.
+fn is_own(line: &str) -> bool {
+    line.split_once(',').is_some_and(|(version, _)| VERSIONS.contains(&version.trim()))
+}
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let mut mistakes = Mistakes::of(name);
+    let mut splitter = Splitter::new();
+    let mut runs = Vec::new();
+    // What has no comma is of the table for the eye.
+    for (line, text) in lines::lines(text).filter(|(_, line)| line.contains(',')) {
+        let good = splitter.split(text).is_ok() && splitter.count() >= FIELDS;
+        if !good || !VERSIONS.contains(&splitter.field(0)) {
+            let told = format!(
+                "not a bonnie++ 1.96+ line: {} fields, expected at least {FIELDS}; the file may be truncated",
+                splitter.count()
+            );
+            mistakes.on(line, &told);
+            continue;
+        }
+        one(line, &splitter, &mut runs, &mut mistakes);
+    }
+    mistakes.outcome()?;
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!("{name}: contains no test with a rate")));
+    }
+    Ok(Runs::in_order(runs))
+}
+
+fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mistakes<'_>) {
+    let missing = if WITHOUT_SEEKS.contains(&fields.field(0)) { 2 } else { 0 };
+    let own = |at: usize| if at < BEHIND_SEEKS { at } else { at - missing };
+    for (test, rate, latency, tells) in TESTS {
+        let cell = |at: usize| {
+            let at = own(at);
+            Cell { line, column: at + 1, name: test, text: fields.field(at) }
+        };
+        let value = amount(&cell(rate), &[("", 1.0)], mistakes);
+        let largest = amount(&cell(latency), &TIMES, mistakes);
+        // A test that was not run has neither.
+        let is_fast = is_too_fast(fields.field(own(rate)));
+        if value.is_none() && largest.is_none() && !is_fast {
+            continue;
+        }
+        let mut run = Run::of(test);
+        for (name, at) in SETTINGS {
+            let level = fields.field(own(at));
+            if !level.is_empty() {
+                run.set(name, level);
+            }
+        }
+        let metric = match tells {
+            Tells::Bytes => "bandwidth_bytes_per_s",
+            Tells::Count => "operations_per_s",
+        };
+        match (tells, value) {
+            (Tells::Bytes, Some(kib)) => run.tell(metric, Some(kib * 1024.0)),
+            (Tells::Count, Some(_)) => run.tell(metric, value),
+            (_, None) => run.lack(metric, "too fast to measure (+++++)"),
+        }
+        match largest {
+            Some(_) => run.tell("latency_max_ns", largest),
+            None if is_too_fast(fields.field(own(latency))) => {
+                run.lack("latency_max_ns", "too fast to measure (+++++)");
+            }
+            None => {}
+        }
+        runs.push(run);
+    }
+}
+
+fn is_too_fast(field: &str) -> bool {
+    !field.is_empty() && field.bytes().all(|byte| byte == b'+')
+}
+
+/// Units of latencies in ns.
+const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
+
+/// A number with one of the units; none where the field is empty or was too fast to time.
+fn amount(cell: &Cell<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
+    if cell.text.is_empty() || is_too_fast(cell.text) {
+        return None;
+    }
+    let found = units.iter().find_map(|(unit, factor)| {
+        let number = cell.text.strip_suffix(unit)?;
+        let digits = number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+        number.parse::<f64>().ok().filter(|_| digits).map(|number| number * factor)
+    });
+    if found.is_none() {
+        mistakes.at(cell, &format!("`{}` is not a bonnie++ number", quoted(cell.text)));
+    }
+    found
+}

@@ -1,0 +1,187 @@
+//! criterion's numbers of one benchmark: `sample.json`, `estimates.json`, `raw.csv`, or the lines of
+//! `cargo criterion --message-format=json`. Samples within one process are no trials: one file is
+//! one run, and several runs of the benchmark make a study.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::lines::{self, Splitter};
+use serde_json::Value;
+
+use super::json::{self, number};
+use super::run::{Run, Runs};
+use super::words::quoted;
+use super::{Importer, Reads, head};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "criterion",
+        summary: "sample.json, estimates.json, raw.csv and JSON messages of Criterion.rs",
+        text: "Each file is one run of its benchmarks; samples from one process share conditions, so they are not \
+               trials. The imported number is the mean time per iteration. The path below target/criterion names the \
+               benchmark. Run the benchmark several times, and add factors with --set.",
+    },
+    recognises: |start| {
+        let sample = head::has_keys(start, &["sampling_mode", "iters", "times"]);
+        let estimates = head::has_keys(start, &["point_estimate", "confidence_interval"]);
+        let message = head::has_keys(start, &["reason", "iteration_count", "measured_values"]);
+        sample || estimates || message || start.starts_with(RAW)
+    },
+    reads: Reads::Runs(read),
+};
+
+const RAW: &str = "group,function,value,";
+const TIME: &str = "time_per_iteration_ns";
+
+/// Files that criterion names in the same way for each benchmark.
+const FILES: [&str; 3] = ["sample.json", "estimates.json", "raw.csv"];
+/// Directories of the last run and of the one before.
+const SAVED: [&str; 2] = ["new", "base"];
+/// Parts of a benchmark's name: group, function and value.
+const NAME_PARTS: usize = 3;
+
+/// The end of a path that names the benchmark of a file; none if the path does not name it.
+pub fn named_path(path: &str) -> Option<String> {
+    let parts: Vec<&str> =
+        path.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let [.., saved, file] = parts.as_slice() else { return None };
+    if !FILES.contains(file) {
+        return None;
+    }
+    let below = parts.iter().rposition(|part| *part == "criterion");
+    if below.is_none() && !SAVED.contains(saved) {
+        return None;
+    }
+    let from = below.unwrap_or(parts.len().saturating_sub(NAME_PARTS + 2));
+    Some(parts[from..].join("/"))
+}
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let mut skipped = BTreeSet::new();
+    let path = named_path(name).unwrap_or_default();
+    let mut parts: Vec<&str> = path.split('/').filter(|part| *part != "criterion").collect();
+    parts.pop();
+    let saved = parts.pop().unwrap_or_default();
+    let mut runs = if text.starts_with(RAW) {
+        raw(text, &mut skipped)
+    } else {
+        documents(name, text, &parts.join("/"), &mut skipped)?
+    };
+    let notes: Vec<String> = skipped.into_iter().collect();
+    if runs.is_empty() {
+        let why = if notes.is_empty() { String::new() } else { format!(": {}", notes.join("; ")) };
+        return Err(Failure::mistake(format!("{name}: contains no benchmark with a time{why}")));
+    }
+    for run in runs.iter_mut().filter(|_| !saved.is_empty()) {
+        run.set("saved as", saved);
+    }
+    Ok(Runs { notes, ..Runs::in_order(runs) })
+}
+
+/// A unit of time in ns; notes of a benchmark that is measured in another unit.
+fn unit_ns(unit: &str, benchmark: &str, skipped: &mut BTreeSet<String>) -> Option<f64> {
+    let ns = match unit {
+        "ps" => 1e-3,
+        "ns" => 1.0,
+        "us" | "\u{b5}s" | "\u{3bc}s" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => {
+            let (benchmark, unit) = (quoted(benchmark), quoted(unit));
+            skipped
+                .insert(format!("not compared: {benchmark} (measured in `{unit}`, not in time)"));
+            return None;
+        }
+    };
+    Some(ns)
+}
+
+fn documents(
+    name: &str,
+    text: &str,
+    benchmark: &str,
+    skipped: &mut BTreeSet<String>,
+) -> Outcome<Vec<Run>> {
+    let whole = json::documents(name, text)?.swap_remove(0);
+    if whole.get("reason").is_some() {
+        return Ok(messages(text, skipped));
+    }
+    let whole = json::document(name, text)?;
+    let is_estimate =
+        ["slope", "std_dev", "median_abs_dev"].iter().any(|key| whole.get(key).is_some());
+    if whole.get("mean").is_some() && !is_estimate {
+        return Err(Failure::mistake(format!(
+            "{name}: contains the change of a benchmark, not its time; import new/sample.json"
+        )));
+    }
+    let mut run = Run::of(if benchmark.is_empty() { "benchmark" } else { benchmark });
+    let mean = number(&whole, &["mean", "point_estimate"]).or_else(|| {
+        Some(sum(json::list(&whole, &["times"]))? / sum(json::list(&whole, &["iters"]))?)
+    });
+    run.tell(
+        TIME,
+        Some(mean.ok_or_else(|| {
+            Failure::mistake(format!("{name}: contains no `times` and `iters`, and no `mean`"))
+        })?),
+    );
+    Ok(vec![run])
+}
+
+/// The sum of numbers, of which there is at least one.
+fn sum(values: &[Value]) -> Option<f64> {
+    let all: Option<Vec<f64>> = values.iter().map(Value::as_f64).collect();
+    all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
+}
+
+/// A message a line; other lines are passed over.
+fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
+    let one = |line: &str| {
+        let message: Value = serde_json::from_str(line).ok()?;
+        let id = json::word(&message, &["id"])?;
+        let mut run = Run::of(id);
+        // The mean has a unit of its own, which may differ from that of the samples.
+        let unit =
+            json::word(&message, &["mean", "unit"]).or_else(|| json::word(&message, &["unit"]))?;
+        let unit = unit_ns(unit, id, skipped)?;
+        let mean = number(&message, &["mean", "estimate"])?;
+        run.tell(TIME, Some(mean * unit));
+        Some(run)
+    };
+    text.lines().filter_map(one).collect()
+}
+
+/// Sums over the samples of each benchmark.
+fn raw(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
+    let mut splitter = Splitter::new();
+    let mut sums: BTreeMap<String, (usize, f64, f64)> = BTreeMap::new();
+    let mut lines = lines::lines(text);
+    let names: Vec<String> = match lines.next() {
+        Some((_, header)) if splitter.split(header).is_ok() => {
+            (0..splitter.count()).map(|at| splitter.field(at).to_owned()).collect()
+        }
+        _ => Vec::new(),
+    };
+    let column = |name: &str| names.iter().position(|own| own == name).unwrap_or(usize::MAX);
+    let [value, unit, count] = ["sample_measured_value", "unit", "iteration_count"].map(column);
+    for (at, line) in lines {
+        if splitter.split(line).is_err() {
+            continue;
+        }
+        let parts = (0..3).map(|at| splitter.field(at)).filter(|part| !part.is_empty());
+        let name = parts.collect::<Vec<_>>().join("/");
+        let Some(ns) = unit_ns(splitter.field(unit), &name, skipped) else { continue };
+        let numbers = (splitter.field(value).parse::<f64>(), splitter.field(count).parse::<f64>());
+        let (Ok(value), Ok(count)) = numbers else { continue };
+        let sum = sums.entry(name).or_insert((at, 0.0, 0.0));
+        *sum = (sum.0, sum.1 + value * ns, sum.2 + count);
+    }
+    let mut found: Vec<(String, (usize, f64, f64))> = sums.into_iter().collect();
+    found.sort_by_key(|(_, (at, ..))| *at);
+    let run = |(name, (_, value, count)): (String, (usize, f64, f64))| {
+        let mut run = Run::of(name);
+        run.tell(TIME, Some(value / count));
+        run
+    };
+    found.into_iter().map(run).collect()
+}

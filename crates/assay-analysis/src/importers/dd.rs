@@ -1,0 +1,84 @@
+//! The line that dd ends with: bytes, seconds, and a rate that is computed anew from both.
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::lines;
+
+use super::run::{Run, Runs};
+use super::{Importer, Reads, evidence};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "dd",
+        summary: "the summary of dd (GNU in any language, busybox, BSD)",
+        text: "Each line with bytes and seconds is a run; Assay ignores other lines. Assay computes \
+               the rate from bytes and seconds, because dd prints the rate with only two or three \
+               digits. The line does not state whether dd read or wrote, or waited for the drive.",
+    },
+    recognises: |start| lines::lines(start).take(LINES).any(|(_, line)| copied(line).is_some()),
+    reads: Reads::Runs(read),
+};
+
+/// Lines among which one must be dd's.
+const LINES: usize = 50;
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let mut runs = Vec::new();
+    for (bytes, seconds) in lines::lines(text).filter_map(|(_, line)| copied(line)) {
+        let mut run = Run::of("copy");
+        run.set("bytes", (bytes as u64).to_string());
+        run.tell("bandwidth_bytes_per_s", (seconds > 0.0).then(|| bytes / seconds));
+        run.tell("duration_s", Some(seconds));
+        evidence::may_be_buffered(&mut run, bytes);
+        runs.push(run);
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!(
+            "{name}: contains no dd summary line; dd prints it to stderr, so add 2>&1"
+        )));
+    }
+    let notes = vec!["dd prints its lines in order".to_owned()];
+    Ok(Runs { notes, ..Runs::in_order(runs) })
+}
+
+/// Bytes and seconds of a line in any language: `8388608 bytes (8.4 MB, 8.0 MiB) copied, 0.043 s, 195 MB/s`.
+fn copied(line: &str) -> Option<(f64, f64)> {
+    // Progress (status=progress) is rewritten in place.
+    let line = line.rsplit('\r').next().unwrap_or(line).trim();
+    english(line).or_else(|| translated(line))
+}
+
+fn english(line: &str) -> Option<(f64, f64)> {
+    let (bytes, rest) = line.split_once(" bytes ")?;
+    let bytes = bytes.parse::<u64>().ok()? as f64;
+    let marks = ["copied, ", "copied in ", "transferred in "];
+    let after = marks.iter().find_map(|mark| Some(rest.split_once(mark)?.1))?;
+    let mut words = after.split_whitespace();
+    let seconds = decimal(words.next()?)?;
+    let unit = words.next()?.trim_end_matches(',');
+    ["s", "sec", "secs", "seconds"].contains(&unit).then_some((bytes, seconds))
+}
+
+/// Units of the rate that a line ends with.
+const RATES: [(&str, f64); 5] =
+    [("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12), ("B/s", 1.0)];
+
+/// GNU's line in another language: bytes first, seconds and rate last. The rate has to agree with both.
+fn translated(line: &str) -> Option<(f64, f64)> {
+    let line = line.replace(['\u{ff0c}', '\u{3001}', '\u{a0}', '\u{202f}'], " ");
+    let digits = line.find(|sign: char| !sign.is_ascii_digit())?;
+    let bytes = line[..digits].parse::<u64>().ok()? as f64;
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [.., seconds, unit, rate, per] = words.as_slice() else { return None };
+    let seconds = decimal(seconds).filter(|_| unit.trim_end_matches(',') == "s")?;
+    let (_, factor) = RATES.iter().find(|(name, _)| name == per)?;
+    let told = decimal(rate)? * factor;
+    let own = bytes / seconds;
+    (own / told > 0.9 && own / told < 1.1).then_some((bytes, seconds))
+}
+
+/// A number with a point or a comma before its decimals.
+fn decimal(text: &str) -> Option<f64> {
+    let text = text.trim_end_matches(',').replace(',', ".");
+    text.parse::<f64>().ok().filter(|number| number.is_finite())
+}

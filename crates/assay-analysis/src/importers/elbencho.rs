@@ -1,0 +1,135 @@
+//! elbencho's CSV of results: a line a phase, with a header that names its columns.
+
+use std::collections::BTreeSet;
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::lines::{self, Splitter};
+
+use super::mistakes::Mistakes;
+use super::run::{Run, Runs};
+use super::{Importer, Reads, evidence, times, unused};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "elbencho-csv",
+        summary: "CSV results of elbencho (--csvfile)",
+        text: "Each line is a run of one operation, with the rates measured when the last thread finished. Option \
+               columns are factors.",
+    },
+    recognises: |start| {
+        let header = lines::lines(start).next().map_or("", |(_, line)| line);
+        HEADER.iter().all(|name| header.split(',').any(|own| own.trim() == *name))
+    },
+    reads: Reads::Runs(read),
+};
+
+/// How the columns about the reads of a mix begin.
+const MIX: &str = "rwmix read ";
+
+const HEADER: [&str; 4] = ["operation", "path type", "threads", "block size"];
+const SETTINGS: [&str; 15] = [
+    "label",
+    "path type",
+    "paths",
+    "hosts",
+    "threads",
+    "dirs",
+    "files",
+    "file size",
+    "block size",
+    "direct IO",
+    "random",
+    "random aligned",
+    "IO depth",
+    "shared paths",
+    "truncate",
+];
+/// Columns with the metric, and what makes it of the column.
+const METRICS: [(&str, &str, f64); 7] = [
+    ("MiB/s [last]", "bandwidth_bytes_per_s", 1_048_576.0),
+    ("IOPS [last]", "iops", 1.0),
+    ("entries/s [last]", "entries_per_s", 1.0),
+    ("IO lat us [avg]", "latency_mean_ns", 1e3),
+    ("IO lat us [max]", "latency_max_ns", 1e3),
+    ("Ent lat us [avg]", "entry_latency_mean_ns", 1e3),
+    ("time ms [last]", "duration_s", 1e-3),
+];
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let mut mistakes = Mistakes::of(name);
+    let mut splitter = Splitter::new();
+    let mut names: Vec<String> = Vec::new();
+    let mut runs = Vec::new();
+    let mut unknown: BTreeSet<String> = BTreeSet::new();
+    for (line, text) in lines::lines(text) {
+        if splitter.split(text).is_err() {
+            mistakes.on(line, "unclosed quotation mark; the file may be truncated");
+            continue;
+        }
+        let fields: Vec<&str> = (0..splitter.count()).map(|at| splitter.field(at)).collect();
+        // Each run of elbencho may write its header again.
+        if fields.contains(&HEADER[0]) {
+            names = fields.iter().map(|field| (*field).to_owned()).collect();
+            continue;
+        }
+        if fields.len() < names.len() {
+            let told = format!("the line has {} fields, expected {}", fields.len(), names.len());
+            mistakes.on(line, &told);
+            continue;
+        }
+        let field = |name: &str| {
+            let at = names.iter().position(|own| own == name)?;
+            Some(fields[at]).filter(|field| !field.is_empty())
+        };
+        let mut run = Run::of(field("operation").unwrap_or("phase").to_lowercase());
+        for name in SETTINGS {
+            if let Some(level) = field(name) {
+                run.set(name, level);
+            }
+        }
+        let end = field("ISO date").and_then(times::iso_ms);
+        let took = field("time ms [last]").and_then(|ms| ms.parse::<u64>().ok()).unwrap_or(1);
+        run.span_ms = end.map(|end| (end.saturating_sub(took), end));
+        let mut reads = Run { workload: format!("{}, reads", run.workload), ..run.clone() };
+        for (column, metric, factor) in METRICS {
+            let number = |name: &str| field(name)?.parse::<f64>().ok().filter(|value| *value > 0.0);
+            if let Some(value) = number(column) {
+                run.tell(metric, Some(value * factor));
+            }
+            if let Some(value) = number(&format!("{MIX}{column}")) {
+                reads.tell(metric, Some(value * factor));
+            }
+        }
+        let is_mixed = !reads.values.is_empty();
+        if is_mixed {
+            run.workload.push_str(", writes");
+        }
+        for mut run in [run, reads].into_iter().take(1 + usize::from(is_mixed)) {
+            if field("direct IO").is_none_or(|direct| direct == "0") {
+                let size = field("file size").and_then(|size| size.parse().ok());
+                evidence::may_be_buffered(&mut run, size.unwrap_or(f64::INFINITY));
+            }
+            runs.push(run);
+        }
+        for name in
+            names.iter().filter(|name| field(name).is_some_and(|own| own.parse::<f64>().is_ok()))
+        {
+            let own = name.strip_prefix(MIX).unwrap_or(name);
+            let is_known = own == "version"
+                || SETTINGS.contains(&own)
+                || METRICS.iter().any(|(column, ..)| *column == own)
+                || unused(IMPORTER.about.name).any(|(names, _)| names.contains(&own));
+            if !is_known {
+                unknown.insert(name.clone());
+            }
+        }
+    }
+    mistakes.outcome()?;
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!("{name}: contains no line below the header")));
+    }
+    let mut runs = Runs::in_order(runs);
+    runs.notes.extend(unknown.iter().map(|name| format!("not compared: {name} (unknown column)")));
+    Ok(runs)
+}

@@ -1,0 +1,67 @@
+//! flent's data files (JSON, as a rule packed with gzip): each series of a file is a run, by its mean.
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::direction;
+use serde_json::Value;
+
+use super::json::{self, level};
+use super::run::{Run, Runs};
+use super::{Importer, Reads, head, times};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "flent",
+        summary: "flent data files (.flent, .flent.gz)",
+        text: "Each series in a file becomes one run with the mean of the samples; samples within a test are not \
+               trials. The name and unit of a series imply the better direction. Assay orders the files by their \
+               times; the title is a factor.",
+    },
+    recognises: |start| {
+        head::has_keys(start, &["raw_values"])
+            || (head::has_keys(start, &["metadata"]) && head::has_keys(start, &["BATCH_NAME"]))
+    },
+    reads: Reads::Runs(read),
+};
+
+/// What says how a test was made: tests that differ in it are not replicates.
+const SETTINGS: [(&str, &str); 4] =
+    [("TITLE", "title"), ("HOST", "host"), ("LOCAL_HOST", "local host"), ("LENGTH", "length")];
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let whole = json::document(name, text)?;
+    let about = |key: &str| json::at(&whole, &["metadata", key]).and_then(level);
+    let at = about("TIME").and_then(|time| times::iso_ms(&time));
+    let test = about("NAME").unwrap_or_else(|| "test".to_owned());
+    let mut runs = Vec::new();
+    let series = whole.get("results").and_then(Value::as_object);
+    for (series, values) in series.into_iter().flatten() {
+        let values: Vec<f64> =
+            values.as_array().into_iter().flatten().filter_map(Value::as_f64).collect();
+        if values.is_empty() {
+            continue;
+        }
+        let unit = json::word(&whole, &["metadata", "SERIES_META", series, "UNITS"]).unwrap_or("");
+        let metric = match unit {
+            "ms" => "time_ms",
+            "Mbits/s" => "rate_mbits_per_s",
+            "" => "value",
+            unit => unit,
+        };
+        // What is counted or timed, the name of the series says.
+        let better = direction::of_name(&format!("{series} {unit}"));
+        let mut run = Run::of(format!("{test}: {series}"));
+        for (key, name) in SETTINGS {
+            if let Some(level) = about(key).filter(|level| !level.is_empty()) {
+                run.set(name, level);
+            }
+        }
+        run.tell_as(metric, better, Some(values.iter().sum::<f64>() / values.len() as f64));
+        run.span_ms = at.map(|at| (at, at + 1));
+        runs.push(run);
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!("{name}: no series in `results` has a number")));
+    }
+    Ok(Runs::in_order(runs))
+}

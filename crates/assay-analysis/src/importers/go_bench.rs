@@ -1,0 +1,127 @@
+//! Lines of Go's benchmarks, as `go test -bench` writes them and benchstat reads them.
+
+use std::collections::BTreeMap;
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::lines;
+use assay_core::quantity::Better;
+
+use super::run::{Run, Runs};
+use super::{Importer, Reads};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "go-bench",
+        summary: "Go benchmark lines (go test -bench, benchstat)",
+        text: "Each line is a run (go test -count 10 writes ten lines). name=level after a slash \
+               is a factor, as are goos, goarch and cpu. To compare two files, label each with \
+               --set. Go runs the benchmarks in sequence, so drift could explain the differences.",
+    },
+    recognises: |start| lines::lines(start).any(|(_, line)| line_of(line).is_some()),
+    reads: Reads::Runs(read),
+};
+
+/// How a line begins that says what a name of ours was, in lines that `assay export` wrote: the name as
+/// it stands there, and behind a space as it was. Without names it only says whose the lines are.
+pub const NAMES: &str = "# assay";
+/// Metrics of ours with the units that benchstat tells with a prefix.
+pub const UNITS_OF_METRICS: [(&str, &str); 2] =
+    [("bandwidth_bytes_per_s", "B/s"), ("duration_s", "sec/op")];
+
+/// What runs of one file share, as lines `key: value` above them.
+const SHARED: [&str; 3] = ["goos", "goarch", "cpu"];
+/// Units with their metric, and what makes it of the unit.
+const UNITS: [(&str, &str, f64); 6] = [
+    ("ns/op", "time_per_op_ns", 1.0),
+    ("sec/op", "time_per_op_ns", 1e9),
+    ("B/s", "bandwidth_bytes_per_s", 1.0),
+    ("MB/s", "bandwidth_bytes_per_s", 1e6),
+    ("B/op", "bytes_per_op", 1.0),
+    ("allocs/op", "allocations_per_op", 1.0),
+];
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let own = names(text);
+    let mut directions: BTreeMap<&str, Better> = BTreeMap::new();
+    let mut shared = Run::default();
+    let mut runs = Vec::new();
+    for (_, line) in lines::lines(text) {
+        let key = line.split_once(": ").filter(|(key, _)| SHARED.contains(key));
+        if let Some((key, value)) = key {
+            shared.set(key, value.trim());
+            continue;
+        }
+        if let Some(package) = line.strip_prefix("pkg: ") {
+            package.trim().clone_into(&mut shared.place);
+            continue;
+        }
+        directions.extend(direction(line));
+        let Some((benchmark, numbers)) = line_of(line) else { continue };
+        let mut run = shared.clone();
+        // The number of processors behind the last hyphen is no part of the name.
+        let bare = benchmark.rsplit_once('-').filter(|(_, count)| count.parse::<u32>().is_ok());
+        let bare = bare.filter(|_| own.is_none()).map_or(benchmark, |(bare, _)| bare);
+        let known = |plain: &str| -> String {
+            let names = own.as_ref().and_then(|names| names.get(plain));
+            (*names.unwrap_or(&plain)).to_owned()
+        };
+        let mut parts = bare.split('/');
+        run.workload = known(parts.next().unwrap_or_default());
+        for part in parts {
+            match part.split_once('=') {
+                Some((name, level)) if !name.is_empty() => run.set(&known(name), known(level)),
+                _ => run.workload = format!("{}/{part}", run.workload),
+            }
+        }
+        for (value, unit) in numbers {
+            let (metric, factor) = metric(unit, own.is_some());
+            let said = directions.get(unit).copied().unwrap_or(Better::Unknown);
+            run.tell_as(metric, said, Some(value * factor));
+        }
+        runs.push(run);
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!("{name}: contains no benchmark line")));
+    }
+    Ok(Runs::in_order(runs))
+}
+
+/// Names of ours by those that stand in the lines; none where others wrote them.
+fn names(text: &str) -> Option<BTreeMap<&str, &str>> {
+    let mut own = text.lines().filter_map(|line| line.strip_prefix(NAMES)).peekable();
+    own.peek()?;
+    Some(own.filter_map(|line| line.strip_prefix(' ')?.split_once(' ')).collect())
+}
+
+/// `Unit iops better=higher`.
+fn direction(line: &str) -> Option<(&str, Better)> {
+    let (unit, words) = line.strip_prefix("Unit ")?.split_once(' ')?;
+    words.split_whitespace().find_map(|word| match word {
+        "better=higher" => Some((unit, Better::Higher)),
+        "better=lower" => Some((unit, Better::Lower)),
+        _ => None,
+    })
+}
+
+/// The metric of a unit, and what makes it of the unit.
+fn metric(unit: &str, is_own: bool) -> (&str, f64) {
+    let own = UNITS_OF_METRICS.iter().find(|(_, own)| is_own && *own == unit);
+    if let Some((metric, _)) = own {
+        return (metric, 1.0);
+    }
+    let known = UNITS.iter().find(|(known, ..)| *known == unit);
+    known.map_or((unit, 1.0), |(_, metric, factor)| (*metric, *factor))
+}
+
+/// Name and numbers with their units: `BenchmarkCopy/size=4k-8   100   1234 ns/op   3 B/op`.
+fn line_of(line: &str) -> Option<(&str, Vec<(f64, &str)>)> {
+    let mut words = line.split_whitespace();
+    let name = words.next()?.strip_prefix("Benchmark")?;
+    let starts = name.chars().next().is_some_and(|first| !first.is_lowercase());
+    words.next()?.parse::<u64>().ok().filter(|_| starts)?;
+    let rest: Vec<&str> = words.collect();
+    let pairs = rest.chunks_exact(2).map(|pair| Some((pair[0].parse::<f64>().ok()?, pair[1])));
+    let pairs: Vec<(f64, &str)> = pairs.collect::<Option<_>>()?;
+    (!pairs.is_empty()).then_some((name, pairs))
+}

@@ -1,0 +1,130 @@
+//! The beginning of a text: what it looks like where no importer knows it.
+
+use assay_core::lines;
+
+use super::HEAD_BYTES;
+use super::words::quoted;
+
+const NAMED: usize = 4;
+
+/// Texts of tools of which another form can be read, by what stands in them.
+fn for_the_eye(head: &str) -> Option<&'static str> {
+    if head.starts_with("\u{7}tae") || head.starts_with("eat\u{7}") {
+        return Some(BLKTRACE);
+    }
+    let mut lines = include_str!("tools.txt").lines().filter_map(|line| line.split_once(" | "));
+    let own = lines.find(|(marks, _)| marks.split(" && ").all(|mark| head.contains(mark)));
+    own.map(|(_, what)| what)
+}
+
+const BLKTRACE: &str = "a binary blktrace file of one CPU; join the files of all CPUs (NAME.blktrace.0, \
+                        NAME.blktrace.1, ...) with blkparse -i NAME -o trace.txt, and import trace.txt";
+
+/// As much of a text as formats are told by.
+pub(super) fn of(text: &str) -> &str {
+    let mut end = text.len().min(HEAD_BYTES);
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    &text[..end]
+}
+
+/// Whether the beginning of a text is a JSON object with these keys, whatever stands before it.
+pub(super) fn has_keys(head: &str, keys: &[&str]) -> bool {
+    super::json::start(head).is_some_and(|start| {
+        let names = names(&head[start..]);
+        keys.iter().all(|key| names.contains(key))
+    })
+}
+
+/// Texts that are followed by a colon, as the names of a JSON object are.
+fn names(json: &str) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut rest = json;
+    while let Some((_, after)) = rest.split_once('"') {
+        let Some(end) = closing(after) else { break };
+        let (name, behind) = after.split_at(end);
+        rest = &behind[1..];
+        if rest.trim_start().starts_with(':') {
+            found.push(name);
+        }
+    }
+    found
+}
+
+/// Where a JSON text that has begun ends.
+fn closing(text: &str) -> Option<usize> {
+    let mut escaped = false;
+    text.bytes().position(|byte| {
+        let ends = byte == b'"' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        ends
+    })
+}
+
+/// What a text that no importer knows looks like, and what is missing; nothing where it may be a
+/// table with a mistake in it.
+pub(super) fn strange(head: &str) -> Option<String> {
+    let known = "see assay list importers";
+    let start = head.trim_start();
+    if let Some(what) = for_the_eye(head) {
+        return Some(format!("this looks like {what}"));
+    }
+    if let Some(what) = super::prometheus::ranges(head) {
+        return Some(format!("this looks like {what}"));
+    }
+    if head.contains('\0') {
+        return Some(format!("not a text file; {known}"));
+    }
+    if start.starts_with('<') {
+        return Some(format!(
+            "this looks like XML or a web page; the only supported XML format is the Phoronix \
+             result (PhoronixTestSuite with Result); {known}"
+        ));
+    }
+    if !start.starts_with(['{', '[']) {
+        let line = lines::lines(start).next().map_or("", |(_, line)| line);
+        let is_prose = line.contains(' ') && !line.contains([',', ';', '\t']);
+        return is_prose.then(|| {
+            format!(
+                "this looks like plain text that starts with `{}`; a table starts with column \
+                 names, such as replicate,workload,metric,value; {known}",
+                quoted(line)
+            )
+        });
+    }
+    let mut keys = names(start);
+    keys.truncate(NAMED);
+    let keys: Vec<String> = keys.into_iter().map(|key| format!("`{}`", quoted(key))).collect();
+    let keys = match keys.as_slice() {
+        [] => "without keys".to_owned(),
+        keys => format!("that starts with the keys {}", keys.join(", ")),
+    };
+    Some(format!(
+        "this looks like JSON {keys}, which no importer supports (fio JSON has `fio version` and \
+         `jobs`, hyperfine JSON has `results` with `times`); {known}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_told_from_texts() {
+        assert!(has_keys("note\n{\"a\\\"b\" : 1, \"c\": \"d\"}", &["a\\\"b", "c"]));
+        assert!(!has_keys("{\"c\": \"d\"}", &["d"]));
+    }
+
+    #[test]
+    fn what_is_unknown_is_described() {
+        assert!(strange("{\"alpha\": 1}").unwrap().contains("`alpha`"));
+        assert!(strange("<html>").unwrap().contains("web page"));
+        assert!(strange("a\0b").unwrap().contains("not a text"));
+        assert_eq!(strange("a,b,c"), None);
+        assert_eq!(strange("value"), None);
+        assert!(strange("hello world\n").unwrap().contains("`hello world`"));
+        let fio = "a: (g=0): rw=read, bs=(R) 4096B-4096B, ioengine=psync, iodepth=1\nfio-3.33\n";
+        assert!(strange(fio).unwrap().contains("--output-format=json"));
+    }
+}

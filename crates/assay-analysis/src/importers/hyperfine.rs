@@ -1,0 +1,97 @@
+//! hyperfine's JSON: each time is a run; commands, or their parameters, are the arms.
+
+use std::collections::BTreeSet;
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use serde_json::Value;
+
+use super::json::{self, level};
+use super::run::{Run, Runs};
+use super::{Importer, Reads, head};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "hyperfine-json",
+        summary: "JSON of hyperfine (--export-json)",
+        text: "Each time value is one run. Parameters are factors; without parameters, Assay compares the commands. \
+               hyperfine runs the commands in sequence, so drift could explain the differences, and Assay gives \
+               ratios without verdicts.",
+    },
+    recognises: |start| {
+        head::has_keys(start, &["results", "command"]) && !head::has_keys(start, &["fio version"])
+    },
+    reads: Reads::Runs(read),
+};
+
+const WORKLOAD: &str = "command";
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let whole = json::document(name, text)?;
+    let is_own = whole.get("assay").is_some();
+    let results = json::list(&whole, &["results"]);
+    let has_parameters = |result: &Value| result.get("parameters").is_some();
+    let by_command = !results.iter().any(has_parameters) && different(results, "command") > 1;
+    let by_template = !is_own && shares_parameters(results);
+    let mut runs = Vec::new();
+    for result in results {
+        let times = json::list(result, &["times"]);
+        if times.is_empty() {
+            return Err(Failure::mistake(format!(
+                "{name}: a result has no `times` (hyperfine before 1.2, or removed); means are not trials"
+            )));
+        }
+        let mut first = Run::of(WORKLOAD);
+        if let Some(workload) = json::word(result, &["workload"]).filter(|_| is_own) {
+            workload.clone_into(&mut first.workload);
+        } else if by_command {
+            first.set("command", json::word(result, &["command"]).unwrap_or_default());
+        }
+        let parameters = result.get("parameters").and_then(Value::as_object);
+        for (parameter, value) in parameters.into_iter().flatten() {
+            first.set(parameter, level(value).unwrap_or_default());
+        }
+        if by_template {
+            first.set("command", template(result));
+        }
+        let codes = json::list(result, &["exit_codes"]);
+        let memory = json::list(result, &["memory_usage_byte"]);
+        for (at, time) in times.iter().enumerate() {
+            let mut run = first.clone();
+            run.tell("duration_s", time.as_f64());
+            if let Some(bytes) = memory.get(at) {
+                run.tell("peak_rss_bytes", bytes.as_f64());
+            }
+            let code = codes.get(at).and_then(Value::as_i64).filter(|code| *code != 0);
+            run.failed = code.map(|code| format!("ended with exit code {code}"));
+            runs.push(run);
+        }
+    }
+    Ok(Runs::in_order(runs))
+}
+
+/// Whether different commands ran with equal parameters.
+fn shares_parameters(results: &[Value]) -> bool {
+    let key = |result: &Value| result.get("parameters").map(Value::to_string);
+    results.iter().enumerate().any(|(at, one)| {
+        let mut later = results[at + 1..].iter();
+        key(one).is_some()
+            && later.any(|other| key(other) == key(one) && other["command"] != one["command"])
+    })
+}
+
+/// A command with the names of its parameters instead of their values.
+fn template(result: &Value) -> String {
+    let mut command = json::word(result, &["command"]).unwrap_or_default().to_owned();
+    let parameters = result.get("parameters").and_then(Value::as_object);
+    for (name, value) in parameters.into_iter().flatten() {
+        command = command.replace(&level(value).unwrap_or_default(), &format!("{{{name}}}"));
+    }
+    command
+}
+
+fn different(results: &[Value], key: &str) -> usize {
+    let words: BTreeSet<Option<&str>> =
+        results.iter().map(|result| json::word(result, &[key])).collect();
+    words.len()
+}

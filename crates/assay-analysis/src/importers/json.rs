@@ -1,0 +1,124 @@
+//! The first JSON document of a text, whatever stands before and after it.
+
+use assay_core::failure::{Failure, Outcome};
+use serde_json::Value;
+use serde_json::error::Category;
+
+/// Where the document begins: at the first line that begins as one, else at the first brace.
+pub(super) fn start(text: &str) -> Option<usize> {
+    // A message such as `[WARN] ...` is none.
+    let begins = |line: &str| {
+        let after = line.trim_start().strip_prefix(['{', '[']).map(str::trim);
+        after.is_some_and(|after| {
+            after.is_empty()
+                || after.starts_with(['"', '{', '[', '}', ']', '-'])
+                || after.starts_with(|c: char| c.is_ascii_digit())
+        })
+    };
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        if begins(line) {
+            return Some(at + line.len() - line.trim_start().len());
+        }
+        at += line.len();
+    }
+    text.find('{')
+}
+
+/// The only document of a text.
+///
+/// # Errors
+/// The user's mistake if there is none, or a second one.
+pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
+    let (document, end) = first(name, text, 0)?;
+    if let Some(second) = following(text, end) {
+        let line = text[..second].matches('\n').count() + 1;
+        return Err(Failure::mistake(format!(
+            "{name}:{line}:1: a second JSON document starts here; save each document as a file"
+        )));
+    }
+    Ok(document)
+}
+
+/// All documents of a text, of which there is at least one.
+pub(super) fn documents(name: &str, text: &str) -> Outcome<Vec<Value>> {
+    let (document, mut end) = first(name, text, 0)?;
+    let mut all = vec![document];
+    while let Some(second) = following(text, end) {
+        let (document, next) = first(name, text, second)?;
+        all.push(document);
+        end = next;
+    }
+    Ok(all)
+}
+
+/// Where another object begins behind a document; messages of tools are none.
+fn following(text: &str, end: usize) -> Option<usize> {
+    let mut at = end;
+    for line in text[end..].split_inclusive('\n') {
+        let own = line.trim_start();
+        let after = own.strip_prefix('{').map(str::trim_start);
+        if after.is_some_and(|after| after.is_empty() || after.starts_with('"')) {
+            return Some(at + line.len() - own.len());
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// The first document from a place on, and where it ends.
+fn first(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
+    let Some(start) = start(&text[from..]).map(|start| from + start) else {
+        return Err(Failure::mistake(format!("{name}:1:1: not JSON")));
+    };
+    let before = text[..start].matches('\n').count();
+    let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
+    match documents.next() {
+        Some(Ok(document)) => Ok((document, start + documents.byte_offset())),
+        Some(Err(error)) => {
+            let (line, column) = (before + error.line(), error.column());
+            // Its own place is that within the document.
+            let told = error.to_string();
+            let told = told.split(" at line ").next().unwrap_or(&told);
+            let what = if error.classify() == Category::Eof {
+                "the JSON is truncated: the file is incomplete, or the tool was interrupted; run it again"
+                    .to_owned()
+            } else {
+                format!("not JSON: {told}")
+            };
+            Err(Failure::mistake(format!("{name}:{line}:{column}: {what}")))
+        }
+        None => Err(Failure::mistake(format!("{name}:1:1: not JSON"))),
+    }
+}
+
+pub(super) fn number(value: &Value, keys: &[&str]) -> Option<f64> {
+    at(value, keys)?.as_f64()
+}
+
+pub(super) fn whole(value: &Value, keys: &[&str]) -> Option<u64> {
+    at(value, keys)?.as_u64()
+}
+
+pub(super) fn word<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v str> {
+    at(value, keys)?.as_str()
+}
+
+/// The entries of a list below keys; none where it is no list.
+pub(super) fn list<'v>(value: &'v Value, keys: &[&str]) -> &'v [Value] {
+    at(value, keys).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+pub(super) fn at<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
+    keys.iter().try_fold(value, |value, key| value.get(key))
+}
+
+/// A plain value as a word, as levels are told.
+pub(super) fn level(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}

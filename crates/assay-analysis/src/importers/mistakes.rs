@@ -1,0 +1,101 @@
+//! Everything that is wrong with a file, told at once.
+
+use assay_core::failure::{Failure, Outcome};
+
+use super::words::quoted;
+
+/// Mistakes that are told; of the others, only how many there are.
+const TOLD: usize = 20;
+/// Mistakes that are kept, so that a large file that is wrong throughout does not fill the memory.
+const KEPT: usize = 10_000;
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Cell<'a> {
+    /// Line from 1.
+    pub line: usize,
+    /// Number of the field from 1.
+    pub column: usize,
+    /// Its name in the header; empty where it has none.
+    pub name: &'a str,
+    pub text: &'a str,
+}
+
+pub(super) struct Mistakes<'a> {
+    file: &'a str,
+    found: Vec<(usize, usize, String)>,
+    count: usize,
+}
+
+impl<'a> Mistakes<'a> {
+    pub(super) fn of(file: &'a str) -> Self {
+        Self { file, found: Vec::new(), count: 0 }
+    }
+
+    /// What is wrong with a field, and what to do.
+    pub(super) fn at(&mut self, cell: &Cell<'_>, text: &str) {
+        self.count += 1;
+        if self.found.len() < KEPT {
+            let name = match cell.name {
+                "" => String::new(),
+                name => format!(" ({})", quoted(name)),
+            };
+            let (line, column) = (cell.line, cell.column);
+            let text = format!("{}:{line}:{column}{name}: {text}", self.file);
+            self.found.push((line, column, text));
+        }
+    }
+
+    /// What is wrong with a line as a whole.
+    pub(super) fn on(&mut self, line: usize, text: &str) {
+        self.at(&Cell { line, column: 1, name: "", text: "" }, text);
+    }
+
+    /// A failure with all of them, a line each, unless there are none.
+    pub(super) fn outcome(mut self) -> Outcome<()> {
+        if self.count == 0 {
+            return Ok(());
+        }
+        self.found.sort_by_key(|(line, column, _)| (*line, *column));
+        let mut told: Vec<String> =
+            self.found.into_iter().take(TOLD).map(|(_, _, text)| text).collect();
+        if self.count > TOLD {
+            told.push(format!("and {} more", self.count - TOLD));
+        }
+        Err(Failure::mistake(told.join("\n")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(places: &[(usize, usize)]) -> String {
+        let mut mistakes = Mistakes::of("t.csv");
+        for (line, column) in places {
+            let name = if *column == 1 { "" } else { "value" };
+            let cell = Cell { line: *line, column: *column, name, text: "x" };
+            mistakes.at(&cell, "it is none");
+        }
+        mistakes.outcome().map_or_else(|failure| failure.message, |()| "nothing".to_owned())
+    }
+
+    #[test]
+    fn mistakes_are_told_in_the_order_of_the_file() {
+        assert_eq!(told(&[]), "nothing");
+        let lines =
+            "t.csv:1:1: it is none\nt.csv:1:9 (value): it is none\nt.csv:3:2 (value): it is none";
+        assert_eq!(told(&[(3, 2), (1, 9), (1, 1)]), lines);
+    }
+
+    #[test]
+    fn of_many_mistakes_the_first_are_told_and_the_others_counted() {
+        let places: Vec<(usize, usize)> = (1..=TOLD + 3).map(|line| (line, 1)).collect();
+        let some = told(&places[..TOLD]);
+        assert!(some.lines().count() == TOLD && !some.contains("more"), "{some}");
+        let many = told(&places);
+        assert!(many.ends_with("\nand 3 more") && many.lines().count() == TOLD + 1, "{many}");
+        // However many there are, only so many are kept.
+        let most: Vec<(usize, usize)> = (1..=KEPT + 9).map(|line| (line, 1)).collect();
+        assert!(told(&most).ends_with(&format!("and {} more", KEPT + 9 - TOLD)));
+    }
+}

@@ -1,0 +1,108 @@
+//! Levels from the names of files: `{scheduler}-qd{depth}-*.json`.
+
+use assay_core::failure::{Failure, Outcome};
+use assay_study::results::plan::Arm;
+
+enum Part<'p> {
+    Plain(&'p str),
+    Any,
+    Level(&'p str),
+}
+
+/// The levels that a name holds at the places of a pattern; none where it does not fit.
+pub fn levels(pattern: &str, name: &str) -> Outcome<Option<Arm>> {
+    let parts = parts(pattern)?;
+    Ok(fits(&parts, name).map(|found| {
+        found.into_iter().map(|(name, level)| (name.to_owned(), level.to_owned())).collect()
+    }))
+}
+
+fn parts(pattern: &str) -> Outcome<Vec<Part<'_>>> {
+    let wrong = |what: &str| Failure::mistake(format!("--filename-pattern {pattern}: {what}"));
+    let mut parts = Vec::new();
+    let mut rest = pattern;
+    let mut open = false;
+    let mut named = false;
+    while !rest.is_empty() {
+        let end = rest.find(['{', '*']).unwrap_or(rest.len());
+        if end > 0 {
+            parts.push(Part::Plain(&rest[..end]));
+            rest = &rest[end..];
+            open = false;
+            continue;
+        }
+        if open {
+            return Err(wrong("two placeholders are adjacent; put a letter between them"));
+        }
+        open = true;
+        if let Some(after) = rest.strip_prefix('*') {
+            parts.push(Part::Any);
+            rest = after;
+        } else {
+            let inner = rest[1..].split_once('}').filter(|(name, _)| !name.is_empty());
+            let (name, after) = inner.ok_or_else(|| wrong("write {NAME} for a level"))?;
+            parts.push(Part::Level(name));
+            named = true;
+            rest = after;
+        }
+    }
+    if named { Ok(parts) } else { Err(wrong("it has no level; write {NAME} in place of a level")) }
+}
+
+/// An open place takes as little as it can, and at least one letter for a level.
+fn fits<'p>(parts: &[Part<'p>], text: &'p str) -> Option<Vec<(&'p str, &'p str)>> {
+    let Some((first, rest)) = parts.split_first() else {
+        return text.is_empty().then(Vec::new);
+    };
+    let least = match first {
+        Part::Plain(plain) => return fits(rest, text.strip_prefix(plain)?),
+        Part::Any => 0,
+        Part::Level(_) => 1,
+    };
+    // Only two open places never stand side by side, so the next one is fixed or the end.
+    let ends =
+        text.char_indices().map(|(at, _)| at).chain([text.len()]).filter(|end| *end >= least);
+    for end in ends {
+        let may = match rest.first() {
+            Some(Part::Plain(plain)) => text[end..].starts_with(plain),
+            _ => end == text.len(),
+        };
+        if may && let Some(mut found) = fits(rest, &text[end..]) {
+            if let Part::Level(name) = first {
+                found.insert(0, (name, &text[..end]));
+            }
+            return Some(found);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(pattern: &str, name: &str) -> Option<String> {
+        let found = levels(pattern, name).unwrap()?;
+        let words: Vec<String> =
+            found.iter().map(|(name, level)| format!("{name}={level} ")).collect();
+        Some(words.concat())
+    }
+
+    #[test]
+    fn names_are_taken_apart() {
+        assert_eq!(
+            told("{s}-qd{d}-*.json", "mq-deadline-qd8-2.json").unwrap(),
+            "d=8 s=mq-deadline "
+        );
+        assert_eq!(told("{s}.json", "none.json").unwrap(), "s=none ");
+        assert_eq!(told("{s}-qd{d}.json", "none.json"), None);
+        assert_eq!(told("{s}.json", ".json"), None);
+    }
+
+    #[test]
+    fn a_pattern_without_a_level_is_none() {
+        for pattern in ["*.json", "a", "{}x", "{a", "{a}{b}", "{a}*"] {
+            assert!(levels(pattern, "x").is_err(), "{pattern}");
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Phoronix Test Suite's `composite.xml`: results with the values of all their runs.
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Better;
+
+use super::run::{Run, Runs};
+use super::{Importer, Reads};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "phoronix-xml",
+        summary: "composite.xml of the Phoronix Test Suite",
+        text: "Each value of a result is a run, and Assay compares the systems. The suite runs all repetitions on one \
+               system before the next system, in an unknown order, so Assay gives ratios without verdicts.",
+    },
+    recognises: |start| start.contains("<PhoronixTestSuite>"),
+    reads: Reads::Runs(read),
+};
+
+/// Letters that XML writes otherwise.
+const ENTITIES: [(&str, &str); 5] =
+    [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let mut runs = Vec::new();
+    for result in elements(text, "Result") {
+        let (title, about) = (first(result, "Title"), first(result, "Description"));
+        let workload = [title, about].into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let parts = [first(result, "Identifier"), first(result, "Arguments")];
+        let place = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+        let unit = first(result, "Scale").unwrap_or_else(|| "value".to_owned());
+        let better = match first(result, "Proportion").as_deref() {
+            Some("LIB") => Better::Lower,
+            Some("HIB") => Better::Higher,
+            _ => Better::Unknown,
+        };
+        for entry in elements(result, "Entry") {
+            let system = first(entry, "Identifier").unwrap_or_else(|| "system".to_owned());
+            let all = first(entry, "RawString").filter(|raw| !raw.is_empty());
+            let all = all.or_else(|| first(entry, "Value")).unwrap_or_default();
+            let mut own = Run { place: place.clone(), ..Run::of(workload.clone()) };
+            own.set("system", system.clone());
+            let values: Vec<&str> =
+                all.split(':').filter(|value| !value.trim().is_empty()).collect();
+            if values.is_empty() {
+                own.tell_as(&unit, better, None);
+                own.failed = Some("the suite recorded no result: all runs failed".to_owned());
+                runs.push(own.clone());
+            }
+            for value in values {
+                let mut run = own.clone();
+                run.tell_as(&unit, better, value.trim().parse().ok());
+                runs.push(run);
+            }
+        }
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!(
+            "{name}: contains no Result with an Entry and a Value; the file may be truncated"
+        )));
+    }
+    Ok(Runs { runs, ..Runs::default() })
+}
+
+/// The insides of all elements of a name that stand in no other of that name.
+fn elements<'t>(text: &'t str, name: &str) -> impl Iterator<Item = &'t str> {
+    let (open, close) = (format!("<{name}>"), format!("</{name}>"));
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let (_, after) = rest.split_once(&open)?;
+        let (inside, behind) = after.split_once(&close)?;
+        rest = behind;
+        Some(inside)
+    })
+}
+
+fn first(text: &str, name: &str) -> Option<String> {
+    let inside = elements(text, name).next()?;
+    let plain =
+        ENTITIES.iter().fold(inside.to_owned(), |text, (code, sign)| text.replace(code, sign));
+    Some(plain.trim().to_owned())
+}

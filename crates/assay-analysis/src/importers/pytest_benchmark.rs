@@ -1,0 +1,49 @@
+//! pytest-benchmark's JSON: each benchmark of a file is one run, by its mean.
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+
+use super::json::{self, level, number};
+use super::run::{Run, Runs};
+use super::{Importer, Reads, head, times};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "pytest-benchmark",
+        summary: "JSON of pytest-benchmark (--benchmark-json)",
+        text: "Each benchmark in a file becomes one run with the mean of the rounds; rounds share one process and are \
+               not trials. The parameters are factors. Assay orders the files by date.",
+    },
+    recognises: |start| {
+        head::has_keys(start, &["machine_info", "benchmarks"])
+            || head::has_keys(start, &["machine_info", "commit_info"])
+    },
+    reads: Reads::Runs(read),
+};
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let whole = json::document(name, text)?;
+    let at = json::word(&whole, &["datetime"]).and_then(times::iso_ms);
+    let mut runs = Vec::new();
+    for benchmark in json::list(&whole, &["benchmarks"]) {
+        let bare = json::word(benchmark, &["name"]).unwrap_or("benchmark");
+        let parameters = benchmark.get("params").and_then(serde_json::Value::as_object);
+        let named = bare.split_once('[').filter(|_| parameters.is_some());
+        let mut run = Run::of(named.map_or(bare, |(name, _)| name));
+        // The file and the class of the test stand before the last colons.
+        let path = json::word(benchmark, &["fullname"]).unwrap_or_default();
+        let path = path.split_once('[').map_or(path, |(path, _)| path);
+        path.rsplit_once("::").map_or("", |(place, _)| place).clone_into(&mut run.place);
+        for (parameter, value) in parameters.into_iter().flatten() {
+            run.set(parameter, level(value).unwrap_or_else(|| value.to_string()));
+        }
+        // One after the other, from the first one's end: all that is known of them.
+        run.span_ms = at.map(|at| (at + runs.len() as u64, at + runs.len() as u64 + 1));
+        run.tell("duration_s", number(benchmark, &["stats", "mean"]));
+        runs.push(run);
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!("{name}: contains no `benchmarks`")));
+    }
+    Ok(Runs::in_order(runs))
+}

@@ -1,0 +1,559 @@
+//! The text that blkparse makes of what blktrace recorded: events of requests, of which an end (C) together with its
+//! hand-over to the driver (D) and its arrival (Q) is a request.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use assay_core::calc::requests::Request;
+use assay_core::catalogue::About;
+use assay_core::outside;
+use assay_core::quantity::units::show;
+
+use super::super::{Importer, Reads};
+use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, Told, number};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "blkparse",
+        summary: "recorded requests: the text output of blkparse",
+        text: "Stores a trace like assay watch --record-trace, to show, export and replay (workload replay). Event Q \
+               is the arrival and event C the completion; size and offset come from the issue event (D). Assay counts \
+               but does not store requests without a completion event. Lines must have blkparse's default format (no \
+               -f); Assay drops program names.",
+    },
+    recognises: |head| {
+        let mut lines = head.lines().map(str::trim);
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with(INPUT));
+        first.is_some_and(|line| Event::of(line).is_ok_and(|event| event.is_some()))
+    },
+    reads: Reads::Requests(begin),
+};
+
+/// What stands before the events, and what begins that which stands behind them.
+const INPUT: &str = "Input file";
+const SUMMARY: [&str; 2] = ["CPU", "Total"];
+/// Actions that say something of requests; the others tell of queues, remaps and programs.
+const ACTIONS: [&str; 6] = ["Q", "X", "M", "F", "D", "C"];
+/// What has begun and has not ended is remembered of so many at most.
+const MOST_WAITING: usize = 1 << 16;
+
+pub fn begin() -> Box<dyn Lines> {
+    Box::new(Blkparse::default())
+}
+
+/// Device and sector.
+type Place = (usize, u64);
+
+#[derive(Debug, Default)]
+struct Blkparse {
+    devices: Devices,
+    /// When what is there arrived, nanoseconds.
+    queued: BTreeMap<Place, u64>,
+    issued: BTreeMap<Place, Issued>,
+    /// Flushes have no place: they end in their order.
+    flushes: BTreeMap<usize, VecDeque<u64>>,
+    /// Those that arrived where nothing is handed over.
+    queued_flushes: BTreeMap<usize, VecDeque<u64>>,
+    is_summary: bool,
+    requests: u64,
+    /// Requests whose arrival is that of their hand-over.
+    unqueued: u64,
+    unbegun: u64,
+    /// What was forgotten because too much had begun.
+    forgotten: u64,
+}
+
+/// What was handed to the driver.
+#[derive(Clone, Copy, Debug)]
+struct Issued {
+    arrived_ns: u64,
+    sector: u64,
+    sectors: u64,
+    left: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kind {
+    class: &'static str,
+    sync: bool,
+    meta: bool,
+    read_ahead: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Event<'l> {
+    device: &'l str,
+    at_ns: u64,
+    action: &'l str,
+    /// None of what is neither.
+    kind: Option<Kind>,
+    /// Sector and number of sectors; of a split those before the rest.
+    place: Option<(u64, u64)>,
+    failed: bool,
+}
+
+/// Seconds with digits behind the point as nanoseconds.
+fn time(text: Option<&str>) -> Result<u64, String> {
+    let text = text.ok_or("the time is missing")?;
+    let found = text.split_once('.').filter(|(_, part)| (1..=9).contains(&part.len()));
+    let (whole, part) = found.ok_or_else(|| {
+        format!("the time is {}, not seconds such as 0.000012345", outside::spelled(text))
+    })?;
+    let scale = 10_u64.pow(9 - part.len() as u32);
+    let whole = number(Some(whole), "the second", MOST_SECONDS)?;
+    let part = number(Some(part), "the fraction of the second", 999_999_999)?;
+    Ok(whole * 1_000_000_000 + part * scale)
+}
+
+/// Whether a word is the numbers of a device, such as `8,0`.
+fn is_device(word: &str) -> bool {
+    let is_number = |text: &str| {
+        (1..=7).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    word.split_once(',').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
+}
+
+/// Letters of what is done, with what is said of it: `R`, `WS`, `FWFSM`, `FN`, `DS`.
+fn kind(letters: &str, has_place: bool) -> Option<Kind> {
+    let (is_flush, rest) = letters.strip_prefix('F').map_or((false, letters), |rest| (true, rest));
+    let mut rest = rest.chars();
+    let class = match rest.next() {
+        _ if is_flush && !has_place => "flush",
+        _ if !has_place => return None,
+        Some('R') => "read",
+        Some('W') if rest.as_str().contains('F') => "fua",
+        Some('W') => "write",
+        Some('D') => "discard",
+        _ => return None,
+    };
+    let has = |letter: char| letters.contains(letter);
+    Some(Kind { class, sync: has('S'), meta: has('M'), read_ahead: has('A') })
+}
+
+impl<'l> Event<'l> {
+    /// The event of a line; none where it is no event.
+    fn of(line: &'l str) -> Result<Option<Self>, String> {
+        let mut words = line.split_whitespace();
+        let Some(device) = words.next().filter(|word| is_device(word)) else { return Ok(None) };
+        for what in ["the CPU", "the event number"] {
+            number(words.next(), what, u64::MAX)?;
+        }
+        let at_ns = time(words.next())?;
+        number(words.next(), "the process", u64::from(u32::MAX))?;
+        let action = words.next().ok_or("the action is missing")?;
+        let is_action = action.len() <= 2 && action.bytes().all(|byte| byte.is_ascii_alphabetic());
+        if !is_action {
+            return Err(format!("{} is not a blkparse action", outside::spelled(action)));
+        }
+        let letters = words.next().unwrap_or_default();
+        let is_letters = letters.bytes().all(|byte| byte.is_ascii_uppercase());
+        let place = match action {
+            "X" => split(words)?,
+            _ if ACTIONS.contains(&action) => place(words)?,
+            _ => None,
+        };
+        let place = place.filter(|(_, sectors)| *sectors > 0);
+        let kind = if is_letters { kind(letters, place.is_some()) } else { None };
+        let error = line.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
+        let failed =
+            error.and_then(|error| error.parse::<i64>().ok()).is_some_and(|code| code != 0);
+        Ok(Some(Self { device, at_ns, action, kind, place, failed }))
+    }
+}
+
+/// Sector and number of sectors, where these are told: `223490 + 8`.
+fn place<'l>(mut words: impl Iterator<Item = &'l str>) -> Result<Option<(u64, u64)>, String> {
+    let (sector, plus, count) = (words.next(), words.next(), words.next());
+    if plus != Some("+") {
+        return Ok(None);
+    }
+    let sector = number(sector, "the sector", MOST_BYTES / SECTOR_BYTES)?;
+    let most = u64::from(u32::MAX) / SECTOR_BYTES;
+    Ok(Some((sector, number(count, "the number of sectors", most)?)))
+}
+
+/// Sector and number of sectors before the rest of what is split: `1000 / 1256`. Of where the rest begins blkparse
+/// writes the lower 32 bits.
+fn split<'l>(mut words: impl Iterator<Item = &'l str>) -> Result<Option<(u64, u64)>, String> {
+    let (sector, slash, rest) = (words.next(), words.next(), words.next());
+    if slash != Some("/") {
+        return Ok(None);
+    }
+    let sector = number(sector, "the sector", MOST_BYTES / SECTOR_BYTES)?;
+    let rest = number(rest, "the sector of the remainder", u64::MAX)?;
+    Ok(Some((sector, rest.wrapping_sub(sector) & u64::from(u32::MAX))))
+}
+
+impl Lines for Blkparse {
+    fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String> {
+        let Some(event) = Event::of(line)? else {
+            self.is_summary |= SUMMARY.iter().any(|word| line.starts_with(word));
+            if self.is_summary || line.is_empty() || line.starts_with(INPUT) {
+                return Ok(());
+            }
+            return Err("not a blkparse event or summary".to_owned());
+        };
+        let Some(kind) = event.kind.filter(|_| ACTIONS.contains(&event.action)) else {
+            return Ok(());
+        };
+        let device = self.devices.index(event.device)?;
+        match (event.action, event.place) {
+            // What an older one may have left at this place never ends.
+            ("Q", Some((sector, _))) => self.arrive((device, sector), event.at_ns),
+            ("Q", None) => self.forgotten += wait(&mut self.queued_flushes, device, event.at_ns),
+            // The rest arrived when the whole did.
+            ("X", Some((sector, before))) => {
+                if let Some(at_ns) = self.queued.get(&(device, sector)).copied() {
+                    self.arrive((device, sector + before), at_ns);
+                }
+            }
+            // It goes behind another one, which arrived before.
+            ("M", Some((sector, _))) => {
+                self.queued.remove(&(device, sector));
+            }
+            // It goes before another one, which arrived before and begins here from now on.
+            ("F", Some((sector, sectors))) => {
+                if let Some(at_ns) = self.queued.remove(&(device, sector + sectors)) {
+                    self.queued.insert((device, sector), at_ns);
+                }
+            }
+            ("D", place) => self.issue(device, place, event.at_ns),
+            ("C", Some(place)) => self.end(device, place, &event, kind, each),
+            ("C", None) => {
+                let first = |of: &mut BTreeMap<usize, VecDeque<u64>>| {
+                    of.get_mut(&device).and_then(VecDeque::pop_front)
+                };
+                let begun = first(&mut self.flushes).or_else(|| first(&mut self.queued_flushes));
+                match begun {
+                    Some(at_ns) => self.tell(device, (at_ns, None), &event, kind, each),
+                    None => self.unbegun += 1,
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn told(&self) -> Result<Told, String> {
+        if self.requests == 0 {
+            return Err(
+                "it contains no complete request (Q or D, then C); trace whole requests".to_owned()
+            );
+        }
+        let begun = self.issued.len() + self.flushes.values().map(VecDeque::len).sum::<usize>();
+        let notes = [
+            (self.unqueued, "requests have no queue event (Q); Assay uses the issue time (D)"),
+            (self.unbegun, "completions have no start in the file; Assay skips these"),
+            (begun as u64, "issued requests have no completion in the file; Assay skips these"),
+            (self.forgotten, "events were dropped, because too many requests were in flight"),
+        ];
+        let notes = notes.into_iter().filter(|(count, _)| *count > 0);
+        let notes = notes.map(|(count, words)| format!("{} {words}", show::count(count)));
+        Ok(Told { devices: self.devices.told(), notes: notes.collect() })
+    }
+}
+
+/// Forgets all where there are too many, and says how many that were.
+fn room_in<T>(waiting: &mut BTreeMap<Place, T>) -> u64 {
+    if waiting.len() < MOST_WAITING {
+        return 0;
+    }
+    let count = waiting.len() as u64;
+    waiting.clear();
+    count
+}
+
+/// Remembers one more flush of a device, and says how many were forgotten for it.
+fn wait(flushes: &mut BTreeMap<usize, VecDeque<u64>>, device: usize, at_ns: u64) -> u64 {
+    let waiting = flushes.entry(device).or_default();
+    let is_full = waiting.len() >= MOST_WAITING;
+    if is_full {
+        waiting.pop_front();
+    }
+    waiting.push_back(at_ns);
+    u64::from(is_full)
+}
+
+impl Blkparse {
+    fn arrive(&mut self, place: Place, at_ns: u64) {
+        self.forgotten += room_in(&mut self.queued);
+        self.queued.insert(place, at_ns);
+    }
+
+    fn issue(&mut self, device: usize, place: Option<(u64, u64)>, at_ns: u64) {
+        let Some((sector, sectors)) = place else {
+            // One flush of the device is for all that asked for one.
+            self.queued_flushes.remove(&device);
+            self.forgotten += wait(&mut self.flushes, device, at_ns);
+            return;
+        };
+        // What is handed over again arrived once.
+        let before = self.issued.get(&(device, sector)).map(|own| own.arrived_ns);
+        let arrived_ns = self.queued.remove(&(device, sector)).or(before).unwrap_or_else(|| {
+            self.unqueued += 1;
+            at_ns
+        });
+        self.forgotten += room_in(&mut self.issued);
+        let issued = Issued { arrived_ns, sector, sectors, left: sectors };
+        self.issued.insert((device, sector), issued);
+    }
+
+    fn end(
+        &mut self,
+        device: usize,
+        (sector, sectors): (u64, u64),
+        event: &Event<'_>,
+        kind: Kind,
+        each: &mut dyn FnMut(Request),
+    ) {
+        if let Some(own) = self.issued.remove(&(device, sector)) {
+            if sectors < own.left {
+                // Its end comes in parts.
+                let rest = Issued { left: own.left - sectors, ..own };
+                self.issued.insert((device, sector + sectors), rest);
+                return;
+            }
+            self.tell(device, (own.arrived_ns, Some((own.sector, own.sectors))), event, kind, each);
+        } else if let Some(arrived_ns) = self.queued.remove(&(device, sector)) {
+            // Devices without requests hand nothing over.
+            self.tell(device, (arrived_ns, Some((sector, sectors))), event, kind, each);
+        } else {
+            self.unbegun += 1;
+        }
+    }
+
+    fn tell(
+        &mut self,
+        device: usize,
+        (arrived_ns, place): (u64, Option<(u64, u64)>),
+        event: &Event<'_>,
+        kind: Kind,
+        each: &mut dyn FnMut(Request),
+    ) {
+        let place = place.map(|(sector, sectors)| (sector * SECTOR_BYTES, sectors * SECTOR_BYTES));
+        if let Some((offset, bytes)) = place {
+            self.devices.reach(device, offset + bytes);
+        }
+        self.requests += 1;
+        each(Request {
+            device,
+            class: kind.class,
+            arrived_ns: Some(arrived_ns),
+            ended_ns: event.at_ns.max(arrived_ns),
+            offset_bytes: place.map(|(offset, _)| offset),
+            bytes: place.map_or(0, |(_, bytes)| bytes),
+            sync: kind.sync,
+            meta: kind.meta,
+            read_ahead: kind.read_ahead,
+            failed: event.failed,
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::*;
+
+    fn of(text: &str) -> Result<(Vec<Request>, Told), String> {
+        let mut all = Vec::new();
+        let told = read("a", begin, &mut text.as_bytes(), &mut |one: Request| all.push(one));
+        told.map(|told| (all, told)).map_err(|failure| failure.message)
+    }
+
+    fn line(at: &str, action: &str, rest: &str) -> String {
+        format!("  8,0    1        7     {at}  4162  {action}   {rest}\n")
+    }
+
+    type Short = (u64, u64, &'static str, Option<u64>, u64);
+
+    fn short(all: &[Request]) -> Vec<Short> {
+        let us = |ns: u64| ns / 1000;
+        let short = |one: &Request| {
+            let arrived = us(one.arrived_ns.unwrap());
+            (arrived, us(one.ended_ns), one.class, one.offset_bytes, one.bytes)
+        };
+        all.iter().map(short).collect()
+    }
+
+    #[test]
+    fn an_end_with_its_hand_over_and_its_arrival_is_a_request() {
+        let text = [
+            line("0.000001000", "Q", "RA 2048 + 8 [cat]"),
+            line("0.000002000", "G", "RA 2048 + 8 [cat]"),
+            line("0.000003000", "P", "N [cat]"),
+            line("0.000004000", "Q", "RA 2056 + 8 [cat]"),
+            line("0.000005000", "M", "RA 2056 + 8 [cat]"),
+            line("0.000006000", "U", "N [cat] 1"),
+            line("0.000007000", "D", "RA 2048 + 16 [cat]"),
+            line("0.000100000", "C", "RA 2048 + 16 [0]"),
+            line("0.000200000", "Q", "WFS 4096 + 8 (a b)"),
+            line("0.000201000", "D", "WFS 4096 + 8 [jbd2/sda1-8]"),
+            line("0.000300000", "C", "WFS 4096 + 8 ( 99000) [-5]"),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        let expected =
+            [(1, 100, "read", Some(2048 * 512), 8192), (200, 300, "fua", Some(4096 * 512), 4096)];
+        assert_eq!(short(&all), expected);
+        assert!(all[0].read_ahead && !all[0].failed && all[1].failed && all[1].sync);
+        assert_eq!((told.devices[0].name.as_str(), told.devices[0].bytes), ("8_0", 3 << 20));
+        assert_eq!(told.notes, [""; 0]);
+    }
+
+    #[test]
+    fn flushes_end_in_their_order_and_a_request_in_parts_ends_once() {
+        let text = [
+            line("0.000001000", "D", "FN [kworker/1:1H]"),
+            line("0.000002000", "D", "FN 0 + 0 [kworker/1:1H]"),
+            line("0.000011000", "C", "FN 0 [0]"),
+            line("0.000012000", "C", "FN 0 + 0 [0]"),
+            line("0.000020000", "D", "DS 0 + 2048 [fstrim]"),
+            line("0.000030000", "C", "DS 0 + 1024 [0]"),
+            line("0.000031000", "C", "DS 1024 + 1024 [0]"),
+            line("0.000040000", "C", "W 9999 + 8 [0]"),
+            line("0.000041000", "D", "W 5000 + 8 [dd]"),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        let expected = [
+            (1, 11, "flush", None, 0),
+            (2, 12, "flush", None, 0),
+            (20, 31, "discard", Some(0), 1 << 20),
+        ];
+        assert_eq!(short(&all), expected);
+        let notes: Vec<&str> =
+            told.notes.iter().filter_map(|note| note.split(' ').next()).collect();
+        assert_eq!(notes, ["2", "1", "1"], "{:?}", told.notes);
+    }
+
+    #[test]
+    fn devices_without_requests_end_what_was_queued() {
+        let text = [
+            line("0.000001000", "Q", "W 8 + 8 [dd]"),
+            line("0.000009000", "C", "W 8 + 8 [0]"),
+            "CPU0 (dm-0):\n Reads Queued:           0,        0KiB\n\nTotal (dm-0):\n".to_owned(),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        assert_eq!(short(&all), [(1, 9, "write", Some(4096), 4096)]);
+        assert!(told.notes.is_empty());
+    }
+
+    #[test]
+    fn what_is_put_before_another_one_arrived_with_that() {
+        let text = [
+            line("0.000001000", "Q", "W 24 + 8 [dd]"),
+            line("0.000005000", "Q", "W 16 + 8 [dd]"),
+            line("0.000006000", "F", "W 16 + 8 [dd]"),
+            line("0.000007000", "Q", "W 8 + 8 [dd]"),
+            line("0.000008000", "F", "W 8 + 8 [dd]"),
+            line("0.000009000", "D", "W 8 + 24 [dd]"),
+            line("0.000020000", "C", "W 8 + 24 [0]"),
+            // Nothing of it is left where another one begins.
+            line("0.000030000", "D", "W 24 + 8 [dd]"),
+            line("0.000040000", "C", "W 24 + 8 [0]"),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        let expected =
+            [(1, 20, "write", Some(4096), 12_288), (30, 40, "write", Some(12_288), 4096)];
+        assert_eq!(short(&all), expected);
+        assert!(told.notes.len() == 1 && told.notes[0].starts_with("1 requests"), "{told:?}");
+    }
+
+    #[test]
+    fn parts_of_what_is_split_arrived_when_the_whole_did() {
+        let far = (1_u64 << 32) - 8;
+        let text = [
+            line("0.000001000", "Q", "R 1000 + 512 [dd]"),
+            line("0.000002000", "X", "R 1000 / 1256 [dd]"),
+            line("0.000003000", "D", "R 1000 + 256 [dd]"),
+            line("0.000004000", "D", "R 1256 + 256 [dd]"),
+            line("0.000010000", "C", "R 1000 + 256 [0]"),
+            line("0.000020000", "C", "R 1256 + 256 [0]"),
+            // Of where the rest begins the upper bits are not written.
+            line("0.000021000", "Q", &format!("R {far} + 16 [dd]")),
+            line("0.000022000", "X", &format!("R {far} / 0 [dd]")),
+            line("0.000023000", "D", &format!("R {} + 8 [dd]", far + 8)),
+            line("0.000030000", "C", &format!("R {} + 8 [0]", far + 8)),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        let begins: Vec<u64> = short(&all).iter().map(|one| one.0).collect();
+        assert_eq!((begins, told.notes.len()), (vec![1, 1, 21], 0), "{told:?}");
+        assert!(of(&line("0.0", "X", "R 8 / x [dd]")).unwrap_err().contains("of the remainder"));
+    }
+
+    #[test]
+    fn flushes_of_devices_without_requests_arrive_and_end() {
+        let text = [
+            line("0.000001000", "Q", "FWS [dd]"),
+            line("0.000009000", "C", "FWS 0 [0]"),
+            // Elsewhere what asked for a flush ends once more, without being a request.
+            line("0.000011000", "Q", "FWS [dd]"),
+            line("0.000012000", "D", "FN [kworker/1:1H]"),
+            line("0.000020000", "C", "FN 0 [0]"),
+            line("0.000021000", "C", "WS 0 [0]"),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        assert_eq!(short(&all), [(1, 9, "flush", None, 0), (12, 20, "flush", None, 0)]);
+        assert!(told.notes.is_empty(), "{told:?}");
+    }
+
+    #[test]
+    fn messages_may_say_anything_and_what_stands_before_the_events_ends_nothing() {
+        let text = [
+            "Input file sda.blktrace.0 added\n".to_owned(),
+            line("0.000001000", "m", "N bfq served + much"),
+            line("0.000002000", "A", "W 8 + 8 <- (8,1) 0"),
+            line("0.000003000", "D", "W 8 + 8 [dd]"),
+            line("0.000009000", "C", "W 8 + 8 [0]"),
+        ];
+        assert_eq!(of(&text.concat()).unwrap().0.len(), 1);
+        let damaged = format!("{}hello\n", text.concat());
+        assert!(of(&damaged).unwrap_err().contains("not a blkparse event"));
+    }
+
+    #[test]
+    fn what_is_handed_over_again_arrived_once_and_commands_are_no_requests() {
+        let text = [
+            line("0.000001000", "Q", "R 8 + 8 [dd]"),
+            line("0.000002000", "D", "R 8 + 8 [dd]"),
+            line("0.000003000", "R", "R 8 + 8 [0]"),
+            line("0.000004000", "D", "R 8 + 8 [dd]"),
+            line("0.000005000", "D", "R 36 (12 00 00 00 24 00 ..) [hald]"),
+            line("0.000006000", "m", "N cfq4162 insert_request"),
+            line("0.000009000", "C", "R 8 + 8 [0]"),
+        ];
+        let (all, told) = of(&text.concat()).unwrap();
+        assert_eq!(short(&all), [(1, 9, "read", Some(4096), 4096)]);
+        assert!(told.notes.is_empty(), "{:?}", told.notes);
+    }
+
+    #[test]
+    fn what_is_no_such_text_is_refused() {
+        let good = line("0.000001000", "D", "R 8 + 8 [dd]");
+        for (text, why) in [
+            (good.clone(), "no complete request"),
+            (format!("{good}hello\n"), "not a blkparse event"),
+            (line("0.1234567890", "D", "R 8 + 8"), "the time is"),
+            (line("1", "D", "R 8 + 8"), "the time is"),
+            (line("99999999999.0", "D", "R 8 + 8"), "the second is"),
+            (line("0.0", "D", "R 99999999999999999999 + 8"), "the sector is"),
+            (line("0.0", "D", "R 8 + 99999999999"), "the number of sectors is"),
+            (line("0.0", "D", "R 8 +"), "the number of sectors is missing"),
+            (line("0.0", "DROP", "R 8 + 8"), "not a blkparse action"),
+            ("8,0 1 x 0.0 1 D R 8 + 8\n".to_owned(), "the event number is x"),
+            ("8,0 1\n".to_owned(), "is missing"),
+        ] {
+            let told = of(&text).unwrap_err();
+            assert!(told.contains(why), "{text}: {told}");
+        }
+    }
+
+    #[test]
+    #[ignore = "nightly: 1 s"]
+    fn what_never_ends_is_forgotten_at_some_time() {
+        let many = (0..=MOST_WAITING).map(|at| line("0.0", "D", &format!("R {} + 8 [a]", at * 8)));
+        let last = line("1.0", "C", &format!("R {} + 8 [0]", MOST_WAITING * 8));
+        let text: String = many.chain([last]).collect();
+        let (all, told) = of(&text).unwrap();
+        assert_eq!(all.len(), 1);
+        assert!(told.notes.iter().any(|note| note.contains("dropped")), "{:?}", told.notes);
+    }
+}

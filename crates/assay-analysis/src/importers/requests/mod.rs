@@ -1,0 +1,201 @@
+//! Requests of block devices one by one, as other tools write them. Lines become requests as they are read, in memory
+//! that does not grow with their number.
+
+pub(super) mod blkparse;
+pub(super) mod iolog;
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, Read as _};
+
+use assay_core::calc::requests::Request;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
+
+const LONGEST_LINE_BYTES: u64 = 4096;
+/// Devices of a recording at most: as many as are recorded here.
+const MOST_DEVICES: usize = 64;
+/// Signs of the name of a device at most.
+const LONGEST_NAME: usize = 32;
+/// The size of a device that nobody told is a multiple of this.
+const UNIT_BYTES: u64 = 1 << 20;
+/// What places and sizes are multiples of.
+const SECTOR_BYTES: u64 = 512;
+const MOST_BYTES: u64 = 1 << 60;
+/// Longer than anybody records: a year.
+const MOST_SECONDS: u64 = 366 * 86_400;
+
+pub trait Lines {
+    /// Takes a line, and hands on the requests that it is or ends.
+    fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String>;
+
+    /// What there was in all, once no line is left.
+    fn told(&self) -> Result<Told, String>;
+}
+
+/// What stands in a text beside its requests.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Told {
+    /// In the order in which requests name them.
+    pub devices: Vec<Device>,
+    /// What was taken for granted or left out, one sentence each.
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// Without a path, and without signs that names of devices do not have.
+    pub name: String,
+    /// As far as requests reached, in whole MiB: how large it is, no text says.
+    pub bytes: u64,
+}
+
+pub type Begin = fn() -> Box<dyn Lines>;
+
+/// Reads a text to its end. Messages call it by the name.
+///
+/// # Errors
+/// The user's mistake with its line where it is none of the format; refused where it cannot be read.
+pub fn read<R: BufRead>(
+    name: &str,
+    begin: Begin,
+    from: &mut R,
+    each: &mut dyn FnMut(Request),
+) -> Outcome<Told> {
+    let mut lines = begin();
+    let mut line = Vec::new();
+    let mut number = 0_u64;
+    loop {
+        line.clear();
+        let piece = from.by_ref().take(LONGEST_LINE_BYTES + 1).read_until(b'\n', &mut line);
+        let length =
+            piece.map_err(|error| Failure::refused(format!("cannot read {name}: {error}")))?;
+        if length == 0 {
+            break;
+        }
+        number += 1;
+        let wrong = |why: &str| Failure::mistake(format!("{name}:{number}:1: {why}"));
+        if length as u64 > LONGEST_LINE_BYTES {
+            return Err(wrong("the line is longer than 4 KiB"));
+        }
+        let text = std::str::from_utf8(&line).map_err(|_| wrong("the text is not UTF-8"))?;
+        let text = if number == 1 { text.trim_start_matches('\u{feff}') } else { text };
+        lines.take(text.trim(), each).map_err(|why| wrong(&why))?;
+    }
+    lines.told().map_err(|why| Failure::mistake(format!("{name}: {why}")))
+}
+
+#[derive(Debug, Default)]
+struct Devices {
+    known: BTreeMap<String, usize>,
+    all: Vec<Device>,
+}
+
+impl Devices {
+    fn index(&mut self, name: &str) -> Result<usize, String> {
+        if let Some(at) = self.known.get(name) {
+            return Ok(*at);
+        }
+        let at = self.all.len();
+        if at >= MOST_DEVICES {
+            return Err(format!("it contains more than {MOST_DEVICES} devices"));
+        }
+        self.known.insert(name.to_owned(), at);
+        let name = self.unused(name);
+        self.all.push(Device { name, bytes: 0 });
+        Ok(at)
+    }
+
+    fn unused(&self, name: &str) -> String {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        let sign = |sign: char| {
+            let is_plain = sign.is_ascii_alphanumeric() || "-_!".contains(sign);
+            if is_plain { sign } else { '_' }
+        };
+        let plain: String = last.chars().take(LONGEST_NAME).map(sign).collect();
+        let plain = if plain.is_empty() { "device".to_owned() } else { plain };
+        let is_free = |name: &String| self.all.iter().all(|one| one.name != *name);
+        let others = (2..).map(|number| format!("{plain}-{number}"));
+        std::iter::once(plain.clone()).chain(others).find(is_free).unwrap_or(plain)
+    }
+
+    /// Notes that a request reached so far.
+    fn reach(&mut self, at: usize, end: u64) {
+        if let Some(own) = self.all.get_mut(at) {
+            own.bytes = own.bytes.max(end);
+        }
+    }
+
+    /// As they are told. One of which nothing but flushes is known has a unit.
+    fn told(&self) -> Vec<Device> {
+        let whole = |own: &Device| Device {
+            name: own.name.clone(),
+            bytes: own.bytes.max(1).next_multiple_of(UNIT_BYTES),
+        };
+        self.all.iter().map(whole).collect()
+    }
+}
+
+/// A whole number that is at most so large.
+fn number(text: Option<&str>, what: &str, most: u64) -> Result<u64, String> {
+    let text = text.ok_or_else(|| format!("{what} is missing"))?;
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let found = text.parse::<u64>().ok().filter(|found| is_number && *found <= most);
+    found.ok_or_else(|| {
+        format!("{what} is {}, not a whole number up to {most}", outside::spelled(text))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEGIN: Begin = iolog::begin;
+
+    fn of(text: &[u8]) -> Outcome<Told> {
+        read("busy.log", BEGIN, &mut &text[..], &mut |_| {})
+    }
+
+    #[test]
+    fn devices_have_names_that_are_plain_and_differ() {
+        let mut devices = Devices::default();
+        let at = ["/dev/sda", "/srv/sda", "/dev/sda", "a/b c", "..", "/"];
+        let at: Vec<usize> = at.iter().map(|name| devices.index(name).unwrap()).collect();
+        assert_eq!(at, [0, 1, 0, 2, 3, 4]);
+        devices.reach(1, 4096);
+        let told = devices.told();
+        let names: Vec<&str> = told.iter().map(|one| one.name.as_str()).collect();
+        assert_eq!(names, ["sda", "sda-2", "b_c", "__", "device"]);
+        assert!(told.iter().all(|one| one.bytes == UNIT_BYTES));
+    }
+
+    #[test]
+    fn more_devices_than_are_recorded_here_are_refused() {
+        let mut devices = Devices::default();
+        assert!((0..MOST_DEVICES).all(|at| devices.index(&at.to_string()) == Ok(at)));
+        assert!(devices.index("one more").is_err() && devices.index("0") == Ok(0));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_with_its_line() {
+        let head = "fio version 3 iolog\n";
+        let told = |more: &[u8]| {
+            let text = [head.as_bytes(), more].concat();
+            of(&text).unwrap_err().message
+        };
+        assert!(told(b"0 sda read 0 4096\n1 sda read x 4096\n").starts_with("busy.log:3:1: "));
+        assert!(told(b"0 sda \xff\n").starts_with("busy.log:2:1: the text is not UTF-8"));
+        let long = vec![b'a'; 5000];
+        assert!(told(&long).starts_with("busy.log:2:1: the line is longer"));
+        assert!(told(b"").starts_with("busy.log: "));
+        assert!(of(format!("\u{feff}{head}0 sda read 0 4096").as_bytes()).is_ok());
+    }
+
+    #[test]
+    fn numbers_out_of_range_are_none() {
+        assert_eq!(number(Some("17"), "it", 17), Ok(17));
+        for text in ["18", "-1", "+1", "", "1e3", "99999999999999999999", "0x10"] {
+            assert!(number(Some(text), "it", 17).unwrap_err().starts_with("it is "), "{text}");
+        }
+        assert_eq!(number(None, "it", 17), Err("it is missing".to_owned()));
+    }
+}

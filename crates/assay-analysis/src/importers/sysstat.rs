@@ -1,0 +1,126 @@
+//! sysstat's JSON: `iostat -o JSON` and `sadf -j`. A file is one run for each device, by the means of
+//! its reports: reports of one period are no trials.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use serde_json::Value;
+
+use super::json::{self, number, word};
+use super::run::{Run, Runs};
+use super::{Importer, Reads, head, unused};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "sysstat-json",
+        summary: "JSON of sysstat (iostat -o JSON, sadf -j)",
+        text: "Each device in a file becomes one run with the mean of each metric over all reports (wait times \
+               weighted by number of requests). The first iostat report is the mean since boot, so Assay skips this \
+               report if others follow. The file does not name the workload; set a name with --set.",
+    },
+    recognises: |start| head::has_keys(start, &["sysstat", "hosts"]),
+    reads: Reads::Runs(read),
+};
+
+/// What a wait is the mean over: so many requests, told by another field. As sysstat does it, a
+/// second without requests weighs nothing.
+const WEIGHTS: [(&str, &str); 5] = [
+    ("r_await", "r/s"),
+    ("w_await", "w/s"),
+    ("d_await", "d/s"),
+    ("f_await", "f/s"),
+    ("await", "tps"),
+];
+/// A field with the metric, and what makes it of the field.
+type Field = (&'static str, &'static str, f64);
+
+static FIELDS: LazyLock<Vec<Field>> = LazyLock::new(|| {
+    let field = |line: &'static str| {
+        let mut words = line.split(' ');
+        let (name, metric) = (words.next()?, words.next()?);
+        let factor = words.next()?.parse().ok()?;
+        Some((name, metric, factor))
+    };
+    include_str!("sysstat.txt").lines().skip(1).filter_map(field).collect()
+});
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let whole = json::document(name, text)?;
+    let mut runs = Runs::default();
+    for host in json::list(&whole, &["sysstat", "hosts"]) {
+        let reports = json::list(host, &["statistics"]);
+        let timed = |report: &Value| report.get("timestamp").is_some();
+        let since_start = host.get("date").is_some() && !reports.first().is_some_and(own_interval);
+        let skipped = usize::from(since_start && reports.len() > 1);
+        if skipped > 0 {
+            runs.notes.push("the first report is the mean since boot; skipped".to_owned());
+        }
+        if reports.len() == 1 && !timed(&reports[0]) {
+            runs.notes.push("the only report is the mean since boot".to_owned());
+        }
+        let mut own = means(&reports[skipped..], &mut runs.notes);
+        let place = word(host, &["nodename"]).unwrap_or_default();
+        for run in &mut own {
+            place.clone_into(&mut run.place);
+        }
+        runs.runs.extend(own);
+    }
+    if runs.runs.is_empty() {
+        return Err(Failure::mistake(format!(
+            "{name}: no report has a `disk`; use iostat -x, or sadf -j -- -d"
+        )));
+    }
+    Ok(runs)
+}
+
+/// Reports of sadf tell their interval.
+fn own_interval(report: &Value) -> bool {
+    number(report, &["timestamp", "interval"]).is_some()
+}
+
+/// A run per device; fields that are not known here are noted.
+fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<Run> {
+    let mut sums: BTreeMap<&str, BTreeMap<usize, (f64, f64)>> = BTreeMap::new();
+    let mut unknown: BTreeSet<&str> = BTreeSet::new();
+    for disk in reports.iter().flat_map(|report| json::list(report, &["disk"])) {
+        let Some(device) = word(disk, &["disk_device"]).or_else(|| word(disk, &["disk-device"]))
+        else {
+            continue;
+        };
+        let own = sums.entry(device.trim()).or_default();
+        for (at, (field, ..)) in FIELDS.iter().enumerate() {
+            let by = WEIGHTS.iter().find(|(name, _)| name == field);
+            let weight = by.map_or(Some(1.0), |(_, by)| number(disk, &[by]));
+            if let Some((value, weight)) = number(disk, &[field]).zip(weight) {
+                let sum = own.entry(at).or_insert((0.0, 0.0));
+                *sum = (sum.0 + value * weight, sum.1 + weight);
+            }
+        }
+        let fields = disk.as_object().into_iter().flatten();
+        unknown
+            .extend(fields.filter(|(_, value)| value.is_number()).map(|(name, _)| name.as_str()));
+    }
+    for (name, ..) in FIELDS.iter() {
+        unknown.remove(name);
+    }
+    let is_unused = |name: &str| {
+        let mut all = unused(IMPORTER.about.name).flat_map(|(names, _)| names);
+        all.any(|own| own.trim_matches('"') == name || name.trim_end_matches("/s") == own)
+    };
+    for name in unknown.into_iter().filter(|name| !is_unused(name)) {
+        notes.push(format!("not compared: {name} (unknown field)"));
+    }
+    let run = |(device, sums): (&str, BTreeMap<usize, (f64, f64)>)| {
+        let mut run = Run::of(device);
+        for (at, (sum, count)) in sums {
+            let (_, metric, factor) = FIELDS[at];
+            if count > 0.0 {
+                run.tell(metric, Some(sum / count * factor));
+            }
+        }
+        (!run.values.is_empty()).then_some(run)
+    };
+    sums.into_iter().filter_map(run).collect()
+}

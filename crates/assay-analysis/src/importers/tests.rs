@@ -1,0 +1,174 @@
+//! Which direction of the numbers of other tools is better.
+
+use std::fs;
+use std::path::Path;
+
+use assay_core::quantity::Better::{self, Higher, Lower, Unknown};
+
+use super::*;
+
+/// Metrics of other tools that are none of ours, with their directions.
+const OTHERS: [(&str, Better); 25] = [
+    ("time_per_op_ns", Lower),
+    ("time_per_iteration_ns", Lower),
+    ("bytes_per_op", Lower),
+    ("allocations_per_op", Lower),
+    ("entry_latency_mean_ns", Lower),
+    ("read_wait_ms", Lower),
+    ("write_wait_ms", Lower),
+    ("wait_ms", Lower),
+    ("time_ms", Lower),
+    ("entries_per_s", Higher),
+    ("operations_per_s", Higher),
+    ("reads_per_s", Higher),
+    ("writes_per_s", Higher),
+    ("transfers_per_s", Higher),
+    ("read_bytes_per_s", Higher),
+    ("written_bytes_per_s", Higher),
+    ("rate_mbits_per_s", Higher),
+    ("mb_per_cpu_share", Higher),
+    ("moved_bytes_per_s", Higher),
+    ("discarded_bytes_per_s", Higher),
+    ("discards_per_s", Unknown),
+    ("flushes_per_s", Unknown),
+    ("discard_wait_ms", Lower),
+    ("flush_wait_ms", Lower),
+    ("queue_length", Unknown),
+];
+
+fn table_of(metric: &str) -> Better {
+    let text =
+        format!("replicate,workload,metric,value,factor_a\n1,w,{metric},1,x\n1,w,{metric},1,y\n");
+    let file = Brought { name: "t.csv".to_owned(), bytes: text.into(), ..Brought::default() };
+    let found = read(&IMPORTERS[0], &[file], &Options::default()).unwrap();
+    found.measurements.series[0].better
+}
+
+#[test]
+fn every_metric_of_ours_keeps_its_direction_in_tables() {
+    for metric in metrics::all().chain(assay_core::quantity::metric::OTHERS) {
+        assert_eq!(table_of(metric.name), metric.better, "{}", metric.name);
+    }
+    for (metric, better) in OTHERS {
+        // The efficiency of a processor: only its tool knows which way is better.
+        let known = if metric == "mb_per_cpu_share" { Unknown } else { better };
+        assert_eq!(table_of(metric), known, "{metric}");
+    }
+}
+
+/// Names and contents of the files that an importer is tested with.
+#[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
+pub(super) fn fixtures(importer: &Importer) -> Vec<(String, Vec<u8>)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../assay/tests/importers");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder.join(importer.about.name)).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if !name.ends_with(".expected.txt") {
+            found.push((name, fs::read(&path).unwrap()));
+        }
+    }
+    found
+}
+
+#[test]
+fn every_number_of_every_importer_has_its_direction() {
+    let mut seen: BTreeSet<String> = BTreeSet::new();
+    for importer in IMPORTERS.iter().filter(|one| matches!(one.reads, Reads::Runs(_))) {
+        for (name, bytes) in fixtures(importer) {
+            let file = Brought { name: name.clone(), bytes, ..Brought::default() };
+            let Ok(found) = super::read(importer, &[file], &Options::default()) else { continue };
+            for series in found.measurements.series {
+                let known = OTHERS.iter().find(|(metric, _)| *metric == series.metric);
+                let better =
+                    known.map_or_else(|| metrics::better(&series.metric), |(_, better)| *better);
+                // A suite states the direction of its own units.
+                if importer.about.name != "phoronix-xml" {
+                    assert_eq!(series.better, better, "{name}: {}", series.metric);
+                    assert!(
+                        known.is_some() || metrics::find(&series.metric).is_some(),
+                        "{}",
+                        series.metric
+                    );
+                }
+                seen.insert(series.metric);
+            }
+        }
+    }
+    assert!(seen.len() > 15, "{seen:?}");
+}
+
+fn directions(format: &str, text: &str) -> Vec<Better> {
+    numbers(format, text).unwrap().numbers.into_iter().map(|own| own.better).collect()
+}
+
+#[test]
+fn units_of_go_have_their_direction_or_none() {
+    for (unit, better) in [
+        ("ns/op", Lower),
+        ("sec/op", Lower),
+        ("B/op", Lower),
+        ("allocs/op", Lower),
+        ("MB/s", Higher),
+        ("B/s", Higher),
+        ("ops/sec", Higher),
+        ("req/s", Higher),
+        ("p99-ns/op", Lower),
+        ("errors", Lower),
+        ("timeouts/s", Lower),
+        ("hits/op", Unknown),
+        ("widgets/s", Unknown),
+        ("GC/s", Unknown),
+    ] {
+        let line = format!("BenchmarkA-4 100 5 {unit}\n");
+        assert_eq!(directions("go-bench", &line), [better], "{unit}");
+        let stated = |word: &str| format!("Unit {unit} better={word}\n{line}");
+        if better == Unknown {
+            assert_eq!(directions("go-bench", &stated("higher")), [Higher], "{unit}");
+            assert_eq!(directions("go-bench", &stated("lower")), [Lower], "{unit}");
+        }
+    }
+}
+
+#[test]
+fn series_of_flent_have_their_direction_or_none() {
+    for (series, unit, better) in [
+        ("Ping (ms) ICMP", "ms", Lower),
+        ("TCP download", "Mbits/s", Higher),
+        ("TCP upload avg", "Mbits/s", Higher),
+        ("UDP jitter", "", Lower),
+        ("TCP retransmits", "", Lower),
+        ("Packets dropped", "packets/s", Lower),
+        ("UDP loss", "%", Lower),
+        ("CPU load", "", Unknown),
+        ("TCP cwnd", "packets", Unknown),
+    ] {
+        let text = format!(
+            r#"{{"raw_values": {{}}, "results": {{"{series}": [1, 2]}}, "metadata": {{"NAME": "a",
+            "SERIES_META": {{"{series}": {{"UNITS": "{unit}"}}}}}}}}"#
+        );
+        assert_eq!(directions("flent", &text), [better], "{series}");
+    }
+}
+
+#[test]
+fn stated_direction_must_fit_the_metric() {
+    let told = |metric: &str, better| {
+        let text = "replicate,workload,metric,value,factor_a\n1,w,iops,1,x\n1,w,score,1,x\n1,w,score,1,y\n";
+        let file = Brought { name: "t.csv".to_owned(), bytes: text.into(), ..Brought::default() };
+        let options =
+            Options { better: [(metric.to_owned(), better)].into(), ..Options::default() };
+        read(&IMPORTERS[0], &[file], &options).map_err(|failure| failure.message)
+    };
+    let found = told("score", Higher).unwrap();
+    assert!(found.measurements.series.iter().all(|one| one.better == Higher));
+    assert!(
+        found.notes.iter().all(|note| !note.contains("the better direction")),
+        "{:?}",
+        found.notes
+    );
+    let notes = told("iops", Higher).unwrap().notes;
+    assert!(notes.iter().any(|note| note.contains("--better score=higher")), "{notes:?}");
+    assert!(told("iops", Lower).unwrap_err().contains("higher is better"));
+    assert!(told("scor", Lower).unwrap_err().contains("did you mean `score`?"));
+}

@@ -1,0 +1,66 @@
+//! tiobench.pl's tables: a section a kind of access, a row a run.
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Better;
+
+use super::run::{Run, Runs};
+use super::{Importer, Reads};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "tiobench",
+        summary: "tiobench.pl tables",
+        text: "Each row is a run; identifier, sizes and threads are factors. 1 MB is 2^20 bytes. \
+               tiobench runs all threads of a row at once, and the rows in sequence.",
+    },
+    recognises: |start| {
+        let mut lines = start.lines().map(str::trim);
+        lines.any(|line| SECTIONS.contains(&line)) && start.contains("Identifier")
+    },
+    reads: Reads::Runs(read),
+};
+
+const SECTIONS: [&str; 4] =
+    ["Sequential Reads", "Random Reads", "Sequential Writes", "Random Writes"];
+const FIELDS: usize = 10;
+const SETTINGS: [(&str, usize); 3] = [("file size MB", 0), ("block size", 1), ("threads", 2)];
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let mut section: Option<&str> = None;
+    let mut runs = Vec::new();
+    for line in text.lines() {
+        let plain = line.trim();
+        if let Some(found) = SECTIONS.iter().find(|known| **known == plain) {
+            section = Some(found);
+            continue;
+        }
+        let (Some(section), Some((identifier, fields))) = (section, row(line)) else { continue };
+        let mut run = Run::of(section.to_lowercase());
+        run.set("identifier", identifier);
+        for (name, at) in SETTINGS {
+            run.set(name, fields[at]);
+        }
+        let number = |at: usize| -> Option<f64> { fields[at].trim_end_matches('%').parse().ok() };
+        run.tell("bandwidth_bytes_per_s", number(3).map(|mb| mb * 1_048_576.0));
+        run.tell("latency_mean_ns", number(5).map(|ms| ms * 1e6));
+        run.tell("latency_max_ns", number(6).map(|ms| ms * 1e6));
+        run.tell_as("mb_per_cpu_share", Better::Higher, number(9));
+        run.values.retain(|told| told.value.is_some());
+        runs.push(run);
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!("{name}: no tiobench section has a row")));
+    }
+    Ok(Runs::in_order(runs))
+}
+
+/// The identifier and the fields of a row; asterisks stand for what was not told.
+fn row(line: &str) -> Option<(&str, Vec<&str>)> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let from = words.len().checked_sub(FIELDS).filter(|from| *from > 0)?;
+    let number =
+        |word: &&str| word.trim_end_matches('%').parse::<f64>().is_ok() || word.contains('*');
+    let fields = words[from..].to_vec();
+    fields.iter().all(number).then(|| (words[0], fields))
+}

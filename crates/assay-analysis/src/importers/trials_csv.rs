@@ -1,0 +1,112 @@
+//! Tidy trials: a row a trial and metric, a column a setting. All mistakes of a file are told at
+//! once, each with its line and field; nothing is dropped or guessed without a word.
+
+mod build;
+mod cells;
+mod checks;
+mod header;
+mod metrics;
+mod table;
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::lines::{self, Splitter};
+
+use super::mistakes::Mistakes;
+use super::{Imported, Importer, Options, Reads};
+
+use header::Header;
+use table::Table;
+
+/// Bytes of a line: its words are repeated on each page about it.
+const LONGEST_LINE: usize = 16 * 1024;
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "trials-csv",
+        summary: "tidy CSV: one row per trial and metric",
+        text: "The columns are replicate, workload, metric and value, one factor_NAME per factor, and optionally \
+               order, status and reason. Write a metric as latency:lower, iops:higher or errors:lower:difference \
+               (compared by differences, which allows zeros). The status is ok, failed, disturbed, superseded or \
+               warmup. Lines that begin with # are comments.",
+    },
+    // What has no header of another format is told what is wrong with it here.
+    recognises: |_| false,
+    reads: Reads::Table(read),
+};
+
+/// Reads a file; `name` is what messages call it.
+pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
+    let mut mistakes = Mistakes::of(name);
+    for (number, line) in lines::lines(text).filter(|(_, line)| line.len() > LONGEST_LINE) {
+        let text = format!("the line has {} bytes, too long for a table of trials", line.len());
+        mistakes.on(number, &text);
+    }
+    mistakes.outcome()?;
+    let mut mistakes = Mistakes::of(name);
+    let mut lines = lines::lines(text);
+    let mut splitter = Splitter::new();
+    let Some((number, first)) = lines.next() else {
+        return Err(Failure::mistake(nothing(name, text)));
+    };
+    let Some(header) = Header::read(number, first, &mut splitter, &mut mistakes) else {
+        mistakes.outcome()?;
+        return Err(Failure::mistake(nothing(name, text)));
+    };
+    let mut table = Table::new(&header);
+    for (number, line) in lines {
+        if !table.read_row(&header, number, line, &mut splitter, &mut mistakes) {
+            break;
+        }
+    }
+    checks::check(&header, &table, options, &mut mistakes);
+    mistakes.outcome()?;
+    Ok(build::build(table, options))
+}
+
+fn nothing(name: &str, text: &str) -> String {
+    let what = if text.trim().is_empty() { "is empty" } else { "contains only comments" };
+    format!(
+        "{name}:1:1: the file {what}; write a header and a row for each trial and metric (example: \
+         assay import --help)"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::failure::Outcome;
+    use assay_study::results::plan::Arm;
+
+    use super::super::{Brought, Imported, Options, of_text, read};
+
+    /// Two arms that differ in both of their factors.
+    fn of_two(baseline: &[(&str, &str)]) -> Outcome<Imported> {
+        let rows = (1..=3).flat_map(|replicate| {
+            [(1, 1), (2, 2)].map(|(a, b)| format!("{replicate},build,duration_s,{a}.5,{a},{b}\n"))
+        });
+        let text = format!(
+            "replicate,workload,metric,value,factor_a,factor_b\n{}",
+            rows.collect::<String>()
+        );
+        let (name, bytes) = ("t.csv".to_owned(), text.as_bytes().to_vec());
+        let named = baseline.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
+        let options = Options { baseline: named.collect::<Arm>(), ..Options::default() };
+        read(of_text(&text), &[Brought { name, bytes, ..Brought::default() }], &options)
+    }
+
+    #[test]
+    fn levels_of_a_baseline_stand_in_one_row() {
+        for arm in [&[("a", "1"), ("b", "1")], &[("a", "2"), ("b", "2")]] {
+            assert_eq!(of_two(arm).unwrap().measurements.design.baseline["a"], arm[0].1);
+        }
+        let told = of_two(&[("a", "1"), ("b", "2")]).unwrap_err().message;
+        assert!(told.contains("no row has this combination of levels"), "{told}");
+    }
+
+    #[test]
+    fn without_a_baseline_it_is_the_first_arm_and_nothing_is_repeated() {
+        let design = of_two(&[]).unwrap().measurements.design;
+        assert_eq!((design.baseline["a"].as_str(), design.baseline["b"].as_str()), ("1", "1"));
+        assert_eq!(design.repeats, 0);
+    }
+}

@@ -1,0 +1,137 @@
+//! `slow-member`: one device of an array takes much longer than the others.
+
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_machine::probes::block_latency::counts::ClassSpan;
+use assay_machine::probes::service::{Slowest, Work, slowest};
+use assay_machine::system::devices::{self, Array};
+use assay_study::results::record::TrialRecord;
+
+use super::evidence::is_simulated;
+use super::{Case, Remark, Rule};
+
+/// Fewest trials in which the same member must be the slow one.
+const FEWEST_TRIALS: usize = 3;
+/// Of the trials that can be judged it must be the slow one in so many, as a fraction.
+const CLEAR_MAJORITY: (usize, usize) = (2, 3);
+/// Members that are all alike may be named with this probability at most, even if in every other trial
+/// one of them, whichever, were held up.
+const MOST_CHANCE: f64 = 0.05;
+const HELD_UP: f64 = 0.5;
+
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "slow-member",
+        summary: "one member of an array takes much longer per request than the other members",
+        text: "The number stays trusted. A mirror waits for its slowest member, and a stripe is as fast as its slowest \
+               member. Assay compares the mean request time of each member with the median of the other members, \
+               separately for reads and writes. It judges the members of md, btrfs and bcachefs, and similarly sized \
+               parts of a mapped device. Assay uses the kernel's counters, or the driver's time per request with probe \
+               block-latency. A slow member takes at least twice as long as the others, per request and per byte, over \
+               at least 32 requests each: drives of one model differ by less than a factor of two, and a mean of 32 \
+               requests detects that factor. Assay does not name a member with over 25% more work than the others, \
+               because its queue is longer. A mirror may send all reads to one half, so the busy time per request must \
+               also be twice as long. The same member must be slow in at least 3 trials and in two thirds of the \
+               judged trials. The false-positive rate is below 5% for identical members, one of which is delayed in \
+               half of all trials. The rule only adds a note, because the number describes the array correctly. ZFS \
+               does not report its members.",
+    },
+    judge,
+    ..Rule::NONE
+};
+
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if is_simulated(case) {
+        return None;
+    }
+    devices::arrays_of(case.site).iter().find_map(|array| of_array(case, array))
+}
+
+fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
+    let judged: Vec<Slowest> =
+        case.trials.iter().filter_map(|trial| slowest(&members(trial, array)?)).collect();
+    let named = named(&judged, array.members.len())?;
+    let middle = |pick: fn(&Slowest) -> f64| {
+        let mut values: Vec<f64> = named.iter().map(|one| pick(one)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.get(values.len() / 2).copied().unwrap_or_default()
+    };
+    let first = named.first()?;
+    Some(Remark::note(format!(
+        "{} is the slow member of {}: {} per request, {} times the median of the others ({}), in {} of {} trials",
+        told(case, &first.device),
+        array.words(),
+        show::duration(middle(|one| one.mean_ns)),
+        show::three_digits(middle(|one| one.ratio)),
+        show::duration(middle(|one| one.others_ns)),
+        named.len(),
+        judged.len(),
+    )))
+}
+
+/// What each member did around a trial; none where one of them is not told, because it may be the slow
+/// one.
+fn members(trial: &TrialRecord, array: &Array) -> Option<Vec<Work>> {
+    trial.measured.as_ref()?;
+    let counted = array.members.iter().map(|name| {
+        let evidence = &trial.evidence;
+        let own = [&evidence.disk, &evidence.members]
+            .into_iter()
+            .find_map(|devices| devices.value()?.get(name))?;
+        Work::of_evidence(name, own)
+    });
+    let counted: Vec<Work> = counted.collect::<Option<_>>()?;
+    Some(traced(trial, &counted).unwrap_or(counted))
+}
+
+/// The same by what was traced of each of them: never of some.
+fn traced(trial: &TrialRecord, counted: &[Work]) -> Option<Vec<Work>> {
+    let latency = trial.evidence.block_latency.value()?;
+    let work = |work: &Work| {
+        let classes = latency.devices.get(&work.device)?.value()?;
+        let class = |name: &str| classes.get(name);
+        let tells = |class: Option<&ClassSpan>| class.is_none_or(|class| !class.issued.is_empty());
+        let (read, write) = (class("read"), class("write"));
+        (tells(read) && tells(write)).then(|| work.clone().with_traced(read, write))
+    };
+    counted.iter().map(work).collect()
+}
+
+/// The trials in which the member that is named was the slow one; none where none can be named.
+fn named(judged: &[Slowest], members: usize) -> Option<Vec<&Slowest>> {
+    let slow = || judged.iter().filter(|one| one.is_slow);
+    let own =
+        |device: &str| -> Vec<&Slowest> { slow().filter(|one| one.device == device).collect() };
+    let most = slow().map(|one| own(&one.device)).max_by_key(Vec::len)?;
+    let (of, part) = (CLEAR_MAJORITY.1, CLEAR_MAJORITY.0);
+    let is_clear = most.len() >= FEWEST_TRIALS && most.len() * of >= judged.len() * part;
+    let chance = by_chance(most.len(), judged.len(), members)?;
+    (is_clear && chance <= MOST_CHANCE).then_some(most)
+}
+
+/// Probability that any of some members that are all alike is held up in so many trials.
+fn by_chance(hits: usize, trials: usize, members: usize) -> Option<f64> {
+    let each = HELD_UP / members as f64;
+    let one = assay_core::stats::binomial_at_least(hits as u64, trials as u64, each)?;
+    Some((one * members as f64).min(1.0))
+}
+
+/// A member with the model of its drive, where one drive is below it.
+fn told(case: &Case<'_>, name: &str) -> String {
+    let mut at = name;
+    while let Some(layer) = case.site.layers.iter().find(|layer| layer.name == at) {
+        match layer.below.as_slice() {
+            [below] => at = below,
+            _ => break,
+        }
+    }
+    let drive = case.site.drives.iter().find(|drive| drive.name == at);
+    match drive.and_then(|drive| drive.model.value()) {
+        Some(model) if at == name => format!("{name} ({model})"),
+        Some(model) => format!("{name} on {at} ({model})"),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! `throttled`: the processor or its control group held the tool back.
+
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_machine::probes::temperature::LEAST_LIMIT_MC;
+use assay_study::results::record::TrialRecord;
+
+use super::evidence::in_trials;
+use super::{Case, Remark, Rule};
+
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "throttled",
+        summary: "a CPU or drive throttled because of heat, or a control group throttled the tool",
+        text: "The kernel counts thermal throttle events of CPUs (if the driver reports them) and the periods in which \
+               a control group's CPU limit throttled this process. One such event marks the trial as disturbed, as \
+               does a sensor that reaches the slowdown temperature of its CPU or drive (if known). One event is \
+               enough, because the clock stays reduced for a while and the counter does not show by how much.",
+    },
+    judge,
+    disturbance: Some(disturbance),
+    ..Rule::NONE
+};
+
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let hit: Vec<&TrialRecord> =
+        case.trials.iter().copied().filter(|trial| events(trial) != (0, 0)).collect();
+    let (heat, group) = hit
+        .iter()
+        .map(|trial| events(trial))
+        .fold((0u64, 0u64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
+    if hit.is_empty() {
+        let hot: Vec<String> = case.trials.iter().filter_map(|trial| hot(trial)).collect();
+        let first = hot.first()?;
+        return Some(Remark::suspect(format!("{first}{}", in_trials(hot.len(), case))));
+    }
+    Some(Remark::suspect(format!("{}{}", words(heat, group), in_trials(hit.len(), case))))
+}
+
+fn disturbance(_case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    let (heat, group) = events(trial);
+    if (heat, group) == (0, 0) { hot(trial) } else { Some(words(heat, group)) }
+}
+
+/// A sensor that reached its limit: the one that is furthest above it.
+fn hot(trial: &TrialRecord) -> Option<String> {
+    let sensors = trial.evidence.temperature.value()?.sensors.iter();
+    let above = sensors.filter_map(|(name, sensor)| {
+        let most = sensor.before_mc.max(sensor.after_mc);
+        // Bundles of earlier versions keep limits that were not set.
+        let limit = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;
+        Some((most.saturating_sub(limit), name, most)).filter(|(above, ..)| *above >= 0)
+    });
+    let (above, name, most) = above.max_by_key(|(above, ..)| *above)?;
+    let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
+    let (most, limit) = (degrees(most), degrees(most.saturating_sub(above)));
+    Some(format!("{name} reached {most} \u{b0}C; it throttles at {limit} \u{b0}C"))
+}
+
+/// Throttle events by heat and by the control group.
+fn events(trial: &TrialRecord) -> (u64, u64) {
+    let Some(told) = trial.evidence.processors.value() else { return (0, 0) };
+    let value = |seen: &assay_core::presence::Presence<u64>| seen.value().copied().unwrap_or(0);
+    (value(&told.throttle_events), value(&told.group_throttled))
+}
+
+fn words(heat: u64, group: u64) -> String {
+    let heat_words = match heat {
+        0 => None,
+        1 => Some("the CPU throttled once because of heat".to_owned()),
+        _ => Some(format!("the CPU throttled {} times because of heat", show::count(heat))),
+    };
+    let group_words = match group {
+        0 => None,
+        1 => Some("the control group throttled the tool once".to_owned()),
+        _ => Some(format!("the control group throttled the tool {} times", show::count(group))),
+    };
+    heat_words.into_iter().chain(group_words).collect::<Vec<_>>().join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::presence::Presence;
+    use assay_study::findings::Trust;
+
+    use super::super::testing::{Bench, throttling};
+    use super::*;
+
+    #[test]
+    fn speaks_of_heat_and_marks_the_trial() {
+        let bench =
+            Bench::read().first(1, |t| throttling(t).throttle_events = Presence::Present(5));
+        let remark = bench.judge(&RULE).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(remark.text, "the CPU throttled 5 times because of heat, in 1 of 3 trials");
+        assert_eq!(
+            bench.disturbances(&RULE),
+            [Some("the CPU throttled 5 times because of heat".to_owned()), None, None]
+        );
+    }
+
+    #[test]
+    fn speaks_of_the_control_group() {
+        let bench = Bench::read().each(|t| throttling(t).group_throttled = Presence::Present(1));
+        assert_eq!(
+            bench.judge(&RULE).unwrap().text,
+            "the control group throttled the tool 3 times"
+        );
+    }
+
+    #[test]
+    fn speaks_of_a_drive_at_its_limit() {
+        use assay_machine::probes::temperature::{Sensor, Temperature};
+        let at = |after_mc: i64| {
+            Bench::read().first(1, move |trial| {
+                let sensor = Sensor { before_mc: 40_000, after_mc, limit_mc: Some(81_850) };
+                let none = Sensor { limit_mc: None, ..sensor };
+                let sensors = [("nvme0 Composite".to_owned(), sensor), ("x".to_owned(), none)];
+                let sensors = sensors.into();
+                trial.evidence.temperature =
+                    Presence::Present(Temperature { sensors, slow_processors: None });
+            })
+        };
+        let said = "nvme0 Composite reached 82.5 \u{b0}C; it throttles at 81.8 \u{b0}C";
+        assert_eq!(at(82_500).disturbances(&RULE)[0].as_deref(), Some(said));
+        let judged = at(82_500).judge(&RULE).unwrap().text;
+        assert_eq!(judged, format!("{said}, in 1 of 3 trials"));
+        assert_eq!(at(80_000).judge(&RULE), None);
+    }
+
+    #[test]
+    fn limits_that_were_never_set_and_sums_beyond_all_numbers_do_no_harm() {
+        use assay_machine::probes::temperature::{Sensor, Temperature};
+        let at = |after_mc: i64, limit_mc: i64| {
+            Bench::read().first(1, move |trial| {
+                let sensor = Sensor { before_mc: 30_000, after_mc, limit_mc: Some(limit_mc) };
+                trial.evidence.temperature = Presence::Present(Temperature {
+                    sensors: [("jc42 temp1".to_owned(), sensor)].into(),
+                    slow_processors: None,
+                });
+            })
+        };
+        assert_eq!(at(31_000, 0).disturbances(&RULE), [None, None, None]);
+        assert_eq!(at(31_000, i64::MIN).judge(&RULE), None);
+        assert!(at(i64::MAX, 50_000).judge(&RULE).is_some());
+        let bench =
+            Bench::read().each(|t| throttling(t).throttle_events = Presence::Present(u64::MAX));
+        assert!(bench.judge(&RULE).is_some());
+    }
+
+    #[test]
+    fn silent_without_events_and_where_nothing_is_told() {
+        assert_eq!(Bench::read().judge(&RULE), None);
+        let unknown = Bench::read().each(|trial| {
+            throttling(trial).throttle_events = Presence::absent("no counter");
+            throttling(trial).group_throttled = Presence::absent("no control group");
+        });
+        assert_eq!(unknown.judge(&RULE), None);
+        assert_eq!(unknown.disturbances(&RULE), [None, None, None]);
+    }
+}

@@ -1,0 +1,60 @@
+//! Statistics: pure functions, no I/O, no clock, no global random numbers.
+//! Rule numbers (R1 to R16) are those of docs/explanation/method.md; every public function names
+//! its source and is tested against vectors in `tests/reference`.
+//!
+//! Formulas with their sources belong here, not what a study makes of them (units, directions, sentences): `assay-analysis`.
+//!
+//! The types to know: [`Sample`], [`PairedRatio`], [`Welch`], [`Equivalence`], [`Verdict`].
+
+#![warn(missing_docs)]
+
+pub mod bucket;
+pub mod drift;
+pub mod effects;
+pub mod equivalence;
+pub mod exact;
+pub mod interval;
+pub mod multiple;
+pub mod order_statistics;
+pub mod outlier;
+pub mod power;
+pub mod race;
+pub mod ratio;
+pub mod sample;
+pub mod session;
+pub mod steady_state;
+pub mod stopping;
+pub mod verdict;
+pub mod welch;
+
+#[cfg(test)]
+mod tests;
+
+pub use drift::{FTest, Slope, by_group, carry_over, carry_through, slope};
+pub use effects::{Effects, fit_effects};
+pub use equivalence::{Equivalence, tost};
+pub use exact::{binomial_at_least, binomial_interval, fisher_exact, sign_flip};
+pub use interval::{GeometricMean, PairedRatio, geometric_mean, paired_ratio};
+pub use multiple::{
+    PooledRatio, RankTest, benjamini_hochberg, bonferroni, friedman, holm, pooled_ratios,
+};
+pub use order_statistics::{
+    QuantileRanks, median, observations_needed, percentile_is_supported, quantile_ranks,
+};
+pub use outlier::{MODIFIED_Z_LIMIT, leave_one_out, modified_z};
+pub use power::{
+    equivalence_power, replicates_for, replicates_to_resolve, smallest_detectable_shift,
+    t_test_power, upper_sd_factor,
+};
+pub use race::{moderated_variance, normal_mixture_half_width};
+pub use ratio::{RatioOfSums, batch_sums, ratio_of_sums};
+pub use sample::{FEWEST_FOR_INTERVAL, Sample, log_ratios, t_quantile};
+pub use session::{BetweenSessions, between_sessions, normal_quantile};
+pub use steady_state::{
+    ChangePoint, RampAdvice, SNIA_ROUNDS, SniaWindow, SteadyState, batch_means, change_criterion,
+    change_interval, change_point, correlated_change_interval, correlated_change_point,
+    correlated_changes, mser5, ramp_advice, snia,
+};
+pub use stopping::{MIXTURE_G, confidence_sequence_half_width, look_alpha};
+pub use verdict::{Judgement, Verdict, judge};
+pub use welch::{Welch, welch};

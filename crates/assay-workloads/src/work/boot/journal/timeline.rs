@@ -1,0 +1,517 @@
+//! From entries to boots. The clock of a boot is the kernel's own: what the wall clock did meanwhile
+//! changes no time here.
+
+use std::collections::BTreeMap;
+
+use assay_core::presence::Presence;
+use serde::{Deserialize, Serialize};
+
+use super::entry::Entry;
+use super::finished;
+
+/// Units that are kept of a boot, the slowest: the mean of a unit over boots is of all of them only where
+/// quick ones are kept as well.
+pub const MOST_UNITS: usize = 40;
+/// Steps of the wall clock during a boot that are worth a remark, microseconds.
+const TELLING_STEP_US: i64 = 2_000_000;
+
+/// Messages of systemd, by the ids that its own catalogue gives them.
+pub mod ids {
+    /// The start-up is over, with its phases.
+    pub const FINISHED: &str = "b07a249cd024414a82dd00cd181378ff";
+    /// The same of a container, or of one user's services.
+    pub const USER_FINISHED: &str = "eed00a68ffd84e31882105fd973abdd1";
+    pub const STARTING: &str = "7d4958e842da4a758f6c1cdc7b36dcc5";
+    pub const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
+    /// A unit could not be started.
+    pub const FAILED: &str = "be02cf6855d2428ba40df7e9d022f03d";
+    pub const JOURNAL_STARTED: &str = "f77379a8490b408bbe5f6940505a777b";
+    /// The journal was closed: the machine was shut down.
+    pub const JOURNAL_STOPPED: &str = "d93fb3c9c24d451a97cea615ce59c00b";
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Boot {
+    pub id: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub machine: String,
+    /// Microseconds since 1970 of the wall clock at its first entry.
+    pub began_wall_us: Option<u64>,
+    pub kernel: Presence<String>,
+    /// The device that the kernel was told to take its root from.
+    pub root: Presence<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    pub end: End,
+    pub phases: Phases,
+    /// Microseconds until the named unit had started, where one was named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<Presence<u64>>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub units: Vec<Unit>,
+    /// What is worth telling, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// Everything that was to be started was.
+    Finished,
+    /// It never was: why, as far as the journal tells.
+    Unfinished(String),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phases {
+    pub firmware_us: Presence<u64>,
+    pub loader_us: Presence<u64>,
+    /// Kernel, until it ran its first program.
+    pub kernel_us: Presence<u64>,
+    pub initrd_us: Presence<u64>,
+    /// Userspace, until the last job of the start-up was done.
+    pub userspace_us: Presence<u64>,
+}
+
+impl Phases {
+    pub fn absent(reason: &str) -> Self {
+        let absent = || Presence::absent(reason);
+        Self {
+            firmware_us: absent(),
+            loader_us: absent(),
+            kernel_us: absent(),
+            initrd_us: absent(),
+            userspace_us: absent(),
+        }
+    }
+
+    /// From the kernel's start to the end, microseconds: the part that every machine tells.
+    pub fn from_kernel_us(&self) -> Presence<u64> {
+        let both = self.kernel_us.both(&self.userspace_us, |one, other| one.saturating_add(*other));
+        both.map(|sum| sum.saturating_add(self.initrd_us.value().copied().unwrap_or(0)))
+    }
+}
+
+/// How long one unit took to start.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unit {
+    pub name: String,
+    /// Microseconds from the message that it is being started to the one that it was.
+    pub took_us: u64,
+}
+
+/// The boots that entries tell of, in the order of time. `until` is a unit whose start is looked for.
+pub fn boots(entries: &[Entry], until: Option<&str>) -> Vec<Boot> {
+    let mut found: Vec<(&str, Vec<&Entry>)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    for entry in entries {
+        let place = *places.entry(&entry.boot).or_insert_with(|| {
+            found.push((&entry.boot, Vec::new()));
+            found.len() - 1
+        });
+        found[place].1.push(entry);
+    }
+    in_time(&mut found);
+    let last = found.len();
+    let boot = |(place, (id, mut own)): (usize, (&str, Vec<&Entry>))| {
+        own.sort_by_key(|entry| (entry.monotonic_us, entry.sequence.as_ref().map(|one| one.1)));
+        // Files that overlap have the same entry twice.
+        own.dedup_by(|one, other| one.sequence.is_some() && one.sequence == other.sequence);
+        boot(id, &own, place + 1 == last, until)
+    };
+    found.into_iter().enumerate().map(boot).collect()
+}
+
+/// Puts boots in the order of time: by the count of entries, which goes on over boots whatever the
+/// wall clock does. Where a count began anew, what was read first was earlier.
+fn in_time(boots: &mut [(&str, Vec<&Entry>)]) {
+    let first = |own: &[&Entry]| {
+        own.iter().filter_map(|entry| entry.sequence.clone()).min_by_key(|one| one.1)
+    };
+    let mut counts: Vec<String> = Vec::new();
+    for (_, own) in boots.iter() {
+        if let Some((count, _)) = first(own).filter(|(count, _)| !counts.contains(count)) {
+            counts.push(count);
+        }
+    }
+    boots.sort_by_cached_key(|(_, own)| {
+        first(own).map(|(count, number)| (counts.iter().position(|one| *one == count), number))
+    });
+}
+
+fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
+    let ends: Vec<&Entry> = own.iter().copied().filter(|entry| is_end(entry)).collect();
+    let end = ends.first().copied();
+    let (phases, from_us) =
+        end.map_or_else(|| (Phases::absent("the start-up did not finish"), Some(0)), phases);
+    let (units, pending) = units(own, end.map(|end| end.monotonic_us));
+    let mut notes = Vec::new();
+    if ends.len() > 1 {
+        let more = ends.len() - 1;
+        notes.push(format!(
+            "userspace was restarted {} without the kernel (soft reboot); only the first start counts",
+            if more == 1 { "once".to_owned() } else { format!("{more} times") }
+        ));
+    }
+    notes.extend(step_of_the_wall_clock(own, end));
+    Boot {
+        id: id.to_owned(),
+        machine: own
+            .iter()
+            .find(|one| !one.machine.is_empty())
+            .map_or_else(String::new, |one| one.machine.clone()),
+        began_wall_us: own.first().and_then(|first| first.wall_us),
+        kernel: kernel(own),
+        root: root(own),
+        label: None,
+        end: match end {
+            Some(_) => End::Finished,
+            None => End::Unfinished(unfinished(own, &pending, is_last)),
+        },
+        phases,
+        until: until.map(|unit| reached(own, unit, from_us)),
+        units,
+        notes,
+    }
+}
+
+/// Whether a message says that the start-up of the whole system is over: one user's services have the
+/// same one as a container.
+fn is_end(entry: &Entry) -> bool {
+    let by_init = entry.process.is_none_or(|process| process == 1);
+    match entry.message_id.as_str() {
+        ids::FINISHED => true,
+        ids::USER_FINISHED => by_init && entry.userspace_us.is_some(),
+        _ => false,
+    }
+}
+
+/// The phases that the last message of a start-up tells, and where on the kernel's clock the boot
+/// began; that is not told where the sum says something else than the clock.
+fn phases(end: &Entry) -> (Phases, Option<u64>) {
+    let untold = "systemd did not report this time";
+    let present = |told: Option<u64>, why: &str| Presence::from_option(told, why);
+    if end.message_id == ids::USER_FINISHED || end.kernel_us.is_none() {
+        let none = "a container uses the host's kernel and does not have this phase";
+        let phases =
+            Phases { userspace_us: present(end.userspace_us, untold), ..Phases::absent(none) };
+        let from = end.userspace_us.and_then(|took| end.monotonic_us.checked_sub(took));
+        return (phases, from);
+    }
+    let before = finished::before(&end.message);
+    let firmware = "not reported by the firmware or the boot loader (needs UEFI and a boot loader that passes the \
+                    time on)";
+    let phases = Phases {
+        firmware_us: present(before.firmware_us, firmware),
+        loader_us: present(before.loader_us, firmware),
+        kernel_us: present(end.kernel_us, untold),
+        initrd_us: present(end.initrd_us, "no initrd, or an initrd without systemd"),
+        userspace_us: present(end.userspace_us, untold),
+    };
+    (phases, Some(0))
+}
+
+/// How long a unit's start took, the slowest first, and units that were still being started. The first
+/// start of a unit counts, and only what began before the start-up was over.
+fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<Unit>, Vec<String>) {
+    let mut begun: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut took: BTreeMap<&str, u64> = BTreeMap::new();
+    for entry in own.iter().filter(|entry| !entry.unit.is_empty()) {
+        let unit = entry.unit.as_str();
+        match entry.message_id.as_str() {
+            ids::STARTING if end_us.is_none_or(|end| entry.monotonic_us <= end) => {
+                begun.entry(unit).or_insert(entry.monotonic_us);
+            }
+            ids::STARTED | ids::FAILED => {
+                if let Some(began) = begun.get(unit) {
+                    took.entry(unit).or_insert(entry.monotonic_us.saturating_sub(*began));
+                }
+            }
+            _ => {}
+        }
+    }
+    let pending = begun.keys().filter(|unit| !took.contains_key(*unit));
+    let pending = pending.map(|unit| (*unit).to_owned()).collect();
+    let mut units: Vec<Unit> =
+        took.into_iter().map(|(name, took_us)| Unit { name: name.to_owned(), took_us }).collect();
+    units.sort_by(|one, other| other.took_us.cmp(&one.took_us).then(one.name.cmp(&other.name)));
+    units.truncate(MOST_UNITS);
+    (units, pending)
+}
+
+/// When a unit had started, microseconds from the beginning of the boot.
+fn reached(own: &[&Entry], unit: &str, from_us: Option<u64>) -> Presence<u64> {
+    let is_it = |entry: &&&Entry| {
+        entry.unit == unit
+            && entry.message_id == ids::STARTED
+            && matches!(entry.job_result.as_str(), "done" | "")
+    };
+    let Some(from_us) = from_us else { return Presence::absent("the boot start time is unknown") };
+    let at = own.iter().find(is_it).map(|entry| entry.monotonic_us.saturating_sub(from_us));
+    Presence::from_option(at, format!("the journal has no message that {unit} started"))
+}
+
+fn unfinished(own: &[&Entry], pending: &[String], is_last: bool) -> String {
+    let closed = own.iter().any(|entry| entry.message_id == ids::JOURNAL_STOPPED);
+    let how = match (closed, is_last) {
+        (true, _) => "the machine was shut down before its start-up had finished",
+        (false, true) => "its start-up has not finished: it is still running or was interrupted",
+        (false, false) => "its start-up was interrupted (crash, power loss or reset)",
+    };
+    match pending {
+        [] => how.to_owned(),
+        [one] => format!("{how}; {one} was starting"),
+        [one, others @ ..] => format!("{how}; {one} and {} more were starting", others.len()),
+    }
+}
+
+/// A remark where the wall clock was set during the start-up: no time here is taken from it.
+fn step_of_the_wall_clock(own: &[&Entry], end: Option<&Entry>) -> Option<String> {
+    let before_end = |entry: &&&Entry| end.is_none_or(|end| entry.monotonic_us <= end.monotonic_us);
+    let offset = |entry: &&Entry| {
+        Some(i64::try_from(entry.wall_us?).ok()? - i64::try_from(entry.monotonic_us).ok()?)
+    };
+    let mut offsets = own.iter().filter(before_end).filter_map(offset);
+    let first = offsets.next()?;
+    let farthest =
+        offsets.map(|one| one.saturating_sub(first)).max_by_key(|step| step.saturating_abs())?;
+    (farthest.saturating_abs() >= TELLING_STEP_US).then(|| {
+        let way = if farthest > 0 { "forward" } else { "back" };
+        let by = assay_core::quantity::units::show::duration(farthest.saturating_abs() as f64 * 1e3);
+        format!("the wall clock was set {way} by {by} during the boot; times are from the kernel's monotonic clock")
+    })
+}
+
+fn of_kernel<'a>(own: &'a [&Entry], prefix: &'a str) -> Option<&'a str> {
+    let mut told = own.iter().filter(|entry| entry.transport == "kernel");
+    told.find_map(|entry| entry.message.strip_prefix(prefix))
+}
+
+fn kernel(own: &[&Entry]) -> Presence<String> {
+    let release = of_kernel(own, "Linux version ").and_then(|rest| rest.split_whitespace().next());
+    Presence::from_option(
+        release.map(str::to_owned),
+        "the journal has no `Linux version` message from the kernel",
+    )
+}
+
+fn root(own: &[&Entry]) -> Presence<String> {
+    let line = of_kernel(own, "Command line: ").or_else(|| of_kernel(own, "Kernel command line: "));
+    let Some(line) = line else {
+        return Presence::absent("the journal does not contain the kernel command line");
+    };
+    let root = line.split_whitespace().rev().find_map(|word| word.strip_prefix("root="));
+    Presence::from_option(root.map(str::to_owned), "the kernel command line has no root= parameter")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const ONE: &str = "11111111111111111111111111111111";
+    const TWO: &str = "22222222222222222222222222222222";
+
+    fn entry(boot: &str, monotonic_us: u64, message_id: &str) -> Entry {
+        Entry {
+            boot: boot.to_owned(),
+            monotonic_us,
+            wall_us: Some(1_700_000_000_000_000 + monotonic_us),
+            sequence: Some(("s".to_owned(), monotonic_us)),
+            message_id: message_id.to_owned(),
+            transport: "journal".to_owned(),
+            process: Some(1),
+            ..Entry::default()
+        }
+    }
+
+    fn unit(boot: &str, monotonic_us: u64, message_id: &str, unit: &str) -> Entry {
+        Entry {
+            unit: unit.to_owned(),
+            job_result: "done".to_owned(),
+            ..entry(boot, monotonic_us, message_id)
+        }
+    }
+
+    fn end(boot: &str, monotonic_us: u64) -> Entry {
+        Entry {
+            kernel_us: Some(1_000_000),
+            initrd_us: Some(500_000),
+            userspace_us: Some(monotonic_us - 1_500_000),
+            message: "Startup finished in 1s (kernel) + 500ms (initrd) + 4s (userspace) = 5.5s."
+                .to_owned(),
+            ..entry(boot, monotonic_us, ids::FINISHED)
+        }
+    }
+
+    fn kernel(boot: &str, monotonic_us: u64, message: &str) -> Entry {
+        let (message, transport) = (message.to_owned(), "kernel".to_owned());
+        Entry { message, transport, ..entry(boot, monotonic_us, "") }
+    }
+
+    fn whole(boot: &str) -> Vec<Entry> {
+        vec![
+            kernel(boot, 0, "Linux version 6.1.0-18-amd64 (debian-kernel@lists.debian.org) #1 SMP"),
+            kernel(boot, 1, "Command line: BOOT_IMAGE=/vmlinuz root=UUID=one root=/dev/sda2 ro"),
+            entry(boot, 1_600_000, ids::JOURNAL_STARTED),
+            unit(boot, 2_000_000, ids::STARTING, "slow.service"),
+            unit(boot, 2_100_000, ids::STARTING, "quick.service"),
+            unit(boot, 2_200_000, ids::STARTED, "quick.service"),
+            unit(boot, 5_000_000, ids::STARTED, "slow.service"),
+            unit(boot, 5_100_000, ids::STARTED, "multi-user.target"),
+            end(boot, 5_500_000),
+            unit(boot, 9_000_000, ids::STARTING, "later.service"),
+            unit(boot, 99_000_000, ids::STARTED, "later.service"),
+        ]
+    }
+
+    #[test]
+    fn a_boot_has_its_phases_its_slowest_units_and_the_time_until_one_of_them() {
+        let found = boots(&whole(ONE), Some("multi-user.target"));
+        let [boot] = found.as_slice() else { panic!("{found:?}") };
+        assert_eq!(boot.kernel, Presence::Present("6.1.0-18-amd64".to_owned()));
+        assert_eq!(boot.root, Presence::Present("/dev/sda2".to_owned()), "the last one counts");
+        assert_eq!(boot.phases.from_kernel_us(), Presence::Present(5_500_000));
+        assert!(boot.phases.firmware_us.value().is_none());
+        assert_eq!(boot.until, Some(Presence::Present(5_100_000)));
+        let units: Vec<(&str, u64)> =
+            boot.units.iter().map(|one| (one.name.as_str(), one.took_us)).collect();
+        assert_eq!(units, [("slow.service", 3_000_000), ("quick.service", 100_000)]);
+        assert_eq!((&boot.end, boot.notes.len()), (&End::Finished, 0));
+        let other = &boots(&whole(ONE), Some("x.service"))[0];
+        let reason = other.until.as_ref().and_then(Presence::reason);
+        assert_eq!(reason, Some("the journal has no message that x.service started"));
+    }
+
+    #[test]
+    fn a_boot_that_was_cut_off_says_what_it_was_at() {
+        let mut entries: Vec<Entry> = whole(ONE).into_iter().take(6).collect();
+        entries.extend(whole(TWO));
+        for (place, entry) in entries.iter_mut().enumerate() {
+            entry.sequence = Some(("s".to_owned(), place as u64));
+        }
+        let found = boots(&entries, None);
+        let End::Unfinished(why) = &found[0].end else { panic!("{found:?}") };
+        assert_eq!(
+            why,
+            "its start-up was interrupted (crash, power loss or reset); slow.service was starting"
+        );
+        assert_eq!(found[1].end, End::Finished);
+        entries.insert(
+            6,
+            Entry {
+                sequence: Some(("s".to_owned(), 6)),
+                ..entry(ONE, 3_000_000, ids::JOURNAL_STOPPED)
+            },
+        );
+        let End::Unfinished(why) = &boots(&entries, None)[0].end else { panic!() };
+        assert!(why.starts_with("the machine was shut down before"), "{why}");
+        let End::Unfinished(why) = &boots(&entries[..6], None)[0].end else { panic!() };
+        assert!(why.contains("still running"), "{why}");
+    }
+
+    #[test]
+    fn a_wall_clock_that_jumps_changes_neither_times_nor_order() {
+        let plain = boots(&whole(ONE), None);
+        let mut entries = whole(ONE);
+        for entry in &mut entries[..3] {
+            entry.wall_us = Some(entry.monotonic_us);
+        }
+        // The second boot had a clock of long ago all the time.
+        let later = whole(TWO).into_iter().map(|entry| Entry {
+            wall_us: Some(entry.monotonic_us),
+            sequence: Some(("s".to_owned(), 200_000_000 + entry.monotonic_us)),
+            ..entry
+        });
+        entries.splice(0..0, later);
+        let found = boots(&entries, None);
+        assert_eq!(found.iter().map(|boot| boot.id.as_str()).collect::<Vec<_>>(), [ONE, TWO]);
+        assert_eq!((&found[0].phases, &found[0].units), (&plain[0].phases, &plain[0].units));
+        assert!(
+            found[0].notes[0].starts_with("the wall clock was set forward by"),
+            "{:?}",
+            found[0].notes
+        );
+        assert!(found[1].notes.is_empty());
+    }
+
+    #[test]
+    fn a_step_of_the_wall_clock_is_told_with_its_direction_from_a_size_on() {
+        let told = |step_us: i64, of: std::ops::Range<usize>| {
+            let mut entries = whole(ONE);
+            for entry in &mut entries[of] {
+                entry.wall_us = entry.wall_us.and_then(|wall| wall.checked_add_signed(step_us));
+            }
+            boots(&entries, None)[0].notes.clone()
+        };
+        let step = TELLING_STEP_US;
+        for (step_us, words) in [(step, "set forward by"), (-step, "set back by")] {
+            let notes = told(step_us, 4..9);
+            assert!(notes.len() == 1 && notes[0].contains(words), "{notes:?}");
+            assert!(told(step_us - step_us.signum(), 4..9).is_empty(), "a small one is none");
+            assert!(told(step_us, 9..11).is_empty(), "after the start-up it is of no interest");
+        }
+    }
+
+    #[test]
+    fn a_containers_boot_has_userspace_alone_on_the_hosts_clock() {
+        let container = Entry {
+            userspace_us: Some(295_018),
+            message: "Startup finished in 295ms.".to_owned(),
+            ..entry(ONE, 983_422_688, ids::USER_FINISHED)
+        };
+        let of_a_user = Entry {
+            process: Some(812),
+            sequence: Some(("s".to_owned(), 983_422_000)),
+            ..container.clone()
+        };
+        let started = unit(ONE, 983_400_000, ids::STARTED, "multi-user.target");
+        let found = boots(&[of_a_user.clone(), started, container], Some("multi-user.target"));
+        assert_eq!(found[0].phases.userspace_us, Presence::Present(295_018));
+        assert!(found[0].phases.kernel_us.reason().unwrap().contains("container"));
+        assert_eq!(found[0].until, Some(Presence::Present(400_000 - (422_688 - 295_018))));
+        assert!(
+            matches!(boots(&[of_a_user], None)[0].end, End::Unfinished(_)),
+            "one user's services"
+        );
+    }
+
+    #[test]
+    fn a_soft_reboot_is_no_boot() {
+        let mut entries = whole(ONE);
+        entries.push(end(ONE, 80_000_000));
+        let found = boots(&entries, None);
+        assert_eq!(
+            (found.len(), found[0].phases.from_kernel_us()),
+            (1, Presence::Present(5_500_000))
+        );
+        assert!(found[0].notes[0].contains("soft reboot"), "{:?}", found[0].notes);
+    }
+
+    proptest! {
+        #[test]
+        fn no_entries_end_it(all in proptest::collection::vec(
+            (0_u8..3, any::<u64>(), 0_usize..7, any::<Option<u64>>(), 0_u8..3), 0..40,
+        )) {
+            const KINDS: [&str; 7] = [
+                ids::FINISHED, ids::USER_FINISHED, ids::STARTING, ids::STARTED, ids::FAILED, ids::JOURNAL_STOPPED, "",
+            ];
+            let entries: Vec<Entry> = all.into_iter().map(|(boot, at, kind, number, name)| Entry {
+                boot: boot.to_string().repeat(32),
+                monotonic_us: at,
+                wall_us: number,
+                message_id: KINDS[kind].to_owned(),
+                unit: if name == 0 { String::new() } else { format!("{name}.service") },
+                kernel_us: number,
+                userspace_us: number.map(|n| n / 2),
+                ..Entry::default()
+            }).collect();
+            for boot in boots(&entries, Some("1.service")) {
+                prop_assert!(boot.units.len() <= MOST_UNITS);
+                prop_assert_eq!(boot.id.len(), 32);
+            }
+        }
+    }
+}

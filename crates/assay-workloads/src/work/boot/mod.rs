@@ -1,0 +1,189 @@
+//! Work that the machine does by itself: a boot. Its trials are boots, read from the systemd journal
+//! afterwards; nothing is measured by this program, and past boots are as good as new ones.
+
+pub mod journal;
+pub mod labels;
+mod planned;
+#[cfg(test)]
+mod recorded_tests;
+mod recording;
+mod source;
+mod tell;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::quantity::Time;
+use assay_core::quantity::metric::{Better, Metric, metric};
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Asks, Complaints, InStudy, Judged, Kind, OwnParameter};
+use super::place::Offer;
+use super::recorded::{Recording, Records};
+use super::table::{asked, names};
+
+pub use journal::timeline::{Boot, End, Unit};
+pub use planned::{Detail, Planned, measured};
+pub use tell::{Facts, SlowUnit, UnfinishedBoot};
+
+const MOST_BOOTS: u64 = 1000;
+/// A boot ends by itself: what is told of its time is a bound.
+const BOUND: Time = Time(600_000_000_000);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    #[default]
+    Kernel,
+    RootDevice,
+    Label,
+}
+
+// Each is a factor of the same name.
+names!(By: Kernel = "kernel", RootDevice = "root_device", Label = "label");
+
+impl By {
+    pub fn group(self, boot: &Boot) -> String {
+        let told = match self {
+            Self::Kernel => boot.kernel.value().cloned(),
+            Self::RootDevice => boot.root.value().cloned(),
+            Self::Label => boot.label.clone(),
+        };
+        let untold = match self {
+            Self::Kernel => "unknown kernel",
+            Self::RootDevice => "unknown root device",
+            Self::Label => "no label",
+        };
+        told.unwrap_or_else(|| untold.to_owned())
+    }
+}
+
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default)]
+        group_by: By = By::Kernel => {
+            key: "group_by",
+            words: "group boots by: kernel, root_device or label (see assay note boot)",
+            form: Form::Word(By::names),
+            example: "group_by = \"kernel\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        until_unit: Option<String> = None => {
+            key: "until_unit",
+            words: "systemd unit whose start time Assay measures as well",
+            form: Form::Text,
+            example: "until_unit = \"ssh.service\"",
+        }
+
+        #[serde(default = "usual_boots")]
+        boots: u32 = usual_boots() => {
+            key: "boots",
+            words: "number of most recent boots to read",
+            form: Form::Whole { least: 1, most: MOST_BOOTS },
+            example: "boots = 20",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        journal: Option<String> = None => {
+            key: "journal",
+            words: "journal to read instead of this machine's: a file from journalctl -o export or -o json, or a \
+                    directory with a journal",
+            form: Form::Text,
+            example: "journal = \"boots.export\"",
+        }
+    }
+}
+
+const fn usual_boots() -> u32 {
+    20
+}
+
+pub const WHOLE: Metric = phase(
+    "boot_s",
+    "boot time",
+    "total time of kernel, initrd and userspace; available on every machine",
+);
+pub const USERSPACE: Metric = phase(
+    "boot_userspace_s",
+    "userspace",
+    "userspace time, from the start of init to the last startup job",
+);
+
+pub const PHASES: &[Metric] = &[
+    phase("boot_firmware_s", "firmware", "firmware time, until the boot loader starts (UEFI)"),
+    phase("boot_loader_s", "loader", "boot loader time, until the kernel starts (UEFI)"),
+    phase("boot_kernel_s", "kernel", "kernel time, until the first program starts"),
+    phase("boot_initrd_s", "initrd", "initrd time, until the switch to the root filesystem"),
+    USERSPACE,
+];
+
+pub const UNTIL: Metric =
+    phase("boot_unit_s", "time until the unit started", "time until the named unit has started");
+
+const fn phase(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
+    metric(name, Better::Lower, noun, summary)
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "boot",
+        summary: "boot times of the machine, from the systemd journal",
+        text: "Each trial is one boot. At the end of startup, systemd writes the time of each phase to the journal, \
+               measured with the kernel's monotonic clock. According to the systemd manual, services may still be busy \
+               at the end of startup, and a unit's start time may include waits for other units. Assay lists \
+               unfinished boots but excludes them from all means.",
+    };
+    const KEYS: &'static Fields = &Fields { label: "boot", rows: KEYS };
+    const EXAMPLE: &'static str = "boot = { group_by = \"kernel\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[&[WHOLE], PHASES, &[UNTIL]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+impl Asks for Asked {
+    fn words(&self) -> String {
+        let until = self.until_unit.as_ref().map(|unit| format!(", with the time until {unit}"));
+        format!(
+            "the latest {} boots by {}{}",
+            self.boots,
+            self.group_by.name(),
+            until.unwrap_or_default()
+        )
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let other = study.factors.keys().find(|name| *name != self.group_by.name());
+        if let Some(name) = other {
+            to.key(
+                path,
+                format!(
+                    "boots are grouped by {}, but Assay cannot set {name} before a boot",
+                    self.group_by.name()
+                ),
+                Some(
+                    "remove the factors, or use group_by = \"label\" and label the boots"
+                        .to_owned(),
+                ),
+            );
+        }
+    }
+
+    fn time(&self) -> Option<Time> {
+        Some(BOUND)
+    }
+
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        Ok((Planned { until: self.until_unit.clone() }.into(), None))
+    }
+
+    fn records(&self) -> Option<&dyn Records> {
+        Some(self)
+    }
+}

@@ -1,0 +1,272 @@
+//! How long a volume holds its first rate, what remains then, and when the first is back.
+
+mod planned;
+mod running;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::quantity::metric::metric;
+use assay_core::quantity::{Better, Bytes, Metric, Time};
+use serde::{Deserialize, Serialize};
+
+use super::io::{self, Content};
+use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
+use super::measured::Counts;
+use super::place::Offer;
+use super::table::{Factor, asked, choice, names, runtime, word, work};
+
+pub use assay_core::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
+pub use planned::Planned;
+pub use tell::Facts;
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(900_000_000_000);
+const QUICK: Time = Time(60_000_000_000);
+const MOST_DEPTH: u64 = 4096;
+const LARGEST: Bytes = Bytes(1 << 24);
+
+/// What operations do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Way {
+    Read,
+    #[default]
+    Write,
+}
+
+names!(Way: Read = "read", Write = "write");
+
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default)]
+        mix: Way = Way::Write => {
+            key: "mix",
+            words: "direction: read or write",
+            form: Form::Word(Way::names),
+            example: "mix = \"write\"",
+            factor: work(
+                "`read` or `write`; a volume may count credits for reads, writes or both.",
+                "[\"read\", \"write\"]",
+                |own, text| Ok(own.mix = word(text, "read or write")?),
+            ),
+        }
+
+        #[serde(default = "usual_size")]
+        block_size: Bytes = usual_size() => {
+            key: "block_size",
+            words: "block size",
+            form: Form::Size { least: Bytes(512), most: LARGEST },
+            example: "block_size = \"4 KiB\"",
+            factor: choice(
+                "An amount with its unit. Compare two sizes to see whether the volume limits operations or bytes.",
+                "[\"4 KiB\", \"64 KiB\"]",
+                |own, text| Ok(own.block_size = text.parse()?),
+            ),
+        }
+
+        #[serde(default = "usual_depth")]
+        queue_depth: u32 = usual_depth() => {
+            key: "queue_depth",
+            words: "queue depth; 32 by default",
+            form: Form::Whole { least: 1, most: MOST_DEPTH },
+            example: "queue_depth = 32",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "duration of a trial; 15 minutes by default; must be at least 2.5 times the burst duration",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"1 h\"",
+        }
+    }
+}
+
+const fn usual_size() -> Bytes {
+    Bytes(4096)
+}
+
+const fn usual_depth() -> u32 {
+    32
+}
+
+const FIRST: Metric = metric(
+    "burst_iops",
+    Better::Higher,
+    "burst rate",
+    "burst IOPS before the rate dropped, or over the whole load if the rate did not drop",
+);
+
+const HELD: Metric = metric(
+    "burst_duration_s",
+    Better::Higher,
+    "burst duration",
+    "seconds at the burst rate; absent if the rate did not drop",
+);
+
+const BASE: Metric = metric(
+    "burst_baseline_iops",
+    Better::Higher,
+    "baseline rate",
+    "baseline IOPS after the rate dropped; absent if the rate did not drop",
+);
+
+const CREDIT: Metric = metric(
+    "burst_credits",
+    Better::Higher,
+    "burst credits",
+    "available credits: operations above the baseline rate until the rate dropped",
+);
+
+const REFILL: Metric = metric(
+    "burst_refill_iops",
+    Better::Higher,
+    "credit refill rate",
+    "credits refilled per second of idle time; absent if no refill was measured",
+);
+
+const BACK: Metric = metric(
+    "burst_refill_s",
+    Better::Lower,
+    "refill time",
+    "idle seconds until all credits are refilled; absent if no refill was measured",
+);
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "burst",
+        summary: "burst credits of a cloud volume: burst duration, baseline rate and refill time",
+        text: "The volume idles for 5% of the trial, then Assay loads it at random offsets as fast as possible for 40% \
+               of the trial. Assay detects a permanent rate drop of at least 25% by change-point analysis of the \
+               per-second rates, allowing for autocorrelation. Operations above the baseline rate before the drop are \
+               the burst credits; divided by the rate difference, they give the burst duration. Three idle periods \
+               follow, each twice as long as the previous one and followed by load until the credits are used up. \
+               Operations above the baseline rate after each idle period are refilled credits; a least-squares line \
+               through the origin gives the refill rate. The 95% CIs come from batches of seconds and from differences \
+               between idle periods. A single block size cannot show whether the volume limits operations or bytes; \
+               use two block sizes as a factor. The test cannot detect credits that last less than 10 s or more than \
+               40% of the trial. Assay only reads a device unless --destroy names the device; in a directory, it uses \
+               a temporary file.",
+    };
+    const KEYS: &'static Fields = &Fields { label: "burst", rows: KEYS };
+    const EXAMPLE: &'static str = "burst = { mix = \"write\", block_size = \"4 KiB\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[&[FIRST, HELD, BASE, CREDIT, REFILL, BACK]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+impl Asked {
+    fn io(&self) -> io::Asked {
+        let mix = if self.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
+        let (pattern, size, depth) =
+            (io::Pattern::Random, self.block_size.into(), self.queue_depth);
+        io::Asked {
+            pattern,
+            mix,
+            block_size: size,
+            queue_depth: depth,
+            threads: 1,
+            ..io::Asked::sample()
+        }
+    }
+}
+
+fn touch(mix: Way) -> Touch {
+    let (reads, writes) = (mix == Way::Read, mix == Way::Write);
+    Touch {
+        reads,
+        writes: writes.then_some(Content::Random),
+        finds: reads.then_some(Content::Random),
+        clears: false,
+        direct: true,
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        format!(
+            "random {}s of {}, queue depth {}, until the rate drops, and again after three idle periods",
+            self.mix.name(),
+            self.block_size,
+            self.queue_depth
+        )
+    }
+
+    /// Writing takes all of a device, and of a directory what the study says; what is read is not changed.
+    fn needs(&self) -> Needs {
+        if self.mix == Way::Write { Needs::Whole } else { Needs::Area }
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.mix)
+    }
+
+    runtime!(TRIAL, QUICK);
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        let (granted, note) = io::plan(&self.io(), offer)?;
+        let planned = Planned {
+            mix: self.mix,
+            size_bytes: self.block_size.0,
+            engine: granted.engine,
+            in_flight: [granted.threads, granted.queue_depth],
+            asked_in_flight: self.queue_depth,
+            direct: granted.direct,
+        };
+        Ok((planned.into(), note))
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// Operations of each second of the first load.
+    pub first: Vec<u64>,
+    /// The rests and what followed each of them, in their order.
+    pub rests: Vec<Rested>,
+    /// Nanoseconds of the rest before the first load.
+    pub before_ns: u64,
+    /// Why no rests followed, or not all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rested {
+    pub rest_ns: u64,
+    /// Operations of each second after it.
+    pub operations: Vec<u64>,
+}
+
+impl Detail {
+    /// The course of the load; none of fewer seconds than a rate needs.
+    pub fn course(&self) -> Option<Course> {
+        let numbers = |own: &[u64]| own.iter().map(|one| *one as f64).collect::<Vec<f64>>();
+        let rest = |own: &Rested| AfterRest {
+            rest_s: own.rest_ns as f64 / 1e9,
+            operations: numbers(&own.operations),
+        };
+        course(&numbers(&self.first), &self.rests.iter().map(rest).collect::<Vec<_>>())
+    }
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        let rests = self.rests.iter().flat_map(|rest| &rest.operations);
+        self.first.iter().chain(rests).copied().fold(0, u64::saturating_add)
+    }
+
+    /// A load that was stopped before anything fell tells nothing.
+    fn keeps_what_it_has(&self) -> bool {
+        matches!(self.course(), Some(Course::Fell(_)))
+    }
+}

@@ -1,0 +1,201 @@
+//! Whether a target holds what it says.
+
+#[cfg(test)]
+mod certain_tests;
+mod detail;
+mod limit;
+mod option;
+mod planned;
+mod rule;
+mod tell;
+#[cfg(test)]
+mod testing;
+mod verdict;
+mod words;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::quantity::metric::metric;
+use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_load::{CapacityShape, capacity_costs};
+use serde::{Deserialize, Serialize};
+
+use super::Work;
+use super::check_option::CheckOption;
+use super::io::Content;
+use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::{Offer, Run};
+use super::table::{asked, names, runtime};
+use super::tell::OwnRule;
+
+pub use detail::Detail;
+pub use limit::Limit;
+pub use planned::Planned;
+pub use tell::Facts;
+pub use verdict::{Told, Verdict, told};
+
+/// Time of a fast probe at most, where nothing else is said.
+const FAST_BOUND: Time = Time(600_000_000_000);
+/// A full pass takes as long as it takes: some days of a large card.
+const FULL_BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Probe {
+    /// A sample of the whole, and a zone at its beginning.
+    #[default]
+    Fast,
+    Full,
+}
+
+names!(Probe: Fast = "fast", Full = "full");
+
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default)]
+        mode: Probe = Probe::Fast => {
+            key: "mode",
+            words: "fast: check a sample in minutes; full: write and read every block; fast by default",
+            form: Form::Word(Probe::names),
+            example: "mode = \"full\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "maximum duration of a trial; Assay then checks the data written so far; 10 minutes by default for fast",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"5 min\"",
+        }
+    }
+}
+
+pub const CLAIMED: Metric = metric(
+    "capacity_announced_bytes",
+    Better::Higher,
+    "claimed capacity",
+    "announced capacity of the target, or free space of a filesystem",
+)
+.amount();
+
+pub const HELD: Metric = metric(
+    "capacity_usable_bytes",
+    Better::Higher,
+    "capacity",
+    "usable capacity, with a bound if sampled; absent if Assay could not locate its end or memory may have served the \
+     reads",
+)
+.amount();
+
+const CHECKED: Metric = metric(
+    "capacity_checked_blocks",
+    Better::Higher,
+    "checked blocks",
+    "number of 4 KiB blocks that Assay wrote and read back",
+)
+.amount();
+
+const WRONG: Metric = metric(
+    "capacity_wrong_blocks",
+    Better::Lower,
+    "wrong blocks",
+    "number of checked blocks with wrong data, before any retry",
+)
+.amount();
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "capacity",
+        summary: "test for counterfeit capacity",
+        text: "Assay writes blocks whose 512-byte sectors contain a run ID, their position and a checksum, then reads \
+               the blocks with direct I/O. Fast mode divides the device into equal segments and writes one block per \
+               segment twice. Fast mode then writes a contiguous zone, longer than a segment, at the start, so that a \
+               wraparound anywhere overwrites at least one block. Full mode writes every block, and a sample of blocks \
+               twice. Before Assay counts a wrong block, it rewrites and retests the block, with the same amount of \
+               data written in between. Assay then locates the end of the usable capacity. Data from another offset \
+               indicates an address wraparound; zeros or old data indicate lost writes; the first version indicates a \
+               lost rewrite; a few flipped bits indicate corruption. The result is inconclusive if memory may have \
+               served the reads: on a loop device with a page cache, without direct I/O, or with an unknown host \
+               cache. A result from a sample includes a confidence bound. Assay overwrites a target device (requires \
+               --destroy). In a directory, Assay fills 98% of the free space with a temporary file. If the directory \
+               is on a counterfeit card, writing may destroy its existing data.",
+    };
+    const KEYS: &'static Fields = &Fields { label: "capacity", rows: KEYS };
+    const EXAMPLE: &'static str = "capacity = { mode = \"fast\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[&[HELD, CLAIMED, CHECKED, WRONG]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const CHECK_OPTION: Option<&'static CheckOption> = Some(&option::OPTION);
+    const RULES: &'static [OwnRule] = &[rule::NOT_READ];
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+const TOUCH: Touch =
+    Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        match self.mode {
+            Probe::Fast => "writes a sample of all blocks and reads it back".to_owned(),
+            Probe::Full => "writes every block and reads it back".to_owned(),
+        }
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Whole
+    }
+
+    fn touches(&self) -> Touch {
+        TOUCH
+    }
+
+    runtime!();
+
+    fn settle(&mut self) {
+        let bound = if self.mode == Probe::Full { FULL_BOUND } else { FAST_BOUND };
+        self.runtime = self.runtime.or(Some(bound));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.mode = Probe::Fast;
+        self.runtime = Some(self.runtime.map_or(FAST_BOUND, |own| own.min(FAST_BOUND)));
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if !offer.area.written {
+            return Err("cannot overwrite the whole target: no consent given".to_owned());
+        }
+        let bytes = whole_blocks(offer.area.length);
+        let between = offer.between.cloned();
+        let planned = Planned { full: self.mode == Probe::Full, bytes, between };
+        Ok((planned.into(), None))
+    }
+
+    /// What a step of the pass takes, of pieces and single blocks as there will be of both.
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        let area = run.medium.area;
+        if !area.written {
+            return Ok(None);
+        }
+        let bytes = whole_blocks(area.length);
+        let shape = CapacityShape::of(bytes, self.mode == Probe::Full);
+        let job = planned::job(run, shape, 0);
+        let costs = capacity_costs(&job, &planned::target(run), run.medium.law.as_ref());
+        let costs = costs.map_err(|error| error.to_string())?;
+        Ok(Some((planned::whole_ns(&shape, costs) / planned::steps(&shape)).max(1)))
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        Self::of(other).is_some_and(|other| other.mode == self.mode)
+    }
+}
+
+/// Bytes of the whole blocks among so many.
+fn whole_blocks(bytes: u64) -> u64 {
+    bytes / assay_load::BLOCK_BYTES * assay_load::BLOCK_BYTES
+}

@@ -1,0 +1,409 @@
+//! What a look says: a pure function of what was found.
+
+use assay_core::stats::binomial_interval;
+use assay_load::{BLOCK_BYTES, CapacityOutcome, Seen, SeenCounts};
+use assay_machine::system::between::Between;
+use serde::{Deserialize, Serialize};
+
+use super::{Detail, Limit};
+
+/// What is said of a target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It holds what it says, as far as was looked.
+    Genuine,
+    /// It begins anew: addresses give what was written elsewhere.
+    Wraps,
+    /// It takes writes and forgets them.
+    Drops,
+    /// It takes writes and reads zeros.
+    Zeroes,
+    /// It keeps what is written to a place first, and loses what is written there later.
+    LosesRewrites,
+    /// It refuses to write or to read.
+    Refuses,
+    /// Bits came back turned: it is worn or faulty.
+    Damaged,
+    /// Blocks were wrong once and right when they were tried again.
+    Unstable,
+    /// Nothing was wrong, and memory may have answered for it.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// Whether it holds less than it says.
+    pub const fn is_short(self) -> bool {
+        matches!(
+            self,
+            Self::Wraps | Self::Drops | Self::Zeroes | Self::LosesRewrites | Self::Refuses
+        )
+    }
+
+    /// How much it says against a target: of several looks the gravest speaks.
+    pub const fn gravity(self) -> u8 {
+        match self {
+            Self::Genuine => 0,
+            Self::Inconclusive => 1,
+            Self::Unstable => 2,
+            Self::Damaged => 3,
+            Self::Wraps | Self::Drops | Self::Zeroes | Self::LosesRewrites | Self::Refuses => 4,
+        }
+    }
+
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Genuine => "genuine",
+            Self::Wraps => "wraps",
+            Self::Drops => "loses writes",
+            Self::Zeroes => "returns zeros",
+            Self::LosesRewrites => "loses rewrites",
+            Self::Refuses => "I/O errors",
+            Self::Damaged => "flips bits",
+            Self::Unstable => "unreliable",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    pub verdict: Verdict,
+    pub held_bytes: Option<u64>,
+    /// The bound of that, with 95%, where it comes from a sample.
+    pub held_ci95_bytes: Option<[u64; 2]>,
+    /// Why nothing is said where nothing was wrong: what may have answered for the medium.
+    pub not_told: Option<String>,
+    /// Whether that is a share of what was looked at, and no border that was found.
+    pub is_share: bool,
+    pub example: Option<assay_load::WrongBlock>,
+    /// What it would have missed, where nothing was found.
+    pub limit: Limit,
+}
+
+pub fn told(detail: &Detail, between: Option<&Between>) -> Told {
+    let outcome = &detail.outcome;
+    let mut verdict = verdict(outcome);
+    let unknown = "the Assay version that created this result did not record whether memory could serve the reads";
+    let reason = between.map_or(Some(unknown), Between::reason);
+    let not_told = reason.filter(|_| verdict == Verdict::Genuine).map(str::to_owned);
+    if not_told.is_some() {
+        verdict = Verdict::Inconclusive;
+    }
+    let held = held(outcome, verdict, detail.in_free_space);
+    let limit = Limit::of(outcome, detail.in_free_space);
+    let is_share = held.is_some_and(|(_, is_share)| is_share);
+    Told {
+        verdict,
+        held_ci95_bytes: match verdict {
+            Verdict::Genuine => bound(outcome, &limit),
+            _ if is_share => shares(outcome, verdict).1,
+            _ => None,
+        },
+        not_told,
+        held_bytes: held.map(|(bytes, _)| bytes),
+        is_share,
+        example: example(outcome, verdict),
+        limit,
+    }
+}
+
+/// What a sample that found nothing wrong leaves open; nothing of a full one.
+fn bound(outcome: &CapacityOutcome, limit: &Limit) -> Option<[u64; 2]> {
+    let claimed = outcome.claimed_bytes;
+    let missed = limit.scattered_95_bytes;
+    (missed > 0).then(|| [claimed.saturating_sub(missed), claimed])
+}
+
+/// What is held, by the share of the sample that was as it was written, with its interval.
+fn shares(outcome: &CapacityOutcome, verdict: Verdict) -> (u64, Option<[u64; 2]>) {
+    let sampled = match outcome.sampled.all() {
+        0 => &outcome.first,
+        _ => &outcome.sampled,
+    };
+    let (right, of) = match verdict {
+        // What was written once is right, and says nothing of them.
+        Verdict::LosesRewrites if outcome.rewritten > 0 => {
+            (outcome.rewritten.saturating_sub(outcome.first.older), outcome.rewritten)
+        }
+        _ => (sampled.as_written, sampled.all()),
+    };
+    let bytes =
+        |share: f64| (share * outcome.claimed_bytes as f64) as u64 / BLOCK_BYTES * BLOCK_BYTES;
+    let ends = binomial_interval(right, of, 0.05).map(|ends| ends.map(bytes));
+    (bytes(right as f64 / of.max(1) as f64), ends)
+}
+
+/// Nothing counts that was not wrong twice.
+fn verdict(outcome: &CapacityOutcome) -> Verdict {
+    let SeenCounts { other, zero, foreign, older, flipped, failed, .. } = outcome.again;
+    if outcome.first.wrong() == 0 {
+        return Verdict::Genuine;
+    }
+    if outcome.again.wrong() == 0 {
+        return Verdict::Unstable;
+    }
+    // A wrap shows itself only where something else was written meanwhile: one is enough.
+    if other > 0 {
+        return Verdict::Wraps;
+    }
+    let most = [
+        (flipped, Verdict::Damaged),
+        (failed, Verdict::Refuses),
+        (zero, Verdict::Zeroes),
+        (foreign, Verdict::Drops),
+        (older, Verdict::LosesRewrites),
+    ];
+    most.into_iter().max_by_key(|(count, _)| *count).map_or(Verdict::Unstable, |(_, own)| own)
+}
+
+/// What is held, and whether that is only a share.
+fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Option<(u64, bool)> {
+    let claimed = outcome.claimed_bytes;
+    if verdict == Verdict::Genuine {
+        return Some((claimed, false));
+    }
+    // Of what is worn or unsteady, and of what memory answers for, the size was not found.
+    if !verdict.is_short() {
+        return None;
+    }
+    let right_bytes = outcome.first.as_written.saturating_mul(BLOCK_BYTES);
+    if let Some(bytes) =
+        outcome.wraps_after_bytes.filter(|_| verdict == Verdict::Wraps && !in_free_space)
+    {
+        // More is right than one turn holds: addresses lead anywhere, and nothing tells how much there is.
+        return (right_bytes <= bytes).then_some((bytes.min(claimed), false));
+    }
+    // What failed from its first byte on died during the test, or has bad blocks there: no border either way.
+    if verdict == Verdict::Refuses && outcome.held_bytes == Some(0) {
+        return (right_bytes > 0).then(|| (shares(outcome, verdict).0, true));
+    }
+    if let Some(held) = outcome.held_bytes {
+        return Some((held, false));
+    }
+    // A wrap is seen of a few blocks alone, so that their share tells nothing.
+    if verdict == Verdict::Wraps {
+        return None;
+    }
+    Some((shares(outcome, verdict).0, true))
+}
+
+/// The first block that shows what is said.
+fn example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::WrongBlock> {
+    let shows = |seen: Seen| match verdict {
+        Verdict::Wraps => matches!(seen, Seen::Other { .. }),
+        Verdict::Zeroes => seen == Seen::Zero,
+        Verdict::Drops => seen == Seen::Foreign,
+        Verdict::Refuses => seen == Seen::Failed,
+        Verdict::LosesRewrites => seen == Seen::Older,
+        Verdict::Damaged => matches!(seen, Seen::Flipped { .. }),
+        Verdict::Genuine | Verdict::Unstable | Verdict::Inconclusive => false,
+    };
+    outcome.wrong.iter().find(|own| shows(own.seen)).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::WrongBlock;
+
+    use super::super::testing::{NONE, detail, outcome};
+    use super::*;
+
+    fn counts(as_written: u64, rest: SeenCounts) -> SeenCounts {
+        SeenCounts { as_written, ..rest }
+    }
+
+    /// Nothing answers for the medium.
+    const CLEAR: Option<&Between> = Some(&Between::Nothing);
+
+    #[test]
+    fn nothing_is_said_of_what_was_wrong_once() {
+        let first = counts(2000, SeenCounts { zero: 3, ..NONE });
+        let found = told(&detail(outcome(first, counts(3, NONE))), CLEAR);
+        assert_eq!((found.verdict, found.held_bytes), (Verdict::Unstable, None));
+        assert!(!found.verdict.is_short());
+    }
+
+    #[test]
+    fn turned_bits_are_damage_and_no_lie() {
+        let wrong = SeenCounts { flipped: 5, ..NONE };
+        let found = told(&detail(outcome(counts(2000, wrong), wrong)), CLEAR);
+        assert_eq!((found.verdict, found.held_bytes), (Verdict::Damaged, None));
+    }
+
+    #[test]
+    fn one_block_of_elsewhere_is_a_wrap() {
+        let first = counts(2000, SeenCounts { other: 2, ..NONE });
+        let again = counts(1, SeenCounts { other: 1, ..NONE });
+        let (at_bytes, of_bytes) = (9 << 30, 1 << 30);
+        let wrong = WrongBlock { at_bytes, seen: Seen::Other { at_bytes, of_bytes } };
+        let outcome = CapacityOutcome {
+            wraps_after_bytes: Some(8 << 30),
+            wrong: vec![wrong],
+            ..outcome(first, again)
+        };
+        let found = told(&detail(outcome.clone()), CLEAR);
+        assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, Some(8 << 30)));
+        assert_eq!(found.example, Some(wrong));
+        // In a file, distances are those of the file and say nothing of the card.
+        let found = told(&Detail { in_free_space: true, ..detail(outcome) }, CLEAR);
+        assert_eq!((found.verdict, found.held_bytes), (Verdict::Wraps, None));
+    }
+
+    #[test]
+    fn blocks_that_are_lost_here_and_there_are_a_share() {
+        let first = counts(1500, SeenCounts { foreign: 500, ..NONE });
+        let again = SeenCounts { foreign: 32, ..NONE };
+        let found = told(&detail(outcome(first, again)), CLEAR);
+        assert_eq!((found.verdict, found.held_bytes), (Verdict::Drops, Some(48 << 30)));
+        assert!(found.is_share);
+    }
+
+    #[test]
+    fn the_limit_is_that_of_the_sample() {
+        let limit = told(&detail(outcome(counts(2995, NONE), NONE)), CLEAR).limit;
+        // 1 - 0.05^(1/2995) is a thousandth, all but a little (the rule of three).
+        let share = limit.scattered_95_bytes as f64 / (64_u64 << 30) as f64;
+        assert!((share - 0.001).abs() < 1e-5, "{share}");
+        let share = limit.scattered_999_bytes as f64 / (64_u64 << 30) as f64;
+        assert!((share - 0.002_304).abs() < 1e-5, "{share}");
+        assert!(limit.wraps && limit.stretch_bytes == (60 << 20) + 4096);
+    }
+
+    #[test]
+    fn the_kind_that_most_blocks_show_is_the_verdict_with_its_own_example() {
+        let seen = [
+            Seen::AsWritten,
+            Seen::Flipped { bits: 3 },
+            Seen::Failed,
+            Seen::Zero,
+            Seen::Foreign,
+            Seen::Other { at_bytes: 1, of_bytes: 2 },
+            Seen::Older,
+        ];
+        let wrong = seen.map(|seen| WrongBlock { at_bytes: 7, seen });
+        for (again, verdict, is_short, shown) in [
+            (NONE, Verdict::Unstable, false, None),
+            (SeenCounts { flipped: 2, failed: 1, ..NONE }, Verdict::Damaged, false, Some(1)),
+            (
+                SeenCounts { failed: 2, zero: 1, flipped: 1, ..NONE },
+                Verdict::Refuses,
+                true,
+                Some(2),
+            ),
+            (SeenCounts { zero: 2, failed: 1, foreign: 1, ..NONE }, Verdict::Zeroes, true, Some(3)),
+            (SeenCounts { foreign: 2, zero: 1, ..NONE }, Verdict::Drops, true, Some(4)),
+            (SeenCounts { other: 1, foreign: 90, ..NONE }, Verdict::Wraps, true, Some(5)),
+            (SeenCounts { older: 2, zero: 1, ..NONE }, Verdict::LosesRewrites, true, Some(6)),
+        ] {
+            let first = counts(1500, SeenCounts { zero: 500, ..NONE });
+            let outcome = CapacityOutcome { wrong: wrong.to_vec(), ..outcome(first, again) };
+            let found = told(&detail(outcome.clone()), CLEAR);
+            assert_eq!((found.verdict, verdict.is_short()), (verdict, is_short));
+            assert_eq!(found.example, shown.map(|at| wrong[at]), "{verdict:?}");
+            let share = is_short && verdict != Verdict::Wraps;
+            let held = share.then_some(48 << 30);
+            assert_eq!((found.held_bytes, found.is_share), (held, share), "{verdict:?}");
+            // A border that was found is no share.
+            let border = CapacityOutcome { held_bytes: Some(5 << 30), ..outcome };
+            let found = told(&detail(border), CLEAR);
+            let held = is_short.then_some(5 << 30);
+            assert_eq!((found.held_bytes, found.is_share), (held, false), "{verdict:?}");
+        }
+        // Whatever was tried again, what was right at first holds.
+        let found =
+            told(&detail(outcome(counts(2000, NONE), SeenCounts { zero: 9, ..NONE })), CLEAR);
+        assert_eq!(found.verdict, Verdict::Genuine);
+        assert_eq!((found.held_bytes, found.example), (Some(64 << 30), None));
+        // A wrap is no larger than what is claimed.
+        let first = counts(1, SeenCounts { other: 1, ..NONE });
+        let far = CapacityOutcome { wraps_after_bytes: Some(99 << 30), ..outcome(first, first) };
+        assert_eq!(told(&detail(far), CLEAR).held_bytes, Some(64 << 30));
+    }
+
+    #[test]
+    fn what_would_have_been_missed_depends_on_how_it_was_looked() {
+        let limit = |change: &dyn Fn(&mut CapacityOutcome), in_free_space| {
+            let mut outcome = outcome(counts(2048, NONE), NONE);
+            change(&mut outcome);
+            Limit::of(&outcome, in_free_space)
+        };
+        let usual = limit(&|_| {}, false);
+        assert_eq!(
+            (usual.cache_bytes, usual.written_bytes, usual.wraps),
+            (64 << 20, 1 << 28, true)
+        );
+        assert!(!limit(&|_| {}, true).wraps, "a file may lie anywhere");
+        assert!(!limit(&|own| own.cut_short = true, false).wraps);
+        assert!(!limit(&|own| own.widest_gap_bytes = own.zone_bytes + 1, false).wraps);
+        assert!(limit(&|own| own.widest_gap_bytes = own.zone_bytes, false).wraps);
+        let whole = |own: &mut CapacityOutcome| {
+            own.shape.full = true;
+            own.first.as_written = own.claimed_bytes / BLOCK_BYTES;
+            own.cut_short = true;
+        };
+        let all = limit(&whole, true);
+        assert_eq!((all.scattered_95_bytes, all.scattered_999_bytes), (0, 0));
+        assert_eq!((all.stretch_bytes, all.wraps), (BLOCK_BYTES, true));
+        let nearly = |own: &mut CapacityOutcome| {
+            whole(own);
+            own.first.as_written -= 1;
+        };
+        let most = limit(&nearly, true);
+        assert!(most.scattered_95_bytes > 0 && !most.wraps && most.stretch_bytes > BLOCK_BYTES);
+    }
+
+    #[test]
+    fn nothing_wrong_is_not_told_where_memory_may_have_answered() {
+        let right = detail(outcome(counts(2048, NONE), NONE));
+        let found = told(&right, CLEAR);
+        assert_eq!((found.verdict, found.not_told), (Verdict::Genuine, None));
+        let [low, high] = found.held_ci95_bytes.unwrap();
+        assert!(low < 64 << 30 && high == 64 << 30 && low + found.limit.scattered_95_bytes == high);
+        let memory = Between::Memory("loop0 goes through it".to_owned());
+        let unseen = Between::Unseen("a host serves it".to_owned());
+        for between in [Some(&memory), Some(&unseen), None] {
+            let found = told(&right, between);
+            assert_eq!((found.verdict, found.held_bytes), (Verdict::Inconclusive, None));
+            assert!(found.not_told.is_some() && !found.verdict.is_short());
+            // What was wrong twice is wrong, whoever answered.
+            let wrong = SeenCounts { zero: 9, ..NONE };
+            let lies = told(&detail(outcome(counts(2000, wrong), wrong)), between);
+            assert_eq!((lies.verdict, lies.not_told), (Verdict::Zeroes, None));
+        }
+    }
+
+    #[test]
+    fn a_share_has_its_interval_and_that_of_rewrites_is_of_what_was_written_twice() {
+        let first = counts(1500, SeenCounts { foreign: 500, ..NONE });
+        let again = SeenCounts { foreign: 32, ..NONE };
+        let found = told(&detail(outcome(first, again)), CLEAR);
+        let [low, high] = found.held_ci95_bytes.unwrap();
+        let held = found.held_bytes.unwrap();
+        assert!(low < held && held < high && high - low < 4 << 30, "{found:?}");
+        let first = counts(2400, SeenCounts { older: 100, ..NONE });
+        let rewrites =
+            CapacityOutcome { rewritten: 200, ..outcome(first, SeenCounts { older: 32, ..NONE }) };
+        let found = told(&detail(rewrites), CLEAR);
+        assert_eq!((found.verdict, found.held_bytes), (Verdict::LosesRewrites, Some(32 << 30)));
+        let [low, high] = found.held_ci95_bytes.unwrap();
+        assert!(low < 32 << 30 && high > 32 << 30, "{found:?}");
+    }
+
+    #[test]
+    fn the_bound_is_that_of_the_sample_beyond_the_zone() {
+        let of = |sampled: u64, rewritten: u64| {
+            let own = CapacityOutcome {
+                sampled: counts(sampled, NONE),
+                rewritten,
+                ..outcome(counts(2560, NONE), NONE)
+            };
+            Limit::of(&own, false)
+        };
+        assert!(of(2048, 0).scattered_95_bytes > of(2560, 0).scattered_95_bytes);
+        assert_eq!(of(2048, 0).rewrites_95_bytes, None);
+        assert_eq!(of(2048, 2048).rewrites_95_bytes, Some(of(2048, 0).scattered_95_bytes));
+        assert!(of(2048, 100).rewrites_95_bytes > Some(of(2048, 0).scattered_95_bytes));
+    }
+}

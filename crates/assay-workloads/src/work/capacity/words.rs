@@ -1,0 +1,300 @@
+//! What a look at a capacity says, in sentences.
+
+use assay_core::quantity::units::show;
+use assay_load::{CapacityOutcome, Seen, WrongBlock};
+
+use super::{Detail, Limit, Told, Verdict};
+
+/// What to do where memory may have answered.
+const WAY_ON: &str = "Test the drive as a device, with direct I/O, on the computer to which the drive is attached \
+                      (this destroys the data on the drive).";
+
+fn blocks(count: u64) -> String {
+    if count == 1 { "1 block".to_owned() } else { format!("{} blocks", show::count(count)) }
+}
+
+/// A bound in percent, rounded up to two digits.
+fn at_most(share: f64) -> String {
+    let percent = (100.0 * share).max(1e-9);
+    let unit = 10_f64.powi(percent.log10().floor() as i32 - 1);
+    format!("{}%", show::three_digits((percent / unit).ceil() * unit))
+}
+
+fn size(bytes: u64) -> String {
+    show::bytes(bytes)
+}
+
+/// What a device has, as it is sold and as it is counted: `64.0 GB (59.6 GiB)`.
+fn sold(bytes: u64) -> String {
+    let units = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")];
+    let own = units.into_iter().find(|(unit, _)| bytes as f64 >= *unit);
+    own.map_or_else(
+        || size(bytes),
+        |(unit, name)| {
+            format!("{} {name} ({})", show::three_digits(bytes as f64 / unit), size(bytes))
+        },
+    )
+}
+
+pub(crate) fn answer(detail: &Detail, found: &Told) -> String {
+    let outcome = &detail.outcome;
+    let (claimed, first) = (sold(outcome.claimed_bytes), outcome.first);
+    let whose = if detail.in_free_space { "The free space" } else { "The device" };
+    let claims = if detail.in_free_space {
+        format!("The filesystem reports {claimed} free")
+    } else {
+        format!("It claims {claimed}")
+    };
+    let looked_at = format!("{} of 4 KiB", blocks(first.all()));
+    let (all, again) = (outcome.again.all(), outcome.again.wrong());
+    match found.verdict {
+        Verdict::Genuine if outcome.shape.full && !outcome.cut_short => format!(
+            "{whose} has the claimed capacity: Assay wrote all of {claimed} and read the data back intact."
+        ),
+        Verdict::Genuine => {
+            let missed = found.limit.scattered_95_bytes;
+            format!(
+                "All {looked_at} tested (of {claimed}) were intact: at most {} of the capacity ({}) is bad (95% \
+                 confidence).",
+                at_most(missed as f64 / outcome.claimed_bytes.max(1) as f64),
+                size(missed)
+            )
+        }
+        Verdict::Inconclusive => format!(
+            "Inconclusive: memory may have served the reads ({}). All {looked_at} tested were intact, but Assay may \
+             not have read the medium. {WAY_ON}",
+            found.not_told.as_deref().unwrap_or("the source of the data is unknown")
+        ),
+        Verdict::Unstable => format!(
+            "{whose} is unreliable: {} of {looked_at} were wrong, but intact after Assay rewrote {}. This does \
+             not indicate a fake capacity, but do not trust the device.",
+            show::count(first.wrong()),
+            show::count(all)
+        ),
+        Verdict::Damaged => format!(
+            "{whose} flips bits: {} of {looked_at} had flipped bits, and {again} of {all} had flipped bits again \
+             after a rewrite. The device is worn or faulty; this does not indicate a fake capacity.",
+            show::count(first.wrong())
+        ),
+        verdict => format!(
+            "{whose} does not have the claimed capacity. {claims}, {}{}; {again} of {all} wrong blocks were wrong \
+             again after a rewrite.",
+            how_much(found, outcome),
+            example(verdict, found.example, outcome.refused.as_deref())
+        ),
+    }
+}
+
+/// What is said of the other looks beside the one that is told; `held` is the least and the most that they found.
+pub(super) fn of_several(looks: &[(&Detail, Told)], held: Option<[u64; 2]>) -> String {
+    let Some(((_, first), others)) = looks.split_first().filter(|(_, others)| !others.is_empty())
+    else {
+        return String::new();
+    };
+    let count = looks.len();
+    match held {
+        Some([least, most]) if least < most => format!(
+            " This is the worst of {count} passes, which found capacities of {} to {}.",
+            sold(least),
+            sold(most)
+        ),
+        _ if others.iter().all(|(_, other)| other.verdict == first.verdict) => {
+            format!(" All {count} passes agree.")
+        }
+        _ => format!(" This is the worst of {count} passes."),
+    }
+}
+
+fn how_much(found: &Told, outcome: &CapacityOutcome) -> String {
+    let what = if found.verdict == Verdict::LosesRewrites { "stores rewrites in" } else { "holds" };
+    match (found.held_bytes, found.held_ci95_bytes) {
+        (Some(_), Some([low, high])) => format!(
+            "but {what} {} to {} (95% CI), with losses scattered over the device",
+            sold(low),
+            sold(high)
+        ),
+        (Some(bytes), None) => format!("but {what} about {}", sold(bytes)),
+        (None, _) if found.verdict == Verdict::Refuses => format!(
+            "but stopped responding after {} of writes; the usable capacity is unknown",
+            sold(outcome.written.0)
+        ),
+        (None, _) if outcome.shape.full && outcome.wraps_after_bytes.is_some() => {
+            "but maps addresses to wrong blocks; the usable capacity is unknown".to_owned()
+        }
+        (None, _) => "but has less; use --capacity=full to measure the usable capacity".to_owned(),
+    }
+}
+
+fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>) -> String {
+    let Some(WrongBlock { at_bytes, seen }) = example else {
+        return format!(" ({})", verdict.words());
+    };
+    let place = show::count(at_bytes);
+    match seen {
+        Seen::Other { at_bytes, of_bytes } => format!(
+            ": byte {} returns the data written to byte {} (a wraparound)",
+            show::count(at_bytes),
+            show::count(of_bytes)
+        ),
+        Seen::Zero => format!(": byte {place} returns zeros instead of the written data"),
+        Seen::Foreign => {
+            format!(": the write to byte {place} was lost, and a read returned the earlier data")
+        }
+        Seen::Older => format!(": byte {place} returns earlier data; a later write to it was lost"),
+        Seen::Failed => {
+            format!(": access to byte {place} failed ({})", refused.unwrap_or("I/O error"))
+        }
+        Seen::Flipped { .. } | Seen::AsWritten => format!(" ({})", verdict.words()),
+    }
+}
+
+/// What would have been found, and what would not.
+pub(super) fn limits(detail: &Detail, found: &Told) -> String {
+    let outcome = &detail.outcome;
+    let claimed = outcome.claimed_bytes.max(1) as f64;
+    let share = |bytes: u64| at_most(bytes as f64 / claimed);
+    let mut told = Vec::new();
+    if outcome.cut_short {
+        told.push("The trial ended before Assay had tested all blocks.".to_owned());
+    }
+    if found.not_told.is_some() {
+        told.push("The smallest detectable loss is therefore unknown.".to_owned());
+    } else {
+        would_have_found(outcome, &found.limit, &share, &mut told);
+    }
+    if let Some(note) = &outcome.note {
+        told.push(format!("Note: {note}."));
+    }
+    told.join(" ")
+}
+
+/// What would have been found where the medium answered.
+fn would_have_found(
+    outcome: &CapacityOutcome,
+    limit: &Limit,
+    share: &dyn Fn(u64) -> String,
+    told: &mut Vec<String>,
+) {
+    if limit.scattered_95_bytes == 0 {
+        told.push("Assay tested every block.".to_owned());
+    } else {
+        told.push(format!(
+            "The test detects a missing capacity of {} ({}) with 95% probability, {} ({}) with 99.9%, and any \
+             contiguous stretch of {} with certainty.",
+            share(limit.scattered_95_bytes),
+            size(limit.scattered_95_bytes),
+            share(limit.scattered_999_bytes),
+            size(limit.scattered_999_bytes),
+            size(limit.stretch_bytes)
+        ));
+        let wraps = if limit.wraps {
+            "The test always detects a wraparound to the start of the device."
+        } else {
+            "The test may miss a wraparound."
+        };
+        told.push(wraps.to_owned());
+        told.push(format!(
+            "Only --capacity=full detects a device that fails after more than {} of writes.",
+            size(limit.written_bytes)
+        ));
+    }
+    told.push(match limit.rewrites_95_bytes {
+        None => "Assay did not write any block twice, so the test does not detect lost rewrites.".to_owned(),
+        Some(0) => "Assay wrote every block twice.".to_owned(),
+        Some(bytes) => format!(
+            "Assay wrote {} twice: the test detects lost rewrites in {} ({}) of the capacity with 95% probability.",
+            blocks(outcome.rewritten),
+            share(bytes),
+            size(bytes)
+        ),
+    });
+    told.push(format!(
+        "A drive cache of {} or more could have served the reads.",
+        size(limit.cache_bytes)
+    ));
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::SeenCounts;
+    use assay_machine::system::between::Between;
+
+    use super::super::testing::{NONE, detail, outcome};
+    use super::super::told;
+    use super::*;
+
+    fn said(detail: &Detail) -> String {
+        answer(detail, &told(detail, Some(&Between::Nothing)))
+    }
+
+    #[test]
+    fn sizes_are_told_as_they_are_sold_and_as_they_are_counted() {
+        assert_eq!(sold(64_000_000_000), "64 GB (59.6 GiB)");
+        assert_eq!(sold(1_000_000_000_000), "1 TB (931 GiB)");
+        assert_eq!(sold(999_999_999_999), "1000 GB (931 GiB)");
+        assert_eq!(sold(1_000_000), "1 MB (977 KiB)");
+        assert_eq!(sold(999_999), "977 KiB");
+        assert_eq!(sold(1_000_000_000), "1 GB (954 MiB)");
+    }
+
+    #[test]
+    fn what_holds_is_told_by_how_much_was_looked_at() {
+        let good = SeenCounts { as_written: 2560, ..NONE };
+        let mut own = detail(outcome(good, NONE));
+        assert_eq!(
+            said(&own),
+            "All 2,560 blocks of 4 KiB tested (of 68.7 GB (64 GiB)) were intact: at most 0.12% of the capacity (76.6 \
+             MiB) is bad (95% confidence)."
+        );
+        own.outcome.shape.full = true;
+        let whole = "The device has the claimed capacity: Assay wrote all of 68.7 GB (64 GiB) and read the data back \
+                     intact.";
+        assert_eq!(said(&own), whole);
+        own.outcome.cut_short = true;
+        assert!(said(&own).starts_with("All 2,560 blocks"), "{}", said(&own));
+        let between = Between::Memory("loop0 goes through the page cache".to_owned());
+        let memory = answer(&own, &told(&own, Some(&between)));
+        assert!(
+            memory.starts_with("Inconclusive: memory may have served the reads (loop0 goes"),
+            "{memory}"
+        );
+        assert!(!memory.contains("holds"), "{memory}");
+        own.outcome.cut_short = false;
+        own.in_free_space = true;
+        assert!(said(&own).starts_with("The free space has the claimed"), "{}", said(&own));
+    }
+
+    #[test]
+    fn drives_that_die_and_mixed_addresses_have_no_size() {
+        let of = |first: SeenCounts,
+                  again: SeenCounts,
+                  seen: Seen,
+                  change: &dyn Fn(&mut CapacityOutcome)| {
+            let wrong = vec![WrongBlock { at_bytes: 0, seen }];
+            let mut own = CapacityOutcome { wrong, ..outcome(first, again) };
+            own.shape.full = true;
+            change(&mut own);
+            let own = detail(own);
+            (told(&own, Some(&Between::Nothing)).held_bytes, said(&own))
+        };
+        let failed = SeenCounts { failed: 32, ..NONE };
+        let (held, text) = of(failed, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
+        assert_eq!(held, None);
+        assert!(text.contains("but stopped responding after 268 MB (256 MiB) of writes"), "{text}");
+        // A bad block at the beginning of what works otherwise, and a border behind what works.
+        let partly = SeenCounts { as_written: 1500, failed: 500, ..NONE };
+        let (held, text) = of(partly, failed, Seen::Failed, &|own| own.held_bytes = Some(0));
+        assert_eq!(held, Some(48 << 30), "{text}");
+        let (held, _) = of(partly, failed, Seen::Failed, &|own| own.held_bytes = Some(4096));
+        assert_eq!(held, Some(4096));
+        let other = Seen::Other { at_bytes: 0, of_bytes: 1 << 20 };
+        for (right, size) in [(256, Some(1 << 20)), (257, None)] {
+            let first = SeenCounts { as_written: right, other: 9000, ..NONE };
+            let again = SeenCounts { other: 32, ..NONE };
+            let (held, text) =
+                of(first, again, other, &|own| own.wraps_after_bytes = Some(1 << 20));
+            assert_eq!(held, size);
+            assert_eq!(text.contains("maps addresses to wrong blocks"), size.is_none(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! How the shipped study of a kind of work is asked for on the command line of `assay check`: by an option of
+//! the kind's name, in the place of the study of speed.
+
+use assay_core::failure::Failure;
+
+use super::{Entry, Facts, KINDS, Needs, Work};
+
+/// An option of `assay check`. Its name is that of the kind and of its shipped study.
+#[derive(Debug)]
+pub struct CheckOption {
+    /// What it asks and when it fails, as the help says it.
+    pub help: &'static str,
+    /// The values that it may have; none of a switch.
+    pub values: Option<Values>,
+    /// Its lines among the examples of the help.
+    pub examples: &'static [Example],
+    /// Whether its work comes before that of the other options that it is given with.
+    pub goes_first: bool,
+    /// What may be found that ends the command otherwise than well.
+    pub gates: &'static [Gate],
+}
+
+#[derive(Debug)]
+pub struct Values {
+    /// They, with a bar between them; the first is meant where none is given.
+    pub names: &'static str,
+    /// Makes some work of the shipped study what one of them says.
+    pub set: fn(&mut Work, &str),
+}
+
+impl Values {
+    pub fn all(&self) -> impl Iterator<Item = &'static str> + use<> {
+        self.names.split('|')
+    }
+
+    /// What is meant where none is given.
+    pub fn usual(&self) -> &'static str {
+        self.all().next().unwrap_or(self.names)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    pub line: &'static str,
+    pub does: &'static str,
+}
+
+/// Something that may be found of a place, and how a command ends then.
+#[derive(Debug)]
+pub struct Gate {
+    pub is_met: fn(&Facts) -> bool,
+    /// How the command ends; it is handed the names of the places.
+    pub failure: fn(&str) -> Failure,
+}
+
+/// Kinds whose shipped study an option runs, each with it, in the order of [`KINDS`].
+pub fn by_option() -> impl Iterator<Item = (&'static Entry, &'static CheckOption)> {
+    KINDS.iter().filter_map(|kind| Some((*kind, kind.check_option?)))
+}
+
+/// The first of them whose work takes all of a place: it stands for such work where somebody is told how to
+/// ask.
+pub fn taking_all() -> Option<&'static str> {
+    let mut kinds = by_option().map(|(kind, _)| kind);
+    kinds.find(|kind| takes_all(kind)).map(|kind| kind.about.name)
+}
+
+/// Whether work of a kind takes all of a place.
+pub fn takes_all(kind: &Entry) -> bool {
+    (kind.sample)().needs() == Needs::Whole
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_option_has_words_and_each_of_its_values_makes_other_work() {
+        for (kind, option) in by_option() {
+            let name = kind.about.name;
+            assert!(!option.help.is_empty() && !option.help.ends_with('.'), "{name}");
+            for Example { line, does } in option.examples {
+                assert!(line.contains(&format!("assay check --{name}")), "{name}: {line}");
+                assert!(!does.is_empty() && !does.ends_with('.'), "{name}: {does}");
+            }
+            let Some(values) = &option.values else { continue };
+            assert_eq!(values.all().next(), Some(values.usual()));
+            let mut made: Vec<Work> = Vec::new();
+            for value in values.all() {
+                let mut work = (kind.sample)();
+                (values.set)(&mut work, value);
+                assert!(!made.contains(&work), "{name}={value} is another value");
+                made.push(work);
+            }
+            assert!(made.len() > 1, "{name}: a switch needs no values");
+        }
+    }
+
+    #[test]
+    fn a_value_leaves_work_of_other_kinds_as_it_is() {
+        for (own, option) in by_option() {
+            for kind in KINDS.iter().filter(|kind| kind.about.name != own.about.name) {
+                for value in option.values.iter().flat_map(Values::all) {
+                    let mut work = (kind.sample)();
+                    (option.values.as_ref().unwrap().set)(&mut work, value);
+                    assert_eq!(work, (kind.sample)(), "{value}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_takes_all_of_a_place_is_told_from_what_does_not() {
+        assert!(
+            taking_all().is_some_and(|name| by_option().any(|(kind, _)| kind.about.name == name))
+        );
+        let all: Vec<&str> =
+            KINDS.iter().filter(|kind| takes_all(kind)).map(|kind| kind.about.name).collect();
+        assert!(!all.is_empty() && !all.contains(&"io"), "{all:?}");
+    }
+}

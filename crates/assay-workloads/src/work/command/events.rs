@@ -1,0 +1,263 @@
+//! What is counted of runs beside their times: page faults, switches, and what processors count themselves.
+
+use assay_core::presence::Presence;
+use assay_core::quantity::metric::metric;
+use assay_core::quantity::{Better, Metric};
+use assay_machine::system::Executed;
+use assay_machine::system::execute::{Counting, Happened};
+
+/// From this part of the time on a count is as good as whole.
+const WHOLE: f64 = 0.99;
+
+// What is read from storage, and how, depends on caches; no clock changes it.
+const MINOR_FAULTS: Metric = metric(
+    "minor_faults",
+    Better::Lower,
+    "minor page faults",
+    "page faults without storage reads of a run and its children, mean of a trial's runs, excluding the shell",
+)
+.traffic();
+
+const MAJOR_FAULTS: Metric = metric(
+    "major_faults",
+    Better::Lower,
+    "major page faults",
+    "page faults with storage reads of a run and its children, mean of a trial's runs, excluding the shell",
+)
+.traffic()
+.may_be_zero();
+
+// Who has to wait, and who is interrupted, depends on speeds and on others; so do cycles and misses.
+const VOLUNTARY: Metric = metric(
+    "voluntary_switches",
+    Better::Lower,
+    "voluntary switches",
+    "voluntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
+)
+.may_be_zero();
+
+const INVOLUNTARY: Metric = metric(
+    "involuntary_switches",
+    Better::Lower,
+    "involuntary switches",
+    "involuntary context switches of a run and its children, mean of a trial's runs, excluding the shell",
+)
+.may_be_zero();
+
+const INSTRUCTIONS: Metric = metric(
+    "instructions",
+    Better::Lower,
+    "instructions",
+    "instructions of a run and its children, mean of a trial's runs, excluding the shell",
+)
+.traffic();
+
+const CYCLES: Metric = metric(
+    "cycles",
+    Better::Lower,
+    "CPU cycles",
+    "CPU cycles of a run and its children, mean of a trial's runs, excluding the shell",
+);
+
+const CACHE_MISSES: Metric = metric(
+    "cache_misses",
+    Better::Lower,
+    "cache misses",
+    "CPU cache misses (usually last-level) of a run and its children, mean of a trial's runs, excluding the shell",
+);
+
+pub(super) const METRICS: &[Metric] =
+    &[MINOR_FAULTS, MAJOR_FAULTS, VOLUNTARY, INVOLUNTARY, INSTRUCTIONS, CYCLES, CACHE_MISSES];
+
+/// Why a metric is not there of trials that know nothing of it: results of older versions.
+pub(super) fn untold(metric: &str) -> Option<String> {
+    let is_own = METRICS.iter().any(|own| own.name == metric);
+    is_own.then(|| "not counted by the Assay version that ran the trial".to_owned())
+}
+
+/// The sum of an amount over all runs; absent as soon as one run does not tell it.
+pub(super) type Sum = Option<Presence<u64>>;
+
+pub(super) fn add(sum: &mut Sum, amount: &Presence<u64>) {
+    let so_far = sum.take().unwrap_or(Presence::Present(0));
+    *sum = Some(so_far.both(amount, |sum, amount| sum.saturating_add(*amount)));
+}
+
+#[derive(Default)]
+pub(super) struct Events {
+    runs: u64,
+    happened: Happened,
+    instructions: Sum,
+    cycles: Sum,
+    cache_misses: Sum,
+    /// How processors counted; what is sure of all runs.
+    how: Option<Counting>,
+}
+
+impl Events {
+    pub(super) fn add(&mut self, executed: &Executed) {
+        self.runs += 1;
+        self.happened = self.happened.plus(executed.happened);
+        let counted = &executed.counted;
+        add(&mut self.instructions, &counted.instructions);
+        add(&mut self.cycles, &counted.cycles);
+        add(&mut self.cache_misses, &counted.cache_misses);
+        self.how = worse(self.how, counted.how);
+    }
+
+    /// Means of a run, without what the shell alone has.
+    pub(super) fn alone(&self, shell: &Self) -> [(Metric, Presence<f64>); 7] {
+        let each = |sum: u64, of: &Self| sum as f64 / of.runs.max(1) as f64;
+        // The two are of different runs and may cross.
+        let happened = |pick: fn(&Happened) -> u64| {
+            let own = each(pick(&self.happened), self);
+            Presence::Present((own - each(pick(&shell.happened), shell)).max(0.0))
+        };
+        let counted = |pick: fn(&Self) -> &Sum| {
+            let own = pick(self).clone().unwrap_or_else(|| Presence::absent("no run took place"));
+            let shells = pick(shell).clone().unwrap_or(Presence::Present(0));
+            own.both(&shells, |own, shells| (each(*own, self) - each(*shells, shell)).max(0.0))
+        };
+        [
+            (MINOR_FAULTS, happened(|all| all.minor_faults)),
+            (MAJOR_FAULTS, happened(|all| all.major_faults)),
+            (VOLUNTARY, happened(|all| all.voluntary_switches)),
+            (INVOLUNTARY, happened(|all| all.involuntary_switches)),
+            (INSTRUCTIONS, counted(|all| &all.instructions)),
+            (CYCLES, counted(|all| &all.cycles)),
+            (CACHE_MISSES, counted(|all| &all.cache_misses)),
+        ]
+    }
+
+    /// How processors counted, the shell's starts among it.
+    pub(super) fn how(&self, shell: &Self) -> Option<Counting> {
+        worse(self.how, shell.how)
+    }
+}
+
+fn worse(one: Option<Counting>, other: Option<Counting>) -> Option<Counting> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.worse(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+/// What is worth telling of how processors counted, the same words in every trial.
+pub(super) fn notes(how: Option<Counting>) -> impl Iterator<Item = &'static str> {
+    let outside = how.is_some_and(|how| !how.in_kernel).then_some(
+        "instructions, cycles and cache misses exclude the kernel; to include it, run as root or set \
+         kernel.perf_event_paranoid to 1 or lower",
+    );
+    let scaled = how.is_some_and(|how| how.share < WHOLE).then_some(
+        "instructions, cycles or cache misses were counted for part of the time and scaled up, because other programs \
+         use the counters or only some CPUs have them",
+    );
+    [outside, scaled].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_machine::system::execute::{Counted, Ending, Heard};
+
+    use super::*;
+
+    const ALL: Counting = Counting { in_kernel: true, share: 1.0 };
+
+    fn run(faults: u64, instructions: u64, how: Option<Counting>) -> Executed {
+        let counted = |count| match how {
+            Some(_) => Presence::Present(count),
+            None => Presence::absent("no counters"),
+        };
+        Executed {
+            ending: Ending::Exited(0),
+            wall_ns: 1,
+            user_ns: 1,
+            system_ns: 0,
+            peak_memory: Presence::absent("not asked"),
+            read_bytes: Presence::Present(0),
+            write_bytes: Presence::Present(0),
+            happened: Happened {
+                minor_faults: faults,
+                major_faults: 1,
+                voluntary_switches: 2 * faults,
+                ..Happened::default()
+            },
+            counted: Counted {
+                instructions: counted(instructions),
+                cycles: counted(2 * instructions),
+                cache_misses: counted(3),
+                how,
+            },
+            complaint: String::new(),
+            left_running: 0,
+            heard: Heard::default(),
+            memory_kills: Presence::absent("no limit"),
+        }
+    }
+
+    fn sum(runs: &[Executed]) -> Events {
+        let mut events = Events::default();
+        for run in runs {
+            events.add(run);
+        }
+        events
+    }
+
+    fn values(events: &Events, shell: &Events) -> [Option<f64>; 7] {
+        events.alone(shell).map(|(_, value)| value.value().copied())
+    }
+
+    #[test]
+    fn they_are_means_without_the_shells() {
+        let own = sum(&[run(110, 1000, Some(ALL)), run(210, 2000, Some(ALL))]);
+        let shell =
+            sum(&[run(50, 100, Some(ALL)), run(70, 300, Some(ALL)), run(60, 200, Some(ALL))]);
+        let expected = [100.0, 0.0, 200.0, 0.0, 1300.0, 2600.0, 0.0].map(Some);
+        assert_eq!(values(&own, &shell), expected);
+        // Without a shell nothing is taken off.
+        let expected = [160.0, 1.0, 320.0, 0.0, 1500.0, 3000.0, 3.0].map(Some);
+        assert_eq!(values(&own, &Events::default()), expected);
+        assert_eq!(notes(own.how(&shell)).count(), 0);
+        // Nor is there less than nothing.
+        let expected = [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0].map(Some);
+        assert_eq!(values(&shell, &own), expected);
+    }
+
+    #[test]
+    fn what_one_run_does_not_tell_is_absent_and_faults_are_not() {
+        let (told, untold) = (run(110, 1000, Some(ALL)), run(110, 1000, None));
+        for (own, shell) in [
+            (sum(&[told.clone(), untold.clone()]), Events::default()),
+            (sum(std::slice::from_ref(&told)), sum(std::slice::from_ref(&untold))),
+        ] {
+            let all = own.alone(&shell);
+            assert!(all[..4].iter().all(|(_, value)| value.value().is_some()));
+            assert!(all[4..].iter().all(|(_, value)| value.reason() == Some("no counters")));
+        }
+        let nothing = values(&Events::default(), &Events::default());
+        assert_eq!(nothing[4..], [None; 3]);
+    }
+
+    #[test]
+    fn how_they_were_counted_is_told_where_that_is_not_all() {
+        let outside = Counting { in_kernel: false, share: 1.0 };
+        let part = Counting { in_kernel: true, share: 0.6 };
+        let told = |runs: &[Counting], shell: &Events| {
+            let runs: Vec<Executed> = runs.iter().map(|how| run(1, 1, Some(*how))).collect();
+            notes(sum(&runs).how(shell)).collect::<Vec<_>>().join("; ")
+        };
+        let none = Events::default();
+        assert_eq!(told(&[ALL, ALL], &none), "");
+        assert!(told(&[ALL, outside], &none).contains("exclude the kernel"));
+        assert!(!told(&[ALL, outside], &none).contains("scaled up"));
+        assert!(told(&[part, ALL], &none).contains("scaled up"));
+        assert!(told(&[ALL], &sum(&[run(1, 1, Some(outside))])).contains("exclude the kernel"));
+        assert_eq!(notes(None).count(), 0);
+    }
+
+    #[test]
+    fn of_older_results_it_is_told_why_there_are_none() {
+        assert!(METRICS.iter().all(|own| untold(own.name).is_some()));
+        assert_eq!(untold("read_bytes"), None);
+    }
+}

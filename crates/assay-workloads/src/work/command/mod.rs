@@ -1,0 +1,558 @@
+//! Any program, run again and again: how long it takes, and what it takes of the machine.
+
+mod course;
+mod detail;
+mod events;
+mod keys;
+mod line;
+mod planned;
+pub mod readings;
+mod reads;
+mod revision;
+mod same;
+mod tally;
+#[cfg(test)]
+mod tests;
+pub mod tree;
+
+use std::collections::BTreeMap;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::Fields;
+use assay_core::outside;
+use assay_core::quantity::metric::metric;
+use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_machine::system::network::token::is_secret;
+use serde::{Deserialize, Serialize};
+
+use super::Work;
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter};
+use super::place::{Offer, Run};
+use super::table::runtime;
+
+pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
+pub use planned::Planned;
+pub use readings::{
+    FORMATS, ImportEvidence, MOST_NUMBERS, Number, ReadFormat, Reading, ToolOutput, slug,
+};
+pub use reads::READS;
+pub use revision::{REVISION, Revision, tree_name};
+pub use same::Produced;
+
+use line::Levels;
+use readings::MOST_READINGS;
+use tree::Tree;
+
+/// The word in lines that stands for as many jobs as there are processors, or for those of the study.
+pub const JOBS: &str = "jobs";
+/// A quick look compiles one in this many files of a generated tree.
+const QUICK_SHARE: u64 = 6;
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(1_000_000_000);
+const QUICK: Time = Time(200_000_000);
+/// The most where runs are counted: a day.
+const COUNTED: Time = Time(86_400_000_000_000);
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Asked {
+    /// What is measured; nothing where the factor `command` says it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub run: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclude: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub drop_caches: bool,
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub shell: bool,
+    #[serde(default, skip_serializing_if = "is_no")]
+    pub ignore_failure: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs_per_trial: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Time>,
+    /// C files of a tree that is generated for it to work in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub c_files: Option<u64>,
+    /// A directory in a copy of which it works.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// Programs without which it cannot be run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub needs: Vec<String>,
+    /// Variables of assay's environment that it gets beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass_env: Vec<String>,
+    /// What {jobs} stands for in its lines where that is no factor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial_setup: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<String>,
+    /// What every run of all sides is to produce alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_output: Option<Produced>,
+    /// Lines by the names that levels of the factor `command` have for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub commands: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parse: Vec<Reading>,
+    /// The repository whose commits the levels of the factor `revision` are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<String>,
+    /// What is run once in the tree of each commit, before the study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
+    /// Commits by the names that levels of the factor `revision` have for them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub commits: BTreeMap<String, String>,
+    /// Levels of the arm that it is run under.
+    #[serde(skip)]
+    pub levels: Levels,
+}
+
+// The signatures are serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
+const fn yes() -> bool {
+    true
+}
+
+pub(super) const DURATION: Metric = metric(
+    "duration_s",
+    Better::Lower,
+    "time",
+    "mean duration of the runs of a trial, excluding shell startup",
+);
+
+const SHORTEST: Metric = metric(
+    "duration_min_s",
+    Better::Lower,
+    "shortest time",
+    "shortest duration of a run in a trial, excluding shell startup",
+);
+
+const LONGEST: Metric = metric(
+    "duration_max_s",
+    Better::Lower,
+    "longest time",
+    "longest duration of a run in a trial, excluding shell startup",
+);
+
+const USER: Metric = metric(
+    "user_s",
+    Better::Lower,
+    "user time",
+    "user CPU time of a run and its children, mean of a trial's runs, excluding the shell",
+);
+
+const SYSTEM: Metric = metric(
+    "system_s",
+    Better::Lower,
+    "system time",
+    "system CPU time of a run and its children, mean of a trial's runs, excluding the shell",
+);
+
+const PEAK_MEMORY: Metric = metric(
+    "peak_memory_bytes",
+    Better::Lower,
+    "peak memory",
+    "peak memory of a run, maximum of a trial's runs",
+)
+.amount();
+
+const READ: Metric = metric(
+    "read_bytes",
+    Better::Lower,
+    "bytes from storage",
+    "bytes read from storage per run, mean of a trial's runs",
+)
+.traffic();
+
+const WRITTEN: Metric = metric(
+    "write_bytes",
+    Better::Lower,
+    "bytes to storage",
+    "bytes written to storage per run, mean of a trial's runs",
+)
+.traffic();
+
+impl Asked {
+    pub fn new(run: &str) -> Self {
+        Self {
+            run: run.to_owned(),
+            prepare: None,
+            conclude: None,
+            input: None,
+            drop_caches: false,
+            shell: true,
+            ignore_failure: false,
+            timeout: None,
+            runs_per_trial: None,
+            runtime: None,
+            c_files: None,
+            source: None,
+            needs: Vec::new(),
+            pass_env: Vec::new(),
+            jobs: None,
+            trial_setup: None,
+            setup: None,
+            same_output: None,
+            commands: BTreeMap::new(),
+            parse: Vec::new(),
+            repository: None,
+            build: None,
+            commits: BTreeMap::new(),
+            levels: Levels::new(),
+        }
+    }
+
+    fn lines(&self) -> impl Iterator<Item = &str> {
+        let rest = [&self.prepare, &self.conclude, &self.input, &self.trial_setup, &self.setup];
+        let rest = rest.into_iter().flatten().chain(self.commands.values()).map(String::as_str);
+        [self.run.as_str()].into_iter().chain(rest)
+    }
+
+    /// Sets what is run: a line, or the name of one.
+    fn set_line(&mut self, level: &str) {
+        let line = self.commands.get(level).map_or(level, String::as_str);
+        self.run = line.to_owned();
+    }
+
+    /// The commit that it runs in, where it runs in one.
+    fn side(&self) -> Result<Option<Revision>, String> {
+        let Some(repository) = &self.repository else { return Ok(None) };
+        let level = self
+            .levels
+            .get(REVISION)
+            .ok_or_else(|| format!("no revision of {repository} to run"))?;
+        let commit = self.commits.get(level).ok_or_else(|| {
+            format!("no commit in {repository} matches {}", outside::spelled(level))
+        })?;
+        Ok(Some(Revision::new(repository, self.build.as_deref(), commit)))
+    }
+
+    /// Whether a line of it says how many jobs there are by the word for that.
+    pub fn names_jobs(&self) -> bool {
+        self.lines().any(|text| line::names(text, JOBS))
+    }
+
+    /// Whether it works in a tree that is made for it.
+    pub fn has_tree(&self) -> bool {
+        self.c_files.is_some() || self.source.is_some()
+    }
+
+    fn filled(&self, text: &str) -> String {
+        let mut levels = self.levels.clone();
+        if let Some(jobs) = self.jobs {
+            levels.entry(JOBS.to_owned()).or_insert_with(|| jobs.to_string());
+        }
+        line::filled(text, &levels)
+    }
+
+    fn filled_in(&self, reading: &Reading) -> Reading {
+        let from = reading.file.as_deref().map(|from| self.filled(from));
+        Reading { file: from, ..reading.clone() }
+    }
+
+    fn filled_product(&self, product: &Produced) -> Produced {
+        match product {
+            Produced::At(path) => Produced::At(self.filled(path)),
+            Produced::Printed(_) => product.clone(),
+        }
+    }
+
+    /// Variables with the levels that they have.
+    fn given(&self) -> BTreeMap<String, String> {
+        let of =
+            |(name, level): (&String, &String)| Some((variable(name)?.to_owned(), level.clone()));
+        self.levels.iter().filter_map(of).collect()
+    }
+
+    fn tree(&self) -> Option<Tree> {
+        let copied = self.source.clone().map(|source| Tree::Copied { source });
+        copied.or_else(|| self.c_files.map(Tree::generated))
+    }
+
+    /// What must hold of the numbers that it tells.
+    fn complain_of_reads(&self, path: &str, to: &mut dyn Complaints) {
+        let mut known: Vec<String> = Vec::new();
+        if self.parse.len() > MOST_READINGS {
+            let count = self.parse.len();
+            let message = format!("parse has {count} metrics; the maximum is {MOST_READINGS}");
+            let hint = "remove some: a pattern with several groups reads several metrics";
+            to.value(&format!("{path}/parse/{MOST_READINGS}"), message, Some(hint.to_owned()));
+        }
+        for (index, reading) in self.parse.iter().enumerate().take(MOST_READINGS) {
+            let path = format!("{path}/parse/{index}");
+            reads::complain(reading, &path, to);
+            for name in reading.metrics() {
+                if known.contains(&name) && !to.is_wrong(&path) {
+                    let hint = "rename one of the metrics: name = \"...\"".to_owned();
+                    to.value(&path, format!("two metrics have the name {name}"), Some(hint));
+                }
+                known.push(name);
+            }
+        }
+        if let Some(Produced::At(file)) = &self.same_output
+            && (file.starts_with('-') || file.contains('\0'))
+        {
+            let hint = "example: same_output = \"out\"".to_owned();
+            let message = "same_output must be true, or the path of a file or directory".to_owned();
+            to.value(&format!("{path}/same_output"), message, Some(hint));
+        }
+    }
+
+    /// What must hold of names: of programs, of lines, and of variables.
+    fn complain_of_names(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        // They are asked for their version by whoever runs the study, root among them.
+        let is_path = |name: &&String| name.is_empty() || name.contains('/');
+        if let Some(name) = self.needs.iter().find(is_path) {
+            let hint = "use names on the search path, such as \"make\"";
+            let message = format!("`{}` is not a program name", outside::spelled(name));
+            to.value(&format!("{path}/needs"), message, Some(hint.to_owned()));
+        }
+        let levels = study.factors.get("command");
+        let named = |name: &String| levels.is_some_and(|levels| levels.contains(name));
+        if let Some(name) = self.commands.keys().find(|name| !named(name)) {
+            let hint =
+                format!("add it below [factors]: command = [\"{}\"]", outside::spelled(name));
+            let message =
+                format!("{} is not a level of the factor command", outside::spelled(name));
+            to.key(&format!("{path}/commands"), message, Some(hint));
+        }
+    }
+
+    fn complain_of_revisions(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let levels = study.factors.get(REVISION);
+        if self.repository.is_none() {
+            let alone = [("build", self.build.is_some()), ("commits", !self.commits.is_empty())];
+            let said = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
+            let named = said.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
+            // A word of lines may be called so, too.
+            if said.is_some() || (levels.is_some() && !kind::Asks::takes(self, REVISION, study)) {
+                let hint = "add repository = \".\"".to_owned();
+                let message = "revision needs a repository".to_owned();
+                to.key(&named, message, Some(hint));
+            }
+            return;
+        }
+        let Some(levels) = levels else {
+            let hint = "add it below [factors]: revision = [\"main\", \"HEAD\"]".to_owned();
+            let message = "repository needs the factor revision".to_owned();
+            to.key(&format!("{path}/repository"), message, Some(hint));
+            return;
+        };
+        if self.has_tree() {
+            let hint = "remove repository, or c_files and source".to_owned();
+            let message = "the source tree is set twice".to_owned();
+            to.key(&format!("{path}/repository"), message, Some(hint));
+        }
+        let is_wrong = |(name, commit): &(&String, &String)| {
+            !levels.contains(name) || !revision::is_commit(commit)
+        };
+        if let Some((name, _)) = self.commits.iter().find(is_wrong) {
+            let hint = "remove commits: Assay resolves the levels of revision";
+            let name = outside::spelled(name);
+            let message =
+                format!("{name} is not a level of the factor revision with a full commit hash");
+            to.value(&format!("{path}/commits"), message, Some(hint.to_owned()));
+        }
+    }
+
+    /// What must hold between the keys of a tree.
+    fn complain_of_tree(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        if self.c_files.is_some() && self.source.is_some() {
+            let hint = "remove c_files or source".to_owned();
+            let message = "the tree is set twice: by c_files and by source".to_owned();
+            to.key(&format!("{path}/c_files"), message, Some(hint));
+        }
+        let relative = self.source.as_deref().is_some_and(|source| !source.starts_with('/'));
+        if relative && !to.is_wrong(&format!("{path}/source")) {
+            let hint = "use an absolute path".to_owned();
+            let message = "source must not be relative, because the lines run in another directory"
+                .to_owned();
+            to.value(&format!("{path}/source"), message, Some(hint));
+        }
+        let said = self.names_jobs() || study.factors.contains_key("command");
+        if self.jobs.is_some() && !said && !to.is_wrong(&format!("{path}/jobs")) {
+            let hint = "example: run = \"make -j{jobs}\"".to_owned();
+            to.key(&format!("{path}/jobs"), "no line contains {jobs}".to_owned(), Some(hint));
+        }
+        if self.jobs.is_some() && study.factors.contains_key(JOBS) {
+            let hint = "remove the key or the factor".to_owned();
+            let message = "jobs is set twice: as a key and as a factor".to_owned();
+            to.key(&format!("{path}/jobs"), message, Some(hint));
+        }
+    }
+
+    fn planned(&self) -> Result<Planned, String> {
+        let filled = |text: &Option<String>| text.as_deref().map(|text| self.filled(text));
+        let planned = Planned {
+            run: self.filled(&self.run),
+            prepare: filled(&self.prepare),
+            conclude: filled(&self.conclude),
+            input: filled(&self.input),
+            drop_caches: self.drop_caches,
+            shell: self.shell,
+            ignore_failure: self.ignore_failure,
+            timeout_ns: self.timeout.map(|timeout| timeout.0),
+            runs_per_trial: self.runs_per_trial,
+            tree: self.tree(),
+            pass_env: self.pass_env.clone(),
+            trial_setup: filled(&self.trial_setup),
+            setup: filled(&self.setup),
+            variables: self.given(),
+            same_output: self.same_output.as_ref().map(|own| self.filled_product(own)),
+            parse: self.parse.iter().map(|reading| self.filled_in(reading)).collect(),
+            revision: self.side()?.map(Box::new),
+        };
+        planned.check()?;
+        Ok(planned)
+    }
+}
+
+/// The environment variable that a factor sets: `env:NAME`.
+fn variable(factor: &str) -> Option<&str> {
+    let is_set = |name: &&str| line::is_variable(name) && !is_secret(name);
+    factor.strip_prefix("env:").filter(is_set)
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "command",
+        summary: "repeated runs of any program",
+        text: "Assay runs a program repeatedly in the target's directory until the trial ends, and compares mean \
+               durations. The program has no terminal. Assay discards the output unless `parse` or `same_output` needs \
+               it. Each run starts after all children of the previous run end. Metrics that `parse` reads from the \
+               output have the prefix reported_; verdicts use the first metric. Assay stores the last 64 KiB of the \
+               program's output per trial. Assay counts page faults and context switches per run, and instructions, \
+               cycles and cache misses if supported by the kernel. In a command line, `{replicate}` and `{trial}` \
+               expand to the current numbers. Under sudo, the program runs as the calling user unless --as-root is \
+               set. The program gets PATH, HOME, USER, LOGNAME, SHELL, MAIL, LANG, LANGUAGE, LC_*, TERM, TMPDIR, TZ \
+               and the variables in `pass_env`. Assay records the names of the variables, never the values. Assay adds \
+               a variable of random length, because the environment size affects timing.",
+    };
+    const KEYS: &'static Fields = &keys::KEYS;
+    const EXAMPLE: &'static str = "command = { run = \"tar xf archive.tar\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
+    const METRICS: &'static [&'static [Metric]] = &[
+        &[DURATION, SHORTEST, LONGEST, USER, SYSTEM, PEAK_MEMORY, READ, WRITTEN],
+        events::METRICS,
+    ];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const RUNS_PROGRAMS: bool = true;
+
+    fn sample() -> Self {
+        Self::new("true")
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        let run = if self.run.is_empty() { "a command" } else { self.run.as_str() };
+        let cold = if self.drop_caches { ", with an empty page cache" } else { "" };
+        format!("runs {run}{cold}")
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Directory
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let is_factor = study.factors.contains_key("command");
+        if self.run.is_empty() && !is_factor && !to.is_wrong(&format!("{path}/run")) {
+            let hint = "add run = \"...\", or make command a factor".to_owned();
+            to.key(path, "command needs a line to run".to_owned(), Some(hint));
+        }
+        if !self.run.is_empty() && is_factor {
+            let hint = "remove run or the factor".to_owned();
+            let message = "the command is set twice: by run and by the factor command".to_owned();
+            to.key(&format!("{path}/run"), message, Some(hint));
+        }
+        if let Some(error) = self.lines().find_map(|text| line::words(text, self.shell).err())
+            && !self.run.is_empty()
+        {
+            to.key(path, error, Some("quote the words as in a shell".to_owned()));
+        }
+        let is_one = |name: &String| line::is_variable(name) && !is_secret(name);
+        if let Some(name) = self.pass_env.iter().find(|name| !is_one(name))
+            && !to.is_wrong(&format!("{path}/pass_env"))
+        {
+            let hint = "use variable names, such as \"CARGO_HOME\"".to_owned();
+            let name = outside::spelled(name);
+            let message = format!("`{name}` is not a valid environment variable name");
+            to.value(&format!("{path}/pass_env"), message, Some(hint));
+        }
+        self.complain_of_tree(path, study, to);
+        self.complain_of_reads(path, to);
+        self.complain_of_names(path, study, to);
+        self.complain_of_revisions(path, study, to);
+    }
+
+    fn takes(&self, factor: &str, study: &InStudy<'_>) -> bool {
+        let levels = ["command", "prepare"].into_iter().filter_map(|name| study.factors.get(name));
+        let varied = levels.flatten().map(String::as_str);
+        variable(factor).is_some()
+            || self.lines().chain(varied).any(|text| line::names(text, factor))
+    }
+
+    fn may_tell(&self, metric: &str) -> bool {
+        let tells = |reading: &Reading| {
+            reading.format.is_some() || reading.metrics().iter().any(|own| own == metric)
+        };
+        self.parse.iter().any(tells)
+    }
+
+    fn take(&mut self, factor: &str, level: &str) {
+        self.levels.insert(factor.to_owned(), level.to_owned());
+    }
+
+    runtime!();
+
+    fn ends_by_time(&self) -> bool {
+        self.runs_per_trial.is_none()
+    }
+
+    fn settle(&mut self) {
+        let usual = if self.runs_per_trial.is_some() { COUNTED } else { TRIAL };
+        self.runtime = self.runtime.or(Some(usual));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.c_files = self.c_files.map(|files| files.div_ceil(QUICK_SHARE));
+        if self.runs_per_trial.is_none() {
+            self.runtime = Some(QUICK);
+        }
+    }
+
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        Ok((self.planned()?.into(), None))
+    }
+
+    /// One run: what is not there, or fails at once, is told before the study begins.
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        course::once(&self.planned()?, run).map(Some)
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        let other = Self::of(other).map(Self::planned);
+        other.and_then(Result::ok).is_some_and(|other| self.planned().is_ok_and(|own| own == other))
+    }
+}

@@ -1,0 +1,249 @@
+//! Numbers that a program tells of itself: where they stand, what they are called, and how they are read.
+
+mod found;
+mod named;
+mod plain;
+
+use std::borrow::Cow;
+use std::str::FromStr;
+
+use assay_core::quantity::Better;
+use regex_lite::{Regex, RegexBuilder};
+use serde::{Deserialize, Serialize};
+
+pub use found::{Reader, Text};
+pub use named::slug;
+pub use plain::plain;
+
+/// What names of metrics begin with that programs tell of themselves: none of ours does.
+pub const TOLD: &str = "reported_";
+
+/// Formats of other tools that the whole of what a program writes may be in, as `assay list importers` has
+/// them. Tables of trials are studies by themselves, and no number of one run.
+pub const FORMATS: [&str; 16] = [
+    "fio-json",
+    "fio-log",
+    "hyperfine-json",
+    "bonnie-csv",
+    "iozone",
+    "tiobench",
+    "elbencho-csv",
+    "criterion",
+    "go-bench",
+    "pytest-benchmark",
+    "phoronix-xml",
+    "dd",
+    "kdiskmark",
+    "crystaldiskmark",
+    "flent",
+    "sysstat-json",
+];
+
+pub const MOST_NUMBERS: usize = 64;
+/// Bytes of what a program writes that numbers are looked for in: its last ones.
+pub const READ_BYTES: u64 = 8 << 20;
+pub const MOST_READINGS: usize = 32;
+/// A pattern may be as large as this when it is compiled: a thousand states, each of which may be looked at
+/// for each byte.
+const PATTERN_BYTES: usize = 32 << 10;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Number {
+    /// Its metric, without what all such names begin with.
+    pub name: String,
+    pub better: Better,
+    pub value: f64,
+}
+
+/// What the file of another tool says of a run beside its numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportEvidence {
+    /// Operations in flight: how many were requested, and how many there were on average at most.
+    Depth { requested: f64, reached: f64 },
+    /// Requests or bytes that the disks counted, and that the run needed at least.
+    Disk { counted: f64, needed: f64, what: Cow<'static, str> },
+    /// Bytes per second that were read, and that were written in the same way.
+    Directions { read: f64, written: f64 },
+    /// Bytes that may have passed through the page cache, and bytes per second.
+    Buffered { bytes: f64, bytes_per_s: f64 },
+    /// A known fault of this version of the tool, and its effect.
+    Fault(Cow<'static, str>),
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolOutput {
+    pub numbers: Vec<Number>,
+    /// Of each run that it is about.
+    pub evidence: Vec<ImportEvidence>,
+}
+
+pub type ReadFormat = fn(format: &str, text: &str) -> Result<ToolOutput, String>;
+
+/// Where numbers of a program stand, as a study asks for them: exactly one of format, pattern and JSON.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reading {
+    /// The whole is in a format of another tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub format: Option<String>,
+    /// A regular expression that a line of it matches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regex: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub json_pointer: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// Which direction is better; of a format, that of numbers whose names do not tell it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub better: Option<Better>,
+    /// The file that it is written to; its standard output where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
+}
+
+impl FromStr for Reading {
+    type Err = String;
+
+    /// `fio-json`, `go-bench::higher`, `PATTERN:UNIT:higher`, `/POINTER:UNIT:lower`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        if FORMATS.contains(&text) {
+            return Ok(Self { format: Some(text.to_owned()), ..Self::default() });
+        }
+        // From the right: patterns have colons of their own.
+        let mut parts = text.rsplitn(3, ':');
+        let better = match parts.next() {
+            Some("higher") => Some(Better::Higher),
+            Some("lower") => Some(Better::Lower),
+            _ => None,
+        };
+        let (unit, what) = (parts.next(), parts.next().filter(|what| !what.is_empty()));
+        let (Some(unit), Some(what), Some(better)) = (unit, what, better) else {
+            return Err(format!(
+                "`{text}` is not a format and does not end in :UNIT:higher or :UNIT:lower; example: 'tps = \
+                 ([0-9.]+):tps:higher', /result/p99:ms:lower or fio-json"
+            ));
+        };
+        let unit = Some(unit.trim().to_owned()).filter(|unit| !unit.is_empty());
+        let what = Some(what.to_owned());
+        if FORMATS.iter().any(|format| what.as_deref() == Some(*format)) {
+            return match unit {
+                None => Ok(Self { format: what, better: Some(better), ..Self::default() }),
+                Some(_) => {
+                    Err(format!("`{text}`: a format defines its own units; remove the unit"))
+                }
+            };
+        }
+        let own = Self { unit, better: Some(better), ..Self::default() };
+        Ok(if text.starts_with('/') {
+            Self { json_pointer: what, ..own }
+        } else {
+            Self { regex: what, ..own }
+        })
+    }
+}
+
+impl Reading {
+    pub fn words(&self) -> String {
+        let what = match (&self.format, &self.regex, &self.json_pointer) {
+            (Some(format), ..) => format.clone(),
+            (_, Some(pattern), _) => format!("`{pattern}`"),
+            (_, _, Some(json)) => json.clone(),
+            _ => "nothing".to_owned(),
+        };
+        let from = self.file.as_ref().map(|from| format!(" of {from}"));
+        what + &from.unwrap_or_default()
+    }
+
+    /// Metrics that it gives, by name; none where only the text tells which these are.
+    pub fn metrics(&self) -> Vec<String> {
+        let own = |name: &str| format!("{TOLD}{}", named::metric(name, self.unit.as_deref()));
+        if let Some(json) = &self.json_pointer {
+            return vec![own(self.name.as_deref().unwrap_or_else(|| named::last_token(json)))];
+        }
+        let regex = self.regex.as_deref().and_then(|pattern| compiled(pattern).ok());
+        let groups = regex.as_ref().map(named::groups).unwrap_or_default();
+        groups
+            .iter()
+            .map(|group| own(self.name.as_deref().or(group.as_deref()).unwrap_or_default()))
+            .collect()
+    }
+}
+
+/// A pattern, ready to be matched in time that grows with the text alone.
+pub fn compiled(pattern: &str) -> Result<Regex, String> {
+    let built = RegexBuilder::new(pattern).size_limit(PATTERN_BYTES).build();
+    let regex = built.map_err(|error| format!("invalid regular expression: {error}"))?;
+    // The whole of a match is a group, too.
+    let groups = regex.captures_len() - 1;
+    if groups > MOST_NUMBERS {
+        return Err(format!("the pattern has {groups} groups; the limit is {MOST_NUMBERS}"));
+    }
+    Ok(regex)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Reading {
+        text.parse().unwrap()
+    }
+
+    #[test]
+    fn a_short_form_is_a_format_a_pattern_or_a_pointer() {
+        assert_eq!(read("fio-json").format.as_deref(), Some("fio-json"));
+        let stated = read("go-bench::higher");
+        assert_eq!(
+            (stated.format.as_deref(), stated.better),
+            (Some("go-bench"), Some(Better::Higher))
+        );
+        assert!("go-bench:ops:higher".parse::<Reading>().unwrap_err().contains("remove the unit"));
+        let pattern = read("latency: ([0-9.]+) ms:ms:lower");
+        assert_eq!(pattern.regex.as_deref(), Some("latency: ([0-9.]+) ms"));
+        assert_eq!((pattern.unit.as_deref(), pattern.better), (Some("ms"), Some(Better::Lower)));
+        let pointer = read("/end/sum_received/bits_per_second::higher");
+        assert_eq!(pointer.json_pointer.as_deref(), Some("/end/sum_received/bits_per_second"));
+        assert_eq!((pointer.unit.as_deref(), pointer.better), (None, Some(Better::Higher)));
+        for wrong in
+            ["", "fio-jsn", "tps = ([0-9.]+)", "x:higher", "::higher", "a:b:c", "a:b:Higher"]
+        {
+            let told = wrong.parse::<Reading>().unwrap_err();
+            assert!(told.contains("PATTERN") || told.contains("example: "), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_a_pattern_costs_is_bounded_by_its_size_and_its_groups() {
+        let groups = |count| "(a)".repeat(count);
+        assert!(compiled(&groups(MOST_NUMBERS)).is_ok());
+        let told = compiled(&groups(MOST_NUMBERS + 1)).unwrap_err();
+        assert!(told.contains("65 groups; the limit is 64"), "{told}");
+        assert!(compiled("[0-9.]{1,100} ops/s").is_ok());
+        let told = compiled("(a{100}){100}").unwrap_err();
+        assert!(told.contains("size limit"), "{told}");
+    }
+
+    #[test]
+    fn metrics_carry_their_unit() {
+        for (text, names) in [
+            ("(?<ops>[0-9.]+) ops/s:ops/s:higher", &["reported_ops_per_s"][..]),
+            ("tps = ([0-9.]+):tps:higher", &["reported_tps"]),
+            ("/result/p99:ms:lower", &["reported_p99_ms"]),
+            ("iops=([0-9]+)::higher", &["reported_number"]),
+            ("(?<iops>[0-9]+)::higher", &["reported_iops"]),
+            ("(?<min>[0-9]+)/(?<max>[0-9]+) ms:ms:lower", &["reported_min_ms", "reported_max_ms"]),
+            ("/end/sum_received/bits_per_second:bits/s:higher", &["reported_bits_per_s"]),
+            ("TOTAL[. ]+([0-9.]+)s:s:lower", &["reported_s"]),
+            ("fio-json", &[]),
+        ] {
+            let found = read(text).metrics();
+            assert_eq!(found, names, "{text}");
+        }
+        let named =
+            Reading { name: Some("Total Time".to_owned()), ..read("TOTAL ([0-9.]+)s:s:lower") };
+        assert_eq!(named.metrics(), ["reported_total_time_s"]);
+    }
+}

@@ -1,0 +1,115 @@
+//! What the lines of a command work in, where that is not the target itself: a tree of files that is made
+//! in it for each trial and removed afterwards.
+
+use std::path::{Path, PathBuf};
+
+use assay_core::quantity::units::show;
+use assay_machine::system::System;
+use serde::{Deserialize, Serialize};
+
+pub use assay_core::calc::source_tree::{TreeFile, files};
+
+/// The directory that the tree is made as, below the target.
+pub const NAME: &str = "assay-tree";
+/// A file in it that says who made it: nothing else of that name is ever removed.
+pub const MARK: &str = ".made-by-assay";
+
+/// Reads every file of it, as the lines do that compilers are fed by: nothing waits for the drive then.
+pub(super) const PRIME: &str = "find . -type f -exec cat {} + > /dev/null";
+
+/// What was copied goes to the drive before anything is measured.
+const SYNC: &str = "{ sync -f . 2> /dev/null || sync; }";
+
+/// What is built needs so many times the room of its source.
+const BUILT_TIMES: u64 = 4;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Tree {
+    /// So many C files, generated.
+    Generated {
+        /// The files, the main program and headers not counted.
+        c_files: u64,
+        bytes: u64,
+        lines: u64,
+    },
+    /// A copy of a directory of the user's, which itself is only read.
+    Copied { source: String },
+}
+
+impl Tree {
+    pub(super) fn generated(c_files: u64) -> Self {
+        let files = files(c_files);
+        let bytes = files.iter().map(|(_, text)| text.len() as u64).sum();
+        let lines = files.iter().map(|(_, text)| text.lines().count() as u64).sum();
+        Self::Generated { c_files, bytes, lines }
+    }
+
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Generated { c_files, bytes, lines } => format!(
+                "a generated tree of {} C files ({}, {} lines)",
+                show::count(*c_files),
+                show::bytes(*bytes),
+                show::count(*lines)
+            ),
+            Self::Copied { source } => format!("a copy of {source}"),
+        }
+    }
+
+    /// The lines that make it, to be run in the target by whoever runs the command.
+    pub(super) fn making(&self, program: &str) -> Vec<String> {
+        let program = shell_words::quote(program);
+        match self {
+            Self::Generated { c_files, .. } => {
+                vec![format!("{program} tree {NAME} --c-files {c_files}")]
+            }
+            Self::Copied { source } => {
+                let source = shell_words::quote(source);
+                vec![
+                    format!("{program} tree {NAME}"),
+                    format!("cp -a {source}/. {NAME}/ && {SYNC}"),
+                ]
+            }
+        }
+    }
+
+    /// Why there is no room for it and for what is made of it.
+    pub(super) fn lacks_room(&self, system: &dyn System, target: &Path) -> Option<String> {
+        let Self::Generated { bytes, .. } = self else { return None };
+        let space = system.space(target).ok()?;
+        let needed = bytes.saturating_mul(BUILT_TIMES);
+        (space.available_bytes < needed).then(|| {
+            format!(
+                "not enough space for {} and its build products: about {} needed, {} free in {}",
+                self.words(),
+                show::bytes(needed),
+                show::bytes(space.available_bytes),
+                target.display()
+            )
+        })
+    }
+}
+
+pub(super) fn place(target: &Path) -> PathBuf {
+    target.join(NAME)
+}
+
+pub(super) fn removing() -> String {
+    format!("rm -rf {NAME}")
+}
+
+/// Whether one lies there that a run left behind.
+///
+/// # Errors
+/// Something of that name lies there that no run made.
+pub(super) fn is_left(system: &dyn System, target: &Path) -> Result<bool, String> {
+    let place = place(target);
+    if system.status(&place).is_err() {
+        return Ok(false);
+    }
+    if system.status(&place.join(MARK)).is_ok() {
+        return Ok(true);
+    }
+    Err(format!("{} already exists and was not created by Assay; move it away", place.display()))
+}

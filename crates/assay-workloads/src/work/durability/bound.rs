@@ -1,0 +1,105 @@
+//! What a number of cuts says about all of them.
+
+use assay_core::quantity::units::show;
+use assay_core::stats::exact::binomial_interval;
+
+/// What may be beyond a one-sided bound of 95%.
+const BEYOND: f64 = 0.05;
+/// Numbers of cuts that a plan tells the bounds of, beside its own.
+const USUAL: [u64; 4] = [60, 300, 1000, 3000];
+
+/// The most that the share of cuts which lose something may be, after so many of so many did: exact, one-sided,
+/// 95%. With none that is 1 - 0.05^(1/n), about 3.0/n, to the last digit however many there are. None of no cuts.
+///
+/// Source: Clopper and Pearson, as [`binomial_interval`], whose upper end with 10% beyond both is that with
+/// 5% beyond one.
+pub fn most_share(lost: u64, cuts: u64) -> Option<f64> {
+    if lost == 0 && cuts > 0 {
+        return Some(-(BEYOND.ln() / cuts as f64).exp_m1());
+    }
+    binomial_interval(lost, cuts, 2.0 * BEYOND).map(|[_, most]| most)
+}
+
+/// A bound in percent with three digits, rounded up: what is called the most is never less than it is.
+pub fn at_most(share: f64) -> String {
+    let percent = 100.0 * share;
+    if !(percent > 0.0 && percent < 100.0) {
+        return show::share(share);
+    }
+    let scale = 10_f64.powf((2.0 - percent.log10().floor()).max(0.0));
+    // What arithmetic alone put behind a number that has no more digits is none of them.
+    let up = (percent * scale * (1.0 - 1e-12)).ceil() / scale;
+    format!("{up}%")
+}
+
+/// Which number of cuts gives which bound where none loses anything, beginning with the own one.
+pub fn told(cuts: u64) -> String {
+    let of = |cuts: u64| {
+        let most = most_share(0, cuts).map_or_else(|| "nothing".to_owned(), at_most);
+        format!("{most} with {} crash point{}", show::count(cuts), if cuts == 1 { "" } else { "s" })
+    };
+    let others: Vec<String> = USUAL.into_iter().filter(|own| *own != cuts).map(of).collect();
+    format!(
+        "one-sided 95% upper bound if a row loses no acknowledged write: {} ({})",
+        of(cuts),
+        others.join(", ")
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_of_none_is_the_rule_of_three() {
+        // 1 - 0.05^(1/n).
+        for (cuts, most) in
+            [(1, 0.95), (60, 0.048_703), (300, 0.009_936), (1000, 0.002_991), (10_000, 0.000_299_5)]
+        {
+            let found = most_share(0, cuts).unwrap();
+            assert!((found - most).abs() < 1e-6, "{cuts}: {found}");
+            let [_, exact] = binomial_interval(0, cuts, 0.1).unwrap();
+            assert!((found - exact).abs() < 1e-9, "{cuts}: {found} and {exact}");
+        }
+        assert_eq!(most_share(0, 0), None);
+    }
+
+    /// "At most 4.87%" of 4.8703% would be less than it is.
+    #[test]
+    fn a_bound_is_rounded_up_and_is_never_nothing() {
+        let of = |cuts| at_most(most_share(0, cuts).unwrap());
+        for (cuts, told) in [
+            (1, "95%"),
+            (59, "4.96%"),
+            (60, "4.88%"),
+            (300, "0.994%"),
+            (1000, "0.3%"),
+            (3000, "0.0999%"),
+            (1_000_000, "0.0003%"),
+        ] {
+            assert_eq!(of(cuts), told, "{cuts} cuts");
+        }
+        for cuts in 1..2000 {
+            let told: f64 = of(cuts).trim_end_matches('%').parse().unwrap();
+            let exact = 100.0 * most_share(0, cuts).unwrap();
+            assert!(told >= exact - 1e-9 && told < 1.011 * exact, "{cuts}: {told} and {exact}");
+        }
+        assert_eq!([at_most(1.0), at_most(0.9999)], ["100%", "100%"]);
+    }
+
+    /// `qbeta(0.95, k + 1, n - k)` of R.
+    #[test]
+    fn one_loss_makes_the_bound_wider_and_all_leave_none() {
+        let one = most_share(1, 60).unwrap();
+        assert!((one - 0.076_63).abs() < 5e-5, "{one}");
+        assert!(one > most_share(0, 60).unwrap());
+        assert_eq!(most_share(60, 60), Some(1.0));
+    }
+
+    #[test]
+    fn a_plan_is_told_which_number_gives_which_bound() {
+        let told = told(60);
+        assert!(told.contains("4.88% with 60"), "{told}");
+        assert!(told.contains("0.3% with 1,000") && !told.contains("(4.88%"), "{told}");
+    }
+}

@@ -1,0 +1,153 @@
+//! Whether acknowledged writes survive a power loss: programs that write, the log of their writes and syncs, crash points,
+//! drives as models, the judge of promises, and the bound. Bytes are moved by `assay-load`; virtual machines are started by
+//! `assay_runner::real`. Nothing here opens a file except through the machine that it receives.
+
+pub mod asked;
+pub mod below;
+pub mod bound;
+pub mod command;
+pub mod cut;
+pub mod drive;
+pub mod files;
+pub mod grade;
+pub mod guest;
+pub mod image;
+pub mod judge;
+#[cfg(test)]
+mod known_tests;
+pub mod log;
+#[cfg(test)]
+mod log_files;
+pub mod metrics;
+pub mod outage;
+pub mod pages;
+pub mod pattern;
+pub mod plug;
+pub mod program;
+pub mod reached;
+pub mod served;
+pub mod sync;
+pub mod tally;
+pub mod tell;
+pub mod trial;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::Fields;
+use assay_core::exhibit::Exhibit;
+use assay_core::quantity::Metric;
+use assay_load::mix64;
+
+use super::io::Content;
+use super::kind::{Judged, Kind, OwnParameter, Touch};
+use super::measured::{Claims, Count, Counts, Measured, Ran};
+use super::place::Run;
+use super::tell::{FactsFigure, Rows, Seen, Shows, Tells};
+use metrics::{METRICS, ROUNDS, values};
+use plug::Ground;
+
+pub use asked::{Asked, Planned};
+pub use tell::Facts;
+pub use trial::Detail;
+
+impl Kind for Asked {
+    const ABOUT: About = asked::ABOUT;
+    const KEYS: &'static Fields = &asked::KEYS;
+    const EXAMPLE: &'static str = "durability = { writer = \"log\", sync = \"fdatasync\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = &asked::FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[METRICS];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+
+    fn sample() -> Self {
+        Self::default()
+    }
+}
+
+const TOUCH: Touch =
+    Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: false };
+
+/// What it does to the target: in virtual machines nothing.
+fn touch(is_in_machine: bool) -> Touch {
+    if is_in_machine { Touch::default() } else { TOUCH }
+}
+
+/// A trial in virtual machines of its own.
+fn in_machines(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let began_ns = run.system.monotonic_ns();
+    let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
+    let mut starts = run.system.machines(&own.wanted())?;
+    let detail = own.in_machines(&mut *starts, keys, run.stop)?;
+    let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
+    // Of the target nothing was touched, and nothing there was timed.
+    let mut ran =
+        untimed(detail, elapsed_ns, "the speed of a virtual machine is not representative");
+    ran.measured.notes.extend(starts.told());
+    Ok(ran)
+}
+
+/// A trial that ends with the power of this machine, or the judgement of one that did.
+fn plugged(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let began_ns = run.system.monotonic_ns();
+    let (device, area, notes) = (run.medium.file, run.medium.area, run.programs.notes);
+    let area = [area.start, area.length];
+    let ground = Ground { system: run.system, path: run.path, device, area, notes, stop: run.stop };
+    let detail = own.plugged(ground, run.time_ns, run.seed)?;
+    let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
+    Ok(untimed(detail, elapsed_ns, "the power cut destroyed the timing data"))
+}
+
+/// A trial of which no time is told, nor what moved in it.
+fn untimed(detail: Detail, elapsed_ns: u64, why: &str) -> Ran {
+    let mut ran = ran(Detail { window_ns: elapsed_ns.max(1), ..detail }, elapsed_ns);
+    ran.measured.claims = Claims::default();
+    ran.measured.values.remove(ROUNDS.name);
+    ran.measured.absent.insert(ROUNDS.name.to_owned(), why.to_owned());
+    ran
+}
+
+fn ran(detail: Detail, elapsed_ns: u64) -> Ran {
+    let write = Count { operations: detail.writes, bytes: detail.written_bytes };
+    let (values, stopped) = (values(&detail).into(), detail.stopped);
+    Ran::of(
+        Measured {
+            window_ns: detail.window_ns,
+            elapsed_ns,
+            claims: Claims { write, ..Claims::default() },
+            values,
+            ..Measured::of(detail)
+        },
+        stopped,
+    )
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.rounds
+    }
+
+    /// Cuts are drawn one by one: those that were made are as many as they are.
+    fn keeps_what_it_has(&self) -> bool {
+        self.tally.crash_points > 0
+    }
+}
+
+fn details<'a>(of: impl Iterator<Item = &'a Measured>) -> Vec<&'a Detail> {
+    of.filter_map(Detail::of).collect()
+}
+
+impl Tells for Planned {
+    fn facts(&self, seen: &Seen<'_>) -> Option<super::Facts> {
+        let trials = details(seen.trials.iter().copied().flatten());
+        let left_out = details(seen.left_out.iter().copied());
+        Facts::judge(seen.subject, self, &trials, &left_out).map(Into::into)
+    }
+}
+
+impl Shows for Facts {
+    const KEY: &'static str = "durability";
+    const FIGURE: Option<&'static FactsFigure> =
+        Some(&FactsFigure { key: Self::KEY, about: tell::FIGURE, leads: true });
+
+    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
+        tell::exhibit(all, &|of| rows.name(of))
+    }
+}

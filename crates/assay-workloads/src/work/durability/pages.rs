@@ -1,0 +1,100 @@
+//! What lies on a drive, page by page: what was never written, or is zeros, takes no room, and a copy shares all pages until
+//! one of the two is written.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+
+const PAGE: usize = 4096;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pages {
+    pages: BTreeMap<u64, Arc<[u8; PAGE]>>,
+}
+
+impl Pages {
+    pub fn read(&self, at_bytes: u64, into: &mut [u8]) {
+        for (page, within, part) in parts(at_bytes, into.len() as u64) {
+            let to = &mut into[part];
+            match self.pages.get(&page) {
+                Some(own) => to.copy_from_slice(&own[within]),
+                None => to.fill(0),
+            }
+        }
+    }
+
+    pub fn write(&mut self, at_bytes: u64, bytes: &[u8]) {
+        for (page, within, part) in parts(at_bytes, bytes.len() as u64) {
+            let own = self.pages.entry(page).or_insert_with(|| Arc::new([0; PAGE]));
+            Arc::make_mut(own)[within].copy_from_slice(&bytes[part]);
+        }
+    }
+
+    /// Has zeros in a place.
+    pub fn clear(&mut self, at_bytes: u64, bytes: u64) {
+        let end = at_bytes.saturating_add(bytes);
+        let page = PAGE as u64;
+        let whole = at_bytes.div_ceil(page)..end / page;
+        if whole.start < whole.end {
+            let mut rest = self.pages.split_off(&whole.start);
+            self.pages.append(&mut rest.split_off(&whole.end));
+        }
+        let edges = [
+            at_bytes..end.min(whole.start * page),
+            at_bytes.max(whole.end.saturating_mul(page))..end,
+        ];
+        for edge in edges.into_iter().filter(|edge| edge.start < edge.end) {
+            for (page, within, _) in parts(edge.start, edge.end - edge.start) {
+                if let Some(own) = self.pages.get_mut(&page) {
+                    Arc::make_mut(own)[within].fill(0);
+                }
+            }
+        }
+    }
+}
+
+/// The pages of a place: which, what of it, and where that is among the bytes.
+fn parts(at_bytes: u64, bytes: u64) -> impl Iterator<Item = (u64, Range<usize>, Range<usize>)> {
+    let (page, end) = (PAGE as u64, at_bytes.saturating_add(bytes));
+    (at_bytes / page..end.div_ceil(page)).map(move |number| {
+        let (from, to) = (at_bytes.max(number * page), end.min((number + 1).saturating_mul(page)));
+        let within = (from - number * page) as usize..(to - number * page) as usize;
+        (number, within, (from - at_bytes) as usize..(to - at_bytes) as usize)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::draws::Draws;
+
+    use super::*;
+
+    #[test]
+    fn it_holds_what_an_array_holds_and_a_copy_stays_as_it_was() {
+        const BYTES: u64 = 5 * PAGE as u64;
+        let (mut array, mut pages) = (vec![0; BYTES as usize], Pages::default());
+        let mut draws = Draws::new(1, "test");
+        let mut whole = vec![7; BYTES as usize];
+        for step in 0..400_u64 {
+            let at = draws.below(BYTES);
+            let length = draws.below(BYTES - at + 1);
+            let range = at as usize..(at + length) as usize;
+            let before = pages.clone();
+            if step % 3 == 0 {
+                array[range].fill(0);
+                pages.clear(at, length);
+            } else {
+                let bytes = vec![step as u8; length as usize];
+                array[range].copy_from_slice(&bytes);
+                pages.write(at, &bytes);
+            }
+            let mut earlier = vec![0; BYTES as usize];
+            before.read(0, &mut earlier);
+            assert!(step == 0 || earlier == whole, "step {step}");
+            pages.read(0, &mut whole);
+            assert!(whole == array, "step {step}: {length} bytes at {at}");
+        }
+        pages.clear(0, u64::MAX);
+        assert_eq!(pages, Pages::default());
+    }
+}

@@ -1,0 +1,135 @@
+//! Small files: a tree of them is created, looked at, read, renamed and deleted, each a phase of its own.
+
+mod detail;
+mod metrics;
+mod parameters;
+mod planned;
+mod run;
+#[cfg(test)]
+mod tests;
+mod tree_cut;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::Fields;
+use assay_core::quantity::{Bytes, Metric, Time};
+
+pub use assay_load::{FileAct, FileSync, Pattern};
+
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter};
+use super::place::{Offer, Run};
+use super::table::runtime;
+use super::tell::OwnRule;
+use super::{Work, io};
+
+pub use detail::{Detail, Phase};
+pub use metrics::{FILES, Of, of, rate};
+pub use parameters::Asked;
+pub use planned::Planned;
+
+/// A quick look takes one in so many files.
+const QUICK_SHARE: u32 = 10;
+/// Time of a trial at most where neither the workload nor a budget sets one.
+const BOUND: Time = Time(20_000_000_000);
+const QUICK_BOUND: Time = Time(2_000_000_000);
+
+impl Asked {
+    pub fn planned(&self) -> Planned {
+        Planned {
+            files: self.files,
+            directories: self.directories,
+            levels: self.tree_depth,
+            size_bytes: self.file_size.0 as u32,
+            pattern: self.pattern,
+            threads: self.threads,
+            fsync: self.fsync,
+            cold: self.drop_caches,
+        }
+    }
+
+    fn obstacle(&self) -> Option<String> {
+        if matches!(self.pattern, Pattern::Spaced | Pattern::Stride) {
+            return Some(format!(
+                "files support pattern sequential or random, not {}",
+                self.pattern.name()
+            ));
+        }
+        let least = [(self.threads, "threads"), (self.directories, "directories")];
+        least.into_iter().find(|(number, _)| *number > self.files).map(|(number, what)| {
+            format!("{number} {what} need at least {number} files, not {}", self.files)
+        })
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "files",
+        summary: "small files: create, stat, read, rename and delete in a directory tree",
+        text: "Assay creates a directory tree in a new directory, then creates, stats, reads, renames and deletes its \
+               files. Each step is a separate phase over all files, with its own rate and latencies. The trial's seed \
+               determines names, order and contents; each thread has separate files. Unless fsync is set, a change \
+               counts as complete after the filesystem sync at the end of its phase. The page cache serves reads of \
+               the new files unless drop_caches is set. If a filesystem is too slow, Assay shrinks the tree or ends a \
+               phase early, and reports this in the result. Assay removes the directory afterwards.",
+    };
+    const KEYS: &'static Fields = &Fields { label: "files", rows: parameters::KEYS };
+    const EXAMPLE: &'static str =
+        "files = { files = 10000, directories = 100, file_size = \"4 KiB\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const RULES: &'static [OwnRule] = &[tree_cut::TREE_CUT];
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        self.planned().tree_words()
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Directory
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        // What varies is looked at under each arm.
+        let varies = ["files", "threads", "directories", "pattern"]
+            .into_iter()
+            .any(|name| study.factors.contains_key(name));
+        if let Some(obstacle) = self.obstacle().filter(|_| !varies) {
+            to.key(path, obstacle, None);
+        }
+    }
+
+    runtime!();
+
+    fn settle(&mut self) {
+        self.runtime = self.runtime.or(Some(BOUND));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        let files = (self.files / QUICK_SHARE).max(self.threads).max(1);
+        self.directories = (self.directories / QUICK_SHARE).clamp(1, files);
+        self.files = files;
+        self.runtime = Some(self.runtime.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND)));
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if offer.engine.name == io::Engine::Simulated {
+            return Err("a simulated drive has no files".to_owned());
+        }
+        self.obstacle().map_or_else(|| Ok((self.planned().into(), None)), Err)
+    }
+
+    /// A small tree, and larger ones until one says what a file costs.
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        run::pilot(&self.planned(), run)
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        let shape = |own: &Self| Planned { files: 0, directories: 0, ..own.planned() };
+        Self::of(other).is_some_and(|other| shape(other) == shape(self))
+    }
+}

@@ -1,0 +1,109 @@
+//! Operations by the clock: so many per second, whatever the drive does meanwhile.
+
+use std::fmt;
+use std::str::FromStr;
+
+use assay_core::catalogue::keys::OwnForm;
+use assay_core::quantity::units::show;
+use assay_load::{Arrivals, Job, LATE_NS, MOST_PER_S, Schedule};
+use serde::{Deserialize, Serialize};
+
+use super::Asked;
+
+/// Operations per second over all threads, written as `5000/s`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Rate(u64);
+
+impl Rate {
+    pub const fn per_s(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Rate {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{}/s", self.0)
+    }
+}
+
+impl FromStr for Rate {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bare = text.trim();
+        let bare = bare.strip_suffix("/s").unwrap_or(bare).trim_end();
+        let plain: String = bare.chars().filter(|sign| *sign != ',').collect();
+        let number = plain.parse::<u64>().ok().filter(|rate| (1..=MOST_PER_S).contains(rate));
+        number.map(Self).ok_or_else(|| {
+            format!(
+                "`{text}` is not a rate; use operations per second from 1 to {}, such as 5000/s",
+                show::count(MOST_PER_S)
+            )
+        })
+    }
+}
+
+assay_core::as_text!(Rate);
+
+pub(super) static FORM: OwnForm = OwnForm {
+    read: |text| text.parse::<Rate>().map(String::from),
+    pattern: "^[0-9][0-9,]*( ?/s)?$",
+    example: "5000/s",
+    number: Some([1, MOST_PER_S]),
+};
+
+/// A level from any spelling of it.
+pub(super) fn written(text: &str) -> Option<String> {
+    text.parse::<Rate>().ok().map(String::from)
+}
+
+pub(super) fn set(io: &mut Asked, text: &str) -> Result<(), String> {
+    io.arrival_rate = Some(text.parse()?);
+    Ok(())
+}
+
+pub(super) fn tell(io: &Asked, job: &mut Job) {
+    job.schedule =
+        io.arrival_rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrival_process });
+}
+
+/// What is told of it in a list of what is run.
+pub(super) fn told(io: &Asked) -> Option<String> {
+    let words = match io.arrival_process {
+        Arrivals::Fixed => "at equal intervals",
+        Arrivals::Poisson => "at random intervals (Poisson)",
+    };
+    io.arrival_rate.map(|rate| format!("{} starts per second {words}", show::count(rate.0)))
+}
+
+/// What later is late, in words.
+pub fn tolerance() -> String {
+    show::duration(LATE_NS as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_reads_as_it_is_written() {
+        for text in ["5000/s", "5000", " 5,000 /s", "5,000/s"] {
+            let rate: Rate = text.parse().unwrap();
+            assert_eq!((rate.per_s(), rate.to_string()), (5_000, "5000/s".to_owned()), "{text}");
+            assert_eq!(written(text).as_deref(), Some("5000/s"));
+            assert_eq!((FORM.read)(text).as_deref(), Ok("5000/s"));
+        }
+        let json = serde_json::to_string(&Rate(70)).unwrap();
+        assert_eq!((json.as_str(), serde_json::from_str(&json).unwrap()), ("\"70/s\"", Rate(70)));
+    }
+
+    #[test]
+    fn what_is_no_rate_says_what_to_write() {
+        for text in ["", "0", "0/s", "-5/s", "5/min", "many", "1.5/s", "10000001/s"] {
+            let told = text.parse::<Rate>().unwrap_err();
+            assert!(told.contains("such as 5000/s"), "{told}");
+            assert_eq!(written(text), None);
+        }
+    }
+}

@@ -1,0 +1,425 @@
+//! What every kind of work says of itself and can do.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::quantity::played::Class;
+use assay_core::quantity::{Bytes, Metric, Time};
+use assay_machine::system::network::Shaped;
+use assay_machine::system::powered::Wanted;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::check_option::CheckOption;
+use super::io::Content;
+use super::measured::{Measured, Ran};
+use super::place::{Area, Offer, Run};
+use super::recorded::{Recording, Records};
+use super::tell::{OwnRule, ShownNumbers};
+use super::{Background, Planned, Work};
+
+/// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
+pub trait Kind:
+    Asks + Into<Work> + Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + 'static
+{
+    const ABOUT: About;
+    const KEYS: &'static Fields;
+    const PARAMETERS: &'static [OwnParameter<Self>];
+    /// What is measured of it, beside what all work shares, in the order in which it is told.
+    const METRICS: &'static [&'static [Metric]];
+    /// What the rules of trust may judge of it.
+    const JUDGED: &'static [Judged];
+
+    /// Whether it runs programs that a study names: nobody runs those of a stranger's result.
+    const RUNS_PROGRAMS: bool = false;
+
+    /// The option of `assay check` that runs its shipped study, where there is one.
+    const CHECK_OPTION: Option<&'static CheckOption> = None;
+
+    /// What its trials are called, where they are not run but read from a journal.
+    const RECORDING: Option<&'static Recording> = None;
+
+    /// What it shows of its metrics alone, where it has a table of its own.
+    const SHOWN: Option<&'static ShownNumbers> = None;
+
+    /// Rules of trust about what it alone counts, in the order in which they are told.
+    const RULES: &'static [OwnRule] = &[];
+
+    /// Its key with a value, as it would stand in a file.
+    const EXAMPLE: &'static str;
+
+    /// Some work of this kind, to try levels on.
+    fn sample() -> Self;
+
+    const ENTRY: Entry = Entry {
+        about: Self::ABOUT,
+        keys: Self::KEYS,
+        metrics: Self::METRICS,
+        judged: Self::JUDGED,
+        runs_programs: Self::RUNS_PROGRAMS,
+        check_option: Self::CHECK_OPTION,
+        recording: Self::RECORDING,
+        shown: Self::SHOWN,
+        rules: Self::RULES,
+        sample: || Self::sample().into(),
+        parameters: || Self::PARAMETERS.iter().map(|own| own.about).collect(),
+    };
+}
+
+/// A kind of work as registries are walked.
+pub struct Entry {
+    /// Its own words; the name is its key in study files.
+    pub about: About,
+    pub keys: &'static Fields,
+    pub metrics: &'static [&'static [Metric]],
+    pub judged: &'static [Judged],
+    pub runs_programs: bool,
+    /// The option of `assay check` that runs its shipped study.
+    pub check_option: Option<&'static CheckOption>,
+    pub recording: Option<&'static Recording>,
+    pub shown: Option<&'static ShownNumbers>,
+    pub rules: &'static [OwnRule],
+    pub sample: fn() -> Work,
+    pub parameters: fn() -> Vec<Parameter>,
+}
+
+impl fmt::Debug for Entry {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        to.write_str(self.about.name)
+    }
+}
+
+/// A parameter of one kind of work that a study may vary.
+pub struct OwnParameter<K> {
+    pub about: Parameter,
+    /// Sets it from a level's text; else says in one line what to write instead.
+    pub set: fn(&mut K, &str) -> Result<(), String>,
+}
+
+impl<K> OwnParameter<K> {
+    pub const fn new(
+        [name, summary, text]: [&'static str; 3],
+        example: &'static str,
+        is_work: bool,
+        set: fn(&mut K, &str) -> Result<(), String>,
+    ) -> Self {
+        let about = About { name, summary, text };
+        Self { about: Parameter { about, example, is_work, written: None }, set }
+    }
+
+    /// Its key in a study file, where it stands for the level that all trials have.
+    pub const fn key(&self, form: Form, example: &'static str) -> Field {
+        let about = self.about.about;
+        field(about.name, form, about.summary, example)
+    }
+}
+
+/// The one way to write a level, from any spelling of it; none where it is no such level.
+pub type Written = fn(&str) -> Option<String>;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    pub about: About,
+    /// Levels as an example, in a list.
+    pub example: &'static str,
+    /// Whether its levels are different work, and not a choice for the same work: nobody chooses
+    /// them to be faster, and writing is no bad setting of reading.
+    pub is_work: bool,
+    /// How its levels are written, where they are amounts that it alone has.
+    pub written: Option<Written>,
+}
+
+/// What a rule of trust looks at; a kind of work says what of it there is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Judged {
+    Machine,
+    /// Bytes that are claimed to have moved to and from the target.
+    Bytes,
+    /// Whether they came from the medium and arrived at it.
+    Medium,
+    /// Single operations: how many were in flight, how steadily they ended.
+    Operations,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Bytes that the tool may touch: of a file of its own, a file or a device.
+    Area,
+    /// All of a device, or all that is free in a directory, empty: what is there is what it writes.
+    Whole,
+    Directory,
+    Device,
+    /// Nothing: it is done beside whatever the target is.
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Touch {
+    pub reads: bool,
+    /// What it writes to its area, where it does.
+    pub writes: Option<Content>,
+    /// What its reads of the area, and what takes it away, are to find there, where the tool wrote that.
+    pub finds: Option<Content>,
+    /// Takes away what is stored there: trims or zeroes it, or puts copies into its place. It writes as well
+    /// then.
+    pub clears: bool,
+    pub direct: bool,
+}
+
+/// What work that loads a link asks of the network, under all arms of its study.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LinkNeeds {
+    /// Whether name spaces with a slow link are made for it.
+    pub in_lab: bool,
+    /// Whether anything of the network is changed that must be put back.
+    pub changes: bool,
+    /// Where nobody says to whom the link leads: what to do.
+    pub to_nobody: Option<String>,
+    /// The interfaces whose way out may be shaped.
+    pub interfaces: Vec<String>,
+    /// Whether it is, under any arm.
+    pub shaped: bool,
+}
+
+/// The study around a workload, as far as its keys must agree with it.
+#[derive(Clone, Copy, Debug)]
+pub struct InStudy<'a> {
+    pub factors: &'a BTreeMap<String, Vec<String>>,
+    /// Size of the area, where the study sets it and it can be read.
+    pub area: Option<Bytes>,
+    pub has_budget: bool,
+    pub finds_rate: bool,
+}
+
+impl<'a> InStudy<'a> {
+    /// A study with these factors, of which nothing else is known.
+    pub const fn of(factors: &'a BTreeMap<String, Vec<String>>) -> Self {
+        Self { factors, area: None, has_budget: false, finds_rate: false }
+    }
+}
+
+/// Where mistakes between keys are told; paths are those of the file, `workload/0/io/size`.
+pub trait Complaints {
+    fn value(&mut self, path: &str, message: String, hint: Option<String>);
+    /// A mistake that a key stands for.
+    fn key(&mut self, path: &str, message: String, hint: Option<String>);
+    /// Whether something was found to be wrong there already.
+    fn is_wrong(&self, path: &str) -> bool;
+}
+
+/// Work as a study asks for it.
+pub trait Asks {
+    /// What it does, in a line.
+    fn words(&self) -> String;
+
+    fn needs(&self) -> Needs {
+        Needs::Nothing
+    }
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    /// Tells what must hold between its keys and does not; `path` is that of its table.
+    fn complain(&self, _path: &str, _study: &InStudy<'_>, _to: &mut dyn Complaints) {}
+
+    /// Whether its own words name a factor, so that each level makes other work of it.
+    fn takes(&self, _factor: &str, _study: &InStudy<'_>) -> bool {
+        false
+    }
+
+    /// Whether its programs may tell a metric of this name of themselves.
+    fn may_tell(&self, _metric: &str) -> bool {
+        false
+    }
+
+    /// Takes a level of the arm that it is run under, for the words that name its factor.
+    fn take(&mut self, _factor: &str, _level: &str) {}
+
+    /// What it asks of the network in a study, where it loads a link.
+    fn link(&self, _study: &InStudy<'_>) -> Option<LinkNeeds> {
+        None
+    }
+
+    /// Moves it into a laboratory that is no device; whether its kind has one.
+    fn move_to_lab(&mut self) -> bool {
+        false
+    }
+
+    /// What virtual machines of its own need, where it is done in such, whose drive is this program's.
+    fn machines(&self) -> Option<Wanted> {
+        None
+    }
+
+    /// The time of a trial where it is set.
+    fn time(&self) -> Option<Time>;
+
+    /// Time before it that is run but not counted, where it is set.
+    fn ramp(&self) -> Option<Time> {
+        None
+    }
+
+    /// Sets time and ramp; both are a share of the budget where they are missing.
+    fn set_span(&mut self, _time: Option<Time>, _ramp: Option<Time>) {}
+
+    /// Whether a trial ends by its time, and not by something that it counts.
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    /// Sets what a study without a budget leaves open.
+    fn settle(&mut self) {}
+
+    /// Makes a quick look of it, on an area of this size.
+    fn hurry(&mut self, _area: Option<Bytes>) {}
+
+    /// How it will be run where this is offered, and what differs from what was asked and why.
+    fn plan(&self, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String>;
+
+    /// Nanoseconds that one operation costs, one after another; none where that cannot be tried.
+    fn pilot(&self, _run: &Run<'_>) -> Result<Option<u64>, String> {
+        Ok(None)
+    }
+
+    /// What reads its trials, where they are recorded and not run.
+    fn records(&self) -> Option<&dyn Records> {
+        None
+    }
+
+    /// Whether one operation of it costs what one of the other does.
+    fn costs_like(&self, _other: &Work) -> bool {
+        false
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct ByHand<'a> {
+    /// What it may be called: the workload and its levels.
+    pub name: &'a str,
+    /// All bytes that may be touched; the background load has the second half.
+    pub area: Area,
+    /// The file, directory or device.
+    pub path: &'a str,
+    pub ramp_ns: u64,
+    pub time_ns: u64,
+    /// What differs from what was asked for, and why.
+    pub note: Option<&'a str>,
+    pub background: Option<&'a Background>,
+}
+
+/// A command line that does the same work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandLine {
+    /// The words, the program first, none of them quoted.
+    pub words: Vec<String>,
+    /// Where it does something else all the same.
+    pub remarks: Vec<String>,
+}
+
+/// Work as it will be run.
+pub trait Runs {
+    /// How it was run, in a line.
+    fn words(&self) -> String;
+
+    fn touches(&self) -> Touch {
+        Touch::default()
+    }
+
+    /// Runs it once.
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String>;
+
+    /// Runs again what comes once before its first run of all, for a study that goes on after an interruption;
+    /// what that was, where there is something and nobody stopped it.
+    fn ready_again(&self, _run: &Run<'_>) -> Result<Option<String>, String> {
+        Ok(None)
+    }
+
+    /// What one of its own metrics was, from what was measured; none where it has no such metric.
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        measured.value(metric)
+    }
+
+    /// The metric by which it is compared where the study does not say; `varies` tells what is a
+    /// factor.
+    fn primary(&self, varies: &dyn Fn(&str) -> bool) -> &'static str;
+
+    /// Operations after which a trial ends, even if time is left.
+    fn operations(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether a trial ends by its time, and not by something that it counts.
+    fn ends_by_time(&self) -> bool {
+        self.operations().is_none()
+    }
+
+    /// Whether its operations start by a clock, so that there are response times.
+    fn is_by_clock(&self) -> bool {
+        false
+    }
+
+    /// Why there can be nothing of a class of operations, where it tells its classes one by one.
+    fn lacks(&self, _class: &Class) -> Option<String> {
+        None
+    }
+
+    /// Nanoseconds that it takes, where it goes through all of something and not until its time is over;
+    /// `pilot_ns` is what the pilot told of a step, 0 where nothing was tried.
+    fn expected_ns(&self, _pilot_ns: u64) -> Option<u64> {
+        None
+    }
+
+    /// The same work for half as long, where it is not its time alone that makes it shorter.
+    fn half(&self) -> Option<Planned> {
+        None
+    }
+
+    /// Operations in flight that the study asked for, over all threads.
+    fn asked_in_flight(&self) -> u32 {
+        1
+    }
+
+    /// Operations in flight, over all threads.
+    fn in_flight(&self) -> u32 {
+        1
+    }
+
+    fn threads(&self) -> u32 {
+        1
+    }
+
+    /// Makes it drain in time where one operation takes so many nanoseconds; says what was changed.
+    /// What is a level of the study is never another one.
+    fn drain_within(
+        &mut self,
+        _operation_ns: u64,
+        _trial_ns: u64,
+        _is_level: &dyn Fn(&str) -> bool,
+    ) -> Option<String> {
+        None
+    }
+
+    /// Whether a few short pieces of it scatter as whole trials do.
+    fn can_be_cut(&self) -> bool {
+        false
+    }
+
+    /// How the way out of an interface is to be shaped for it; none where that is nothing of its own.
+    fn shaped(&self) -> Option<Shaped> {
+        None
+    }
+
+    /// What one would type to have what it is run under for keeps, where no factor says so.
+    fn lasting(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine;
+
+    /// What no such command line can say.
+    fn not_said(&self) -> &'static [&'static str] {
+        &[]
+    }
+}

@@ -1,0 +1,215 @@
+//! What came of one trial, as it is recorded.
+
+use std::collections::BTreeMap;
+
+use assay_core::presence::Presence;
+use assay_core::quantity::{Better, Metric};
+use hdrhistogram::Histogram;
+use serde::{Deserialize, Serialize};
+
+use super::Detail;
+
+/// Operations and their bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Count {
+    pub operations: u64,
+    /// Bytes.
+    pub bytes: u64,
+}
+
+impl Count {
+    fn is_nothing(&self) -> bool {
+        *self == Self::default()
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            operations: self.operations.saturating_add(other.operations),
+            bytes: self.bytes.saturating_add(other.bytes),
+        }
+    }
+}
+
+/// What is claimed to have been moved to and from the target, by direction, all of the run included.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Claims {
+    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    pub read: Count,
+    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    pub write: Count,
+    /// Given up, by discards of a device or holes in a file: nothing was moved for it.
+    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    pub trim: Count,
+    /// Made zeros, which a device may count as written and a file system may only note.
+    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    pub zero: Count,
+}
+
+impl Claims {
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            read: self.read.plus(other.read),
+            write: self.write.plus(other.write),
+            trim: self.trim.plus(other.trim),
+            zero: self.zero.plus(other.zero),
+        }
+    }
+
+    /// Operations that move bytes, in both directions.
+    pub fn operations(&self) -> u64 {
+        self.read.plus(self.write).operations
+    }
+
+    /// Bytes in both directions.
+    pub fn bytes(&self) -> u64 {
+        self.read.plus(self.write).bytes
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    pub window_ns: u64,
+    /// Nanoseconds from the beginning of the run to its end, what does not count included.
+    pub elapsed_ns: u64,
+    /// Processor time in nanoseconds of what worked for the trial: the measuring threads, and workers
+    /// that the kernel made for them.
+    pub cpu_ns: u64,
+    /// Nanoseconds, summed over the measuring threads, in which they waited for a processor.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<u64>,
+    #[serde(default)]
+    pub claims: Claims,
+    /// Metrics that are measured as they are, by name; others are made of what is counted.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, f64>,
+    /// Those that could not be had, by name, and why.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    pub detail: Detail,
+}
+
+impl Measured {
+    /// Nothing but what its kind of work counts.
+    pub fn of(detail: impl Into<Detail>) -> Self {
+        Self {
+            window_ns: 0,
+            elapsed_ns: 0,
+            cpu_ns: 0,
+            waited_ns: None,
+            claims: Claims::default(),
+            values: BTreeMap::new(),
+            absent: BTreeMap::new(),
+            notes: Vec::new(),
+            detail: detail.into(),
+        }
+    }
+
+    pub fn operations(&self) -> u64 {
+        self.detail.operations()
+    }
+
+    /// What a metric was that is measured as it is, or why there is none.
+    pub fn value(&self, metric: &str) -> Option<Result<f64, String>> {
+        let reason = || self.absent.get(metric).cloned().map(Err);
+        self.values.get(metric).copied().map(Ok).or_else(reason)
+    }
+
+    /// An amount of the window, per second.
+    pub fn per_second(&self, amount: u64) -> Result<f64, String> {
+        if self.window_ns == 0 {
+            return Err("the measurement window was empty".to_owned());
+        }
+        Ok(amount as f64 / (self.window_ns as f64 / 1e9))
+    }
+}
+
+/// Amounts by metric, and why there is none.
+pub(super) type Told = (BTreeMap<String, f64>, BTreeMap<String, String>);
+
+/// Amounts by the name of their metric; those that are not there by their reasons.
+pub(super) fn told(all: impl IntoIterator<Item = (Metric, Presence<f64>)>) -> Told {
+    let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
+    for (metric, value) in all {
+        let name = metric.name.to_owned();
+        match value {
+            Presence::Present(value) => drop(values.insert(name, value)),
+            Presence::Absent(reason) => drop(absent.insert(name, reason)),
+        }
+    }
+    (values, absent)
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OwnMetric {
+    /// Its name, as the values of the trial have it.
+    pub name: String,
+    pub better: Better,
+}
+
+/// What is counted of every kind of work.
+pub trait Counts {
+    /// Operations inside the window, of whatever the kind of work calls one.
+    fn operations(&self) -> u64;
+
+    /// Metrics that programs told of themselves, in the order in which they were read.
+    fn told(&self) -> &[OwnMetric] {
+        &[]
+    }
+
+    /// Why it ended early, where that is its result: what it did not come to is missing from this trial
+    /// alone.
+    fn cut_short(&self) -> Option<String> {
+        None
+    }
+
+    /// Whether what was counted up to a stop is a result: it is kept then.
+    fn keeps_what_it_has(&self) -> bool {
+        false
+    }
+}
+
+/// Histograms of service times in nanoseconds, by class of operations; those of response times stand beside
+/// them, under names of their own (`io::of_response`).
+pub type Histograms = BTreeMap<String, Histogram<u64>>;
+
+/// One class of operations in one second, as it is stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SeriesRow {
+    /// Second from the start of the run, ramp included.
+    pub second: u32,
+    /// Class of operations: `read`, `write`, `rewrite`, `trim` or `zero`.
+    pub class: String,
+    pub operations: u64,
+    pub bytes: u64,
+    pub latency_sum_ns: u64,
+    pub latency_max_ns: u64,
+    /// Buckets of latency with something in them: index and count. A bucket begins at
+    /// `results::series::bucket_from_ns`. Empty in the series of versions that did not count them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latency_buckets: Vec<[u32; 2]>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Ran {
+    pub measured: Measured,
+    /// Service times by class.
+    pub histograms: Histograms,
+    /// Rows per second.
+    pub series: Vec<SeriesRow>,
+    /// Processor time of the measuring threads alone, nanoseconds.
+    pub threads_cpu_ns: u64,
+    /// Whether the user asked to stop while it ran.
+    pub stopped: bool,
+}
+
+impl Ran {
+    /// A trial without histograms, whose threads alone took processor time.
+    pub fn of(measured: Measured, stopped: bool) -> Self {
+        let (histograms, threads_cpu_ns) = (Histograms::new(), measured.cpu_ns);
+        Self { measured, histograms, series: Vec::new(), threads_cpu_ns, stopped }
+    }
+}

@@ -1,0 +1,168 @@
+//! The process that has the pages: what it is told, what it does, and what it says of that.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use assay_core::presence::Presence;
+use assay_load::{PageJob, PageSet};
+use assay_machine::system::{System, machine, sysfs};
+use serde::{Deserialize, Serialize};
+
+use super::detail::Held;
+use super::planned::Planned;
+
+/// What the process is told, in one word of its command line.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Job {
+    pub pages: Planned,
+    pub ramp_ns: u64,
+    pub time_ns: u64,
+    pub seed: u64,
+}
+
+impl Job {
+    fn of_pages(&self) -> PageJob {
+        PageJob {
+            bytes: self.pages.set_bytes,
+            content: self.pages.content,
+            skew: self.pages.skew.exponent(),
+            written_percent: self.pages.writes_percent,
+            ramp_ns: self.ramp_ns,
+            time_ns: self.time_ns,
+            seed: self.seed,
+        }
+    }
+}
+
+/// One line that the process says: where it is killed, the last one tells how far it came.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Line {
+    /// So many bytes of the set hold something.
+    Filled(u64),
+    /// It goes to them now.
+    Touching,
+    Done(Box<Done>),
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Done {
+    pub window_ns: u64,
+    pub cpu_ns: u64,
+    pub waited_ns: Option<u64>,
+    pub fill_ns: u64,
+    /// Values of the histogram and how often each was there.
+    pub latency_ns: Vec<(u64, u64)>,
+    pub before: Counters,
+    pub after: Counters,
+    pub held: Held,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Counters {
+    pub major_faults: Presence<u64>,
+    /// Pages of the machine that came from swap and that went there, zswap's with them.
+    pub swapped: Presence<[u64; 2]>,
+    /// Nanoseconds in which some task, and in which all, waited for memory.
+    pub waited_ns: Presence<[u64; 2]>,
+}
+
+impl Counters {
+    fn now(system: &dyn System) -> Self {
+        let text = |path: &str| sysfs::text(system, Path::new(path));
+        Self {
+            major_faults: sysfs::parsed(text("/proc/self/stat"), |stat| {
+                stat.rsplit(')').next()?.split_whitespace().nth(9)?.parse().ok()
+            }),
+            swapped: sysfs::parsed(text("/proc/vmstat"), swapped),
+            waited_ns: sysfs::parsed(text("/proc/pressure/memory"), waited),
+        }
+    }
+}
+
+/// zswap counts apart what it takes and gives.
+fn swapped(vmstat: &str) -> Option<[u64; 2]> {
+    let counts: BTreeMap<&str, u64> = vmstat
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .filter_map(|(name, count)| Some((name, count.trim().parse().ok()?)))
+        .collect();
+    let both =
+        |disk: &str, zswap: &str| Some(counts.get(disk)? + counts.get(zswap).copied().unwrap_or(0));
+    Some([both("pswpin", "zswpin")?, both("pswpout", "zswpout")?])
+}
+
+/// Totals of a file of pressure, in nanoseconds.
+fn waited(text: &str) -> Option<[u64; 2]> {
+    let total = |kind: &str| {
+        let line = text.lines().find(|line| line.starts_with(kind))?;
+        line.rsplit_once("total=")?.1.trim().parse::<u64>().ok()?.checked_mul(1000)
+    };
+    Some([total("some")?, total("full")?])
+}
+
+pub(super) fn held(system: &dyn System) -> Held {
+    let own = |name| {
+        let text = sysfs::text(system, Path::new("/proc/self/status"));
+        sysfs::parsed(text, |text| machine::kilobytes(text, name))
+    };
+    let [zram_original_bytes, zram_used_bytes] = zram(system);
+    Held {
+        resident_bytes: own("RssAnon"),
+        swapped_bytes: own("VmSwap"),
+        zram_original_bytes,
+        zram_used_bytes,
+        zswap_original_bytes: machine::memory(system, "Zswapped"),
+        zswap_used_bytes: machine::memory(system, "Zswap"),
+        others_moved_bytes: machine::memory(system, "SwapTotal")
+            .both(&machine::memory(system, "SwapFree"), |total, free| total.saturating_sub(*free)),
+        swap_cached_bytes: machine::memory(system, "SwapCached").value().copied().unwrap_or(0),
+    }
+}
+
+/// Bytes that zram devices with swap on them hold, and the memory that they take.
+fn zram(system: &dyn System) -> [u64; 2] {
+    let swaps = system.read_text(Path::new("/proc/swaps")).unwrap_or_default();
+    let names = swaps.lines().filter_map(|line| {
+        line.split_whitespace()
+            .next()?
+            .strip_prefix("/dev/")
+            .filter(|name| name.starts_with("zram"))
+    });
+    let of = |name: &str| {
+        let text = system.read_text(&sysfs::block(name).join("mm_stat")).ok()?;
+        let mut words = text.split_whitespace().map(|word| word.parse::<u64>().ok());
+        Some([words.next()??, words.nth(1)??])
+    };
+    names.filter_map(of).fold([0, 0], |sum, own| [sum[0] + own[0], sum[1] + own[1]])
+}
+
+/// Has the pages and goes to them; each line is said as soon as it is known.
+pub fn hold(system: &dyn System, job: &Job, say: &mut dyn FnMut(&str)) -> io::Result<()> {
+    let mut line = |line: &Line| say(&serde_json::to_string(line).unwrap_or_default());
+    let own = job.of_pages();
+    let others = held(system);
+    let mut set = PageSet::new(&own)?;
+    let began_ns = system.monotonic_ns();
+    set.fill(&own, &mut |bytes| line(&Line::Filled(bytes)));
+    let fill_ns = system.monotonic_ns().saturating_sub(began_ns);
+    line(&Line::Touching);
+    let before = Counters::now(system);
+    let done = set.touch(&own);
+    let (after, held) = (Counters::now(system), held(system).since(&others));
+    let latency_ns = done.latency_ns.iter_recorded();
+    let latency_ns =
+        latency_ns.map(|one| (one.value_iterated_to(), one.count_at_value())).collect();
+    line(&Line::Done(Box::new(Done {
+        window_ns: done.window_ns,
+        cpu_ns: done.cpu_ns,
+        waited_ns: done.waited_ns,
+        fill_ns,
+        latency_ns,
+        before,
+        after,
+        held,
+    })));
+    Ok(())
+}

@@ -1,0 +1,231 @@
+//! Every metric by name: those of the kinds of work, and those that all work shares.
+
+use assay_core::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side};
+use assay_core::quantity::{Better, Metric, direction};
+
+use super::KINDS;
+use super::kind::{Entry, Judged};
+
+pub use super::command::readings::TOLD;
+
+/// All metrics that a study can have: those of kinds of work first, each name once.
+pub fn all() -> impl Iterator<Item = &'static Metric> {
+    of_work().chain(CLASS_METRICS)
+}
+
+/// Metrics that trials have by what was run in them, and by the probes.
+pub fn of_work() -> impl Iterator<Item = &'static Metric> {
+    let first = |(at, metric): &(usize, &'static Metric)| {
+        of_kinds().position(|known| known.name == metric.name) == Some(*at)
+    };
+    of_kinds().enumerate().filter(first).map(|(_, metric)| metric).chain(SHARED)
+}
+
+/// Metrics that trials of a kind of work may have: its own, energy, and what is told of bytes where it claims
+/// some.
+pub fn of_kind(kind: &'static Entry) -> impl Iterator<Item = &'static Metric> {
+    let claims_bytes = kind.judged.contains(&Judged::Bytes);
+    let shared = SHARED.iter().filter(move |one| claims_bytes || is_of_energy(one.name));
+    kind.metrics.iter().copied().flatten().chain(shared)
+}
+
+/// Whether a meter, or the processor's own counters, tell it of all work.
+pub fn is_of_energy(name: &str) -> bool {
+    SHARED.iter().any(|metric| metric.by == Some("energy") && metric.name == name)
+}
+
+/// Metrics of the kinds of work; two of them may have the same.
+fn of_kinds() -> impl Iterator<Item = &'static Metric> {
+    KINDS.iter().flat_map(|kind| kind.metrics).copied().flatten()
+}
+
+/// Names of all metrics that a study can have.
+pub fn names() -> Vec<&'static str> {
+    all().map(|metric| metric.name).collect()
+}
+
+pub fn find(name: &str) -> Option<&'static Metric> {
+    of_kinds().chain(SHARED).chain(CLASS_METRICS).chain(OTHERS).find(|metric| metric.name == name)
+}
+
+/// The name of a metric in full: `p99` is short for `latency_p99_ns`.
+pub fn full(name: &str) -> String {
+    let latency = format!("latency_{name}_ns");
+    if find(&latency).is_some() { latency } else { name.to_owned() }
+}
+
+/// What to write instead of a name that is not among these metrics: a few that share a part of it.
+pub fn instead(name: &str, known: &[&str]) -> String {
+    let shares = |other: &&str| name.split('_').any(|part| part.len() > 2 && other.contains(part));
+    let (like, others): (Vec<&str>, Vec<&str>) = known.iter().copied().partition(shares);
+    let names: Vec<&str> = like.into_iter().chain(others).take(5).collect();
+    format!("use one of {}; assay list metrics lists all", names.join(", "))
+}
+
+/// Which direction of a metric is better: that of our metric, else what its name tells.
+pub fn better(name: &str) -> Better {
+    find(name).map_or_else(|| direction::of_name(noun(name)), |metric| metric.better)
+}
+
+/// What a metric depends on; of one that is not known here it is assumed to be the speed.
+pub fn nature(name: &str) -> Nature {
+    find(name).map_or(Nature::Speed, |metric| metric.nature)
+}
+
+/// Which direction a metric is of; of one that is not known here it is assumed to be both.
+pub fn side(name: &str) -> Side {
+    find(name).map_or(Side::Both, Metric::side)
+}
+
+/// Whether a metric depends on how fast the machine is: an emulated one says nothing by it.
+pub fn is_of_speed(name: &str) -> bool {
+    nature(name) == Nature::Speed
+}
+
+/// Whether a metric is one that programs tell of themselves.
+pub fn is_told(name: &str) -> bool {
+    let sign = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    name.strip_prefix(TOLD).is_some_and(|own| !own.is_empty() && own.bytes().all(sign))
+}
+
+/// Units of rates as names of metrics have them, in bytes.
+const UNITS: [(&str, f64); 8] = [
+    ("bytes", 1.0),
+    ("kb", 1e3),
+    ("kib", 1024.0),
+    ("mb", 1e6),
+    ("mib", 1_048_576.0),
+    ("gb", 1e9),
+    ("gib", 1_073_741_824.0),
+    ("tb", 1e12),
+];
+
+/// Returns the bytes of the unit of a rate that a program prints (`reported_read_mib_per_s`), or `None` for other metrics.
+pub fn printed_bytes_per_s(name: &str) -> Option<f64> {
+    let unit = name.strip_prefix(TOLD)?.strip_suffix("_per_s")?.rsplit('_').next()?;
+    UNITS.iter().find(|(known, _)| *known == unit).map(|(_, bytes)| *bytes)
+}
+
+/// What a sentence calls a metric; one that is not known here keeps its name, and what a program tells of
+/// itself the name that it has there.
+pub fn noun(name: &str) -> &str {
+    let own = || if is_told(name) { &name[TOLD.len()..] } else { name };
+    find(name).map_or_else(own, |metric| metric.noun)
+}
+
+/// Returns a ratio of a metric as a change: `68% more bandwidth`, `49.5% lower mean latency`, `25x the IOPS`.
+pub fn change(ratio: &str, metric: &str) -> String {
+    let what = noun(metric);
+    let value: f64 = ratio.replace(',', "").parse().unwrap_or(f64::INFINITY);
+    if value >= 10.0 {
+        return format!("{ratio}x the {what}");
+    }
+    let digits = ratio.split_once('.').map_or(0, |(_, digits)| digits.len().saturating_sub(2));
+    let percent = format!("{:.digits$}", (100.0 * (value - 1.0)).abs());
+    let [more, less] = match what {
+        "IOPS" => ["more", "fewer"],
+        "bandwidth" => ["more", "less"],
+        _ if what.ends_with(" per second") => ["more", "fewer"],
+        _ => ["higher", "lower"],
+    };
+    match percent.parse() {
+        Ok(0.0) => format!("no change in {what}"),
+        _ => format!("{percent}% {} {what}", if value > 1.0 { more } else { less }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ratios_become_changes_in_percent() {
+        for (ratio, metric, text) in [
+            ("1.68", "bandwidth_bytes_per_s", "68% more bandwidth"),
+            ("0.505", "latency_mean_ns", "49.5% lower mean latency"),
+            ("0.7", "iops", "30% fewer IOPS"),
+            ("1", "iops", "no change in IOPS"),
+            ("1.00", "iops", "no change in IOPS"),
+            ("25.1", "iops", "25.1x the IOPS"),
+            ("1,234", "iops", "1,234x the IOPS"),
+        ] {
+            assert_eq!(change(ratio, metric), text);
+        }
+    }
+
+    #[test]
+    fn what_a_sentence_calls_a_metric_means_one_thing() {
+        let classes: Vec<&str> = CLASS_METRICS.iter().map(|metric| metric.noun).collect();
+        for kind in KINDS {
+            let own = kind.metrics.iter().copied().flatten().chain(SHARED);
+            let mut nouns: Vec<&str> = own.map(|metric| metric.noun).collect();
+            let count = nouns.len();
+            assert!(nouns.iter().all(|noun| !classes.contains(noun)), "{}", kind.about.name);
+            nouns.sort_unstable();
+            nouns.dedup();
+            assert_eq!(nouns.len(), count, "{}: two metrics are called the same", kind.about.name);
+        }
+    }
+
+    /// What a host keeps of reads says nothing of what is written.
+    #[test]
+    fn metrics_are_of_their_direction_and_of_what_they_depend_on() {
+        for name in ["read_per_s", "read_p99_ns", "stat_per_s", "block_read_mean_ns"] {
+            assert_eq!(side(name), Side::Reads, "{name}");
+        }
+        for name in ["create_per_s", "rename_p50_ns", "delete_p99_ns", "block_write_mean_ns"] {
+            assert_eq!(side(name), Side::Writes, "{name}");
+        }
+        for name in ["iops", "bandwidth_bytes_per_s", "files_per_s", "not known here"] {
+            assert_eq!(side(name), Side::Both, "{name}");
+        }
+        assert_eq!(nature("files_per_s"), Nature::Speed);
+        assert_eq!(nature("peak_memory_bytes"), Nature::Amount);
+    }
+
+    /// A name that told the other direction would turn verdicts on tables round.
+    #[test]
+    fn no_name_contradicts_its_metric() {
+        for metric in all().chain(OTHERS) {
+            let told = direction::of_name(metric.name);
+            assert!(!told.is_known() || told == metric.better, "{}: {told:?}", metric.name);
+            assert_eq!(better(metric.name), metric.better);
+        }
+        assert_eq!(better("reported_ops_per_s"), Better::Higher);
+        assert_eq!(better("reported_p99_latency_ms"), Better::Lower);
+        assert_eq!(better("reported_score"), Better::Unknown);
+    }
+
+    #[test]
+    fn what_programs_tell_has_names_that_none_of_ours_has() {
+        assert!(all().chain(OTHERS).all(|metric| !metric.name.starts_with(TOLD)));
+        assert!(is_told("reported_ops_per_s") && is_told("reported_2"));
+        for name in [
+            "reported_",
+            "told",
+            "iops",
+            "Reported_a",
+            "reported_a b",
+            "reported_\u{e9}",
+            "unreported_a",
+        ] {
+            assert!(!is_told(name), "{name}");
+        }
+        assert_eq!(
+            (noun("reported_ops_per_s"), noun("reported_"), noun("x")),
+            ("ops_per_s", "reported_", "x")
+        );
+    }
+
+    #[test]
+    fn names_are_unique_and_lower_case() {
+        let mut found = names();
+        let count = found.len();
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(found.len(), count);
+        assert!(found.iter().all(|name| {
+            name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
+        }));
+    }
+}

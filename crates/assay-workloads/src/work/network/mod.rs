@@ -1,0 +1,177 @@
+//! A network link: how long a datagram takes there and back while nothing goes over it, and while streams
+//! fill it up, down and both ways.
+
+mod detail;
+mod grade;
+mod judge;
+mod lossy;
+mod metrics;
+mod parameters;
+mod planned;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::Fields;
+use assay_core::quantity::{Bytes, Metric, Time};
+use assay_machine::system::network::{Load, lab};
+
+use super::kind::{self, Complaints, InStudy, Judged, Kind, LinkNeeds, OwnParameter};
+use super::place::{Offer, Run};
+use super::tell::{OwnRule, ShownNumbers};
+use super::{Work, io};
+
+pub use detail::{Detail, PhaseDetail};
+pub use metrics::ADDED;
+pub use parameters::Asked;
+pub use planned::Planned;
+
+/// The peer of the laboratory, as study files name it.
+pub const LAB: &str = "local";
+/// Of a quick look; as many probes as the 95th percentile needs, and some more.
+const QUICK_PHASE: Time = Time(2_500_000_000);
+const QUICK_PROBE: Time = Time(8_000_000);
+/// Until streams have filled the buffer.
+const RAMP_NS: u64 = 2_000_000_000;
+/// Until an idle link is looked at.
+const IDLE_RAMP_NS: u64 = 200_000_000;
+/// Connecting, and waiting until a queue is empty again, for each phase.
+const AROUND_NS: u64 = 1_500_000_000;
+
+/// Nanoseconds of a phase that are run but not counted.
+const fn ramp_ns(load: Load) -> u64 {
+    match load {
+        Load::Idle => IDLE_RAMP_NS,
+        Load::Up | Load::Down | Load::Both => RAMP_NS,
+    }
+}
+
+impl Asked {
+    /// Whether it is done in the laboratory's own name spaces.
+    fn is_in_lab(&self) -> bool {
+        self.peer.as_deref() == Some(LAB)
+    }
+
+    fn be_in_lab(&mut self) {
+        self.peer = Some(LAB.to_owned());
+        self.interface = Some(lab::INTERFACE.to_owned());
+    }
+
+    pub fn planned(&self) -> Planned {
+        Planned {
+            peer: self.peer.clone(),
+            streams: self.streams,
+            congestion: self.congestion_control.clone(),
+            phases: self.phases.clone(),
+            phase_ns: self.phase_time.0,
+            probe_ns: self.probe_interval.0,
+            interface: self.interface.clone(),
+            shaper: self.shaper.clone(),
+            rate: None,
+        }
+    }
+
+    fn obstacle(&self) -> Option<String> {
+        if !self.phases.contains(&Load::Idle) {
+            return Some("added latency requires an idle phase; add idle to phases".into());
+        }
+        if self.phases.len() < 2 {
+            return Some("added latency requires load; add up, down or both to phases".into());
+        }
+        if !self.shaper.is_none() && self.interface.is_none() {
+            return Some("shaper needs an interface, such as interface = \"eth0\"".into());
+        }
+        None
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "network",
+        summary: "latency of a network link, idle and under load",
+        text: "Assay sends datagrams at a fixed rate to a peer (`assay peer` on the other end), which returns them. \
+               One phase measures the idle link. Further phases load the link with TCP streams: upload, download, and \
+               both. Assay fixes the number of streams and their congestion control, because an algorithm that limits \
+               queueing would hide a deep buffer. Assay counts only probes sent while load data arrives. Assay reports \
+               latency together with probe loss and the achieved rates. A trial fails if the load stops, the probe \
+               stalls or the peer does not respond. With `peer = \"lab\"`, as set by `--scratch`, Assay creates and \
+               removes three network namespaces with a slow link and a deep buffer.",
+    };
+    const KEYS: &'static Fields = &Fields { label: "network", rows: parameters::KEYS };
+    const EXAMPLE: &'static str = "network = { peer = \"192.168.1.2:7710\", streams = 16 }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+    const SHOWN: Option<&'static ShownNumbers> = Some(&tell::SHOWN);
+    const RULES: &'static [OwnRule] = &[lossy::LOSSY];
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        self.planned().link_words()
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        let varies = |name: &str| study.factors.contains_key(name);
+        if self.interface.is_none()
+            && !self.is_in_lab()
+            && varies(parameters::SHAPER)
+            && !varies(parameters::INTERFACE)
+        {
+            return;
+        }
+        if let Some(obstacle) = self.obstacle().filter(|_| !varies(parameters::INTERFACE)) {
+            to.key(path, obstacle, None);
+        }
+    }
+
+    fn link(&self, study: &InStudy<'_>) -> Option<LinkNeeds> {
+        let levels = |name: &str| study.factors.get(name);
+        let is_to_nobody = self.peer.is_none() && levels(parameters::PEER).is_none();
+        let interfaces = levels(parameters::INTERFACE);
+        let own = || self.interface.iter().cloned().collect();
+        Some(LinkNeeds {
+            in_lab: self.is_in_lab(),
+            changes: self.is_in_lab() || self.interface.is_some() || interfaces.is_some(),
+            to_nobody: is_to_nobody.then(planned::no_peer),
+            interfaces: interfaces.cloned().unwrap_or_else(own),
+            shaped: !self.shaper.is_none() || levels(parameters::SHAPER).is_some(),
+        })
+    }
+
+    fn move_to_lab(&mut self) -> bool {
+        self.be_in_lab();
+        true
+    }
+
+    fn time(&self) -> Option<Time> {
+        Some(Time(self.planned().whole_ns()))
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.phase_time = self.phase_time.min(QUICK_PHASE);
+        self.probe_interval = self.probe_interval.min(QUICK_PROBE);
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if offer.engine.name == io::Engine::Simulated {
+            return Err("a simulated drive has no network".to_owned());
+        }
+        self.obstacle().map_or_else(|| Ok((self.planned().into(), None)), Err)
+    }
+
+    /// What a million bytes take up, on the wire: so the rate is known that shares are of.
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        self.planned().pilot(run).map(Some)
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        let link = |own: &Self| (own.peer.clone(), own.streams, own.congestion_control.clone());
+        Self::of(other).is_some_and(|other| link(other) == link(self))
+    }
+}

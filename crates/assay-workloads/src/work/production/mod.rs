@@ -1,0 +1,153 @@
+//! The machine's own work: nothing is run, and what goes on anyway is looked at, period by period.
+
+mod by_hand;
+mod detail;
+pub mod harm;
+pub mod look;
+pub mod metrics;
+mod planned;
+mod run;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::quantity::{Bytes, Metric, Time};
+use serde::{Deserialize, Serialize};
+
+use super::Work;
+use super::kind::{self, Complaints, InStudy, Judged, Kind, OwnParameter};
+use super::place::Offer;
+use super::table::asked;
+
+pub use detail::{Detail, Period, Second};
+pub use harm::{Breach, Harm, Limits, What};
+pub use look::{Glance, Lookout, Served, Waited};
+pub use planned::Planned;
+
+/// Time of a period where the study does not say.
+pub const PERIOD: Time = Time(120_000_000_000);
+/// Time after a change that is left out, where the study does not say.
+pub const SETTLE: Time = Time(5_000_000_000);
+/// The shortest period: a second is the shortest look at it.
+const SHORTEST: Time = Time(3_000_000_000);
+const QUICK_PERIOD: Time = Time(10_000_000_000);
+const QUICK_SETTLE: Time = Time(2_000_000_000);
+
+asked! {
+    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "measurement window per level; 2 min by default",
+            form: Form::Time { least: SHORTEST },
+            example: "runtime = \"2 min\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        settle_time: Option<Time> = None => {
+            key: "settle_time",
+            words: "settling time after a change; 5 s by default",
+            form: Form::Time { least: Time(0) },
+            example: "settle_time = \"5 s\"",
+        }
+
+        #[serde(default)]
+        rollback_threshold: Harm = Harm::default() => {
+            key: "rollback_threshold",
+            words: "roll a level back if it exceeds the baseline's worst value by this factor for three seconds in a row; or \
+                    off",
+            form: Form::Word(harm::words),
+            example: "rollback_threshold = \"2x\"",
+        }
+    }
+}
+
+impl Asked {
+    fn period(&self) -> Time {
+        self.runtime.unwrap_or(PERIOD)
+    }
+
+    fn left_out(&self) -> Time {
+        self.settle_time.unwrap_or(SETTLE)
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "production",
+        summary: "the production workload under changing settings",
+        text: "Assay generates no load. Assay observes the production workload on the target in periods, each with a \
+               different level. Each period starts after a settling time (`settle_time`). Assay measures both the load \
+               and the latency, so a lighter load is not mistaken for a better setting (rule `unequal-load`). Assay \
+               rolls a harmful level back within a second and does not retry that level (`rollback_threshold`).",
+    };
+    const KEYS: &'static Fields = &Fields { label: "production", rows: KEYS };
+    const EXAMPLE: &'static str =
+        "production = { runtime = \"2 min\", settle_time = \"5 s\", rollback_threshold = \"2x\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        format!(
+            "production workload: {} per level, excluding the first {} after a change{}",
+            self.period(),
+            self.left_out(),
+            self.rollback_threshold.words()
+        )
+    }
+
+    fn complain(&self, _path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        for (name, text) in study.factors.keys().filter_map(|name| Some((name, refused(name)?))) {
+            to.key(&format!("factors/{name}"), text.to_owned(), None);
+        }
+    }
+
+    fn time(&self) -> Option<Time> {
+        Some(self.period())
+    }
+
+    fn ramp(&self) -> Option<Time> {
+        Some(self.left_out())
+    }
+
+    fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
+        (self.runtime, self.settle_time) = (time, ramp);
+    }
+
+    fn ends_by_time(&self) -> bool {
+        // Its time is that of others' habits: no budget and no quick look divides it.
+        false
+    }
+
+    fn settle(&mut self) {
+        (self.runtime, self.settle_time) = (Some(self.period()), Some(self.left_out()));
+    }
+
+    fn hurry(&mut self, _area: Option<Bytes>) {
+        self.runtime = Some(self.period().min(QUICK_PERIOD));
+        self.settle_time = Some(self.left_out().min(QUICK_SETTLE));
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        planned::plan(self, offer).map(|planned| (planned.into(), None))
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        Self::of(other).is_some()
+    }
+}
+
+/// Why a factor makes no sense under others' work.
+fn refused(name: &str) -> Option<&'static str> {
+    (name == "target").then_some(
+        "cannot compare two targets, because their loads differ; use one target per study",
+    )
+}

@@ -1,0 +1,288 @@
+//! Where recorded requests go in the area of a target, and what is changed of them.
+
+use std::collections::BTreeMap;
+
+use assay_core::quantity::Bytes;
+use assay_load::{Act, Step};
+use serde::{Deserialize, Serialize};
+
+use super::{Scale, Source};
+
+/// What a device folds by, and what a shift is a multiple of: bytes that lie together stay together.
+const REGION_BYTES: u64 = 1 << 20;
+/// Bytes of a request that carries some at most: one in each slot is held in memory.
+const MOST_CARRIED: u64 = 8 << 20;
+/// Bytes of one that carries none.
+const MOST_CLEARED: u64 = 1 << 30;
+
+/// How offsets become those of the area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Placing {
+    /// As they were: the area is as large as the recorded device.
+    Kept,
+    /// The touched parts of several devices, one behind the other: the area holds them all.
+    Joined,
+    /// All of them less so many bytes: distances stay as they were.
+    Shifted { by: u64 },
+    /// Modulo so many bytes, which are whole MiB: each MiB stays together, and several of the device become one.
+    Folded { to: u64 },
+}
+
+impl Placing {
+    /// What an area of so many bytes allows.
+    pub fn of(source: &Source, length: u64, unit: u64) -> Result<Self, String> {
+        let by = source.from_bytes / REGION_BYTES * REGION_BYTES;
+        let to = length / REGION_BYTES * REGION_BYTES;
+        if length >= source.device_bytes {
+            Ok(if source.parts.is_empty() { Self::Kept } else { Self::Joined })
+        } else if source.to_bytes.saturating_sub(by) <= length / unit * unit {
+            Ok(Self::Shifted { by })
+        } else if to >= slot_bytes(source, unit).max(REGION_BYTES) {
+            Ok(Self::Folded { to })
+        } else {
+            Err(format!(
+                "the area of {} is too small to replay requests of up to {}; set a larger area.size",
+                Bytes(length),
+                Bytes(source.largest_bytes)
+            ))
+        }
+    }
+
+    pub fn words(self) -> String {
+        match self {
+            Self::Kept => "offsets as recorded".to_owned(),
+            Self::Joined => "the accessed parts of the devices, concatenated".to_owned(),
+            Self::Shifted { by } => format!("offsets minus {}", Bytes(by)),
+            Self::Folded { to } => format!("offsets folded into {}", Bytes(to)),
+        }
+    }
+
+    /// The room that it leaves, and a place in it.
+    fn place(self, offset: u64, length: u64) -> (u64, u64) {
+        match self {
+            Self::Kept | Self::Joined => (offset, length),
+            Self::Shifted { by } => (offset.saturating_sub(by), length),
+            Self::Folded { to } => (offset % to.max(1), to),
+        }
+    }
+}
+
+/// Bytes of a slot in memory: what direct I/O needs may lie on both sides of a request.
+pub fn slot_bytes(source: &Source, unit: u64) -> u64 {
+    source.largest_bytes.clamp(1, MOST_CARRIED).next_multiple_of(unit) + unit
+}
+
+/// An area for the requests of a recording.
+#[derive(Clone, Copy, Debug)]
+pub struct Fit {
+    pub start: u64,
+    pub length: u64,
+    /// What offsets and sizes are multiples of.
+    pub unit: u64,
+    pub placing: Placing,
+}
+
+/// What was changed of requests to make them fit.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Fitted {
+    /// Requests whose begin or size was rounded to what direct I/O needs.
+    pub rounded: u64,
+    /// Requests that were longer than is played, and the bytes that were left out of them.
+    pub clipped: u64,
+    pub clipped_bytes: u64,
+    /// Requests that would have reached over the end of the area, and end there.
+    pub moved: u64,
+    /// The part of all steps from one request to the next one whose length is another one than it was, as powers
+    /// of two.
+    pub distances_changed: f64,
+}
+
+impl Fit {
+    /// The requests in the area, at their times in a play of this scale.
+    pub fn all<'a>(
+        &self,
+        recorded: impl IntoIterator<Item = &'a Step>,
+        scale: Scale,
+    ) -> (Vec<Step>, Fitted) {
+        let mut fitted = Fitted::default();
+        let mut jumps = [Jumps::default(), Jumps::default()];
+        let recorded = recorded.into_iter();
+        let mut steps = Vec::with_capacity(recorded.size_hint().0);
+        for step in recorded {
+            let Some(mut own) = self.one(step, &mut fitted) else { continue };
+            if step.act != Act::Flush {
+                jumps[0].add(step);
+                jumps[1].add(&own);
+            }
+            own.at_ns = scale.time_ns(step.at_ns);
+            steps.push(own);
+        }
+        fitted.distances_changed = jumps[0].distance(&jumps[1]);
+        (steps, fitted)
+    }
+
+    pub fn holds(&self, step: &Step) -> bool {
+        self.one(step, &mut Fitted::default()).is_some()
+    }
+
+    /// One of them; none where the area does not hold it.
+    fn one(&self, step: &Step, fitted: &mut Fitted) -> Option<Step> {
+        if step.act == Act::Flush {
+            return Some(*step);
+        }
+        let unit = self.unit.max(1);
+        let (at, room) = self.placing.place(step.offset, self.length);
+        let room = room.min(self.length) / unit * unit;
+        let asked = u64::from(step.bytes);
+        let most = if step.act.carries() { MOST_CARRIED } else { MOST_CLEARED };
+        let bytes = asked.min(most);
+        let from = at / unit * unit;
+        let size = at.checked_add(bytes)?.checked_next_multiple_of(unit)? - from;
+        let offset = from.min(room.checked_sub(size)?);
+        fitted.rounded += u64::from(from != at || size != bytes);
+        fitted.clipped += u64::from(bytes != asked);
+        fitted.clipped_bytes += asked - bytes;
+        fitted.moved += u64::from(offset != from);
+        let offset = self.start.checked_add(offset)?;
+        Some(Step { offset, bytes: u32::try_from(size).ok()?, ..*step })
+    }
+}
+
+/// How far it is from the end of a request to the begin of the next one: powers of two with their sign, and how
+/// many.
+#[derive(Debug, Default)]
+struct Jumps {
+    end: Option<u64>,
+    counts: BTreeMap<i32, u64>,
+}
+
+impl Jumps {
+    fn add(&mut self, step: &Step) {
+        if let Some(end) = self.end {
+            let length =
+                step.offset.abs_diff(end).checked_ilog2().map_or(0, |power| power as i32 + 1);
+            let sign = if step.offset < end { -1 } else { 1 };
+            *self.counts.entry(sign * length).or_default() += 1;
+        }
+        self.end = Some(step.offset.saturating_add(u64::from(step.bytes)));
+    }
+
+    /// The part that lies elsewhere: 0 where both have as many of each.
+    fn distance(&self, other: &Self) -> f64 {
+        let all: u64 = self.counts.values().sum();
+        let more = |(length, count): (&i32, &u64)| {
+            count.saturating_sub(other.counts.get(length).copied().unwrap_or_default())
+        };
+        let apart: u64 = self.counts.iter().map(more).sum();
+        apart as f64 / all.max(1) as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Part;
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn source(device: u64, from: u64, to: u64) -> Source {
+        Source {
+            device_bytes: device,
+            from_bytes: from,
+            to_bytes: to,
+            largest_bytes: 65_536,
+            ..Source::default()
+        }
+    }
+
+    fn fit(length: u64, unit: u64, placing: Placing) -> Fit {
+        Fit { start: 8 * MIB, length, unit, placing }
+    }
+
+    fn step(offset: u64, bytes: u32) -> Step {
+        Step { at_ns: 0, offset, bytes, act: Act::Write }
+    }
+
+    fn one(fit: &Fit, own: Step) -> (Option<(u64, u32)>, Fitted) {
+        let mut fitted = Fitted::default();
+        let found = fit.one(&own, &mut fitted);
+        (found.map(|step| (step.offset, step.bytes)), fitted)
+    }
+
+    #[test]
+    fn offsets_are_kept_where_there_is_room_then_shifted_then_folded_and_else_refused() {
+        let own = source(1 << 40, 100 * MIB + 512, 140 * MIB);
+        assert_eq!(Placing::of(&own, 1 << 40, 4096), Ok(Placing::Kept));
+        assert_eq!(Placing::of(&own, 40 * MIB, 4096), Ok(Placing::Shifted { by: 100 * MIB }));
+        assert_eq!(Placing::of(&own, 40 * MIB - 1, 4096), Ok(Placing::Folded { to: 39 * MIB }));
+        assert!(Placing::of(&own, MIB - 1, 4096).unwrap_err().contains("too small"));
+        // Of several devices nothing lies where it lay.
+        let part = Part { from_bytes: 7 * MIB, to_bytes: 9 * MIB };
+        let both = Source { parts: vec![part, part], ..source(4 * MIB, 0, 4 * MIB) };
+        assert_eq!(Placing::of(&both, 4 * MIB, 4096), Ok(Placing::Joined));
+        assert_eq!(Placing::of(&both, 3 * MIB, 4096), Ok(Placing::Folded { to: 3 * MIB }));
+    }
+
+    #[test]
+    fn what_lies_in_one_mib_stays_there_when_it_is_folded() {
+        let fit = fit(3 * MIB + 5, 512, Placing::Folded { to: 3 * MIB });
+        let at = |offset: u64| one(&fit, step(offset, 512)).0.unwrap().0 - fit.start;
+        assert_eq!(at(7 * MIB + 1024), MIB + 1024);
+        assert_eq!(at(7 * MIB + 1536) - at(7 * MIB + 1024), 512);
+        assert_eq!(at(3 * MIB - 512), 3 * MIB - 512);
+        let (over, fitted) = one(&fit, step(3 * MIB - 512, 4096));
+        assert_eq!((over.unwrap().0 - fit.start, fitted.moved), (3 * MIB - 4096, 1));
+    }
+
+    #[test]
+    fn what_direct_io_needs_is_rounded_outwards_and_counted() {
+        let fit = fit(64 * MIB, 4096, Placing::Kept);
+        let (found, fitted) = one(&fit, step(4096 + 512, 4096));
+        assert_eq!(found, Some((fit.start + 4096, 8192)));
+        assert_eq!((fitted.rounded, fitted.clipped, fitted.moved), (1, 0, 0));
+        let (found, fitted) = one(&fit, step(8192, 4096));
+        assert_eq!((found, fitted), (Some((fit.start + 8192, 4096)), Fitted::default()));
+        let (found, fitted) = one(&fit, step(0, 9 << 20));
+        assert_eq!((found.unwrap().1, fitted.clipped_bytes), (8 << 20, MIB));
+    }
+
+    /// Whatever a recording says, nothing lies outside of the area.
+    #[test]
+    fn nothing_lies_outside_of_the_area_whatever_is_recorded() {
+        let mut state = 7_u64;
+        let mut draw = move || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            state >> (state >> 58)
+        };
+        for _ in 0..100_000 {
+            let length = draw() % (64 * MIB);
+            let placing = match draw() % 3 {
+                0 => Placing::Kept,
+                1 => Placing::Shifted { by: draw() },
+                _ => Placing::Folded { to: draw() },
+            };
+            let fit = fit(length, [1, 512, 4096][(draw() % 3) as usize], placing);
+            let act = Act::ALL[(draw() % 6) as usize];
+            let own = Step { act, ..step(draw(), draw() as u32) };
+            let (Some((offset, bytes)), _) = one(&fit, own) else { continue };
+            let end = offset + u64::from(bytes);
+            let inside = offset >= fit.start && end <= fit.start + length;
+            assert!(inside || act == Act::Flush, "{fit:?} {own:?}");
+        }
+    }
+
+    #[test]
+    fn folding_is_seen_in_the_steps_from_one_request_to_the_next() {
+        let recorded: Vec<Step> = (0..100).map(|at| step(at % 2 * 1000 * MIB, 4096)).collect();
+        let same = fit(2000 * MIB, 512, Placing::Kept).all(&recorded, Scale::ONE);
+        assert_eq!((same.0.len(), same.1.distances_changed), (100, 0.0));
+        let folded =
+            fit(64 * MIB, 512, Placing::Folded { to: 64 * MIB }).all(&recorded, Scale::ONE);
+        assert!(folded.1.distances_changed > 0.9, "{:?}", folded.1);
+    }
+}

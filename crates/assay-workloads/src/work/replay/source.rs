@@ -1,0 +1,366 @@
+//! Which recording it is, and what of it must be known before anything is played.
+
+use std::fmt;
+use std::str::FromStr;
+
+use assay_core::catalogue::keys::OwnForm;
+use assay_core::outside;
+use assay_load::{Act, MOST_STEPS, Moved, Step};
+use assay_machine::system::{BlockClass, BlockRequest, System};
+use serde::{Deserialize, Serialize};
+
+const MIB: u64 = 1 << 20;
+const FORMAT: &str = "assay-source/1";
+const HASH_DIGITS: usize = 64;
+
+/// Reads a recording: calls with the moment it began and with each request of the device, in the order in which
+/// they ended. What it reads must be the very file that the source is of.
+pub type Recall =
+    fn(&dyn System, &Source, &mut dyn FnMut(u64, &BlockRequest)) -> Result<(), String>;
+
+pub fn nothing(
+    _: &dyn System,
+    _: &Source,
+    _: &mut dyn FnMut(u64, &BlockRequest),
+) -> Result<(), String> {
+    Err("this command cannot read recordings".to_owned())
+}
+
+/// A part of a recording: which file it stands in, and what it comes to.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Source {
+    pub id: String,
+    pub sha256: String,
+    /// The device that was recorded; of several their names with `+` between them.
+    pub device: String,
+    /// Bytes of that device; of several those of their parts.
+    pub device_bytes: u64,
+    /// Of several devices what is touched of each, in their order.
+    pub parts: Vec<Part>,
+    /// From the beginning of the recording to the first arrival, nanoseconds.
+    pub first_ns: u64,
+    /// From there to the last arrival.
+    pub length_ns: u64,
+    /// First byte of the device that is touched.
+    pub from_bytes: u64,
+    /// First byte behind all that is.
+    pub to_bytes: u64,
+    /// Bytes of the largest request that carries any.
+    pub largest_bytes: u64,
+    /// Requests that cannot be played: nobody saw them arrive, or their place is none of the device.
+    pub left_out: u64,
+    /// Nanoseconds from arrival to end, summed over all.
+    pub queued_ns: u64,
+    /// Those that can, in the order of [`Act::ALL`].
+    pub acts: [Moved; Act::ALL.len()],
+}
+
+/// What is touched of one of several devices. Such parts are laid one behind the other, each in whole MiB.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Part {
+    /// The whole MiB in which the first byte that is touched lies.
+    pub from_bytes: u64,
+    /// First byte behind all that is.
+    pub to_bytes: u64,
+}
+
+impl Part {
+    fn length(self) -> u64 {
+        self.to_bytes.saturating_sub(self.from_bytes).div_ceil(MIB).saturating_mul(MIB)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (from, to) = text.split_once('-')?;
+        Some(Self { from_bytes: from.parse().ok()?, to_bytes: to.parse().ok()? })
+    }
+}
+
+/// Between the names of several devices, and between their parts.
+const AND: char = '+';
+
+impl Source {
+    /// A request of one of the devices, by its place among them, as one of all of them: one that does not lie in
+    /// the part of that device has no place.
+    pub fn laid(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
+        if self.parts.is_empty() {
+            return *request;
+        }
+        let before = self.parts.iter().take(nth).copied().map(Part::length);
+        let base = before.fold(0, u64::saturating_add);
+        let place = || {
+            let part = self.parts.get(nth)?;
+            let end = request.offset_bytes.checked_add(u64::from(request.bytes))?;
+            let inside = request.offset_bytes.checked_sub(part.from_bytes)?;
+            (end <= part.to_bytes).then_some(base.checked_add(inside)?)
+        };
+        BlockRequest { offset_bytes: place().unwrap_or(u64::MAX), ..*request }
+    }
+
+    pub fn requests(&self) -> u64 {
+        self.acts.iter().fold(0, |sum, moved| sum.saturating_add(moved.operations))
+    }
+
+    pub fn has(&self, act: Act) -> bool {
+        self.acts[act as usize].operations > 0
+    }
+
+    /// Whether anything that is stored does not stay as it is.
+    pub fn changes(&self) -> bool {
+        Act::ALL.into_iter().any(|act| act.changes() && self.has(act))
+    }
+
+    /// Bytes of an area that holds all that is touched: whole MiB from the first byte on.
+    pub fn extent_bytes(&self) -> u64 {
+        let from = self.from_bytes / MIB * MIB;
+        self.to_bytes.saturating_sub(from).div_ceil(MIB).saturating_mul(MIB)
+    }
+
+    /// Its numbers by name, but for those of kinds of requests.
+    fn numbers(&mut self) -> [(&'static str, &mut u64); 8] {
+        [
+            ("device-bytes", &mut self.device_bytes),
+            ("first-ns", &mut self.first_ns),
+            ("length-ns", &mut self.length_ns),
+            ("from", &mut self.from_bytes),
+            ("to", &mut self.to_bytes),
+            ("largest", &mut self.largest_bytes),
+            ("left-out", &mut self.left_out),
+            ("queued-ns", &mut self.queued_ns),
+        ]
+    }
+
+    fn fault(&self) -> Option<&'static str> {
+        let is_plain = |text: &str| {
+            let sign = |sign: char| sign.is_ascii_alphanumeric() || "-_.!".contains(sign);
+            !text.is_empty() && text.chars().all(sign) && !text.starts_with('.')
+        };
+        let names: Vec<&str> = self.device.split(AND).collect();
+        let is_twice = names.iter().enumerate().any(|(at, name)| names[..at].contains(name));
+        if !is_plain(&self.id) || !names.iter().all(|name| is_plain(name)) {
+            return Some("it contains an invalid name");
+        }
+        let parts = if names.len() > 1 { names.len() } else { 0 };
+        if self.parts.len() != parts || is_twice {
+            return Some("its devices do not match its parts");
+        }
+        let is_hash = self.sha256.len() == HASH_DIGITS
+            && self.sha256.bytes().all(|sign| sign.is_ascii_hexdigit());
+        (!is_hash).then_some("its hash is invalid")
+    }
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut own = self.clone();
+        write!(to, "{FORMAT} id={} sha256={} device={}", self.id, self.sha256, self.device)?;
+        for (name, number) in own.numbers() {
+            write!(to, " {name}={number}")?;
+        }
+        for (act, moved) in Act::ALL.into_iter().zip(self.acts) {
+            if moved.operations > 0 {
+                write!(to, " {}={}/{}", act.name(), moved.operations, moved.bytes)?;
+            }
+        }
+        for (at, part) in self.parts.iter().enumerate() {
+            let before = if at == 0 { " parts=" } else { "+" };
+            write!(to, "{before}{}-{}", part.from_bytes, part.to_bytes)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Source {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = |why: &str| format!("`{}` is not a recording: {why}", outside::spelled(text));
+        let mut words = text.split_ascii_whitespace();
+        if words.next() != Some(FORMAT) {
+            return Err(wrong("remove source; Assay sets it when it resolves the study"));
+        }
+        let mut own = Self::default();
+        for word in words {
+            let (name, value) = word.split_once('=').ok_or_else(|| wrong("a value is missing"))?;
+            if !own.take(name, value) {
+                return Err(wrong("a value is invalid"));
+            }
+        }
+        own.fault().map_or(Ok(own), |fault| Err(wrong(fault)))
+    }
+}
+
+impl Source {
+    /// Takes a value by its name; whether it is one.
+    fn take(&mut self, name: &str, value: &str) -> bool {
+        let to = match name {
+            "id" => &mut self.id,
+            "sha256" => &mut self.sha256,
+            "device" => &mut self.device,
+            "parts" => {
+                let parts: Option<Vec<Part>> = value.split(AND).map(Part::read).collect();
+                let is_well = parts.is_some();
+                self.parts = parts.unwrap_or_default();
+                return is_well;
+            }
+            _ => return self.take_number(name, value).is_some(),
+        };
+        value.clone_into(to);
+        true
+    }
+
+    fn take_number(&mut self, name: &str, value: &str) -> Option<()> {
+        if let Some(act) = Act::ALL.into_iter().find(|act| act.name() == name) {
+            let (operations, bytes) = value.split_once('/')?;
+            let (operations, bytes) = (operations.parse().ok()?, bytes.parse().ok()?);
+            self.acts[act as usize] = Moved { operations, bytes };
+            return Some(());
+        }
+        let (_, to) = self.numbers().into_iter().find(|(own, _)| *own == name)?;
+        *to = value.parse().ok()?;
+        Some(())
+    }
+}
+
+assay_core::as_text!(Source);
+
+pub static FORM: OwnForm = OwnForm {
+    read: |text| text.parse::<Source>().map(String::from),
+    pattern: "^assay-source/1 ",
+    example: EXAMPLE,
+    number: None,
+};
+
+/// One of a recording that nobody has.
+const EXAMPLE: &str = "\
+    assay-source/1 id=evening \
+    sha256=0000000000000000000000000000000000000000000000000000000000000000 device=sda \
+    device-bytes=1073741824 first-ns=0 length-ns=60000000000 from=0 to=1048576 \
+    largest=4096 left-out=0 queued-ns=900000 read=2/8192 write=1/4096";
+
+pub const KEY_EXAMPLE: &str = "\
+    source = \"assay-source/1 id=evening \
+    sha256=0000000000000000000000000000000000000000000000000000000000000000 device=sda \
+    device-bytes=1073741824 first-ns=0 length-ns=60000000000 from=0 to=1048576 \
+    largest=4096 left-out=0 queued-ns=900000 read=2/8192 write=1/4096\"";
+
+/// A request of a device of so many bytes as it is played, with its time from the beginning; none where it
+/// cannot be.
+pub fn step_of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Step> {
+    let act = match request.class {
+        BlockClass::Read => Act::Read,
+        BlockClass::Write => Act::Write,
+        BlockClass::Flush => Act::Flush,
+        BlockClass::Discard => Act::Discard,
+        BlockClass::WriteZeroes => Act::WriteZeroes,
+        BlockClass::Fua => Act::Fua,
+    };
+    let at_ns = request.arrived_ns.or(request.issued_ns)?.checked_sub(begun_ns)?;
+    if act == Act::Flush {
+        return Some(Step { at_ns, offset: 0, bytes: 0, act });
+    }
+    let end = request.offset_bytes.checked_add(u64::from(request.bytes))?;
+    let is_there = request.bytes > 0 && end <= device_bytes;
+    is_there.then_some(Step { at_ns, offset: request.offset_bytes, bytes: request.bytes, act })
+}
+
+/// What a recording comes to, counted request by request.
+#[derive(Clone, Debug, Default)]
+pub struct Scan {
+    source: Source,
+    /// Nanoseconds from its beginning after which nothing is taken.
+    until_ns: Option<u64>,
+    last_ns: u64,
+}
+
+impl Scan {
+    /// Of a device, and of what arrived within so long of the beginning.
+    pub fn new(device: &str, device_bytes: u64, until_ns: Option<u64>) -> Self {
+        let source = Source {
+            device: device.to_owned(),
+            device_bytes,
+            first_ns: u64::MAX,
+            from_bytes: u64::MAX,
+            ..Source::default()
+        };
+        Self { source, until_ns, last_ns: 0 }
+    }
+
+    pub fn add(&mut self, begun_ns: u64, request: &BlockRequest) {
+        let own = &mut self.source;
+        let Some(step) = step_of(request, begun_ns, own.device_bytes) else {
+            own.left_out += 1;
+            return;
+        };
+        if self.until_ns.is_some_and(|until| step.at_ns >= until) {
+            return;
+        }
+        own.acts[step.act as usize].add(u64::from(step.bytes));
+        own.first_ns = own.first_ns.min(step.at_ns);
+        self.last_ns = self.last_ns.max(step.at_ns);
+        let waited = request.ended_ns.saturating_sub(begun_ns).saturating_sub(step.at_ns);
+        own.queued_ns = own.queued_ns.saturating_add(waited);
+        if step.act != Act::Flush {
+            own.from_bytes = own.from_bytes.min(step.offset);
+            own.to_bytes = own.to_bytes.max(step.offset + u64::from(step.bytes));
+        }
+        if step.act.carries() {
+            own.largest_bytes = own.largest_bytes.max(u64::from(step.bytes));
+        }
+    }
+
+    /// Those of several devices together: the touched part of each lies behind that of the one before it.
+    pub fn joined(scans: Vec<Self>) -> Self {
+        let mut all = Self::new("", 0, None);
+        let own = &mut all.source;
+        for Self { source, last_ns, .. } in scans {
+            let part = Part {
+                from_bytes: source.from_bytes.min(source.to_bytes) / MIB * MIB,
+                to_bytes: source.to_bytes,
+            };
+            let base = own.device_bytes;
+            if part.to_bytes > 0 {
+                let from = base.saturating_add(source.from_bytes - part.from_bytes);
+                own.from_bytes = own.from_bytes.min(from);
+                own.to_bytes = base.saturating_add(part.to_bytes - part.from_bytes);
+            }
+            own.device_bytes = base.saturating_add(part.length());
+            if !own.parts.is_empty() {
+                own.device.push(AND);
+            }
+            own.device.push_str(&source.device);
+            own.parts.push(part);
+            for (sum, moved) in own.acts.iter_mut().zip(source.acts) {
+                sum.operations = sum.operations.saturating_add(moved.operations);
+                sum.bytes = sum.bytes.saturating_add(moved.bytes);
+            }
+            own.first_ns = own.first_ns.min(source.first_ns);
+            own.largest_bytes = own.largest_bytes.max(source.largest_bytes);
+            own.left_out = own.left_out.saturating_add(source.left_out);
+            own.queued_ns = own.queued_ns.saturating_add(source.queued_ns);
+            all.last_ns = all.last_ns.max(last_ns);
+        }
+        all
+    }
+
+    /// What it comes to, as the recording of a result with this hash.
+    ///
+    /// # Errors
+    /// There is nothing to play, or more than is played at once.
+    pub fn finish(self, id: &str, sha256: &str) -> Result<Source, String> {
+        let Self { mut source, last_ns, .. } = self;
+        let count = source.requests();
+        if count == 0 {
+            return Err(format!("none of its requests to {} can be replayed", source.device));
+        }
+        if count > MOST_STEPS as u64 {
+            return Err(format!(
+                "it has {count} requests, and the limit is {MOST_STEPS}; replay a part with trace_length = \"60 s\""
+            ));
+        }
+        source.length_ns = last_ns - source.first_ns;
+        source.from_bytes = source.from_bytes.min(source.to_bytes);
+        (source.id, source.sha256) = (id.to_owned(), sha256.to_owned());
+        source.fault().map_or(Ok(source), |fault| Err(fault.to_owned()))
+    }
+}

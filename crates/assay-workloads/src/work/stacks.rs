@@ -1,0 +1,406 @@
+//! Threads with a stack of a stated size: what is reserved for them, and what of that is used.
+
+use std::path::Path;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::presence::Presence;
+use assay_core::quantity::metric::metric;
+use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_machine::system::{Caching, System, machine, sysfs};
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};
+use super::measured::{Counts, Measured, Ran, Told, told};
+use super::place::{Offer, Run};
+use super::table::{Factor, asked, choice};
+
+const MOST_THREADS: u64 = 10_000;
+/// A thread cannot run in less.
+const LEAST: Bytes = Bytes(64 << 10);
+const MOST: Bytes = Bytes(1 << 30);
+/// Processes of a trial, one after the other: their means are its values.
+const PROCESSES: usize = 20;
+/// A trial is over sooner: this only bounds it.
+const BOUND: Time = Time(10_000_000_000);
+/// What one takes, as long as none has run.
+const USUAL_NS: u64 = 1_500_000_000;
+
+asked! {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        #[serde(default = "usual_threads")]
+        threads: u32 = usual_threads() => {
+            key: "threads",
+            words: "number of threads",
+            form: Form::Whole { least: 1, most: MOST_THREADS },
+            example: "threads = 200",
+        }
+
+        #[serde(default = "usual_limit")]
+        stack_size: Bytes = usual_limit() => {
+            key: "stack_size",
+            words: "reserved stack size per thread (`ulimit -s`)",
+            form: Form::Size { least: LEAST, most: MOST },
+            example: "stack_size = \"8 MiB\"",
+            factor: choice("An amount with its unit: `256 KiB`, from 64 KiB to 1 GiB.", "[\"8 MiB\", \"256 KiB\"]", set_stack_size),
+        }
+    }
+}
+
+const fn usual_threads() -> u32 {
+    200
+}
+
+const fn usual_limit() -> Bytes {
+    Bytes(8 << 20)
+}
+
+fn set_stack_size(own: &mut Asked, text: &str) -> Result<(), String> {
+    let limit: Bytes = text.parse()?;
+    if !(LEAST..=MOST).contains(&limit) {
+        return Err(format!("a stack size must be {LEAST} to {MOST}, not {limit}"));
+    }
+    own.stack_size = limit;
+    Ok(())
+}
+
+const fn growth(name: &'static str, noun: &'static str, summary: &'static str) -> Metric {
+    metric(name, Better::Lower, noun, summary).amount()
+}
+
+pub const RESIDENT: Metric = growth(
+    "stacks_resident_bytes",
+    "resident memory",
+    "resident memory added by the threads (Rss)",
+);
+const PROPORTIONAL: Metric = growth(
+    "stacks_pss_bytes",
+    "proportional memory",
+    "proportional memory added by the threads (Pss)",
+);
+pub const VIRTUAL: Metric =
+    growth("stacks_virtual_bytes", "address space", "virtual memory added by the threads (VmSize)");
+const COMMITTED: Metric = growth(
+    "stacks_committed_bytes",
+    "committed memory",
+    "committed memory added by the threads and other programs (Committed_AS)",
+);
+const PAGE_TABLES: Metric = growth(
+    "stacks_page_tables_bytes",
+    "page tables",
+    "page table memory added by the threads (VmPTE)",
+);
+const STARTING: Metric =
+    metric("stacks_start_s", Better::Lower, "time to start", "time until all threads run");
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "stacks",
+        summary: "threads with a given stack size",
+        text: "A separate process starts idle threads with a reserved stack of the given size and measures the memory \
+               that they add: reserved (VmSize), used (VmRSS, Pss, VmPTE) and committed memory (Committed_AS, for the \
+               whole machine). A stack uses no memory until its thread touches the pages. Committed memory matters if \
+               the kernel does not overcommit (vm.overcommit_memory = 2).",
+    };
+    const KEYS: &'static Fields = &Fields { label: "stacks", rows: KEYS };
+    const EXAMPLE: &'static str = "stacks = { threads = 200, stack_size = \"8 MiB\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
+    const METRICS: &'static [&'static [Metric]] =
+        &[&[RESIDENT, PROPORTIONAL, VIRTUAL, COMMITTED, PAGE_TABLES, STARTING]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+impl Asks for Asked {
+    fn words(&self) -> String {
+        format!("{} threads with a stack of {}", self.threads, self.stack_size)
+    }
+
+    fn time(&self) -> Option<Time> {
+        Some(BOUND)
+    }
+
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        let planned = Planned { threads: self.threads, limit_bytes: self.stack_size.0 };
+        Ok((planned.into(), None))
+    }
+
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        let planned = Planned { threads: self.threads, limit_bytes: self.stack_size.0 };
+        planned.run(run).map(|ran| Some(ran.measured.elapsed_ns))
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub threads: u32,
+    pub limit_bytes: u64,
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let limit = Bytes(self.limit_bytes);
+        format!("{} idle threads, each with a stack of {limit}", self.threads)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        let began_ns = run.system.monotonic_ns();
+        let going = || !run.stop.load(Ordering::Relaxed);
+        let processes = (0..PROCESSES).take_while(|_| going()).map(|_| held(run.system, self));
+        let held = processes.collect::<Result<Vec<Held>, String>>()?;
+        let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
+        let (values, absent) = values(&held);
+        Ok(Ran::of(
+            Measured {
+                window_ns: held.iter().map(|one| one.start_ns).sum(),
+                elapsed_ns,
+                values,
+                absent,
+                ..Measured::of(Detail { held })
+            },
+            !going(),
+        ))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        RESIDENT.name
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn expected_ns(&self, pilot_ns: u64) -> Option<u64> {
+        // The pilot is a whole trial.
+        Some(if pilot_ns > 0 { pilot_ns } else { USUAL_NS })
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    fn by_hand(&self, _: &ByHand<'_>) -> CommandLine {
+        let kibibytes = self.limit_bytes >> 10;
+        let line = format!(
+            "ulimit -s {kibibytes}; python3 -c 'import threading, time; [threading.Thread(target=time.sleep, \
+             args=(9,)).start() for _ in range({})]; print(open(\"/proc/self/status\").read())' | grep Vm",
+            self.threads
+        );
+        let words = ["sh".to_owned(), "-c".to_owned(), line].to_vec();
+        CommandLine {
+            words,
+            remarks: vec!["the values include the interpreter's own memory".to_owned()],
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    pub held: Vec<Held>,
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.held.len() as u64
+    }
+}
+
+/// Memory of a process before its threads were started and while all of them ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    pub before: Memory,
+    /// While they ran.
+    pub after: Memory,
+    /// Nanoseconds until all of them ran.
+    pub start_ns: u64,
+}
+
+/// Bytes of a process, and of what the kernel has promised to all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Memory {
+    /// Reserved (VmSize).
+    pub reserved: Presence<u64>,
+    /// Used (Rss, else VmRSS).
+    pub resident: Presence<u64>,
+    /// Used, what is shared in parts (Pss).
+    pub proportional: Presence<u64>,
+    /// Tables that lead to it (VmPTE).
+    pub page_tables: Presence<u64>,
+    /// Promised by the kernel to all processes (Committed_AS).
+    pub committed: Presence<u64>,
+}
+
+impl Memory {
+    fn now(system: &dyn System) -> Self {
+        let status = |name| own_bytes(system, "/proc/self/status", name);
+        Self {
+            reserved: status("VmSize"),
+            // The other counts by processor, and is exact to some pages a processor only.
+            resident: sysfs::first(
+                [own_bytes(system, "/proc/self/smaps_rollup", "Rss"), status("VmRSS")],
+                "/proc has no such entry",
+            ),
+            proportional: own_bytes(system, "/proc/self/smaps_rollup", "Pss"),
+            page_tables: status("VmPTE"),
+            committed: machine::memory(system, "Committed_AS"),
+        }
+    }
+}
+
+/// Bytes of this process below a name.
+fn own_bytes(system: &dyn System, path: &str, name: &str) -> Presence<u64> {
+    sysfs::parsed(sysfs::text(system, Path::new(path)), |text| machine::kilobytes(text, name))
+}
+
+/// What the threads added, mean of the processes, by metric, and why something is not there.
+fn values(held: &[Held]) -> Told {
+    let processes = held.len().max(1) as f64;
+    let grown = |pick: fn(&Memory) -> &Presence<u64>| {
+        let each = held.iter().map(|one| {
+            pick(&one.after).both(pick(&one.before), |after, before| after.saturating_sub(*before))
+        });
+        let sum = each.fold(Presence::Present(0_u64), |sum, own| {
+            sum.both(&own, |sum, own| sum.saturating_add(*own))
+        });
+        sum.map(|sum| sum as f64 / processes)
+    };
+    let start_ns: u64 = held.iter().map(|one| one.start_ns).sum();
+    let all = [
+        (STARTING, Presence::Present(start_ns as f64 / processes / 1e9)),
+        (RESIDENT, grown(|memory| &memory.resident)),
+        (PROPORTIONAL, grown(|memory| &memory.proportional)),
+        (VIRTUAL, grown(|memory| &memory.reserved)),
+        (COMMITTED, grown(|memory| &memory.committed)),
+        (PAGE_TABLES, grown(|memory| &memory.page_tables)),
+    ];
+    told(all)
+}
+
+/// Starts a process of this program's own that has the threads; gives what it read.
+fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
+    let own = system.read_link(Path::new("/proc/self/exe"));
+    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
+    let own = own.display().to_string();
+    let [threads, limit] = [u64::from(planned.threads), planned.limit_bytes].map(|n| n.to_string());
+    // An allocator that has an arena a thread would reserve more than the stacks.
+    let words = ["MALLOC_ARENA_MAX=1", &own, "stacks", &threads, &limit];
+    // It may take longer than a look: on a slow or emulated machine 200 threads take their time.
+    let nothing = system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
+    let told = nothing.and_then(|nothing| system.told_of("env", &words, &nothing));
+    let text = told.map_err(|error| error.to_string())?.text;
+    serde_json::from_str(&text).map_err(|_| {
+        format!("cannot start {threads} threads with a stack of {}", Bytes(planned.limit_bytes))
+    })
+}
+
+/// Starts threads with stacks in this process and reads its memory meanwhile.
+pub fn hold(system: &dyn System, threads: u32, limit_bytes: u64) -> std::io::Result<Held> {
+    let before = Memory::now(system);
+    let all = Arc::new(Barrier::new(threads as usize + 1));
+    let over = Arc::new(Barrier::new(threads as usize + 1));
+    let began_ns = system.monotonic_ns();
+    for _ in 0..threads {
+        let (all, over) = (Arc::clone(&all), Arc::clone(&over));
+        let stack = thread::Builder::new().stack_size(limit_bytes as usize);
+        stack.spawn(move || {
+            all.wait();
+            over.wait();
+        })?;
+    }
+    all.wait();
+    let start_ns = system.monotonic_ns().saturating_sub(began_ns);
+    let after = Memory::now(system);
+    over.wait();
+    Ok(Held { before, after, start_ns })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_machine::system::Fake;
+
+    use super::*;
+
+    const KIB: u64 = 1 << 10;
+
+    fn memory(reserved: u64, resident: u64) -> Memory {
+        Memory {
+            reserved: Presence::Present(reserved),
+            resident: Presence::Present(resident),
+            proportional: Presence::absent("not permitted"),
+            page_tables: Presence::Present(40 * KIB),
+            committed: Presence::Present(9),
+        }
+    }
+
+    #[test]
+    fn what_the_threads_added_is_told_and_what_is_not_there_is_absent() {
+        let held = |reserved, resident| Held {
+            before: memory(100, 20),
+            after: memory(reserved, resident),
+            start_ns: 2_000_000_000,
+        };
+        let (values, absent) = values(&[held(1100, 25), held(1300, 30)]);
+        assert_eq!(values["stacks_virtual_bytes"], 1100.0);
+        assert_eq!(values["stacks_resident_bytes"], 7.5);
+        assert_eq!(values["stacks_page_tables_bytes"], 0.0);
+        assert_eq!(values["stacks_start_s"], 2.0);
+        assert_eq!(absent["stacks_pss_bytes"], "not permitted");
+    }
+
+    #[test]
+    fn memory_is_read_as_the_kernel_tells_it() {
+        let fake = Fake::new();
+        fake.put(
+            "/proc/self/status",
+            "Name:\ta\nVmSize:\t  1024 kB\nVmRSS:\t 4 kB\nVmPTE:\t 2 kB\n",
+        );
+        fake.put(
+            "/proc/self/smaps_rollup",
+            "55-7f ---p 00 00:00 0 [rollup]\nRss: 4 kB\nPss: 3 kB\n",
+        );
+        fake.put("/proc/meminfo", "Committed_AS:  77 kB\n");
+        let now = Memory::now(&fake);
+        let told =
+            [&now.reserved, &now.resident, &now.proportional, &now.page_tables, &now.committed];
+        assert_eq!(told.map(|one| *one.value().unwrap()), [1024, 4, 3, 2, 77].map(|n| n * KIB));
+    }
+
+    #[test]
+    fn threads_run_at_the_same_time() {
+        let held = hold(&Fake::new(), 20, 128 * KIB).unwrap();
+        assert!(held.before.resident.value().is_none(), "a fake tells no memory");
+    }
+
+    #[test]
+    fn a_trial_takes_what_the_pilot_took_and_not_its_bound() {
+        let planned = Planned { threads: 200, limit_bytes: 256 * KIB };
+        assert_eq!(planned.expected_ns(7), Some(7));
+        assert!(planned.expected_ns(0).unwrap() < BOUND.0 / 4);
+    }
+
+    #[test]
+    fn a_limit_has_bounds() {
+        let mut asked = Asked::sample();
+        let set = Asked::PARAMETERS[0].set;
+        assert_eq!(set(&mut asked, "256 KiB"), Ok(()));
+        assert_eq!(asked.stack_size, Bytes(256 * KIB));
+        for wrong in ["1 KiB", "2 GiB", "much"] {
+            assert!(set(&mut asked, wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_cannot_have_them_is_told() {
+        let fake = Fake::new();
+        let planned = Planned { threads: 9, limit_bytes: 1 << 30 };
+        assert!(held(&fake, &planned).unwrap_err().contains("cannot find the assay program"));
+    }
+}

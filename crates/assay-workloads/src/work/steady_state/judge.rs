@@ -1,0 +1,255 @@
+//! What rounds come to: the window in which they are steady, the numbers of each cell in it, and in what they
+//! part from the specification.
+
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use assay_core::stats::{SNIA_ROUNDS, SniaWindow};
+use serde::{Deserialize, Serialize};
+
+use super::{Detail, Planned};
+use assay_core::calc::pts::{Cell, Measure};
+
+/// How long a cell runs by the specification.
+pub(super) const MINUTE_NS: u64 = 60_000_000_000;
+/// How often the whole is written before the first round.
+pub(super) const FILLS: u64 = 2;
+
+/// The five rounds that count.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Window {
+    /// The first of them, from 1 on.
+    pub first: usize,
+    /// The last one.
+    pub last: usize,
+    /// Mean of the cell that is tracked.
+    pub mean: f64,
+    /// Largest less smallest of it, as a share of the mean: 20% at most where it is steady.
+    pub range_share: f64,
+    /// What the line through them rises by, as a share of the mean: 10% at most where it is steady.
+    pub slope_share: f64,
+    /// Whether both hold.
+    pub steady: bool,
+}
+
+/// The first window that is steady, else the last one; none of fewer than five rounds.
+pub fn window(tracked: &[f64]) -> Option<Window> {
+    let of = |first: usize| {
+        let found = SniaWindow::of(tracked.get(first..first + SNIA_ROUNDS)?)?;
+        (found.mean > 0.0).then(|| Window {
+            first: first + 1,
+            last: first + SNIA_ROUNDS,
+            mean: found.mean,
+            range_share: found.range / found.mean,
+            slope_share: found.rise / found.mean,
+            steady: found.is_steady(),
+        })
+    };
+    let last = tracked.len().checked_sub(SNIA_ROUNDS)?;
+    (0..=last).filter_map(of).find(|window| window.steady).or_else(|| of(last))
+}
+
+/// The window that counts. A drive that is written from fresh on is steady from the first minute, as long as it
+/// has blocks that were never written: of that test the last five rounds count, and it goes on until all was written
+/// once.
+pub(super) fn counted(planned: &Planned, tracked: &[f64]) -> Option<Window> {
+    if planned.fill_bytes.is_some() {
+        return window(tracked);
+    }
+    let before = tracked.len().checked_sub(SNIA_ROUNDS)?;
+    let own = window(&tracked[before..])?;
+    Some(Window { first: own.first + before, last: own.last + before, ..own })
+}
+
+/// What a cell was in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct InWindow {
+    /// Which.
+    pub cell: Cell,
+    /// What it is known by: the mean over the rounds of the window, or over all where there is none.
+    pub mean: f64,
+    /// The slowest of its operations in them, nanoseconds.
+    pub slowest_ns: u64,
+}
+
+/// All cells in the window, in their order.
+pub fn matrix(detail: &Detail, measure: Measure, window: Option<&Window>) -> Vec<InWindow> {
+    let rounds = match window {
+        Some(window) => detail.rounds.get(window.first - 1..window.last).unwrap_or_default(),
+        None => detail.rounds.as_slice(),
+    };
+    let of = |(place, cell): (usize, &Cell)| {
+        let own: Vec<_> = rounds.iter().filter_map(|round| round.cells.get(place)).collect();
+        let values: Vec<f64> = own.iter().filter_map(|seen| seen.value(measure)).collect();
+        let slowest_ns = own.iter().map(|seen| seen.most_ns).max()?;
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        mean.is_finite().then_some(InWindow { cell: *cell, mean, slowest_ns })
+    };
+    detail.cells.iter().enumerate().filter_map(of).collect()
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    /// The cell that is tracked, round by round.
+    pub tracked: Vec<f64>,
+    pub window: Option<Window>,
+    /// In what they part from the specification, each a phrase.
+    pub departures: Vec<String>,
+}
+
+/// What a trial says; none where the cell that is tracked has no numbers.
+pub fn told(planned: &Planned, detail: &Detail) -> Option<Told> {
+    let tracked = detail.course(planned.tracked(), planned.test.measure())?;
+    let window = counted(planned, &tracked);
+    let departures = departures(planned, detail, window.as_ref());
+    Some(Told { tracked, window, departures })
+}
+
+/// In what a trial parts from the text, as far as that was at hand.
+fn departures(planned: &Planned, detail: &Detail, window: Option<&Window>) -> Vec<String> {
+    let mut found = of_target(planned, detail);
+    found.extend(of_fill(planned, detail));
+    found.extend(of_cells(planned, detail));
+    found.extend(of_rounds(planned, detail, window));
+    found
+}
+
+fn of_target(planned: &Planned, detail: &Detail) -> Vec<String> {
+    let own = &detail.prepared;
+    let mut found = Vec::new();
+    if planned.is_simulated() {
+        found.push("the drive is simulated".to_owned());
+    } else if !own.is_device {
+        let range = Bytes(own.range_bytes);
+        found.push(format!("the test used a file of {range} instead of a whole device"));
+    } else if let Some(whole) = own.device_bytes {
+        let wanted = whole / 100 * planned.class.range_percent();
+        // Whole operations of the largest size may leave a little.
+        if own.range_bytes + whole / 1000 < wanted {
+            let (range, whole) = (Bytes(own.range_bytes), Bytes(whole));
+            found.push(format!("the test used only {range} of a device of {whole}"));
+        }
+    } else {
+        found.push("the size of the device is unknown".to_owned());
+    }
+    if let Some(why) = &own.not_purged {
+        found.push(format!("the target was not purged ({why})"));
+    }
+    if own.is_device {
+        found.extend(of_cache(planned, own.write_cache.as_deref()));
+    }
+    if !planned.direct {
+        found.push("I/O used the page cache".to_owned());
+    }
+    found
+}
+
+/// The write cache of the drive against what its class asks.
+fn of_cache(planned: &Planned, told: Option<&str>) -> Option<String> {
+    let wanted = planned.class.has_write_cache();
+    let (class, on) = (planned.class.name(), if wanted { "on" } else { "off" });
+    match told {
+        Some("write back") if wanted => None,
+        Some("write through") if !wanted => None,
+        Some(told) => Some(format!(
+            "the kernel reports the write cache as `{told}`, but class {class} requires the cache to be {on}"
+        )),
+        None => Some(format!("Assay cannot determine whether the write cache is {on}")),
+    }
+}
+
+fn of_fill(planned: &Planned, detail: &Detail) -> Option<String> {
+    planned.fill_bytes?;
+    let own = &detail.prepared;
+    let wanted = FILLS * own.wanted_bytes;
+    // Less than one operation at the end may be missing.
+    (own.filled_bytes + (1 << 20) * FILLS < wanted).then(|| {
+        format!(
+            "only {} of the required {} were written before the first round",
+            Bytes(own.filled_bytes),
+            Bytes(wanted)
+        )
+    })
+}
+
+/// Which cells there were, and for how long.
+fn of_cells(planned: &Planned, detail: &Detail) -> Vec<String> {
+    let mut found = planned.left_out.clone();
+    let (run, planned_cells) = (detail.cells.len(), planned.cells.len());
+    if run < planned_cells {
+        found.push(format!("only {run} of {planned_cells} cells ran, because the trial ended"));
+    }
+    if detail.cell_ns < MINUTE_NS {
+        found.push(format!(
+            "cells ran for {} instead of one minute",
+            show::duration(detail.cell_ns as f64)
+        ));
+    }
+    found
+}
+
+fn of_rounds(planned: &Planned, detail: &Detail, window: Option<&Window>) -> Vec<String> {
+    let rounds = detail.rounds.len();
+    let mut found = Vec::new();
+    if rounds < SNIA_ROUNDS {
+        let times = if rounds == 1 { "round" } else { "rounds" };
+        found.push(format!("only {rounds} {times} ran, but the test requires five rounds"));
+    } else if !window.is_some_and(|window| window.steady) {
+        let most = if rounds >= planned.most_rounds as usize { ", the maximum" } else { "" };
+        found.push(format!("no steady state within {rounds} rounds{most}"));
+    }
+    found.extend(detail.ended.iter().cloned());
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_steady_window_counts_and_else_the_last() {
+        let found = window(&[200.0, 150.0, 110.0, 104.0, 102.0, 101.0, 100.0, 100.0]).unwrap();
+        assert_eq!((found.first, found.last, found.steady), (3, 7, true));
+        assert!((found.mean - 103.4).abs() < 1e-9, "{found:?}");
+        assert!((found.range_share - 10.0 / 103.4).abs() < 1e-9);
+        // Slope -2.3 a round.
+        assert!((found.slope_share - 9.2 / 103.4).abs() < 1e-9, "{found:?}");
+        let never = window(&[200.0, 170.0, 140.0, 110.0, 80.0, 50.0]).unwrap();
+        assert_eq!((never.first, never.last, never.steady), (2, 6, false));
+        assert_eq!(window(&[100.0; 4]), None);
+        assert_eq!(window(&[0.0; 6]), None, "nothing was done");
+    }
+
+    #[test]
+    fn what_is_written_from_fresh_on_is_judged_by_its_last_rounds() {
+        use super::super::Test;
+        use super::super::tests::planned;
+        let rounds = [900.0, 900.0, 900.0, 900.0, 900.0, 500.0, 100.0, 100.0, 101.0, 100.0, 99.0];
+        let of = |test: Test, count: usize| {
+            let own = counted(&planned(test), &rounds[..count]).unwrap();
+            (own.first, own.last, own.steady)
+        };
+        assert_eq!(of(Test::Iops, rounds.len()), (1, 5, true));
+        assert_eq!(of(Test::WriteSaturation, 5), (1, 5, true));
+        assert_eq!(of(Test::WriteSaturation, 9), (5, 9, false));
+        assert_eq!(of(Test::WriteSaturation, rounds.len()), (7, 11, true));
+        assert_eq!(counted(&planned(Test::WriteSaturation), &rounds[..4]), None);
+    }
+
+    /// The vectors of the protocol (R9 b), round by round as a run meets them.
+    #[test]
+    fn the_vectors_of_the_specification_end_at_their_rounds() {
+        let ends = |course: &dyn Fn(i32) -> f64| {
+            let rounds: Vec<f64> = (0..25).map(course).collect();
+            (5..=25).find(|count| window(&rounds[..*count]).is_some_and(|own| own.steady))
+        };
+        assert_eq!(ends(&|_| 100.0), Some(5));
+        assert_eq!(ends(&|at| 100.0 + 100.0 * (-f64::from(at) / 5.0).exp()), Some(13));
+        assert_eq!(ends(&|at| 100.0 * 0.98_f64.powi(at)), Some(5));
+        assert_eq!(ends(&|at| 100.0 * 0.97_f64.powi(at)), None);
+        // Alternately 9% above and below: no rise, and 18% of range.
+        assert_eq!(ends(&|at| if at % 2 == 0 { 109.0 } else { 91.0 }), Some(5));
+        assert_eq!(ends(&|at| if at % 2 == 0 { 111.0 } else { 89.0 }), None);
+    }
+}

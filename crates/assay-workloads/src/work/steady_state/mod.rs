@@ -1,0 +1,276 @@
+//! Rounds of cells until five of them are steady: the tests of the SNIA's performance test specification, and
+//! what is like them.
+
+mod detail;
+mod judge;
+mod planned;
+mod rule;
+mod running;
+mod schedule;
+mod tell;
+#[cfg(test)]
+mod tests;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Field, Fields, Form, Need, field};
+use assay_core::quantity::metric::metric;
+use assay_core::quantity::{Better, Bytes, Metric, Time};
+use serde::{Deserialize, Serialize};
+
+use super::io::{self, Content};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::Offer;
+use super::table::{asked, runtime};
+use super::tell::OwnRule;
+
+pub use assay_core::calc::pts::{Cell, Class, Measure, Test};
+pub use detail::{Detail, Prepared, Round, Seen};
+pub use judge::{InWindow, Told, Window, told, window};
+pub use planned::Planned;
+pub use tell::Facts;
+
+const CELL: Time = Time(judge::MINUTE_NS);
+/// Time of a trial at most, where neither the workload nor a budget says one: rounds end it before.
+const BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
+const QUICK: Time = Time(30_000_000_000);
+/// Most of what may be asked for.
+const MOST_THREADS: u64 = 1024;
+const MOST_DEPTH: u64 = 4096;
+/// The range is whole in pieces of this size, of which all sizes of the tests are parts.
+const PIECE: u64 = 1 << 20;
+
+asked! {
+    #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        test: Test = Test::Iops => {
+            key: "test",
+            words: "test from the SNIA specification",
+            form: Form::Word(|| Test::ALL.map(Test::name).to_vec()),
+            need: Need::Always,
+            example: "test = \"iops\"",
+        }
+
+        #[serde(default)]
+        class: Class = Class::Enterprise => {
+            key: "class",
+            words: "enterprise: whole drive, write cache off, 4 threads at queue depth 32; client: three quarters of the \
+                    drive, write cache on, 2 threads at queue depth 16; enterprise by default",
+            form: Form::Word(|| vec!["enterprise", "client"]),
+            example: "class = \"client\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block_size: Option<Bytes> = None => {
+            key: "block_size",
+            words: "block size for the throughput test; 128 KiB by default",
+            form: Form::Size { least: Bytes(512), most: Bytes(PIECE) },
+            example: "block_size = \"1 MiB\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        threads: Option<u32> = None => {
+            key: "threads",
+            words: "number of threads; the class sets the default",
+            form: Form::Whole { least: 1, most: MOST_THREADS },
+            example: "threads = 2",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        queue_depth: Option<u32> = None => {
+            key: "queue_depth",
+            words: "queue depth of each thread; the class sets the default",
+            form: Form::Whole { least: 1, most: MOST_DEPTH },
+            example: "queue_depth = 16",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cell_time: Option<Time> = None => {
+            key: "cell_time",
+            words: "duration of each cell in a round; a minute by default, as in the specification",
+            form: Form::Time { least: Time(1_000_000) },
+            example: "cell_time = \"10 s\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "maximum duration of a trial; to fit seven rounds, Assay shortens or drops cells; no limit by default",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"2 h\"",
+        }
+    }
+}
+
+const IOPS: Metric = metric(
+    "steady_iops",
+    Better::Higher,
+    "steady-state IOPS",
+    "IOPS of the tracking cell (4 KiB writes), mean over the measurement window",
+);
+
+const BANDWIDTH: Metric = metric(
+    "steady_bytes_per_s",
+    Better::Higher,
+    "steady bandwidth",
+    "sequential write bandwidth, mean over the measurement window",
+);
+
+const LATENCY: Metric = metric(
+    "steady_latency_mean_ns",
+    Better::Lower,
+    "steady latency",
+    "mean service time of 4 KiB writes at queue depth 1, mean over the measurement window",
+);
+
+const ROUNDS: Metric = metric(
+    "rounds_until_steady",
+    Better::Lower,
+    "rounds until steady state",
+    "last round of the first steady-state measurement window; absent without steady state",
+);
+
+// Bytes, and yet of the nature of a rate: which round it is, rates say.
+const WRITTEN: Metric = metric(
+    "written_until_steady_bytes",
+    Better::Lower,
+    "bytes written until steady state",
+    "bytes written from the purge to the end of the measurement window; absent without steady state",
+);
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "steady_state",
+        summary: "SNIA PTS: rounds of read/write mixes and sizes until steady state",
+        text: "Assay purges the target (discards all blocks) and preconditions it: except in the write saturation \
+               test, Assay writes the whole target twice sequentially (128 KiB per operation, or the block size of the \
+               `throughput` test). Rounds follow without a pause. Each round runs every cell (one read/write mix at \
+               one block size) for one minute. Steady state: in five consecutive rounds, the tracking cell (writes of \
+               4 KiB, or of the test's size) ranges by at most 20% of its mean, and its fitted line changes by at most \
+               10%. These five rounds are the measurement window. Without steady state, Assay uses the last five of 25 \
+               rounds, and rule `not-steady` flags the result. Write saturation runs until it has written the whole \
+               target once, because a fresh drive looks steady; Assay uses the last five rounds. The data is random. \
+               Assay lists each deviation from the specification: not a whole device, no purge, less preconditioning, \
+               shorter or fewer cells, the wrong write cache state, no steady state. The conditions follow two public \
+               implementations, because the specification was unavailable; Assay itself sets the limit of one day for \
+               write saturation. Assay overwrites a target device (requires --destroy). In a directory, Assay fills \
+               98% of the free space with a temporary file; to use less, set `area = { size = \"8 GiB\" }`.",
+    };
+    const KEYS: &'static Fields = &Fields { label: "steady_state", rows: KEYS };
+    const EXAMPLE: &'static str = "steady_state = { test = \"iops\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH, LATENCY, ROUNDS, WRITTEN]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
+    const RULES: &'static [OwnRule] = &[rule::NOT_STEADY];
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+const TOUCH: Touch =
+    Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
+
+impl Asked {
+    /// Threads, and operations in flight of each.
+    fn in_flight(&self) -> [u32; 2] {
+        let [threads, depth] = self.class.in_flight(self.test);
+        [self.threads.unwrap_or(threads), self.queue_depth.unwrap_or(depth)]
+    }
+
+    fn io_of(&self, cell: Cell) -> io::Asked {
+        running::io_of(self.test, cell, self.in_flight())
+    }
+
+    /// The cells that a target can do, why it cannot do the others, and how one of them is carried out.
+    fn granted(&self, offer: &Offer<'_>) -> (Vec<Cell>, Vec<String>, Option<io::Planned>) {
+        let (mut cells, mut left_out, mut known) = (Vec::new(), Vec::new(), None);
+        for cell in self.test.cells(self.block_size) {
+            match io::plan(&self.io_of(cell), offer) {
+                Ok((planned, _)) => {
+                    cells.push(cell);
+                    known = Some(planned);
+                }
+                Err(why) => left_out.push((cell.size_bytes, why)),
+            }
+        }
+        let mut told: Vec<String> = Vec::new();
+        for (size_bytes, why) in left_out {
+            let text = format!("cells of {} were skipped ({why})", Bytes(size_bytes));
+            if !told.contains(&text) {
+                told.push(text);
+            }
+        }
+        (cells, told, known)
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        let cells = self.test.cells(self.block_size).len();
+        let of = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };
+        format!(
+            "PTS {} ({}): rounds of {of} until steady state",
+            self.test.title(),
+            self.class.name()
+        )
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Whole
+    }
+
+    fn touches(&self) -> Touch {
+        TOUCH
+    }
+
+    fn complain(&self, path: &str, _: &InStudy<'_>, to: &mut dyn Complaints) {
+        if self.block_size.is_some() && self.test != Test::Throughput {
+            to.key(
+                &format!("{path}/block_size"),
+                format!("the specification sets the block sizes of test {}", self.test.name()),
+                Some("remove block_size, or use test = \"throughput\"".to_owned()),
+            );
+        }
+        if let Some(size) = self.block_size.filter(|size| !size.0.is_power_of_two()) {
+            let message = format!("{size} is not a power of two");
+            to.value(&format!("{path}/block_size"), message, None);
+        }
+    }
+
+    runtime!(BOUND, QUICK);
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        if !offer.area.written {
+            return Err("cannot overwrite the whole target: no consent given".to_owned());
+        }
+        let (cells, left_out, known) = self.granted(offer);
+        let tracked = self.test.tracked(self.block_size);
+        let Some(known) = known.filter(|_| cells.contains(&tracked)) else {
+            let why = left_out.last().cloned().unwrap_or_default();
+            return Err(format!("cannot run the tracking cell: {why}"));
+        };
+        let range_bytes = offer.area.length / PIECE * self.class.range_percent() / 100 * PIECE;
+        if range_bytes < 16 * PIECE {
+            return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(range_bytes)));
+        }
+        let [threads, depth] = self.in_flight();
+        let note = left_out.first().map(|_| left_out.join("; "));
+        let planned = Planned {
+            test: self.test,
+            class: self.class,
+            engine: known.engine,
+            in_flight: [known.threads, known.queue_depth],
+            asked_in_flight: threads.saturating_mul(depth),
+            cells,
+            left_out,
+            cell_ns: self.cell_time.unwrap_or(CELL).0,
+            most_rounds: self.test.most_rounds(),
+            range_bytes,
+            fill_bytes: self.test.fill_bytes(self.block_size),
+            direct: offer.direct.value().is_some(),
+        };
+        let note = [note, offer.engine.note.clone()].into_iter().flatten().collect::<Vec<_>>();
+        Ok((planned.into(), (!note.is_empty()).then(|| note.join("; "))))
+    }
+}

@@ -1,0 +1,89 @@
+//! How rounds fit into a time that is too short for all of them: cells are shorter first, then fewer. The cell
+//! that is tracked stays.
+
+use super::Planned;
+use assay_core::calc::pts::Cell;
+
+/// The time is to be enough for so many rounds: five are judged, and the first are seldom steady.
+const ROUNDS: u64 = 7;
+/// A cell is not shorter than that, as long as there are several.
+const SHORTEST_NS: u64 = 1_000_000_000;
+/// And the last one is not shorter than that.
+const LEAST_NS: u64 = 10_000_000;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    pub cells: Vec<Cell>,
+    pub cell_ns: u64,
+}
+
+impl Schedule {
+    /// What fits into so many nanoseconds.
+    pub fn of(planned: &Planned, left_ns: u64) -> Self {
+        let all = planned.cells.len().max(1);
+        let each_ns = |count: usize| left_ns / (ROUNDS * count as u64);
+        let shortest_ns = SHORTEST_NS.min(planned.cell_ns);
+        let count = if each_ns(all) >= shortest_ns {
+            all
+        } else {
+            ((left_ns / (ROUNDS * shortest_ns.max(1))) as usize).clamp(1, all)
+        };
+        let cell_ns = each_ns(count).clamp(LEAST_NS.min(planned.cell_ns), planned.cell_ns);
+        Self { cells: some(&planned.cells, count, planned.tracked()), cell_ns }
+    }
+}
+
+/// So many cells, spread over all of them, among them the one that is tracked.
+fn some(all: &[Cell], count: usize, tracked: Cell) -> Vec<Cell> {
+    if count >= all.len() {
+        return all.to_vec();
+    }
+    let others: Vec<usize> = (0..all.len()).filter(|place| all[*place] != tracked).collect();
+    let wanted = count.saturating_sub(1);
+    let chosen: Vec<usize> =
+        (0..wanted).map(|index| others[index * others.len() / wanted]).collect();
+    let is_chosen = |place: &usize| all[*place] == tracked || chosen.contains(place);
+    (0..all.len()).filter(is_chosen).map(|place| all[place]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Test;
+    use super::super::tests::planned;
+    use super::*;
+
+    const MINUTE: u64 = 60_000_000_000;
+
+    #[test]
+    fn where_the_time_is_enough_all_is_as_it_was_asked_for() {
+        let own = planned(Test::Iops);
+        let found = Schedule::of(&own, 7 * 56 * MINUTE);
+        assert_eq!((&found.cells, found.cell_ns), (&own.cells, MINUTE));
+        assert_eq!(Schedule::of(&own, u64::MAX), found);
+    }
+
+    #[test]
+    fn cells_are_shorter_first_and_then_fewer_and_the_tracked_one_stays() {
+        let own = planned(Test::Iops);
+        let hour = Schedule::of(&own, 60 * MINUTE);
+        assert_eq!((hour.cells.len(), hour.cell_ns), (56, 60 * MINUTE / (7 * 56)));
+        let minute = Schedule::of(&own, MINUTE);
+        assert_eq!((minute.cells.len(), minute.cell_ns), (8, MINUTE / 56));
+        let mixes: std::collections::BTreeSet<u8> =
+            minute.cells.iter().map(|cell| cell.read_percent).collect();
+        assert!(mixes.len() > 5, "they are spread over the mixes: {minute:?}");
+        for left_ns in [0, 1, 1_000_000_000, 10_000_000_000, MINUTE, 60 * MINUTE] {
+            let found = Schedule::of(&own, left_ns);
+            assert!(found.cells.contains(&own.tracked()), "{left_ns}");
+            assert!(found.cell_ns >= LEAST_NS, "{left_ns}: {found:?}");
+        }
+        assert_eq!(Schedule::of(&own, 0).cells, [own.tracked()]);
+    }
+
+    #[test]
+    fn cells_that_were_to_be_short_are_not_longer() {
+        let own = Planned { cell_ns: 5_000_000, ..planned(Test::WriteSaturation) };
+        assert_eq!(Schedule::of(&own, MINUTE).cell_ns, 5_000_000);
+        assert_eq!(Schedule::of(&own, 0).cell_ns, 5_000_000);
+    }
+}

@@ -1,0 +1,183 @@
+//! The course of a long write: levels of the rate, and where one passes into the next.
+
+use assay_core::stats::{
+    batch_sums, correlated_change_interval, correlated_changes, ratio_of_sums, slope,
+};
+use serde::{Deserialize, Serialize};
+
+use super::Detail;
+use super::cause::{self, Again};
+use super::rests::{Rests, rests};
+
+/// p of a change at most: rare long pauses are no normal scatter, and make it too small.
+const SURE: f64 = 1e-4;
+/// p of a line at most.
+const SURE_OF_LINE: f64 = 0.001;
+/// Smaller steps of the rate are none that is told.
+pub(super) const STEP: f64 = 1.25;
+/// Batches that give a rate its interval (R9 d), and slices of each at least.
+const BATCHES: usize = 10;
+const IN_A_BATCH: usize = 2;
+const ALPHA: f64 = 0.05;
+
+/// A stretch of one rate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Level {
+    /// Bytes written before it.
+    pub from_bytes: u64,
+    /// Its beginning, with 95%; of the first one there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_ci95_bytes: Option<[u64; 2]>,
+    /// Bytes per second over all of it.
+    pub rate_bytes_per_s: f64,
+    /// 95% CI of that rate, over ten batches of its slices; none of a short one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_ci95: Option<[f64; 2]>,
+}
+
+/// All that was written.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Course {
+    /// Bytes in all.
+    pub written_bytes: u64,
+    /// Levels in their order, one at least.
+    pub levels: Vec<Level>,
+    /// The rates of its first and its last fifth, where it sank little by little: a line describes it
+    /// better than levels do, so that there is no place where it fell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declines: Option<[Rated; 2]>,
+    /// What the drive rested between the slices, where that is more than 5% of the time: a fall may come
+    /// later then, or not at all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rests: Option<Rests>,
+    /// What was seen of the places of the beginning when they were written once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub again: Option<Again>,
+}
+
+impl Course {
+    /// The level from which on the rate stays below that of the beginning, and before which it did not. A
+    /// rate that comes back, or that came back before, was held up by something else; what sinks little by
+    /// little falls nowhere.
+    pub fn fall(&self) -> Option<&Level> {
+        let (first, later) = self.levels.split_first().filter(|_| self.declines.is_none())?;
+        let is_slower = |level: &Level| level.rate_bytes_per_s * STEP < first.rate_bytes_per_s;
+        let at = later.iter().position(is_slower)?;
+        later[at..].iter().all(is_slower).then(|| &later[at])
+    }
+
+    /// Whether the rate fell for good, at one place or little by little.
+    pub fn fell(&self) -> bool {
+        self.fall().is_some() || self.declines.is_some()
+    }
+
+    /// The last level, whose rate goes on.
+    pub fn last(&self) -> Option<&Level> {
+        self.levels.last()
+    }
+
+    /// Bytes that went into a fast cache, where it was seen to be one.
+    pub fn fast_cache_bytes(&self) -> Option<u64> {
+        let fall = self.fall()?;
+        self.again.as_ref().filter(|again| again.is_cache()).map(|_| fall.from_bytes)
+    }
+}
+
+/// A rate with its interval: the bytes of slices of one size over their time.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Rated {
+    /// Bytes per second.
+    pub rate_bytes_per_s: f64,
+    /// Its 95% CI; none of a few slices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_ci95: Option<[f64; 2]>,
+}
+
+/// The rate of slices of one size. Its interval is that of the same ratio, over batches of neighbours.
+pub(super) fn rated(slice_bytes: u64, slices_ns: &[u64]) -> Option<Rated> {
+    let times: Vec<f64> = slices_ns.iter().map(|ns| (*ns).max(1) as f64 / 1e9).collect();
+    let bytes = vec![slice_bytes as f64; times.len()];
+    let batches = (times.len() / IN_A_BATCH).clamp(1, BATCHES);
+    let (bytes, times) = (batch_sums(&bytes, batches)?, batch_sums(&times, batches)?);
+    let found = ratio_of_sums(&bytes, &times, ALPHA)?;
+    Some(Rated { rate_bytes_per_s: found.ratio, rate_ci95: found.interval })
+}
+
+/// The course of what was written; none of nothing.
+pub fn course(detail: &Detail) -> Option<Course> {
+    let slices = &detail.slices_ns;
+    if slices.is_empty() || detail.slice_bytes == 0 {
+        return None;
+    }
+    let logs: Vec<f64> = slices.iter().map(|ns| -((*ns).max(1) as f64).ln()).collect();
+    let changes = correlated_changes(&logs, SURE, STEP.ln());
+    let bounds: Vec<usize> = [0].into_iter().chain(changes).chain([slices.len()]).collect();
+    let place_of = |slices: usize| match slices {
+        0 => 0,
+        _ => detail.before_bytes + slices as u64 * detail.slice_bytes,
+    };
+    let level = |(index, pair): (usize, &[usize])| {
+        let (from, to) = (pair[0], pair[1]);
+        // Its place is looked for between the changes beside it.
+        let around = index.checked_sub(1).map(|before| bounds[before]);
+        let place = around.and_then(|start| {
+            let found = correlated_change_interval(&logs[start..to], ALPHA)?;
+            Some(found.map(|index| place_of(start + index)))
+        });
+        let rated = rated(detail.slice_bytes, &slices[from..to])?;
+        Some(Level {
+            from_bytes: place_of(from),
+            from_ci95_bytes: place
+                .map(|[low, high]| [low.min(place_of(from)), high.max(place_of(from))]),
+            rate_bytes_per_s: rated.rate_bytes_per_s,
+            rate_ci95: rated.rate_ci95,
+        })
+    };
+    let levels = bounds.windows(2).enumerate().map(level).collect::<Option<Vec<_>>>()?;
+    let written_bytes = place_of(slices.len());
+    let sinks = if sinks(&logs, &bounds) { ends(detail) } else { None };
+    let mut course =
+        Course { written_bytes, levels, declines: sinks, rests: rests(detail), again: None };
+    course.again = cause::again(detail, &course);
+    Some(course)
+}
+
+/// The rates of the first and of the last fifth.
+fn ends(detail: &Detail) -> Option<[Rated; 2]> {
+    let slices = &detail.slices_ns;
+    let fifth = slices.len() / 5;
+    let of = |part: &[u64]| rated(detail.slice_bytes, part);
+    Some([of(&slices[..fifth])?, of(&slices[slices.len() - fifth..])?])
+}
+
+/// Whether the rate sinks by a step or more along a line that leaves less of the series than its levels do.
+/// Whether there is a line at all is tested over batches, as neighbours are alike.
+fn sinks(logs: &[f64], bounds: &[usize]) -> bool {
+    let squares = |part: &[f64]| {
+        let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;
+        part.iter().map(|log| (log - mean).powi(2)).sum::<f64>()
+    };
+    let of_levels: f64 = bounds.windows(2).map(|pair| squares(&logs[pair[0]..pair[1]])).sum();
+    let places = |count: usize| (0..count).map(|index| index as f64).collect::<Vec<_>>();
+    let sure = || {
+        let batches = batch_means(logs, BATCHES)?;
+        slope(&places(batches.len()), &batches).map(|line| line.p <= SURE_OF_LINE)
+    };
+    let line = slope(&places(logs.len()), logs);
+    line.is_some_and(|line| {
+        let fitted = (0..logs.len()).map(|index| line.intercept + line.slope * index as f64);
+        let of_line: f64 = logs.iter().zip(fitted).map(|(log, own)| (log - own).powi(2)).sum();
+        let sunk = -line.slope * logs.len() as f64;
+        sunk >= STEP.ln() && of_line < of_levels && sure() == Some(true)
+    })
+}
+
+/// Means of batches of neighbours, as equally long as can be.
+fn batch_means(series: &[f64], batches: usize) -> Option<Vec<f64>> {
+    let sums = batch_sums(series, batches)?;
+    let counts = batch_sums(&vec![1.0; series.len()], batches)?;
+    Some(sums.iter().zip(counts).map(|(sum, count)| sum / count).collect())
+}

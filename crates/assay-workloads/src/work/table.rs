@@ -1,0 +1,188 @@
+//! One unit a parameter: all that is the same for each of them, in every kind of work, is made from it.
+
+use assay_core::catalogue::About;
+
+use super::kind::{OwnParameter, Parameter, Written};
+
+/// Sets a parameter from a level's text; else says in one line what to write instead.
+type Set<K> = fn(&mut K, &str) -> Result<(), String>;
+
+/// What is said of a parameter that may be a factor beside what is said of its key.
+pub(super) struct Factor<K> {
+    text: &'static str,
+    example: &'static str,
+    is_work: bool,
+    written: Option<Written>,
+    set: Set<K>,
+}
+
+pub(super) const fn work<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
+    Factor { text, example, is_work: true, written: None, set }
+}
+
+/// A factor that is a choice for the same work.
+pub(super) const fn choice<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
+    Factor { text, example, is_work: false, written: None, set }
+}
+
+impl<K> Factor<K> {
+    /// The same, whose levels are amounts that it alone has.
+    pub(super) const fn written(self, how: Written) -> Self {
+        let Self { text, example, is_work, written: _, set } = self;
+        Self { text, example, is_work, written: Some(how), set }
+    }
+
+    /// With the name and the words of its key.
+    pub(super) const fn of(self, name: &'static str, summary: &'static str) -> OwnParameter<K> {
+        let Self { text, example, is_work, written, set } = self;
+        let about = About { name, summary, text };
+        OwnParameter { about: Parameter { about, example, is_work, written }, set }
+    }
+}
+
+/// A value of a closed set, by the name that study files use.
+pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) -> Result<T, String> {
+    let json = match text {
+        "true" | "false" => text.to_owned(),
+        other => serde_json::json!(other).to_string(),
+    };
+    serde_json::from_str(&json).map_err(|_| format!("unknown value `{text}`; use {choices}"))
+}
+
+/// A whole number from 1 on.
+pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
+    text.parse()
+        .ok()
+        .filter(|number| (1..=most).contains(number))
+        .ok_or_else(|| format!("`{text}` is not a whole number from 1 to {most}"))
+}
+
+/// Declares what a study asks of a kind of work: `name: type = a value of it to try levels on => { ... }`,
+/// with its attributes as a field of `Asked`. In braces, in this order:
+///
+/// - `key`: its name in study files, the one that serde reads.
+/// - `words`, `form`, `need` where it is not left to the user, `example`: its key.
+/// - `factor`: that it may be a factor, as [`work`] or [`choice`], and how its levels are `written`.
+///
+/// What no key says follows as `beside { ... }`. Made of it are `Asked`, `KEYS` and `FACTORS`.
+macro_rules! asked {
+    (
+        $(#[$of:meta])*
+        pub struct Asked {
+            $(
+                $(#[$attribute:meta])*
+                $name:ident: $type:ty = $some:expr => {
+                    key: $key:expr,
+                    words: $words:expr,
+                    form: $form:expr,
+                    $(need: $need:expr,)?
+                    example: $example:expr,
+                    $(factor: $factor:expr,)?
+                }
+            )+
+        }
+        $(beside {
+            $(
+                $(#[$more:meta])*
+                $beside:ident: $beside_type:ty = $beside_some:expr,
+            )+
+        })?
+    ) => {
+        $(#[$of])*
+        pub struct Asked {
+            $($(#[$attribute])* pub $name: $type,)+
+            $($($(#[$more])* pub $beside: $beside_type,)+)?
+        }
+
+        impl Asked {
+            /// Some of it, to try levels on.
+            pub(super) fn some() -> Self {
+                Self { $($name: $some,)+ $($($beside: $beside_some,)+)? }
+            }
+        }
+
+        pub(super) const KEYS: &[Field] = &[$(Field {
+            $(need: $need,)?
+            ..field($key, $form, $words, $example)
+        },)+];
+
+        /// Those of a study's factors that are parameters of it.
+        #[allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
+        pub(super) const FACTORS: &[OwnParameter<Asked>] =
+            &[$($(Factor::<Asked>::of($factor, $key, $words),)?)+];
+    };
+}
+
+pub(super) use asked;
+
+/// The time of trials that the key `runtime` sets: what is usual, and what a quick look takes at most.
+macro_rules! runtime {
+    () => {
+        fn time(&self) -> Option<Time> {
+            self.runtime
+        }
+
+        fn set_span(&mut self, time: Option<Time>, _: Option<Time>) {
+            self.runtime = time;
+        }
+    };
+    ($usual:ident, $quick:ident) => {
+        runtime!();
+
+        fn settle(&mut self) {
+            self.runtime = self.runtime.or(Some($usual));
+        }
+
+        fn hurry(&mut self, _: Option<Bytes>) {
+            self.runtime = Some(self.runtime.map_or($quick, |time| time.min($quick)));
+        }
+    };
+}
+
+pub(super) use runtime;
+
+/// The values of a closed set by the names that study files have for them.
+macro_rules! names {
+    ($own:ident: $($value:ident = $name:literal),+) => {
+        impl $own {
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+
+            pub fn names() -> Vec<&'static str> {
+                Self::ALL.map(Self::name).to_vec()
+            }
+
+            pub fn find(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|own| own.name() == name)
+            }
+        }
+    };
+}
+
+pub(super) use names;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_one_of_its_set_and_says_what_to_write_otherwise() {
+        assert_eq!([word("true", ""), word("false", "")], [Ok(true), Ok(false)]);
+        let told = word::<bool>("maybe", "true or false").unwrap_err();
+        assert_eq!(told, "unknown value `maybe`; use true or false");
+        assert_eq!(word("text", ""), Ok("text".to_owned()));
+    }
+
+    #[test]
+    fn a_whole_number_has_its_limits() {
+        assert_eq!([whole("1", 64), whole("64", 64)], [Ok(1), Ok(64)]);
+        for wrong in ["0", "65", "-1", "1.5", "many", ""] {
+            assert!(whole(wrong, 64).unwrap_err().ends_with("from 1 to 64"), "{wrong}");
+        }
+    }
+}
