@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
-use assay_workloads::work::metrics;
+use assay_workloads::metrics;
 use serde_json::Value;
 
 use crate::durability::{self, Trial};

@@ -11,9 +11,9 @@ use std::collections::BTreeSet;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::reference::Library;
 use assay_core::reference::sheet::Row;
+use assay_study::file::{Study, presets};
 use assay_study::findings::answers::Claim as Verdict;
 use assay_study::plan::arms::makes_layers;
-use assay_study::study::{Study, presets};
 use serde::Serialize;
 
 pub const FORMAT: &str = "assay-articles/1";

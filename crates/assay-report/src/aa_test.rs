@@ -2,9 +2,9 @@
 
 use super::layout::{text_of, wrap};
 use super::table::{columns, table};
-use assay_analysis::analysis::AaTest;
+use assay_analysis::inference::AaTest;
 use assay_core::quantity::units::show;
-use assay_workloads::work::metrics::noun;
+use assay_workloads::metrics::noun;
 
 /// Renders the table of workloads and what it means.
 pub fn render(test: &AaTest, width: usize) -> String {

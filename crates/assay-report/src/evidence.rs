@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_machine::probes::block_latency::counts::{self, ClassSpan};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::environment::Environment;
@@ -14,7 +14,7 @@ use assay_study::results::record::Repeats;
 use assay_study::results::record::{Status, Trial, TrialRecord};
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
-use assay_workloads::work::{Measured, command, sustained};
+use assay_workloads::{Measured, command, sustained};
 
 /// Findings with the records behind them. Numbers that were brought along have no records.
 #[derive(Clone, Debug)]
@@ -106,12 +106,12 @@ impl Evidence {
             let own = one.latencies.iter().filter(|_| findings.are_windows());
             let named = move |own: &Latencies| {
                 let mut own = own.clone();
-                own.arm.insert(analysis::RESULT.to_owned(), name.clone());
+                own.arm.insert(inference::RESULT.to_owned(), name.clone());
                 own
             };
             own.map(named).collect::<Vec<_>>()
         };
-        let latencies = results.iter().zip(analysis::names(&found)).flat_map(of).collect();
+        let latencies = results.iter().zip(inference::names(&found)).flat_map(of).collect();
         Self { latencies, ..Self::bare(findings) }
     }
 
@@ -212,7 +212,7 @@ fn runs_ns(measured: &Measured) -> Vec<f64> {
 pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<Latencies> {
     let mut found: Vec<Latencies> = Vec::new();
     let records: Vec<&TrialRecord> = trials.iter().map(|trial| &trial.record).collect();
-    for trial in analysis::counting(&records).into_iter().map(|at| trials[at]) {
+    for trial in inference::counting(&records).into_iter().map(|at| trials[at]) {
         let record = &trial.record;
         let workload = &plan.workloads[record.workload];
         for (class, own) in &trial.latency_ns {
@@ -220,7 +220,7 @@ pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> V
             // Histograms of one bundle have the same settings; one that has not stays out.
             sum.trials += usize::from(sum.nanoseconds.add(own).is_ok());
         }
-        for one in analysis::classes(plan, environment, record) {
+        for one in inference::classes(plan, environment, record) {
             let sum = place(&mut found, workload, record, (&one.workload, one.class));
             add(&one.span, &mut sum.nanoseconds);
             sum.trials += 1;

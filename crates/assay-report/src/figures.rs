@@ -27,11 +27,10 @@ use std::sync::LazyLock;
 
 use super::document::{answer, large};
 use super::evidence::Evidence;
-use assay_analysis::analysis::{card, published, surfaces};
+use assay_analysis::inference::{card, published, surfaces};
 use assay_core::catalogue::About;
 use assay_core::exhibit::figure::Figure;
-use assay_workloads::work;
-use assay_workloads::work::tell::FactsFigure;
+use assay_workloads::tell::FactsFigure;
 
 pub trait Draws: Sync {
     /// What they are called, what they show, how they are read.
@@ -79,8 +78,8 @@ impl Draws for FactsFigure {
 /// All kinds, in the order of reading. Those of what kinds of work tell stand before those of runs, those of
 /// their own seconds before those that show what lies behind numbers.
 pub static FIGURES: LazyLock<Vec<&'static dyn Draws>> = LazyLock::new(|| {
-    let of_facts = work::figures().map(|figure| figure as &dyn Draws);
-    let of_seconds = work::own_figures().map(|figure| figure as &dyn Draws);
+    let of_facts = assay_workloads::figures().map(|figure| figure as &dyn Draws);
+    let of_seconds = assay_workloads::own_figures().map(|figure| figure as &dyn Draws);
     let of_numbers = OF_NUMBERS.iter().copied().chain(of_seconds);
     let of_studies = OF_STUDIES.iter().copied().chain(of_facts);
     of_studies.chain(of_numbers).chain(OF_RECORDS.iter().copied()).collect()
@@ -237,8 +236,9 @@ fn leading<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Vec<&'a Figure>
         (bars::BARS.about.name, true),
     ];
     let answer = answer(&evidence.findings);
-    let of_facts = work::figures().filter(|figure| figure.leads).map(|figure| figure.about.name);
-    let own = of_facts.chain(work::own_figures().map(|figure| figure.about.name));
+    let of_facts =
+        assay_workloads::figures().filter(|figure| figure.leads).map(|figure| figure.about.name);
+    let own = of_facts.chain(assay_workloads::own_figures().map(|figure| figure.about.name));
     let mut order = own.map(|name| (name, false)).chain(order);
     let found = order.find_map(|(name, fullest)| Some((drawn_of(name, kinds)?, fullest)));
     let Some((own, fullest)) = found else { return kinds.iter().flatten().take(1).collect() };

@@ -7,12 +7,13 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::layout::{text_of, wrap};
-use assay_analysis::analysis::Foresight;
+use assay_analysis::inference::Foresight;
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
 use assay_machine::factors::layers::{SWAP, Stack, Wish, several, swaps_to_file};
 use assay_machine::system::identity::{Loss, Stake};
 use assay_machine::system::site::{NEW_LOOP_DEVICE, Site, TargetKind};
+use assay_study::file::{Order, Study};
 use assay_study::findings::gate::{FEWEST_TO_END, allowance};
 use assay_study::plan::budget::FILL_SHARE;
 use assay_study::plan::design::Demands;
@@ -21,9 +22,8 @@ use assay_study::results::design::Stopping;
 use assay_study::results::fleet::words;
 use assay_study::results::plan::is_false;
 use assay_study::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey, arm_words};
-use assay_study::study::{Order, Study};
-use assay_workloads::work::io;
-use assay_workloads::work::metrics::noun;
+use assay_workloads::io;
+use assay_workloads::metrics::noun;
 
 use traffic::moved;
 pub use traffic::{Moved, RateSource, traffic};

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 use super::document::Detail;
 use super::layout::width_of;
 use super::{json, screen, text};
-use assay_analysis::analysis::surfaces::{self, Band, Extremes, Surface};
+use assay_analysis::inference::surfaces::{self, Band, Extremes, Surface};
 use assay_study::findings::{Findings, Sentence, Trust};
 use assay_study::results::plan::Arm;
 use assay_study::results::surroundings::facts::Member;
@@ -300,7 +300,7 @@ fn a_surface_is_a_table_with_its_trust_on_every_page() {
 /// Author's digits and unit, own numbers in that unit, and no verdict.
 #[test]
 fn published_numbers_stand_beside_own_ones_on_every_page() {
-    use assay_analysis::analysis::published::{self, Published, Unit};
+    use assay_analysis::inference::published::{self, Published, Unit};
     let mut shown = 0;
     for (name, mut found) in fixtures() {
         let own = |cell: &&assay_study::findings::Cell| {
@@ -347,7 +347,7 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
 
 #[test]
 fn questions_and_the_card_stand_on_every_page() {
-    use assay_analysis::analysis::card::{self, Beside, CardNumber, CardRow, Standing};
+    use assay_analysis::inference::card::{self, Beside, CardNumber, CardRow, Standing};
     use assay_study::findings::answers::{Answer, Claim};
     let number = |value: f64| Some(CardNumber { value, ci95: None, trust: Some(Trust::Trusted) });
     for (name, mut found) in fixtures() {

@@ -6,8 +6,8 @@
 //!
 //! [`fleet`] is what can be said of several hosts without a socket and without a clock.
 //!
-//! The types to know: `runner::Request` (a study that is to run), `runner::session::Session` (one that runs),
-//! `runner::bed::TestBed` (what its trials stand on), `runner::Event` (what is told meanwhile), `real::Real` (the
+//! The types to know: `run::Request` (a study that is to run), `run::session::Session` (one that runs),
+//! `run::bed::TestBed` (what its trials stand on), `run::Event` (what is told meanwhile), `real::Real` (the
 //! machine).
 
 #![forbid(unsafe_code)]
@@ -15,5 +15,5 @@
 
 pub mod fleet;
 pub mod real;
-pub mod runner;
+pub mod run;
 pub mod vm;

@@ -1,16 +1,16 @@
 //! A study as data, from the file to what was found: each step of the pipeline is a type here.
 //!
-//! Here belongs what is asked ([`study`]), what is planned ([`plan`], a pure function), what was recorded
+//! Here belongs what is asked ([`file`]), what is planned ([`plan`], a pure function), what was recorded
 //! ([`results`], the bundle that keeps it) and the form of what is concluded ([`findings`]). How verdicts come
-//! about does not: that is `assay-analysis`. Who runs a plan is `assay_runner::runner`.
+//! about does not: that is `assay-analysis`. Who runs a plan is `assay_runner::run`.
 //!
-//! The types to know: [`study::Study`], [`results::plan::Plan`], [`results::record::TrialRecord`],
+//! The types to know: [`file::Study`], [`results::plan::Plan`], [`results::record::TrialRecord`],
 //! [`findings::measurements::Measurements`], [`findings::Findings`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+pub mod file;
 pub mod findings;
 pub mod plan;
 pub mod results;
-pub mod study;

@@ -1,15 +1,286 @@
-//! Kinds of work: what a workload of a study may be.
+//! Workloads: what a study can measure.
 //!
 //! Here belongs all that only one kind knows, in one folder: its keys in study files, its parameters, how it
 //! is planned, run and measured, its metrics and its words. What several kinds have in common with
 //! everything else does not (`assay-core`), nor what is concluded of numbers (`assay-analysis`). How bytes are
 //! moved and timed belongs in `assay-load`.
 //!
-//! The types to know: [`work::Work`] (as a study asks for it), [`work::Planned`] (as it will be run),
-//! [`work::Measured`] (what came of it), [`work::Parameter`] (what a level may set),
-//! [`work::Claims`] (what others say of a device).
+//! The types to know: [`Work`] (as a study asks for it), [`Planned`] (as it will be run),
+//! [`Measured`] (what came of it), [`Parameter`] (what a level may set),
+//! [`Claims`] (what others say of a device).
 
 #![forbid(unsafe_code)]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
-pub mod work;
+pub mod background;
+pub mod check_option;
+mod emptied;
+mod kind;
+pub mod measured;
+pub mod metrics;
+pub mod place;
+pub mod recorded;
+mod table;
+pub mod tell;
+
+#[macro_use]
+mod kinds;
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
+use assay_core::exhibit::{Exhibit, Subject};
+
+pub use background::Background;
+pub use kind::{
+    Asks, ByHand, CommandLine, Complaints, Entry, InStudy, Judged, Kind, LinkNeeds, Needs,
+    OwnParameter, Parameter, Runs, Touch,
+};
+pub use measured::{Claims, Count, Counts, Histograms, Measured, OwnMetric, Ran, SeriesRow};
+pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Programs, Run};
+
+kinds! {
+    io = Io tells Facts,
+    command = Command,
+    production = Production,
+    stacks = Stacks,
+    micro = Micro,
+    boot = Boot tells Facts,
+    files = Files,
+    memory = Memory,
+    network = Network,
+    capacity = Capacity tells Facts,
+    sustained = Sustained tells Facts,
+    steady_state = SteadyState tells Facts,
+    burst = Burst tells Facts,
+    replay = Replay tells Facts,
+    durability = Durability tells Facts,
+}
+
+const NAME: Field = needed(
+    "name",
+    Form::Name,
+    "unique name: lower-case letters, digits and -",
+    "name = \"random-read\"",
+);
+
+const BACKGROUND: Field = field(
+    "background",
+    Form::Table(&io::keys::BACKGROUND),
+    "background load in the other half of the area; measured but not compared",
+    "background = { pattern = \"random\", mix = \"write\", block_size = \"1 MiB\", direct = false }",
+);
+
+const OPTIONAL: Field = field(
+    "optional",
+    Form::Flag,
+    "skip the workload and report the reason if it cannot run, such as a missing program; false by default",
+    "optional = true",
+);
+
+/// A parameter of all work that changes nothing.
+pub static COPY: Parameter = Parameter {
+    about: About {
+        name: "aa_copy",
+        summary: "identical settings (A/A control), to measure the noise floor",
+        text: "Has no effect; any difference between its levels is noise.",
+    },
+    example: "[\"a\", \"b\", \"c\"]",
+    is_work: false,
+    written: None,
+};
+
+impl Work {
+    /// Programs without which it cannot be run.
+    pub fn programs(&self) -> Vec<&str> {
+        let Self::Command(own) = self else { return Vec::new() };
+        own.needs.iter().map(String::as_str).collect()
+    }
+
+    /// Whether it is done in virtual machines of its own.
+    pub fn makes_machines(&self) -> bool {
+        self.machines().is_some()
+    }
+
+    /// Whether a trial of it goes on when its machine is started again.
+    pub fn outlives_cuts(&self) -> bool {
+        matches!(self, Self::Durability(own) if own.is_plug())
+    }
+
+    /// Whether it is others' work, which is looked at and never made.
+    pub fn is_others(&self) -> bool {
+        matches!(self, Self::Production(_))
+    }
+
+    /// Whether it drops the page cache, which only root may.
+    pub fn drops_caches(&self) -> bool {
+        match self {
+            Self::Command(own) => own.drop_caches,
+            Self::Files(own) => own.drop_caches,
+            _ => false,
+        }
+    }
+}
+
+impl Planned {
+    /// The same work for half as long.
+    #[must_use]
+    pub fn halved(&self) -> Self {
+        self.half().unwrap_or_else(|| self.clone())
+    }
+
+    /// Whether it is done in virtual machines of its own.
+    pub fn makes_machines(&self) -> bool {
+        matches!(self, Self::Durability(own) if own.is_in_machine())
+    }
+
+    /// Whether a trial of it goes on when its machine is started again.
+    pub fn outlives_cuts(&self) -> bool {
+        matches!(self, Self::Durability(own) if own.is_plug())
+    }
+
+    /// Whether it is others' work, under which settings change.
+    pub fn is_others(&self) -> bool {
+        matches!(self, Self::Production(_))
+    }
+
+    /// Whether its result depends on how fast anything was.
+    pub fn is_of_speed(&self) -> bool {
+        !matches!(self, Self::Capacity(_))
+    }
+
+    /// From how many times the baseline's worst on a level is taken back, where it is.
+    pub fn harm(&self) -> Option<f64> {
+        if let Self::Production(own) = self { own.harm.factor() } else { None }
+    }
+
+    /// Whether it wants more memory than it may have: that it swaps and is killed is its result.
+    pub fn wants_memory(&self) -> bool {
+        matches!(self, Self::Memory(_))
+    }
+
+    /// Whether nothing was run: somebody else's work was looked at.
+    pub fn is_only_watched(&self) -> bool {
+        matches!(self, Self::Io(own) if own.is_only_watched())
+    }
+
+    /// Whether its trials were not made at will but recorded by others: no rule of trust has evidence of
+    /// them.
+    pub fn is_recorded(&self) -> bool {
+        matches!(self, Self::Boot(_))
+    }
+}
+
+pub fn figures() -> impl Iterator<Item = &'static tell::FactsFigure> {
+    FIGURES.iter().copied().flatten()
+}
+
+/// The figures of seconds that kinds of work have of their own.
+pub fn own_figures() -> impl Iterator<Item = &'static tell::OwnFigure> {
+    KINDS.iter().filter_map(|kind| kind.shown?.figure)
+}
+
+/// Parameters of all kinds of work that a study may vary, each name once.
+pub fn parameters() -> &'static [Parameter] {
+    // Asked for with each arm of each comparison.
+    static ALL: LazyLock<Vec<Parameter>> = LazyLock::new(|| {
+        let all = KINDS.iter().flat_map(|kind| (kind.parameters)()).chain([COPY]);
+        let mut seen = BTreeSet::new();
+        all.filter(|parameter| seen.insert(parameter.about.name)).collect()
+    });
+    &ALL
+}
+
+pub fn parameter(name: &str) -> Option<&'static Parameter> {
+    parameters().iter().find(|parameter| parameter.about.name == name)
+}
+
+/// Whether levels of a factor are different work, and not a choice for the same work.
+pub fn is_work(name: &str) -> bool {
+    parameter(name).is_some_and(|parameter| parameter.is_work)
+}
+
+/// The key of a parameter in the table of the first kind that has it.
+pub fn key(parameter: &str) -> Option<&'static Field> {
+    KINDS.iter().find_map(|kind| kind.keys.find(parameter))
+}
+
+/// Some work of a kind with one parameter at a level; none where it has no such parameter.
+pub fn at_level(kind: &Entry, parameter: &str, level: &str) -> Option<Result<Work, String>> {
+    let mut work = (kind.sample)();
+    let set = work.set(parameter, level)?;
+    Some(set.map(|()| work))
+}
+
+fn set<K: Kind>(own: &mut K, name: &str, level: &str) -> Option<Result<(), String>> {
+    if name == COPY.about.name {
+        return Some(Ok(()));
+    }
+    let parameter = K::PARAMETERS.iter().find(|one| one.about.about.name == name)?;
+    Some((parameter.set)(own, level))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_introduces_itself() {
+        let names: BTreeSet<&str> = KINDS.iter().map(|kind| kind.about.name).collect();
+        assert_eq!(names.len(), KINDS.len(), "a name stands twice");
+        for kind in KINDS {
+            let About { name, summary, text } = kind.about;
+            assert!(name.bytes().all(|sign| matches!(sign, b'a'..=b'z' | b'_')), "{name}");
+            assert!(!summary.is_empty() && !summary.ends_with('.'), "{name}");
+            assert!(text.ends_with('.'), "{name}");
+            assert_eq!(kind.keys.label, name);
+            assert!(kind.judged.contains(&Judged::Machine), "{name}: a machine is always there");
+            assert!(!kind.metrics.is_empty(), "{name} measures nothing");
+            assert_eq!((kind.sample)().kind().about.name, name);
+        }
+    }
+
+    #[test]
+    fn work_is_written_below_the_name_of_its_kind() {
+        for kind in KINDS {
+            let work = (kind.sample)();
+            let written = serde_json::to_value(&work).unwrap();
+            let keys: Vec<&String> = written.as_object().unwrap().keys().collect();
+            assert_eq!(keys, [kind.about.name]);
+            assert_eq!(serde_json::from_value::<Work>(written).unwrap(), work);
+        }
+    }
+
+    /// A page finds the rows of a kind by that metric, and knows nothing else of them.
+    #[test]
+    fn what_rows_of_a_kind_are_known_by_no_other_kind_has() {
+        let has = |kind: &&&Entry, name: &str| {
+            kind.metrics.iter().copied().flatten().any(|metric| metric.name == name)
+        };
+        let who = |metric: &str| -> Vec<&str> {
+            KINDS.iter().filter(|kind| has(kind, metric)).map(|kind| kind.about.name).collect()
+        };
+        for kind in KINDS {
+            let Some(shown) = kind.shown else { continue };
+            assert_eq!(who(shown.known_by), [kind.about.name]);
+            assert!(shown.figure.is_none_or(|figure| figure.known_by == shown.known_by));
+        }
+        let first = KINDS[0];
+        assert!(first.shown.is_none() && who(first.metrics[0][0].name).contains(&first.about.name));
+    }
+
+    #[test]
+    fn a_parameter_has_the_same_words_in_all_kinds() {
+        let all = KINDS.iter().flat_map(|kind| (kind.parameters)());
+        for one in all {
+            let known = parameter(one.about.name).unwrap();
+            assert_eq!(known.is_work, one.is_work, "{}", one.about.name);
+            assert!(!one.about.summary.is_empty() && one.about.text.ends_with('.'));
+        }
+        assert!(is_work("pattern") && !is_work("queue_depth") && !is_work("filesystem"));
+    }
+}

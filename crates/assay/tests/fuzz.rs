@@ -7,7 +7,7 @@
 #[path = "fuzz/readers.rs"]
 mod readers;
 
-use assay_analysis::importers::{IMPORTERS, Reads};
+use assay_analysis::import::{IMPORTERS, Reads};
 use assay_testkit::fuzz::{self, Reader};
 use assay_testkit::needs::count;
 use readers::READERS;

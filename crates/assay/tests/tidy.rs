@@ -25,8 +25,9 @@ use std::sync::LazyLock;
 use assay_testkit::layers::{self, Layers};
 use source::{DECIDING, RUNNING, blanked, files, functions, used_below, used_modules};
 
-/// What shows is a crate and one room.
-const SHOWING: (&str, &str) = ("assay-report", "report");
+const REPORT: &str = "assay-report";
+/// Crates of one room: `layers.txt` gives no order to their modules.
+const WHOLE: [(&str, &str); 2] = [(REPORT, "report"), ("assay-workloads", "workloads")];
 /// What they would touch it with.
 const TOUCHING: [&str; 4] = ["clap", "nix", "rustix", "signal-hook"];
 /// What they may use of the raw calls: the counters of the kernel, and files in memory.
@@ -73,8 +74,8 @@ fn in_crate(name: &str) -> Option<(&str, &str)> {
 /// A file of the house as `room/file`.
 fn in_house(name: &str) -> Option<String> {
     let (crate_, inner) = in_crate(name)?;
-    if crate_ == SHOWING.0 {
-        return Some(format!("{}/{inner}", SHOWING.1));
+    if let Some((_, room)) = WHOLE.iter().find(|(name, _)| *name == crate_) {
+        return Some(format!("{room}/{inner}"));
     }
     // The page of a crate has no code.
     let is_room = crate_ == "assay" || (has_rooms(crate_) && inner != "lib.rs");
@@ -88,7 +89,7 @@ fn has_rooms(crate_: &str) -> bool {
 
 /// Whether a crate knows the machine only as a trait.
 fn is_pure(crate_: &str) -> bool {
-    crate_ == SHOWING.0 || DECIDING.contains(&crate_)
+    crate_ == REPORT || DECIDING.contains(&crate_)
 }
 
 /// What `crates/layers.txt` says.
@@ -128,12 +129,13 @@ fn every_room_lies_in_its_crate() {
     let files: Vec<String> = rust_files().into_iter().map(|(name, _)| name).collect();
     let mut seen = Vec::new();
     for room in rooms {
-        let whole = (room.crate_.as_str(), room.name.as_str()) == SHOWING;
-        let own = format!("crates/{}/src/{}", room.crate_, room.name);
-        let start =
-            if whole { own.trim_end_matches(&format!("/{}", SHOWING.1)) } else { own.as_str() };
+        let is_whole = WHOLE.contains(&(room.crate_.as_str(), room.name.as_str()));
+        let mut start = format!("crates/{}/src", room.crate_);
+        if !is_whole {
+            start = format!("{start}/{}", room.name);
+        }
         let there = |name: &String| {
-            name.strip_prefix(start).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
+            name.strip_prefix(&start).is_some_and(|rest| rest.starts_with('/') || rest == ".rs")
         };
         assert!(files.iter().any(there), "{}: no room {start}", layers::PATH);
         assert!(!seen.contains(&&room.name), "{} stands there twice", room.name);
@@ -207,29 +209,29 @@ fn at_most_twelve_members_on_seven_floors() {
 #[test]
 fn a_forbidden_use_is_found() {
     let found = |module: &str, text: &str| misuses(module, text).join(" ");
-    assert_eq!(found("truth", "use crate::runner::session;"), "runner");
-    assert_eq!(found("analysis", "fn f() { crate::runner::go() }"), "runner");
+    assert_eq!(found("rules", "use crate::run::session;"), "run");
+    assert_eq!(found("inference", "fn f() { crate::run::go() }"), "run");
     assert_eq!(
         found("system", "use crate::{\n failure::Failure,\n plan::{Arm, order},\n};"),
         "plan"
     );
-    assert_eq!(found("factors", "use super::super::work::io;"), "work");
+    assert_eq!(found("factors", "use assay_workloads::io;"), "workloads");
     assert_eq!(found("failure", "use crate::system::System;"), "system");
-    assert_eq!(found("runner", "use assay_analysis::{analysis::judge, truth};"), "analysis");
+    assert_eq!(found("run", "use assay_analysis::{inference::judge, rules};"), "inference");
     assert_eq!(found("system", "fn f() { assay_study::plan::go() }"), "plan");
-    assert_eq!(found("runner", "use crate::vm::machine;"), "vm");
+    assert_eq!(found("run", "use crate::vm::machine;"), "vm");
     assert_eq!(found("cli", "use assay_runner::vm::{Asked, kernel::Kernel};"), "vm");
     assert_eq!(found("real", "use crate::vm::Asked;"), "");
     assert_eq!(found("store", "use assay_report::html;"), "");
-    assert_eq!(found("runner", "use assay_report::html;"), "report");
-    assert_eq!(found("truth", "use crate::results::Plan; // crate::runner in a comment"), "");
-    assert_eq!(found("runner", "let text = \"crate::cli\"; use crate::plan::order;"), "");
+    assert_eq!(found("run", "use assay_report::html;"), "report");
+    assert_eq!(found("rules", "use crate::results::Plan; // crate::run in a comment"), "");
+    assert_eq!(found("run", "let text = \"crate::cli\"; use crate::plan::order;"), "");
 }
 
 #[test]
 fn what_decides_and_what_shows_touches_nothing() {
     let mut wrong = Vec::new();
-    for crate_ in DECIDING.into_iter().chain([SHOWING.0]) {
+    for crate_ in DECIDING.into_iter().chain([REPORT]) {
         let manifest = format!("crates/{crate_}/Cargo.toml");
         let text = fs::read_to_string(root().join(&manifest)).unwrap();
         let needed = text.split("[dev-dependencies]").next().unwrap();
@@ -277,7 +279,7 @@ fn sees_the_study(text: &str) -> bool {
     own.match_indices("Study").any(|(at, word)| {
         let before = &own[..at];
         let whole = !before.ends_with(letter) && !own[at + word.len()..].starts_with(letter);
-        whole && (!before.ends_with("::") || before.ends_with("study::"))
+        whole && (!before.ends_with("::") || before.ends_with("file::"))
     })
 }
 
@@ -287,14 +289,13 @@ fn few_files_of_the_runner_see_the_study() {
     const MOST: usize = 8;
     // What tests begin with is no step.
     let apart = |name: &str| name.contains("tests") || name.contains("/known/");
-    let of_runner =
-        |name: &str| name.starts_with("crates/assay-runner/src/runner/") && !apart(name);
+    let of_runner = |name: &str| name.starts_with("crates/assay-runner/src/run/") && !apart(name);
     let files = rust_files().into_iter().filter(|(name, _)| of_runner(name));
     let seeing = files.filter(|(_, text)| sees_the_study(text));
     let seeing: Vec<String> = seeing.map(|(name, _)| name).collect();
     assert!((1..=MOST).contains(&seeing.len()), "at most {MOST}: {seeing:?}");
-    assert!(sees_the_study("use assay_study::study::{Study, Target};"));
-    assert!(sees_the_study("fn f(study: &assay_study::study::Study) {}"));
+    assert!(sees_the_study("use assay_study::file::{Study, Target};"));
+    assert!(sees_the_study("fn f(study: &assay_study::file::Study) {}"));
     assert!(!sees_the_study("// Study\nlet same = fresh == Fresh::Study; struct StudyFacts;"));
 }
 

@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
-use assay_analysis::analysis;
-use assay_analysis::analysis::days::Days;
-use assay_analysis::analysis::gate::{self, Ended, Gate};
-use assay_analysis::importers::{Options, trials_csv};
+use assay_analysis::import::{Options, trials_csv};
+use assay_analysis::inference;
+use assay_analysis::inference::days::Days;
+use assay_analysis::inference::gate::{self, Ended, Gate};
 use assay_study::findings::{Findings, Verdict};
 use assay_testkit::Done;
 
@@ -91,7 +91,7 @@ fn equal(trials: usize, session: f64) -> Experiment {
             let law = (trials, session, 0.0);
             let days =
                 [result("one", law, TRIAL_SD, chance)?, result("two", law, TRIAL_SD, chance)?];
-            let found = analysis::compare(&days[0], &days[1..], Days::default());
+            let found = inference::compare(&days[0], &days[1..], Days::default());
             rows_are_there(&found)?;
             let rows = gate::gate(&days[..1], &days[1..], &Gate::new(0.05), 1);
             let red = rows.iter().any(|row| row.outcome == Ended::Fail);
@@ -117,7 +117,7 @@ fn weeks(session: f64) -> Experiment {
             };
             let (earlier, later) = (side("old")?, side("new")?);
             let found =
-                analysis::compare_sides(&earlier, &later, None).ok_or("nothing compared")?;
+                inference::compare_sides(&earlier, &later, None).ok_or("nothing compared")?;
             rows_are_there(&found)?;
             Ok(vec![found.comparisons.iter().any(seam::differs)])
         },

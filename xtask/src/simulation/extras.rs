@@ -5,7 +5,7 @@ use super::experiment::{Bound, Count, Experiment};
 use super::null::{CARRY_OVER, REPLICATES, false_verdict, null};
 use super::seam::{self, Question};
 use super::world::{self, CARRIER, Noise, Turns, World};
-use assay_study::study::Order;
+use assay_study::file::Order;
 
 /// What every second trial gains in R7.
 const SLOT: f64 = 0.03;

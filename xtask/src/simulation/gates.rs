@@ -2,7 +2,7 @@
 //! allowed is lost, and where twice that is; and how soon a study ends that goes on until its gate is
 //! decided.
 
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
 use assay_study::results::design::{Gate, Stopping};
@@ -190,7 +190,7 @@ fn until(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experi
         for replicates in LOOKS {
             let until = trials.iter().filter(|trial| trial.replicate <= replicates).count();
             let found = case.judged(&trials[..until])?;
-            if analysis::enough(&found, &case.question.stopping).is_some() {
+            if inference::enough(&found, &case.question.stopping).is_some() {
                 (ended, taken) = (gate(&found)?.outcome, replicates);
                 break;
             }

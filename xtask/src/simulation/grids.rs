@@ -3,10 +3,10 @@
 
 use std::fmt::Write;
 
-use assay_analysis::importers::{Options, trials_csv};
+use assay_analysis::import::{Options, trials_csv};
+use assay_study::file::Order;
 use assay_study::findings::{Effect, Findings, Shape, Verdict};
 use assay_study::results::plan::Arm;
-use assay_study::study::Order;
 use assay_testkit::Done;
 
 use super::chance::Chance;

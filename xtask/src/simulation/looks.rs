@@ -4,7 +4,7 @@ use super::chance::Chance;
 use super::experiment::{Bound, Count, Experiment, Said};
 use super::seam::{self, Question};
 use super::world::{self, World};
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_study::findings::Verdict;
 use assay_study::results::design::Stopping;
 use assay_testkit::Done;
@@ -58,7 +58,7 @@ fn look(world: &World, question: &Question, looks: &[u32], chance: &mut Chance) 
         told = until;
         let found = seam::judge(seam::read(&text, question)?);
         let comparison = question.comparison(&found, 1)?;
-        if ended.is_none() && analysis::enough(&found, &question.stopping).is_some() {
+        if ended.is_none() && inference::enough(&found, &question.stopping).is_some() {
             ended = comparison.verdict;
         }
         differs = seam::differs(comparison);

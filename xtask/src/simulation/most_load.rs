@@ -3,6 +3,9 @@
 //! course and the judge are the product's, and each trial is a queue of its own.
 
 use assay_core::quantity::Better;
+use assay_study::file::limit::Limit;
+use assay_study::file::limit::bracket::Seen;
+use assay_study::file::{LeadIn, Order};
 use assay_study::findings::CellTrial;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::most_load::MostLoad;
@@ -12,9 +15,6 @@ use assay_study::results::course;
 use assay_study::results::design::{Ask, AskKind, Design, Factor};
 use assay_study::results::plan::{Arm, PlannedTrial};
 use assay_study::results::record::Status;
-use assay_study::study::limit::Limit;
-use assay_study::study::limit::bracket::Seen;
-use assay_study::study::{LeadIn, Order};
 use assay_testkit::Done;
 
 use super::chance::Chance;

@@ -4,12 +4,12 @@
 
 use std::fmt::Write;
 
+use assay_study::file::{Study, text};
 use assay_study::findings::Verdict;
 use assay_study::plan;
 use assay_study::plan::race::{self, Race, Run};
 use assay_study::results::plan::{Area, Plan, PlannedTrial, Survey};
 use assay_study::results::record::Status;
-use assay_study::study::{Study, file};
 use assay_testkit::Done;
 
 use super::chance::Chance;
@@ -190,7 +190,7 @@ fn study(arms: usize) -> Done<Study> {
          stop = {{ rule = \"best\" }}\n[factors]\naa_copy = [{copies}]\n[[workload]]\nname = \"work\"\n\
          io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\", runtime = \"1 s\" }}\n"
     );
-    file::parse("simulated", &text).map_err(|failure| failure.message)
+    text::parse("simulated", &text).map_err(|failure| failure.message)
 }
 
 pub fn survey() -> Survey {

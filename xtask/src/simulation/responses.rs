@@ -2,12 +2,12 @@
 //! how often the interval that the product tells of six trials holds it.
 
 use assay_core::quantity::Better;
+use assay_study::file::Order;
 use assay_study::findings::CellTrial;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::results::course;
 use assay_study::results::design::{Design, Factor};
 use assay_study::results::record::Status;
-use assay_study::study::Order;
 use assay_testkit::Done;
 
 use super::chance::Chance;

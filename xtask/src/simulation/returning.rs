@@ -4,7 +4,7 @@
 use super::experiment::{Bound, Cell, Experiment};
 use super::null::null;
 use super::world::{Returning, Turns, World};
-use assay_study::study::Order;
+use assay_study::file::Order;
 
 const ARMS: [usize; 4] = [2, 3, 4, 8];
 const REPLICATES: [usize; 5] = [3, 4, 5, 6, 10];

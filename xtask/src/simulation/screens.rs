@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use assay_study::file::{Study, text};
 use assay_study::plan;
 use assay_study::results::plan::{Plan, PlannedWorkload};
-use assay_study::study::{Study, file};
 use assay_testkit::Done;
 
 use super::chance::Chance;
@@ -65,7 +65,7 @@ fn study() -> Done<Study> {
         sizes.join(", "),
         threads.join(", ")
     );
-    file::parse("simulated", &text).map_err(|failure| failure.message)
+    text::parse("simulated", &text).map_err(|failure| failure.message)
 }
 
 const LOST: &str = "a level of the best remains";

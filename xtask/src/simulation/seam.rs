@@ -3,13 +3,13 @@
 
 use std::fmt::Write;
 
-use assay_analysis::analysis;
-use assay_analysis::importers::{Options, trials_csv};
+use assay_analysis::import::{Options, trials_csv};
+use assay_analysis::inference;
+use assay_study::file::Order;
 use assay_study::findings::{Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict};
 use assay_study::findings::{Findings as Found, Measurements};
 use assay_study::results::design::{Gate, Stopping};
 use assay_study::results::plan::Arm;
-use assay_study::study::Order;
 
 use super::world::{Trial, Turns};
 use assay_testkit::Done;
@@ -122,7 +122,7 @@ fn declare_control(measured: &mut Measurements, question: &Question, control: us
 }
 
 pub fn judge(measured: Measurements) -> Findings {
-    analysis::judge(study(), environment(), measured)
+    inference::judge(study(), environment(), measured)
 }
 
 pub fn findings(trials: &[Trial], question: &Question) -> Done<Findings> {

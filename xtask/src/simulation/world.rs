@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use assay_core::draws::Draws;
+use assay_study::file::{LeadIn, Order};
 use assay_study::plan::order::{self, Rules, Turn};
-use assay_study::study::{LeadIn, Order};
 
 use super::chance::Chance;
 

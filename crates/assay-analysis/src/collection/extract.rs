@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use assay_study::file::fields::TARGET_FACTOR;
 use assay_study::findings::{Because, Cell, Findings, LENT, TargetFacts, Trust, WorkloadFacts};
 use assay_study::results::plan::Arm;
-use assay_study::study::fields::TARGET_FACTOR;
 
 use super::file::lies_among;
 use super::numbers::{self, ENERGY};

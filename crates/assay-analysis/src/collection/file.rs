@@ -3,9 +3,9 @@
 
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::outside;
+use assay_study::file::Price;
+use assay_study::file::printed::Claim;
 use assay_study::results::id;
-use assay_study::study::Price;
-use assay_study::study::printed::Claim;
 
 use super::numbers::{self, ENERGY};
 use super::row::{FORMAT, Number, Row};

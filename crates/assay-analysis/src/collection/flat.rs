@@ -1,10 +1,10 @@
 //! A row as one line of a table: what lists and exports have of it.
 
-use crate::analysis::card::{CardClaim, CardNumber, Standing};
-use crate::analysis::claims::{self, Numbers};
+use crate::inference::card::{CardClaim, CardNumber, Standing};
+use crate::inference::claims::{self, Numbers};
 use assay_core::lines;
+use assay_study::file::printed::Claim;
 use assay_study::findings::Trust;
-use assay_study::study::printed::Claim;
 
 use super::numbers::{ENERGY, NUMBERS};
 use super::row::Row;

@@ -1,7 +1,7 @@
 //! The numbers of a row: what counts as each, and how it is shown.
 
 use assay_study::findings::facts::IoFacts;
-use assay_workloads::work::io::Pattern;
+use assay_workloads::io::Pattern;
 
 #[derive(Debug)]
 pub struct Kind {
@@ -108,7 +108,7 @@ pub fn of(io: &IoFacts, depth: u32) -> Option<&'static Kind> {
 
 #[cfg(test)]
 mod tests {
-    use assay_workloads::work::io::Mix;
+    use assay_workloads::io::Mix;
 
     use super::*;
 

@@ -8,7 +8,7 @@ use super::{
 use assay_core::quantity::metric::class;
 use assay_study::findings::Findings;
 use assay_study::results::plan::arm_in_words;
-use assay_workloads::work::metrics::noun;
+use assay_workloads::metrics::noun;
 
 /// How it came about, for whoever looks closer.
 const CLOSER: [&str; 2] = ["order", "time"];

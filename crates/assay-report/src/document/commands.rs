@@ -6,7 +6,7 @@ use super::study::is_one;
 use super::{Block, Column, Section, Table, comparison_of, result, spread};
 use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::arm_in_words;
-use assay_workloads::work::metrics::is_told;
+use assay_workloads::metrics::is_told;
 
 /// The metric that commands are compared by.
 pub(super) const DURATION: &str = "duration_s";

@@ -3,12 +3,12 @@
 
 use super::{Block, Cell, Column, Measured, Role, Section, Table};
 use assay_core::exhibit::{Exhibit, List, Subject};
+use assay_study::file::lead;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_rows};
 use assay_study::plan::arms::TARGET;
-use assay_study::study::lead;
-use assay_workloads::work::KINDS;
-use assay_workloads::work::tell::{NumberedRow, ShownNumbers, StudyNumbers};
+use assay_workloads::KINDS;
+use assay_workloads::tell::{NumberedRow, ShownNumbers, StudyNumbers};
 
 /// The sections of kinds that tell facts, a kind after the other; none where no kind does.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {

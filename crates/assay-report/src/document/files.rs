@@ -4,7 +4,7 @@ use super::{Block, Column, Measured, Section, Table, text_beside};
 use assay_core::quantity::Metric;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
-use assay_workloads::work::files::{FILES, Of, of};
+use assay_workloads::files::{FILES, Of, of};
 
 /// The metric that small files are compared by.
 pub(super) const FILES_PER_S: &str = FILES.name;

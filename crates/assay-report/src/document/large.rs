@@ -12,8 +12,8 @@ use assay_study::findings::{
 use assay_study::results::design::Factor;
 use assay_study::results::headline::Headline;
 use assay_study::results::plan::arm_in_words;
-use assay_workloads::work::io::Pattern;
-use assay_workloads::work::metrics::{change, noun};
+use assay_workloads::io::Pattern;
+use assay_workloads::metrics::{change, noun};
 
 /// Numbers of a target that are shown large.
 const MOST_NUMBERS: usize = 7;

@@ -5,7 +5,7 @@ use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
-use assay_workloads::work::memory::{
+use assay_workloads::memory::{
     EXPECTED, FULL, HELD, KILLED, LONGEST, P99, PROCESSOR, RATE, REACHED,
 };
 

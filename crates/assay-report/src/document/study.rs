@@ -10,7 +10,7 @@ use super::{
 use assay_core::quantity::units::show::share;
 use assay_study::findings::{Advice, Comparison, Findings, Kind, Verdict, as_sentence};
 use assay_study::results::design::Factor;
-use assay_workloads::work::production::metrics::ARRIVALS;
+use assay_workloads::production::metrics::ARRIVALS;
 
 /// Checks that stand elsewhere on the page.
 const TOLD_ELSEWHERE: [&str; 7] =

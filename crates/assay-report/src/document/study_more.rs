@@ -6,13 +6,13 @@ use super::remarks::{add, with_ranges};
 use super::study::Page;
 use super::study_tables::{add_factors, arm_name};
 use super::{Block, Cell, Column, Detail, Remark, Role, Section, Table};
-use assay_analysis::analysis::note_words;
+use assay_analysis::inference::note_words;
 use assay_core::exhibit::Unit;
 use assay_core::quantity::units::show;
 use assay_study::findings::notes::Note;
 use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Place, Rank, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
-use assay_workloads::work::metrics::noun;
+use assay_workloads::metrics::noun;
 
 /// Places up to which all are told.
 const MOST_PLACES: usize = 12;

@@ -141,7 +141,7 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
 
 pub(super) fn section(page: &Page<'_>, workload: &Workload<'_>) -> Section {
     let way = workload.better.words();
-    let what = assay_workloads::work::metrics::noun(workload.metric);
+    let what = assay_workloads::metrics::noun(workload.metric);
     let mut blocks = Vec::new();
     blocks.extend(words(page.findings, workload.name).map(|text| Block::Text(vec![text])));
     if grid::is_wide(page, workload) {

@@ -4,11 +4,11 @@ use super::classes::LEGEND;
 use super::numbers::{self, under_heading};
 use super::study::Page;
 use super::{Cell, Column, Detail, Measured, Role, Row, Section, Table};
-use assay_analysis::analysis::RESULT;
+use assay_analysis::inference::RESULT;
 use assay_core::quantity::metric::class;
 use assay_study::findings::{Comparison, WINDOWS};
 use assay_study::results::plan::{Arm, arm_in_words};
-use assay_workloads::work::metrics::noun;
+use assay_workloads::metrics::noun;
 
 /// Letters up to which the name of a result heads a column.
 const SHORT: usize = 14;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use assay_analysis::importers::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
+use assay_analysis::import::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
 use assay_core::catalogue::About;
 use assay_core::quantity::Better;
 use assay_study::findings::{Cell, Findings};

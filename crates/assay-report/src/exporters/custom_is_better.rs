@@ -6,7 +6,7 @@ use serde::Serialize;
 use assay_core::catalogue::About;
 use assay_core::quantity::Better;
 use assay_study::findings::{Cell, Comparison, Findings, Trust};
-use assay_workloads::work::metrics::noun;
+use assay_workloads::metrics::noun;
 
 use super::{Exporter, arm_words, brief};
 

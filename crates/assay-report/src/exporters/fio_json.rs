@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use assay_core::catalogue::About;
 use assay_study::findings::Findings;
 use assay_study::findings::facts::IoFacts;
-use assay_workloads::work::io::Pattern;
+use assay_workloads::io::Pattern;
 
 use super::{Exporter, counted, nothing};
 

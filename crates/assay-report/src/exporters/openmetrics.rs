@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use assay_core::catalogue::About;
 use assay_study::findings::{Cell, Findings};
-use assay_workloads::work::metrics;
+use assay_workloads::metrics;
 
 use super::custom_is_better::UNITS;
 use super::{Exporter, nothing};

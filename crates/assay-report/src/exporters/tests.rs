@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use assay_analysis::importers::{Options, trials_csv as importer};
+use assay_analysis::import::{Options, trials_csv as importer};
 use assay_core::lines::Splitter;
 use assay_core::quantity::{Better, Scale};
 use assay_study::findings::gate::{Ended, GateAnswer, Gated};

@@ -8,7 +8,7 @@ use assay_core::lines::field;
 use assay_core::quantity::{Better, Scale};
 use assay_study::findings::{Cell, CellTrial, Findings};
 use assay_study::results::record::Status;
-use assay_workloads::work::metrics;
+use assay_workloads::metrics;
 
 use super::{Exporter, nothing};
 

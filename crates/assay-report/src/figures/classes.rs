@@ -13,7 +13,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::shown::Names;
 use assay_study::results::plan::Arm;
 use assay_study::results::tally::Tally;
-use assay_workloads::work::io;
+use assay_workloads::io;
 
 pub static CLASSES: Drawing = Drawing {
     about: About {

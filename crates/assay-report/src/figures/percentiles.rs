@@ -8,7 +8,7 @@ use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Figure, Mark, Point, Series, id_of, short};
 use assay_core::exhibit::parts::{at_most, distinct, left_out};
 use assay_study::findings::shown::Names;
-use assay_workloads::work::io;
+use assay_workloads::io;
 
 pub static PERCENTILES: Drawing = Drawing {
     about: About {

@@ -18,8 +18,8 @@ use super::{FIGURES, Ordered, all, ordered};
 use crate::evidence::{Evidence, Latencies, RanTrial};
 use crate::svg::{Theme, file, inline};
 use crate::tests::fixture;
-use assay_analysis::analysis::published::{self, Published, Unit};
-use assay_analysis::analysis::surfaces::{self, Accesses, Band, Extremes, Surface};
+use assay_analysis::inference::published::{self, Published, Unit};
+use assay_analysis::inference::surfaces::{self, Accesses, Band, Extremes, Surface};
 use assay_core::exhibit::figure::{AxisScale, Figure, Look};
 use assay_study::findings::{Findings, OfKinds, Trust};
 use assay_study::results::plan::Arm;
@@ -370,7 +370,7 @@ fn seconds_of_what_is_known_by_bytes_are_told_in_bytes() {
     let metrics = evidence.findings.measurements.iter_mut().map(|cell| &mut cell.metric);
     let compared = evidence.findings.comparisons.iter_mut().map(|found| &mut found.metric);
     for metric in metrics.chain(compared).filter(|metric| *metric == "iops") {
-        assay_workloads::work::sustained::SUSTAINED.name.clone_into(metric);
+        assay_workloads::sustained::SUSTAINED.name.clone_into(metric);
     }
     let after = titles(&evidence);
     for (titles, end) in

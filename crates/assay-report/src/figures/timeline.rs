@@ -15,8 +15,7 @@ use assay_core::exhibit::parts::{at_most, with_ramp};
 use assay_study::findings::Findings;
 use assay_study::findings::shown::Names;
 use assay_study::results::series::SeriesRow;
-use assay_workloads::work;
-use assay_workloads::work::tell::{OwnFigure, PhaseFigure};
+use assay_workloads::tell::{OwnFigure, PhaseFigure};
 
 const MOST_ARMS: usize = 5;
 const MOST_FIGURES: usize = 4;
@@ -52,7 +51,7 @@ fn is_of(figure: &OwnFigure, findings: &Findings, workload: &str) -> bool {
 
 /// Whether the seconds of a workload are of phases, and not of operations.
 pub(super) fn has_phases(findings: &Findings, workload: &str) -> bool {
-    work::own_figures().any(|figure| is_of(figure, findings, workload))
+    assay_workloads::own_figures().any(|figure| is_of(figure, findings, workload))
 }
 
 /// The first whole trial of each arm that is drawn.

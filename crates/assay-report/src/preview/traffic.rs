@@ -5,7 +5,7 @@ use assay_machine::system::site::{Drive, Site};
 use assay_study::results::bundle::Stored;
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::results::record::Trial;
-use assay_workloads::work::{Claims, Count, io};
+use assay_workloads::{Claims, Count, io};
 
 use super::time_ns;
 

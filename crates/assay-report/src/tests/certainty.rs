@@ -10,8 +10,8 @@ use crate::document::{self, Block, Detail};
 use crate::evidence::Evidence;
 use crate::html::{self, Place};
 use crate::{markdown, text};
-use assay_analysis::analysis;
-use assay_analysis::truth::only_slowed;
+use assay_analysis::inference;
+use assay_analysis::rules::only_slowed;
 use assay_core::draws::Draws;
 use assay_core::quantity::{Better, Scale};
 use assay_study::findings::answers::Claim;
@@ -24,8 +24,8 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::{Repeats, Status};
 use assay_testkit::certain;
 use assay_testkit::needs::sample;
-use assay_workloads::work::Facts;
-use assay_workloads::work::sustained::{self, Course, Level, Rests};
+use assay_workloads::Facts;
+use assay_workloads::sustained::{self, Course, Level, Rests};
 
 const STUDIES: u64 = 1000;
 /// Rounding of sums in another order.
@@ -207,7 +207,7 @@ impl Random {
             ..Design::default()
         };
         let measured = Measurements { design, series, unfinished: false, live: Vec::new() };
-        analysis::judge(study, environment, measured)
+        inference::judge(study, environment, measured)
     }
 }
 

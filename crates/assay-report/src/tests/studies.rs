@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use super::directory;
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_core::quantity::{Better, Scale};
 use assay_study::findings::facts::{FilesystemFacts, Ordered, Unknown};
 use assay_study::findings::measurements::{Measurements, Series};
@@ -167,7 +167,7 @@ impl Bench {
                         arm: arm.clone(),
                         control: *control,
                         metric: (*name).to_owned(),
-                        better: assay_workloads::work::metrics::find(name)
+                        better: assay_workloads::metrics::find(name)
                             .map_or(Better::Lower, |metric| metric.better),
                         scale: Scale::Ratio,
                         primary: place == 0,
@@ -192,7 +192,7 @@ impl Bench {
             order: self.order,
             ..Design::default()
         };
-        let mut found = analysis::judge(
+        let mut found = inference::judge(
             self.facts(),
             self.environment(),
             Measurements { design, series, unfinished: false, live: self.live.clone() },
@@ -555,7 +555,7 @@ fn compared() -> Findings {
     after.study.id = "20270107-090000-p3xa".to_owned();
     after.study.started = "2027-01-07T09:00:00Z".to_owned();
     after.environment.kernel = "6.18.2 x86_64".to_owned();
-    analysis::compare(&before, &[after], analysis::days::Days::default())
+    inference::compare(&before, &[after], inference::days::Days::default())
 }
 
 /// What the analysis says of each bench today: the pages of tests are made of it.
@@ -697,7 +697,7 @@ fn numbers_of_two_results_are_called_the_earlier_and_the_later_however_many_rows
         before.measurements.iter_mut().for_each(|cell| cell.trust = Some(trust));
         let mut after = before.clone();
         "20270107-090000-p3xa".clone_into(&mut after.study.id);
-        let found = analysis::compare(&before, &[after], analysis::days::Days::default());
+        let found = inference::compare(&before, &[after], inference::days::Days::default());
         let page = super::rendered(&found, 80, false);
         page.split_whitespace().collect::<Vec<_>>().join(" ")
     };

@@ -9,7 +9,7 @@ use assay_study::results::course;
 use assay_study::results::design::Stopping;
 use assay_study::results::fleet::words;
 use assay_study::results::plan::{Pilot, Plan, PlannedWorkload, Refusal, Scatter, Survey};
-use assay_workloads::work::io;
+use assay_workloads::io;
 use serde::{Deserialize, Serialize};
 
 /// What a plan rests on beside the study.
@@ -224,10 +224,10 @@ pub fn fits(plan: &Plan) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use assay_core::presence::Presence;
+    use assay_study::file::text;
     use assay_study::plan;
     use assay_study::results::plan::{Area, Arm, DirectUse, EngineUse};
-    use assay_study::study::file;
-    use assay_workloads::work::io::Engine;
+    use assay_workloads::io::Engine;
 
     use super::*;
 
@@ -262,7 +262,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
             .map(|(rank, surveys)| OfRank { rank, name: "n", surveys })
             .collect();
         let common = of(&ranks)?;
-        let study = file::parse("test", STUDY).unwrap();
+        let study = text::parse("test", STUDY).unwrap();
         let plan = |mut own: Vec<Survey>| {
             own.iter_mut().zip(&common.surveys).for_each(|(own, shared)| shared.limit(own));
             plan::make(&study, own, 7)
@@ -318,7 +318,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
     #[test]
     fn the_part_that_differs_is_told() {
         let plan = |text: &str, seed| {
-            let study = file::parse("test", text).unwrap();
+            let study = text::parse("test", text).unwrap();
             Proof::of(&plan::make(&study, vec![survey("/a", 1 << 30, 1000)], seed))
         };
         let own = plan(STUDY, 7);
@@ -332,7 +332,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
     #[test]
     fn a_study_whose_trials_have_no_sum_is_refused_by_name() {
         let plan = |text: &str| {
-            let study = file::parse("test", text).unwrap();
+            let study = text::parse("test", text).unwrap();
             fits(&plan::make(&study, vec![survey("/a", 1 << 30, 1000)], 7))
         };
         assert_eq!(plan(STUDY), Ok(()));

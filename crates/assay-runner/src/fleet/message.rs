@@ -5,7 +5,7 @@ use assay_study::results::fleet::HostSaid;
 use assay_study::results::histogram::HistogramDocument;
 use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::{Repeats, Status};
-use assay_workloads::work::{Measured, SeriesRow};
+use assay_workloads::{Measured, SeriesRow};
 use serde::{Deserialize, Serialize};
 
 use super::common::{Common, Proof};

@@ -9,8 +9,8 @@ use assay_study::results::histogram;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::{Evidence, Repeats, Status, Trial, TrialRecord};
 use assay_study::results::tally::Tally;
-use assay_workloads::work::io::Pace;
-use assay_workloads::work::{Count, Histograms, Measured, SeriesRow, io};
+use assay_workloads::io::Pace;
+use assay_workloads::{Count, Histograms, Measured, SeriesRow, io};
 
 use super::message::{Part, Ran};
 

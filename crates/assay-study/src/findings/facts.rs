@@ -1,7 +1,7 @@
 //! What stands behind the words of findings: a workload, a file system, an order of trials.
 
 use assay_core::quantity::units::show;
-use assay_workloads::work::io::{Class, Mix, Pattern};
+use assay_workloads::io::{Class, Mix, Pattern};
 use serde::{Deserialize, Serialize};
 
 use super::{EnvironmentFacts, FORMAT, Findings, StudyFacts, TargetFacts, WorkloadFacts};

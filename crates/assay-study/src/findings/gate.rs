@@ -2,7 +2,7 @@
 //! one.
 
 use assay_core::quantity::units::show;
-use assay_workloads::work::metrics::noun;
+use assay_workloads::metrics::noun;
 use serde::{Deserialize, Serialize};
 
 use crate::results::plan::is_false;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use assay_core::quantity::{Better, Scale};
-use assay_workloads::work::command::ImportEvidence;
+use assay_workloads::command::ImportEvidence;
 
 use super::{Because, Cell, CellTrial, Trust};
 use crate::results::design::Design;

@@ -20,7 +20,7 @@ mod trust;
 
 use assay_core::exhibit::Exhibit;
 use assay_core::quantity::{Better, Scale};
-use assay_workloads::work::io::Pace;
+use assay_workloads::io::Pace;
 use serde::{Deserialize, Serialize};
 
 use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
@@ -66,7 +66,7 @@ pub struct StudyFacts {
     pub factors: Vec<crate::results::design::Factor>,
     /// What is printed on the card or drive, and its price.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub card: Option<crate::study::Card>,
+    pub card: Option<crate::file::Card>,
     /// The figure that its page shows first, where the study says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lead_figure: Option<String>,
@@ -712,7 +712,7 @@ pub struct Findings {
     pub exhibits: Vec<Exhibit>,
     /// What kinds of work tell of their own, below the keys of the kinds.
     #[serde(flatten)]
-    #[cfg_attr(feature = "schema", schemars(schema_with = "assay_workloads::work::facts_schema"))]
+    #[cfg_attr(feature = "schema", schemars(schema_with = "assay_workloads::facts_schema"))]
     pub of_kinds: OfKinds,
     /// What became of the race, where it was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

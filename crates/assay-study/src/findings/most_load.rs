@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Trust;
-use crate::study::limit::bracket::Standing;
+use crate::file::limit::bracket::Standing;
 
 /// What a study found that looked for the most load (R16).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

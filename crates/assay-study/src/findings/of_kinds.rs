@@ -3,8 +3,8 @@
 use std::fmt;
 
 use assay_core::exhibit::{Exhibit, Subject};
-use assay_workloads::work::tell::{Number, Rows};
-use assay_workloads::work::{Facts, KINDS};
+use assay_workloads::tell::{Number, Rows};
+use assay_workloads::{Facts, KINDS};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::exhibit::figure::{Look, Point, short};
 use assay_core::exhibit::{Cell, Column, Table, Tone, Unit};
-use assay_workloads::work::files;
-use assay_workloads::work::metrics::noun;
+use assay_workloads::files;
+use assay_workloads::metrics::noun;
 
 use super::{Findings, Trust};
 use crate::results::plan::{Arm, level_words};

@@ -10,11 +10,11 @@ use std::collections::BTreeSet;
 
 use assay_core::quantity::Time;
 use assay_core::stats::t_quantile;
-use assay_workloads::work::io;
+use assay_workloads::io;
 
+use crate::file::{StopRule, Study, Workload};
 use crate::plan::{self, budget};
 use crate::results::plan::{Plan, Survey};
-use crate::study::{StopRule, Study, Workload};
 
 const MILLISECOND: u64 = 1_000_000;
 const SECOND_NS: u64 = 1_000 * MILLISECOND;
@@ -166,10 +166,10 @@ fn relative_width(plan: &Plan) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::presets;
     use crate::plan::tests::survey;
     use crate::results::plan::{Arm, Scatter, pilot_key};
-    use crate::study::presets;
-    use assay_workloads::work::check_option::{by_option, takes_all};
+    use assay_workloads::check_option::{by_option, takes_all};
 
     /// A preset in a hurry, at a target whose pilot saw this.
     fn settled(preset: &str, scatter: Option<Scatter>, replicates: Option<u32>) -> (Study, Plan) {

@@ -2,12 +2,13 @@
 //! the baseline.
 
 use assay_core::quantity::Loss;
-use assay_machine::factors::{self, Role, layers};
+use assay_machine::factors::layers;
+use assay_machine::factors::{self, Role};
 
 use super::{most_load, race};
+use crate::file::{StopRule, Study, without};
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
 use crate::results::plan::{Arm, Survey};
-use crate::study::{StopRule, Study, without};
 
 /// Factors that are changed once a replicate whatever the study says: another target is another
 /// open file with another area.

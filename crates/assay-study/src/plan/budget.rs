@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::order;
+use crate::file::{Fresh, LeadIn, Study};
 use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey};
-use crate::study::{Fresh, LeadIn, Study};
 
 /// Share of the budget that filling the area may take.
 pub const FILL_SHARE: u64 = 5;

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use assay_core::quantity::Bytes;
 use assay_machine::factors::layers::{self, Layer};
 use assay_machine::factors::{self, Factor, Role};
-use assay_workloads::work::io::{self, Content, Mix, Poll, poll};
-use assay_workloads::work::{LinkNeeds, Needs, Touch, Work};
+use assay_workloads::io::{self, Content, Mix, Poll, poll};
+use assay_workloads::{LinkNeeds, Needs, Touch, Work};
 
 use super::arms::{self, Layout, PlannedArm};
 use super::{budget, planned_workloads};
+use crate::file::{AreaRequest, Fresh, Prepare, Study, Target, Workload};
 use crate::results::plan::{Arm, PlannedWorkload, Survey, pilot_key};
-use crate::study::{AreaRequest, Fresh, Prepare, Study, Target, Workload};
 
 /// Parameter of work that says what it writes.
 const CONTENT: &str = "compressibility";
@@ -378,7 +378,7 @@ impl<'d> Design<'d> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::presets;
+    use crate::file::presets;
 
     fn preset(name: &str) -> Study {
         presets::find(name).unwrap().unwrap()

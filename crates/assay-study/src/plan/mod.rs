@@ -17,13 +17,13 @@ use assay_core::digest::{hexadecimal, sha256};
 use assay_core::draws::Draws;
 use assay_machine::probes::block_latency;
 use assay_machine::system::site::TargetKind;
-use assay_workloads::work::{Background, Needs, Offer, io};
+use assay_workloads::{Background, Needs, Offer, io};
 
+use crate::file::{Study, Workload};
 use crate::results::design::{Design, Stopping};
 use crate::results::plan::{
     AbsentWorkload, Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey, pilot_key,
 };
-use crate::study::{Study, Workload};
 
 use arms::{Layout, PlannedArm};
 

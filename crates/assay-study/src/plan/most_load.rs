@@ -12,17 +12,17 @@ use assay_core::draws::Draws;
 use assay_core::quantity::Time;
 use assay_core::stats::observations_needed;
 use assay_load::MOST_PER_S;
-use assay_workloads::work::io::{self, Arrivals};
+use assay_workloads::io::{self, Arrivals};
 
 use super::allocation::Quick;
 use super::order::{self, Rules};
+use crate::file::Study;
+use crate::file::limit::Limit;
+use crate::file::limit::bracket::{self, Bracket, Seen, Standing};
 use crate::results::course::{self, FIRST, SEARCHES, STEPS};
 use crate::results::design::{Ask, AskKind, Design, Factor};
 use crate::results::plan::{Arm, Plan, PlannedTrial, PlannedWorkload};
 use crate::results::record::{Status, TrialRecord};
-use crate::study::Study;
-use crate::study::limit::Limit;
-use crate::study::limit::bracket::{self, Bracket, Seen, Standing};
 
 /// The first five rates, as shares of where the search ended.
 const AROUND: [f64; FIRST] = [0.78, 0.87, 0.95, 1.04, 1.14];

@@ -7,7 +7,7 @@
 
 use assay_core::draws::Draws;
 
-use crate::study::{LeadIn, Order};
+use crate::file::{LeadIn, Order};
 
 /// Orders that are drawn before the most even chain is taken.
 const CANDIDATES: usize = 200;

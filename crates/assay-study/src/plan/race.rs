@@ -13,13 +13,13 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_workloads::work::production;
+use assay_workloads::production;
 
 use super::arms::matches;
+use crate::file::race as limits;
 use crate::results::design::Stopping;
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::{Repeats, Status, TrialRecord};
-use crate::study::race as limits;
 
 pub use rule::{FIRST_LOOK, Left, Logs, Over, Rules, Standing, Why, standing};
 pub use screen::Screen;

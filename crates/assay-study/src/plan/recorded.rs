@@ -7,13 +7,13 @@ use assay_core::presence::Presence;
 
 use assay_machine::probes::Evidence;
 use assay_machine::system::site::{Site, TargetKind};
-use assay_workloads::work::recorded::{Record, Recording, Records};
+use assay_workloads::recorded::{Record, Recording, Records};
 
 use super::arms::Layout;
 use super::hash;
+use crate::file::{Order, Study, Workload};
 use crate::results::plan::{Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey};
 use crate::results::record::{Status, Trial, TrialRecord};
-use crate::study::{Order, Study, Workload};
 
 /// Nanoseconds in which nothing ends such a study: it counts its trials.
 const NO_DEADLINE_NS: u64 = u64::MAX / 2;

@@ -121,9 +121,9 @@ fn partners(plan: &Plan, workload: usize, hit: &BTreeSet<usize>) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::file::text;
     use crate::plan::{self, tests::survey};
     use crate::results::record::Evidence;
-    use crate::study::file;
 
     /// A plan of some workloads under copies of one arm, the lead-in left out, and its records.
     fn planned(arms: u32, workloads: u32, replicates: u32) -> (Plan, Vec<TrialRecord>) {
@@ -137,7 +137,7 @@ mod tests {
         let io = "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }";
         let work = |work| format!("[[workload]]\nname = \"w{work}\"\n{io}\n");
         text.extend((0..workloads).map(work));
-        let study = file::parse("test", &text).unwrap();
+        let study = text::parse("test", &text).unwrap();
         let mut plan = plan::make(&study, vec![survey("here", 1)], 9);
         plan.trials.retain(|trial| !trial.is_lead_in());
         plan.trials.sort_by_key(|trial| (trial.replicate, trial.workload));
@@ -203,7 +203,7 @@ mod tests {
              [factors]\nengine = [\"psync\", \"io_uring\"]\nqueue_depth = [\"1\", \"2\"]\n\
              [[workload]]\nname = \"w\"\n\
              io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }\n";
-        let plan = plan::make(&file::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
+        let plan = plan::make(&text::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
         let mut records: Vec<TrialRecord> = plan.trials.iter().map(record).collect();
         let hit = plan.trials.iter().position(|trial| trial.replicate == 2).unwrap() + 1;
         disturb(&mut records, &[hit]);

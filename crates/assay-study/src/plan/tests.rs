@@ -2,12 +2,12 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_core::quantity::Time;
 use assay_machine::system::clears::Clears;
-use assay_workloads::work::io::{self, Asked, Engine, Mix, Pattern};
-use assay_workloads::work::{KINDS, Kind as _};
+use assay_workloads::io::{self, Asked, Engine, Mix, Pattern};
+use assay_workloads::{KINDS, Kind as _};
 
 use super::*;
+use crate::file::{LeadIn, Order, presets};
 use crate::results::plan::{Area, DirectUse, EngineUse, Pilot};
-use crate::study::{LeadIn, Order, presets};
 
 pub(super) fn survey(target: &str, operation_ns: u64) -> Survey {
     let study = presets::check().unwrap();

@@ -29,9 +29,9 @@ use super::plan::{Arm, Plan};
 use super::record::{Trial, TrialRecord};
 use super::series::SeriesRow;
 use super::trials::{self, Trials};
-use crate::study::{self, Study};
+use crate::file::{self, Study};
 
-pub use assay_workloads::work::Histograms;
+pub use assay_workloads::Histograms;
 
 /// The plan: what makes a directory a bundle, and what is locked while a process works on it.
 const PLAN: &str = "plan.json";
@@ -134,7 +134,7 @@ impl<'a> Bundle<'a> {
         for part in ["histograms", "series"] {
             system.create_directory(&directory.join(part))?;
         }
-        let study = study::file::write(study).map_err(io::Error::other)?;
+        let study = file::text::write(study).map_err(io::Error::other)?;
         system.write_whole(&directory.join("study.toml"), study.as_bytes())?;
         system.write_whole(&directory.join("environment.json"), &json(environment)?)?;
         system.write_whole(&directory.join(PLAN), &json(plan)?)?;
@@ -332,7 +332,7 @@ fn frame_as_planned(system: &dyn System, directory: &Path) -> Outcome<Stored> {
 }
 
 fn study(directory: &Path, text: &str) -> Outcome<Study> {
-    study::file::stored(&format!("{}/study.toml", id_of(directory)), &cut::toml(text))
+    file::text::stored(&format!("{}/study.toml", id_of(directory)), &cut::toml(text))
 }
 
 /// The plan of a bundle; everything that it names by number is in it.

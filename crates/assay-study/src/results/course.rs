@@ -10,7 +10,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use assay_workloads::work::{Planned, io};
+use assay_workloads::{Planned, io};
 
 use super::design::{AskKind, Factor};
 use super::plan::{Arm, Plan, PlannedTrial};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::plan::{Arm, is_false};
-pub use crate::study::{Ask, AskKind, Card, Fresh, LeadIn, Order, Pointer};
+pub use crate::file::{Ask, AskKind, Card, Fresh, LeadIn, Order, Pointer};
 
 /// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
 pub const ALPHA: f64 = 0.05;

@@ -9,13 +9,13 @@ use assay_core::presence::Presence;
 use assay_machine::system::between::Between;
 pub use assay_machine::system::clears::Clears;
 use assay_machine::system::site::TargetKind;
-use assay_workloads::work::io::Engine;
-use assay_workloads::work::{Background, Planned, Runs as _, Touch};
+use assay_workloads::io::Engine;
+use assay_workloads::{Background, Planned, Runs as _, Touch};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::design::{Design, Fresh, LeadIn};
 
-pub use assay_workloads::work::{Area, DirectUse, EngineUse};
+pub use assay_workloads::{Area, DirectUse, EngineUse};
 
 pub const FORMAT: &str = "assay-plan/2";
 

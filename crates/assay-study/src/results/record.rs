@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_workloads::work::{Claims, Measured};
+use assay_workloads::{Claims, Measured};
 use serde::{Deserialize, Serialize};
 
 use super::fleet::Together;

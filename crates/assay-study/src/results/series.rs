@@ -10,7 +10,7 @@ use assay_machine::system::System;
 use super::bundle;
 use super::record::TrialRecord;
 
-pub use assay_workloads::work::SeriesRow;
+pub use assay_workloads::SeriesRow;
 
 /// Where a bucket of latency begins, nanoseconds; it ends where the next one begins. Two buckets
 /// to each doubling, from 256 ns up.

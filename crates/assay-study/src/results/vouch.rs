@@ -10,7 +10,7 @@ use assay_machine::system::{System, identity, machine, trust};
 use super::bundle::{self, Stored};
 use super::plan::Arm;
 use super::{foreign, id as ids, imported};
-use crate::study::simulated;
+use crate::file::simulated;
 
 /// Files and directories of a bundle that are no links where it is acted upon.
 const PARTS: [&str; 8] = [

@@ -3,11 +3,11 @@
 use clap::Args;
 
 use super::{output, running, studies};
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
-use assay_runner::runner::{Consented, Request};
-use assay_study::study::{StopRule, Study};
+use assay_runner::run::{Consented, Request};
+use assay_study::file::{StopRule, Study};
 
 /// Copies of the baseline: six pairs to compare.
 const DEFAULT_COPIES: u32 = 4;
@@ -34,7 +34,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", default_value_t = DEFAULT_COPIES)]
     copies: u32,
     /// Run N complete passes
-    #[arg(long, value_name = "N", default_value_t = assay_study::study::DEFAULT_REPLICATES)]
+    #[arg(long, value_name = "N", default_value_t = assay_study::file::DEFAULT_REPLICATES)]
     replicates: u32,
     /// Set the seed of order, offsets and data [default: random]
     #[arg(long, value_name = "N")]
@@ -57,7 +57,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
         )));
     }
     let study = identical(studies::load(system, &arguments.study)?, &arguments);
-    let own = study.target.iter().map(assay_study::study::Target::word).next();
+    let own = study.target.iter().map(assay_study::file::Target::word).next();
     let target = arguments.target.or(own).unwrap_or_else(|| ".".to_owned());
     let request = Request {
         consented: Consented { destroy: arguments.destroy, ..Consented::default() },
@@ -66,7 +66,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     };
     let ran = running::run(system, request, arguments.how.quiet)?;
     running::end(system, ran, |findings, _| {
-        let test = analysis::aa_test(findings);
+        let test = inference::aa_test(findings);
         if arguments.how.json {
             output::json(&test);
         } else {
@@ -106,9 +106,9 @@ fn identical(study: Study, arguments: &Arguments) -> Study {
     study.gate = None;
     study.requirements = None;
     // Which rate comes next is no setting that could be copied.
-    study.question.retain(|ask| ask.kind != assay_study::study::AskKind::MaxRate);
+    study.question.retain(|ask| ask.kind != assay_study::file::AskKind::MaxRate);
     if study.stop.rule != StopRule::Fixed {
-        study.stop = assay_study::study::Stop::default();
+        study.stop = assay_study::file::Stop::default();
     }
     study.settled()
 }

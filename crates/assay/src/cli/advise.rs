@@ -10,7 +10,8 @@ use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_report::document::no_advice;
-use assay_runner::runner::apply::{self, Proposal};
+use assay_runner::run::apply::{self, Proposal};
+use assay_study::file::words;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
@@ -18,7 +19,6 @@ use assay_study::findings::{
 };
 use assay_study::results::bundle::{self, Kept, Stored};
 use assay_study::results::plan::arm_words;
-use assay_study::study::words;
 
 /// Recommend settings; confirm, apply and undo them
 ///

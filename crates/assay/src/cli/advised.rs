@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use assay_runner::runner::apply::Proposal;
+use assay_runner::run::apply::Proposal;
 use assay_study::findings::{AdviceKind, AdviceStatus, Comparison, Effect, Trust};
 
 /// What a result advises, each advice with what it rests on.

@@ -12,7 +12,7 @@ use crate::store::acting::{self, Acting};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors;
 use assay_machine::system::System;
-use assay_runner::runner::apply::{self, Applied, Proposal};
+use assay_runner::run::apply::{self, Applied, Proposal};
 use assay_study::findings::Trust;
 use assay_study::results::vouch::Purpose;
 
@@ -163,9 +163,9 @@ mod tests {
     use super::*;
     use assay_core::failure::Kind;
     use assay_machine::system::Fake;
-    use assay_runner::runner::{self, Request};
+    use assay_runner::run::{self, Request};
+    use assay_study::file::text;
     use assay_study::findings::{Because, Findings, LENT};
-    use assay_study::study::file;
 
     const STUDY: &str = "format = \"assay-study/1\"\ntitle = \"Two\"\nreplicates = 6\nseed = 1\n\
         [factors]\nqueue_depth = [1, 4]\n[[workload]]\nname = \"read\"\n\
@@ -173,11 +173,11 @@ mod tests {
 
     fn findings() -> Findings {
         let request = Request::bare(
-            file::parse("test", STUDY).unwrap(),
+            text::parse("test", STUDY).unwrap(),
             vec!["simulated:fixed,mean=100us,servers=4".to_owned()],
         );
         let stop = AtomicBool::new(false);
-        let finished = runner::run(&Fake::new(), request, &stop, &mut |_| {}).unwrap();
+        let finished = run::run(&Fake::new(), request, &stop, &mut |_| {}).unwrap();
         store::findings_of_run(finished)
     }
 

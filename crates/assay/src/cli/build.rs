@@ -4,8 +4,8 @@ use std::path::Path;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{FileKind, System, machine};
-use assay_study::study::Study;
-use assay_workloads::work::command::{self, JOBS};
+use assay_study::file::Study;
+use assay_workloads::command::{self, JOBS};
 
 /// Sets the number of jobs to that of the CPUs where a command names it and nothing sets it.
 pub fn set_jobs(system: &dyn System, study: &mut Study) {

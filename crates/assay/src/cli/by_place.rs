@@ -3,9 +3,9 @@
 use clap::{Args, ValueEnum};
 
 use crate::store;
-use assay_analysis::analysis::days::Days;
-use assay_analysis::analysis::places::{self, Brought, Question};
 use assay_analysis::beside::beside;
+use assay_analysis::inference::days::Days;
+use assay_analysis::inference::places::{self, Brought, Question};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_study::findings::Findings;

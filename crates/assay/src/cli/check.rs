@@ -7,11 +7,11 @@ use super::{fitness, running, study_arguments};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 use assay_machine::system::System;
-use assay_runner::runner::{self, Consented};
+use assay_runner::run::{self, Consented};
+use assay_study::file::{SMALLEST_AREA_BYTES, Study, Workload};
 use assay_study::plan::allocation::Quick;
-use assay_study::study::{SMALLEST_AREA_BYTES, Study, Workload};
-use assay_workloads::work::Kind as _;
-use assay_workloads::work::io::{self, Mix};
+use assay_workloads::Kind as _;
+use assay_workloads::io::{self, Mix};
 
 const QUICK_BUDGET: &str = "15 s";
 /// Trials of each workload where targets are compared: of three pairs an interval is so wide that hardly
@@ -111,11 +111,11 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
     let targets =
         if arguments.targets.is_empty() { vec![".".to_owned()] } else { arguments.targets };
     let consented = Consented { destroy: arguments.destroy, ..Consented::default() };
-    let request = runner::Request {
+    let request = run::Request {
         consented: arguments.waiting.with(consented),
         results: running::results_directory(system)?,
         quick,
-        ..runner::Request::bare(study, targets)
+        ..run::Request::bare(study, targets)
     };
     let ran = running::run(system, request, arguments.how.quiet)?;
     running::conclude(system, ran, arguments.how)
@@ -172,7 +172,7 @@ fn area(text: &str) -> Outcome<Bytes> {
 #[cfg(test)]
 mod tests {
     use assay_machine::system::Fake;
-    use assay_workloads::work::check_option;
+    use assay_workloads::check_option;
     use clap::{Args as _, FromArgMatches as _};
 
     use super::*;

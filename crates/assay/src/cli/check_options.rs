@@ -7,10 +7,10 @@ use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
 
 use super::{running, studies};
 use assay_core::failure::{Failure, Outcome};
+use assay_study::file::{Order, Study, presets};
 use assay_study::findings::OfKinds;
-use assay_study::study::{Order, Study, presets};
-use assay_workloads::work::check_option::{self, CheckOption, Example, Gate, Values, by_option};
-use assay_workloads::work::{Entry, Facts};
+use assay_workloads::check_option::{self, CheckOption, Example, Gate, Values, by_option};
+use assay_workloads::{Entry, Facts};
 
 /// Options that say how speed is measured, or what for: they go with none of these.
 const OF_SPEED: [&str; 3] = ["quick", "mix", "for"];

@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::json::from_value;
-use assay_study::study::file::Typed;
-use assay_study::study::{self, Study};
-use assay_workloads::work::command::{self, REVISION, Reading};
+use assay_study::file::text::Typed;
+use assay_study::file::{self, Study};
+use assay_workloads::command::{self, REVISION, Reading};
 
 const COMMAND: &str = "command";
 const REPLICATES: u32 = 10;
@@ -129,7 +129,7 @@ impl CommandArguments {
             factors.insert(COMMAND.to_owned(), json!(self.called()));
         }
         read(&json!({
-            "format": study::FORMAT,
+            "format": file::FORMAT,
             "title": self.title(),
             "replicates": REPLICATES,
             "factors": factors,
@@ -146,7 +146,7 @@ impl CommandArguments {
             ));
         };
         read(&json!({
-            "format": study::FORMAT,
+            "format": file::FORMAT,
             "title": format!("Do acknowledged writes survive a power loss: {line}"),
             "replicates": 1,
             "warmup_trial": "none",

@@ -9,18 +9,18 @@ use super::gate::{self as gates, Gating, Junit};
 use super::study_arguments::StudyArguments;
 use super::{output, running};
 use crate::store;
-use assay_analysis::analysis::days::Days;
-use assay_analysis::analysis::gate::{self, Gate, Gated};
-use assay_analysis::analysis::names;
+use assay_analysis::inference::days::Days;
+use assay_analysis::inference::gate::{self, Gate, Gated};
+use assay_analysis::inference::names;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Percent;
 use assay_machine::system::System;
 use assay_report::document::Detail;
+use assay_study::file::{StopRule, Study};
 use assay_study::findings::Check;
 use assay_study::findings::Findings;
 use assay_study::findings::gate::GateAnswer;
-use assay_study::study::{StopRule, Study};
-use assay_workloads::work::metrics;
+use assay_workloads::metrics;
 
 /// Compare results from different days or machines
 ///

@@ -14,8 +14,8 @@ use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::probes;
 use assay_machine::system::{System, devices};
-use assay_study::study::{Study, fields, file, presets};
-use assay_workloads::work::metrics;
+use assay_study::file::{Study, fields, presets, text};
+use assay_workloads::metrics;
 
 /// The variable by which the script of a shell asks for candidates.
 const VARIABLE: &str = "ASSAY_COMPLETE";
@@ -129,7 +129,7 @@ fn keys(study: &Study) -> Vec<String> {
             .rows
             .iter()
             .flat_map(|field| [field.name.to_owned(), format!("{}.{}", table.label, field.name)]);
-        let keys = names.filter(|name| file::is_key(study, name));
+        let keys = names.filter(|name| text::is_key(study, name));
         found.extend(keys.map(|name| format!("{name}=")));
     }
     found.sort_unstable();

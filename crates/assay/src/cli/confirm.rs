@@ -11,14 +11,14 @@ use crate::store::acting::{self, Acting};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Time;
 use assay_machine::system::System;
-use assay_runner::runner::{Consented, Request};
+use assay_runner::run::{Consented, Request};
+use assay_study::file::Study;
 use assay_study::findings::race::RaceAnswer;
 use assay_study::findings::{Advice, AdviceKind, Comparison, Findings, Verdict};
 use assay_study::plan::arms::TARGET;
 use assay_study::results::bundle::Stored;
 use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::vouch::Purpose;
-use assay_study::study::Study;
 
 /// Run fresh trials of the best configuration and its baseline
 ///
@@ -160,7 +160,7 @@ fn targets(stored: &Stored, best: &Best) -> Vec<String> {
     match (of(&best.baseline), of(&best.arm)) {
         (Some(one), Some(other)) if one != other => vec![one, other],
         (Some(one), _) => vec![one],
-        _ => stored.study.target.iter().map(assay_study::study::Target::word).collect(),
+        _ => stored.study.target.iter().map(assay_study::file::Target::word).collect(),
     }
 }
 
@@ -174,7 +174,7 @@ fn fresh(stored: Stored, best: &Best, asked: &Asked<'_>) -> Study {
         }
         arm
     };
-    let least = assay_study::study::DEFAULT_REPLICATES;
+    let least = assay_study::file::DEFAULT_REPLICATES;
     let id = stored.id;
     let mut study = stored.study;
     if best.raced {
@@ -191,7 +191,7 @@ fn fresh(stored: Stored, best: &Best, asked: &Asked<'_>) -> Study {
     let usual = if best.raced { least } else { study.replicates.max(least) };
     study.replicates = asked.replicates.unwrap_or(usual);
     study.seed = asked.seed;
-    study.stop = assay_study::study::Stop::default();
+    study.stop = assay_study::file::Stop::default();
     // Whether the winner is better is asked, and not whether anything is worse.
     study.gate = None;
     study.aa_control = Some(false);

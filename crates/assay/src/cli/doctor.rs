@@ -9,7 +9,7 @@ use assay_core::presence::Presence;
 use assay_machine::system::System;
 use assay_report::document::Column;
 use assay_report::table;
-use assay_runner::runner::abilities::{self, Ability};
+use assay_runner::run::abilities::{self, Ability};
 
 /// Show what this machine can measure, and what is missing
 #[derive(Debug, Args)]

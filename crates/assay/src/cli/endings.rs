@@ -11,12 +11,12 @@ use assay_core::failure::{Kind, Outcome};
 use assay_core::presence::Presence;
 use assay_machine::system::execute::{Counted, Ending, Happened, Heard};
 use assay_machine::system::{Executed, Fake, Faulty, System};
-use assay_runner::runner::{self, Event, Request, known};
+use assay_runner::run::{self, Event, Request, known};
+use assay_study::file::text;
 use assay_study::results::bundle;
-use assay_study::study::file;
 use assay_testkit::needs::is_sampled;
-use assay_workloads::work::Entry;
-use assay_workloads::work::check_option::{CheckOption, Values, by_option, takes_all};
+use assay_workloads::Entry;
+use assay_workloads::check_option::{CheckOption, Values, by_option, takes_all};
 
 /// Commands that run trials on a target.
 const ON_A_TARGET: [&str; 5] = [
@@ -212,7 +212,7 @@ fn live(at: usize, happens: fn(&Fake)) -> (Fake, Outcome<()>, usize) {
     fake.put(format!("{DISK}/diskseq"), "7\n");
     let request = Request {
         results: Some(PathBuf::from("/assay/results")),
-        ..Request::bare(file::parse("/live.toml", LIVE).unwrap(), vec!["/home/me".to_owned()])
+        ..Request::bare(text::parse("/live.toml", LIVE).unwrap(), vec!["/home/me".to_owned()])
     };
     let mut begun = 0;
     let ran = running::run_stoppable(&fake, request, &AtomicBool::new(false), &mut |event| {
@@ -260,11 +260,11 @@ fn interrupted() -> (Fake, String) {
     let request = Request {
         results: Some(PathBuf::from("/assay/results")),
         ..Request::bare(
-            file::parse("/study.toml", known::STUDY).unwrap(),
+            text::parse("/study.toml", known::STUDY).unwrap(),
             vec!["/home/me".to_owned()],
         )
     };
-    let finished = runner::run(&fake, request, &stop, &mut |event| {
+    let finished = run::run(&fake, request, &stop, &mut |event| {
         if matches!(event, Event::TrialEnded { index: 2, .. }) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -356,13 +356,13 @@ fn a_study_that_is_gone_on_with_ends_by_its_gate() {
     assert_eq!(code(&format!("assay run --quiet --baseline queue_depth=1 /gated.toml {FIXED}")), 0);
     // Interrupted it says nothing of the gate, and goes on to the same end.
     let fake = machine();
-    let study = file::parse("/gated.toml", GATED).unwrap();
+    let study = text::parse("/gated.toml", GATED).unwrap();
     let request = Request {
         results: Some(PathBuf::from("/assay/results")),
         ..Request::bare(study, vec![FIXED.to_owned()])
     };
     let stop = AtomicBool::new(false);
-    let ran = runner::run(&fake, request, &stop, &mut |event| {
+    let ran = run::run(&fake, request, &stop, &mut |event| {
         if matches!(event, Event::TrialEnded { index: 3, .. }) {
             stop.store(true, Ordering::Relaxed);
         }

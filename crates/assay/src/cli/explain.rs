@@ -15,13 +15,13 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{FileKind, System, identity, quoted};
+use assay_study::file::{Study, Target, fields::TARGET_FACTOR, now, presets, simulated};
 use assay_study::plan::{self, arms, arms::Layout};
 use assay_study::results::bundle;
 use assay_study::results::plan::{
     AbsentWorkload, Area, Arm, DirectUse, EngineUse, Plan, Survey, pilot_key,
 };
-use assay_study::study::{Study, Target, fields::TARGET_FACTOR, now, presets, simulated};
-use assay_workloads::work::io::Engine;
+use assay_workloads::io::Engine;
 
 /// Area of a study that names none; the run itself takes less where there is little room.
 const AREA: Bytes = Bytes(1 << 30);

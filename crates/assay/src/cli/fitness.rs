@@ -5,8 +5,8 @@ use std::path::Path;
 use super::studies;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
+use assay_study::file::{Study, presets, words};
 use assay_study::findings::fitness::{Fit, Fitness};
-use assay_study::study::{Study, presets, words};
 
 /// The study that says what a place must do: a shipped one by its name, or a file.
 pub(super) fn study(system: &dyn System, word: &str) -> Outcome<Study> {

@@ -18,11 +18,11 @@ use assay_machine::system::network::token::{
 use assay_runner::fleet::message::Purpose;
 use assay_runner::fleet::ranks::{self, Place};
 use assay_runner::real::fleet as sockets;
-use assay_runner::runner::fleet::Member;
-use assay_runner::runner::{AllHosts, Consented, Request};
+use assay_runner::run::fleet::Member;
+use assay_runner::run::{AllHosts, Consented, Request};
+use assay_study::file::{Hosts, Study};
 use assay_study::plan::allocation::Quick;
 use assay_study::results::fleet::words;
-use assay_study::study::{Hosts, Study};
 
 /// How much longer than twice the expected time a host is waited for.
 const GRACE: Duration = Duration::from_secs(10);

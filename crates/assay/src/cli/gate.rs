@@ -9,11 +9,11 @@ use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::quantity::Loss;
 use assay_machine::system::System;
 use assay_report::exporters::JUNIT;
+use assay_study::file::text::Typed;
+use assay_study::file::{self, Study};
 use assay_study::findings::Findings;
 use assay_study::findings::gate::{GateAnswer, GateEnd};
 use assay_study::plan::recorded;
-use assay_study::study::file::Typed;
-use assay_study::study::{self, Study};
 
 /// What fails a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
@@ -139,7 +139,7 @@ impl GateArguments {
     pub fn put(&self, study: &mut Study) -> Outcome<()> {
         let Some(text) = &self.gate else { return Ok(()) };
         let max_regression = text.parse::<Loss>();
-        study.gate = Some(study::Gate {
+        study.gate = Some(file::Gate {
             max_regression: max_regression
                 .map_err(|error| Failure::mistake(format!("--gate: {error}")))?,
             must_detect: None,
@@ -197,7 +197,7 @@ pub fn ended(gate: &GateAnswer) -> Outcome<()> {
 }
 
 /// How a study ends that could not begin: its gate makes no statement on what does not build, or fails at once.
-pub fn unmeasured(failure: Failure, gate: Option<&study::Gate>) -> Failure {
+pub fn unmeasured(failure: Failure, gate: Option<&file::Gate>) -> Failure {
     match gate {
         Some(gate) if failure.kind == Kind::Broken => {
             Failure::partial(failure.message).blind_by(gate.exit_inconclusive)
@@ -213,8 +213,8 @@ mod tests {
     use super::*;
     use assay_core::quantity::Percent;
     use assay_machine::system::Fake;
+    use assay_study::file::presets;
     use assay_study::findings::gate::{Ended, Gated};
-    use assay_study::study::presets;
 
     #[derive(Parser)]
     struct Line {
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(check(&study, &[here[0].clone(), "/mnt".to_owned()]), Ok(()));
         study.gate = None;
         assert_eq!(check(&study, &here), Ok(()));
-        if let Some((entry, recording)) = assay_workloads::work::recorded::kind() {
+        if let Some((entry, recording)) = assay_workloads::recorded::kind() {
             let mut recorded = presets::find(entry.about.name).unwrap().unwrap();
             line(&["--gate", "5%"]).unwrap().put(&mut recorded).unwrap();
             assert!(check(&recorded, &here).unwrap_err().message.contains(recording.many));
@@ -326,7 +326,7 @@ mod tests {
         };
         let plain = gate(&["--gate", "5%"]);
         let blind = gate(&["--gate", "5%", "--exit-inconclusive", "125"]);
-        let code = |failure: Failure, gate: Option<&study::Gate>| {
+        let code = |failure: Failure, gate: Option<&file::Gate>| {
             unmeasured(failure, gate).kind.exit_code()
         };
         let broken = || Failure::broken("it does not build");

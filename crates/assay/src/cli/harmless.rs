@@ -8,15 +8,15 @@ use std::sync::atomic::AtomicBool;
 use super::explain::{self, Explained};
 use super::meant::CONSENTS;
 use crate::store::commands;
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_machine::factors::lines::{Below, lines};
 use assay_machine::factors::{self, View, permanent};
 use assay_machine::system::site::Site;
 use assay_machine::system::{Fake, System, identity, resolve};
 use assay_report::preview;
-use assay_runner::runner::known::machine;
-use assay_runner::runner::{self, Consented, Request};
-use assay_study::study::{Target, presets};
+use assay_runner::run::known::machine;
+use assay_runner::run::{self, Consented, Request};
+use assay_study::file::{Target, presets};
 
 const HOME: &str = "/home/me";
 const DISK: &str = "/dev/sdb";
@@ -93,7 +93,7 @@ fn what_a_level_takes_names_no_device() {
         for level in factors::example_levels(factor) {
             let mut arm = BTreeMap::from([(name.clone(), level)]);
             // An option of a layer is typed with what it is an option of.
-            for layer in factors::layers::LAYERS {
+            for layer in assay_machine::factors::layers::LAYERS {
                 let own = layer.factors().iter().any(|own| own.about().name == name);
                 let chooser = layer.chooser().filter(|_| own).map(|own| own.about().name);
                 if let Some(chooser) = chooser.filter(|chooser| *chooser != name) {
@@ -137,11 +137,11 @@ fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
             let study = study.unwrap().settled();
             let targets = vec![HOME.to_owned()];
             let consented = Consented::default();
-            let told = match runner::preview(&fake, study, &targets, &consented, None) {
+            let told = match run::preview(&fake, study, &targets, &consented, None) {
                 Ok(seen) => {
                     plans += 1;
-                    let runner::Preview { study, plan, sites, changes, lacks } = &seen;
-                    let foresight = analysis::foresee(plan, None);
+                    let run::Preview { study, plan, sites, changes, lacks } = &seen;
+                    let foresight = inference::foresee(plan, None);
                     let told = (&sites[..], &changes[..], &lacks[..]);
                     let preview = preview::make(study, plan, told, Vec::new(), foresight);
                     preview::render(&preview, plan.design.order, 4000)
@@ -186,7 +186,7 @@ fn what_is_told_of_a_named_device_names_no_option_of_consent() {
             fake.set_user(user);
             let study = study.unwrap().settled();
             let targets = vec![DISK.to_owned()];
-            let seen = runner::preview(&fake, study.clone(), &targets, &Consented::default(), None);
+            let seen = run::preview(&fake, study.clone(), &targets, &Consented::default(), None);
             let lines = match &seen {
                 Ok(seen) => [&seen.changes[..], &seen.lacks[..]].concat(),
                 Err(failure) => vec![failure.message.clone()],
@@ -200,7 +200,7 @@ fn what_is_told_of_a_named_device_names_no_option_of_consent() {
             }
             let request = Request::bare(study, targets);
             let stop = AtomicBool::new(false);
-            let failure = runner::run(&fake, request, &stop, &mut |_| {}).map(drop).unwrap_err();
+            let failure = run::run(&fake, request, &stop, &mut |_| {}).map(drop).unwrap_err();
             silent(name, &failure.message);
             refused += usize::from(failure.message.contains("run assay plan "));
         }
@@ -212,8 +212,7 @@ fn what_is_told_of_a_named_device_names_no_option_of_consent() {
 fn a_stored_result_names_no_device_that_would_lose_its_data() {
     let fake = machine();
     let study = presets::find("filesystems").unwrap().unwrap().settled();
-    let study =
-        assay_study::study::Study { target: Some(Target::Device(DISK.to_owned())), ..study };
+    let study = assay_study::file::Study { target: Some(Target::Device(DISK.to_owned())), ..study };
     let site = resolve(&fake, DISK).unwrap();
     let Explained { plan, .. } =
         explain::planned(&fake, study.clone(), &[DISK.to_owned()], commands::Names::Typed);

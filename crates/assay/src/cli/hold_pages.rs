@@ -6,7 +6,7 @@ use clap::Args;
 use super::output;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
-use assay_workloads::work::memory::{Job, hold};
+use assay_workloads::memory::{Job, hold};
 
 /// Have pages of memory, go to them, and say what that took
 #[derive(Debug, Args)]

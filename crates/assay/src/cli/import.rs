@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Args, FromArgMatches};
 
 use super::{add, output};
 use crate::store::{self, parcel};
-use assay_analysis::importers::{
+use assay_analysis::import::{
     self, Brought, HEAD_BYTES, Imported, Importer, LARGEST_RUNS_BYTES, Options, Reads, criterion,
     pattern,
 };
@@ -220,7 +220,7 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
     let mut studies: Vec<Study> = Vec::new();
     let mut runs: Vec<Brought> = Vec::new();
     for file in files {
-        match importers::of_bytes(&file.name, &file.bytes) {
+        match import::of_bytes(&file.name, &file.bytes) {
             Ok(importer) if matches!(importer.reads, Reads::Table(_)) => {
                 studies.push((importer, vec![file]));
             }
@@ -250,7 +250,7 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
         ));
         return Vec::new();
     }
-    match importers::of_all(&runs) {
+    match import::of_all(&runs) {
         Ok(importer) => studies.push((importer, runs)),
         Err(failure) => *failed = Some(both(failed.take(), failure)),
     }
@@ -384,7 +384,7 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
         let mut head = vec![0; HEAD_BYTES];
         let read = system.read_at(&opened, 0, &mut head).map_err(refused)?;
         head.truncate(read);
-        let importer = importers::of_bytes(file, &head)?;
+        let importer = import::of_bytes(file, &head)?;
         if matches!(importer.reads, Reads::Runs(_)) {
             return Err(Failure::mistake(format!(
                 "{file} ({}) is {}, above the limit of {}; remove unneeded parts such as logs, or import parts",
@@ -457,7 +457,7 @@ fn numbers(mut about: Import, (importer, files): Study) -> Outcome<(StoredImport
         in_order: about.in_order,
         better: about.better.clone(),
     };
-    let imported = importers::read(importer, &files, &options)?;
+    let imported = import::read(importer, &files, &options)?;
     about.trials = imported.trials;
     let contents = files.into_iter().map(|file| file.bytes).collect();
     let label = Label::default();

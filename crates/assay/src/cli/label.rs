@@ -7,7 +7,7 @@ use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_study::results::bundle;
-use assay_workloads::work::recorded::{RecordLabels, kind, named};
+use assay_workloads::recorded::{RecordLabels, kind, named};
 
 const EXAMPLES: &str = "\
 Examples:

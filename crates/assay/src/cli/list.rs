@@ -6,16 +6,16 @@ use serde_json::json;
 use super::registries::{self, Entry, described};
 use super::{meant, output, resume, schemas};
 use crate::store::{self, FORMATS_OF_FILES, parcel};
-use assay_analysis::importers::IMPORTERS;
+use assay_analysis::import::IMPORTERS;
 use assay_core::catalogue::words::WORDS;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{System, identity};
 use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
 use assay_report::{table, wrap};
+use assay_study::file::words;
 use assay_study::results::bundle::{self, Listed};
-use assay_study::study::words;
-use assay_workloads::work::metrics;
+use assay_workloads::metrics;
 
 /// List results, drives, presets, requirements, metrics, rules and the glossary
 #[derive(Debug, Args)]

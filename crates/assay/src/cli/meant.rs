@@ -6,8 +6,8 @@ use std::path::Path;
 
 use assay_core::catalogue;
 use assay_machine::system::quoted;
-use assay_study::study::{fields, fio_job, presets};
-use assay_workloads::work::KINDS;
+use assay_study::file::{fields, fio_job, presets};
+use assay_workloads::KINDS;
 
 /// What people type for our commands and options. After each tab stands an answer: our option, our command, or a
 /// sentence, which may be for commands that have an option.

@@ -5,10 +5,10 @@ use clap::{Arg, ArgAction, Command};
 
 use super::VERSION;
 use assay_machine::factors::{self, Role};
+use assay_study::file::Study;
 use assay_study::plan;
-use assay_study::study::Study;
-use assay_workloads::work::check_option::by_option;
-use assay_workloads::work::{Needs, Work};
+use assay_workloads::check_option::by_option;
+use assay_workloads::{Needs, Work};
 
 /// What a command line is about, where it says so: a study, and whether commands on the line make it.
 pub(super) struct Subject {
@@ -204,7 +204,7 @@ mod tests {
 
     use super::super::{PAGE_COLUMNS, whole};
     use super::*;
-    use assay_study::study::presets;
+    use assay_study::file::presets;
 
     fn commands() -> Vec<Command> {
         let mut whole = whole(PAGE_COLUMNS);

@@ -4,9 +4,9 @@
 use std::fmt::Write;
 
 use super::{PAGE_COLUMNS, definition, front};
-use assay_analysis::analysis::COMPARED;
-use assay_analysis::importers::{IMPORTERS, LARGEST_RUNS_BYTES};
-use assay_analysis::truth;
+use assay_analysis::import::{IMPORTERS, LARGEST_RUNS_BYTES};
+use assay_analysis::inference::COMPARED;
+use assay_analysis::rules;
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Fields, Need};
 use assay_core::catalogue::words::{WORDS, Word};
@@ -16,9 +16,9 @@ use assay_machine::factors;
 use assay_machine::probes;
 use assay_report::exporters::EXPORTERS;
 use assay_report::figures::FIGURES;
-use assay_study::study::fields::{TARGET_EXAMPLE, tables};
-use assay_study::study::{file, fio_job, presets, schema};
-use assay_workloads::work::{self, metrics};
+use assay_study::file::fields::{TARGET_EXAMPLE, tables};
+use assay_study::file::{fio_job, presets, schema, text};
+use assay_workloads::metrics;
 
 use crate::store::FORMATS_OF_FILES;
 
@@ -196,7 +196,7 @@ fn rules() -> String {
     let mut page = format!(
         "{MADE}# Trust rules\n\nAssay uses these rules to rate each number as trusted, suspect or invalid.\n"
     );
-    for about in truth::RULES.iter().map(|rule| &rule.about) {
+    for about in rules::RULES.iter().map(|rule| &rule.about) {
         let _ = write!(
             page,
             "\n## {}\n\nTriggered when {}.\n{}\n",
@@ -219,7 +219,7 @@ fn workloads() -> Outcome<String> {
         "{MADE}# Workloads\n\n## Kinds of work\n\nEach workload has one kind, and the key in the study file is the \
          name of the kind.\n"
     );
-    for kind in work::KINDS {
+    for kind in assay_workloads::KINDS {
         let About { name, summary, text } = kind.about;
         let metrics = kind.metrics.iter().copied().flatten().map(|metric| metric.name);
         let metrics: Vec<&str> = metrics.collect();
@@ -298,7 +298,7 @@ fn factors() -> String {
          levels to compare.\nAssay records each change in a journal first, and restores the original value when the \
          study ends; after\n`kill -9` or a power loss, run `assay restore`.\n\n## Factors of the workload\n"
     );
-    for parameter in work::parameters() {
+    for parameter in assay_workloads::parameters() {
         entry(&mut page, &parameter.about, parameter.example, None);
     }
     let _ = write!(
@@ -342,7 +342,7 @@ fn study_file() -> String {
         "{MADE}# Study file\n\nA study is a TOML file: a target, workloads and factors. `assay plan FILE` reads the \
          file and\nreports all mistakes at once; `assay list schema` prints a JSON Schema for \
          editors.\n\n```toml\n{}```\n\nAmounts are strings with a unit: `\"4 KiB\"`, `\"10 s\"`, `\"5%\"`.\n",
-        file::EXAMPLE
+        text::EXAMPLE
     );
     for fields in tables() {
         keys(&mut page, fields);

@@ -10,17 +10,17 @@ use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
 use super::{explain, output, reboots, vm};
 use crate::store;
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, identity};
 use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
-use assay_runner::runner::{self, AllHosts};
+use assay_runner::run::{self, AllHosts};
+use assay_study::file::{Order, Study};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
 use assay_study::results::plan::Plan;
-use assay_study::study::{Order, Study};
-use assay_workloads::work::Planned;
+use assay_workloads::Planned;
 
 /// Earlier results that are looked at for one to take the spread from.
 const MOST_LOOKED_AT: usize = 20;
@@ -105,7 +105,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let seen = match &own {
         Some(own) => own.plan(system, (study, &targets), &consented, (quick, arguments.json))?,
         None => AllHosts {
-            own: runner::preview(system, study, &targets, &consented, quick)
+            own: run::preview(system, study, &targets, &consented, quick)
                 .map_err(|failure| with_content(failure, preset))?,
             hosts: Vec::new(),
         },
@@ -118,10 +118,10 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         }
         return Ok(());
     }
-    let runner::Preview { study, plan, sites, changes, lacks } = &seen.own;
+    let run::Preview { study, plan, sites, changes, lacks } = &seen.own;
     let [earlier, on_drives] = earlier(system, study, plan, sites);
     let traffic = preview::traffic(plan, sites, earlier.as_ref().or(on_drives.as_ref()));
-    let foresight = analysis::foresee(plan, earlier.as_ref().map(store::findings_of).as_ref());
+    let foresight = inference::foresee(plan, earlier.as_ref().map(store::findings_of).as_ref());
     let stakes = stakes(system, sites);
     let by_pilot = quick.is_some_and(|quick| quick.replicates.is_none());
     let mut lacks = lacks.clone();
@@ -210,18 +210,18 @@ fn earlier(system: &dyn System, study: &Study, plan: &Plan, sites: &[Site]) -> [
 mod tests {
     use super::*;
     use assay_report::preview::PreviewMade;
-    use assay_runner::runner::known::{able, machine, placed};
+    use assay_runner::run::known::{able, machine, placed};
+    use assay_study::file::presets;
     use assay_study::plan::allocation::Quick;
     use assay_study::results::plan::PlannedTrial;
-    use assay_study::study::presets;
 
     /// What is told of a study, on one line, and how often something is made for trials of which that is asked.
     fn planned(study: Study, is_made: fn(&PlannedTrial) -> bool) -> (Preview, String, usize) {
         let fake = machine();
         fake.with_file_systems();
         let targets = [".".to_owned()];
-        let seen = runner::preview(&fake, study, &targets, &runner::Consented::default(), None);
-        let runner::Preview { study, plan, sites, changes, lacks } = seen.unwrap();
+        let seen = run::preview(&fake, study, &targets, &run::Consented::default(), None);
+        let run::Preview { study, plan, sites, changes, lacks } = seen.unwrap();
         let times = plan.trials.iter().enumerate();
         let times = times.filter(|(at, trial)| plan.is_remade_before(*at) && is_made(trial));
         let times = times.count();
@@ -297,9 +297,8 @@ mod tests {
             let study = placed(study.unwrap().quick().settled());
             let quick = Some(Quick { replicates: None });
             let targets = [".".to_owned()];
-            let seen =
-                runner::preview(&able(), study, &targets, &runner::Consented::default(), quick);
-            let runner::Preview { study, plan, sites, changes, lacks } = seen.unwrap();
+            let seen = run::preview(&able(), study, &targets, &run::Consented::default(), quick);
+            let run::Preview { study, plan, sites, changes, lacks } = seen.unwrap();
             let seen = (&sites[..], &changes[..], &lacks[..]);
             let preview = preview::make(&study, &plan, seen, Vec::new(), Vec::new());
             let longer = LONGER_S.iter().find(|(own, ..)| *own == name).map(|(_, most, _)| *most);

@@ -10,8 +10,8 @@ use crate::watch::Strip;
 use assay_core::outside;
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
-use assay_runner::runner::Event;
-use assay_runner::runner::trial::OUT_OF_TIME;
+use assay_runner::run::Event;
+use assay_runner::run::trial::OUT_OF_TIME;
 
 const STEPS: u64 = 1000;
 const MINUTE_NS: u64 = 60_000_000_000;

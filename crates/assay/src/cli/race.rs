@@ -2,10 +2,10 @@
 
 use super::output;
 use assay_core::failure::{Failure, Outcome};
+use assay_study::file::race::OTHERS_PRIMARY;
+use assay_study::file::{Stop, StopRule, Study};
 use assay_study::findings::Findings;
 use assay_study::plan::race::MOST_REPLICATES;
-use assay_study::study::race::OTHERS_PRIMARY;
-use assay_study::study::{Stop, StopRule, Study};
 
 /// Makes a race of a study, for `--until best`.
 pub fn make(study: &mut Study, replicates: Option<u32>) -> Outcome<()> {
@@ -42,7 +42,7 @@ pub fn to_confirm(findings: &Findings, is_kept: bool) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use assay_study::study::{file, presets};
+    use assay_study::file::{presets, text};
 
     fn raced(preset: &str, replicates: Option<u32>) -> Study {
         let mut study = presets::find(preset).unwrap().unwrap();
@@ -54,8 +54,8 @@ mod tests {
     fn a_study_becomes_a_race_that_a_file_could_have_asked_for() {
         let study = raced("queue-depth", None);
         assert_eq!((study.stop.rule, study.replicates), (StopRule::Best, MOST_REPLICATES));
-        let text = file::write(&study).unwrap();
-        assert_eq!(file::parse("written", &text).unwrap().stop, study.stop);
+        let text = text::write(&study).unwrap();
+        assert_eq!(text::parse("written", &text).unwrap().stop, study.stop);
         assert_eq!(raced("queue-depth", Some(5)).replicates, 5);
     }
 
@@ -72,7 +72,7 @@ mod tests {
     fn in_production_configurations_win_by_read_latency() {
         let study = raced("production", None);
         assert_eq!(study.primary_metric.as_deref(), Some(OTHERS_PRIMARY));
-        assert!(file::parse("written", &file::write(&study).unwrap()).is_ok());
+        assert!(text::parse("written", &text::write(&study).unwrap()).is_ok());
         let mut named = presets::find("production").unwrap().unwrap();
         named.primary_metric = Some("block_flush_mean_ns".to_owned());
         make(&mut named, None).unwrap();

@@ -6,10 +6,10 @@ use crate::store;
 use crate::store::acting;
 use assay_core::failure::Outcome;
 use assay_machine::system::{System, identity};
-use assay_runner::runner::reboots::{self, Step};
-use assay_runner::runner::{Context, Event};
+use assay_runner::run::reboots::{self, Step};
+use assay_runner::run::{Context, Event};
+use assay_study::file::Study;
 use assay_study::results::vouch::Purpose;
-use assay_study::study::Study;
 
 /// Shows what restarting would do, and does it where that was said.
 ///

@@ -8,12 +8,12 @@ use super::progress::Progress;
 use super::running::{self, Unended};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{System, identity};
-use assay_runner::runner::Context;
-use assay_runner::runner::recorded::{self as runner, Wanted};
+use assay_runner::run::Context;
+use assay_runner::run::recorded::{self as runner, Wanted};
+use assay_study::file::Study;
 use assay_study::plan::recorded as plan;
-use assay_study::study::Study;
-use assay_workloads::work::Entry;
-use assay_workloads::work::recorded::{Recording, Source};
+use assay_workloads::Entry;
+use assay_workloads::recorded::{Recording, Source};
 
 /// Boots to record by rebooting.
 #[derive(Debug, Default, Args)]

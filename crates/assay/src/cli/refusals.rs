@@ -8,7 +8,7 @@ use clap::error::ErrorKind;
 use super::{PAGE_COLUMNS, dispatch, read};
 use assay_core::failure::Outcome;
 use assay_machine::system::{Fake, System};
-use assay_runner::runner::known;
+use assay_runner::run::known;
 
 fn machine() -> Fake {
     let fake = known::machine();

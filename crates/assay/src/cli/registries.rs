@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{explain, inventory};
-use assay_analysis::{analysis, truth};
+use assay_analysis::{inference, rules};
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
@@ -13,10 +13,10 @@ use assay_machine::factors;
 use assay_machine::probes;
 use assay_machine::system::{System, quoted};
 use assay_report::preview;
+use assay_study::file::{Study, Workload, fields, presets};
 use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
-use assay_study::study::{Study, Workload, fields, presets};
-use assay_workloads::work::{self, metrics};
+use assay_workloads::metrics;
 
 #[derive(Default)]
 pub(super) struct Entry {
@@ -192,7 +192,7 @@ pub(super) fn workloads() -> Outcome<Vec<Entry>> {
 
 /// Description and example levels of each factor, those of the workload first.
 pub(super) fn factors_described() -> Vec<(About, &'static str)> {
-    let parameters = work::parameters().iter().map(|own| (own.about, own.example));
+    let parameters = assay_workloads::parameters().iter().map(|own| (own.about, own.example));
     let (name, summary) = (fields::TARGET_FACTOR, fields::TARGET_SUMMARY);
     let target = (About { name, summary, text: "" }, fields::TARGET_EXAMPLE);
     let others = factors::all().map(|own| (*own.about(), own.example()));
@@ -232,8 +232,10 @@ const UNITS: &str = "bytes_per_s bits_per_s s_per_gib j_per_gib per_s ns s bytes
 pub(super) fn metrics() -> Vec<Entry> {
     let entry = |metric: &'static Metric| {
         let name = metric.name;
-        let has = |own: &&'static work::Entry| metrics::of_kind(own).any(|one| one.name == name);
-        let kinds = work::KINDS.iter().copied().filter(has).map(|own| own.about.name);
+        let has = |own: &&'static assay_workloads::Entry| {
+            metrics::of_kind(own).any(|one| one.name == name)
+        };
+        let kinds = assay_workloads::KINDS.iter().copied().filter(has).map(|own| own.about.name);
         let ends = |unit: &&str| {
             name.strip_suffix(*unit).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
         };
@@ -272,12 +274,12 @@ pub(super) fn probes(system: &dyn System) -> Vec<Entry> {
 }
 
 pub(super) fn rules() -> Vec<Entry> {
-    let own = truth::RULES.iter().map(|rule| rule.about);
+    let own = rules::RULES.iter().map(|rule| rule.about);
     let mut all =
-        described(own.chain(analysis::COMPARED.iter().map(|about| **about)), "assay show --full");
+        described(own.chain(inference::COMPARED.iter().map(|about| **about)), "assay show --full");
     for entry in &mut all {
         entry.facts[0].0 = "Triggered when";
-        entry.facts.insert(2, ("Next step", truth::next_step(&entry.name).to_owned()));
+        entry.facts.insert(2, ("Next step", rules::next_step(&entry.name).to_owned()));
     }
     all
 }

@@ -4,9 +4,9 @@ use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 use assay_machine::system::{System, identity};
+use assay_study::file::Study;
 use assay_study::results::requests;
-use assay_study::study::Study;
-use assay_workloads::work::replay;
+use assay_workloads::replay;
 
 /// What a study measures in where it says nothing of its area: a recording that touches less of its device
 /// changes nothing of that.

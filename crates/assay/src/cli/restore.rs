@@ -310,7 +310,7 @@ mod tests {
     #[test]
     fn boot_unit_names_the_directories_of_root() {
         let unit = include_str!("../../packaging/assay-restore.service");
-        let [reboots, _] = unit_files(assay_runner::runner::reboots::UNIT, "any.target");
+        let [reboots, _] = unit_files(assay_runner::run::reboots::UNIT, "any.target");
         for line in [
             format!("ConditionPathExists={}", guard::journals(Path::new(ROOTS_OWN)).display()),
             format!("ConditionPathExists=!{}", reboots.display()),

@@ -8,10 +8,10 @@ use super::output;
 use crate::revisions::{self, Repository, Trees};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{System, identity};
-use assay_runner::runner::{Event, Request};
+use assay_runner::run::{Event, Request};
+use assay_study::file::{Study, Target};
 use assay_study::plan::arms::TARGET;
-use assay_study::study::{Study, Target};
-use assay_workloads::work::command::{self, REVISION};
+use assay_workloads::command::{self, REVISION};
 
 /// Digits of a commit that are told.
 const SHORT: usize = 12;

@@ -8,13 +8,13 @@ use super::fleet::FleetArguments;
 use super::recorded::{self, RebootArguments};
 use super::study_arguments::StudyArguments;
 use super::{gate, race, reboots, running, vm};
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
-use assay_runner::runner::Request;
-use assay_study::study::Study;
-use assay_workloads::work::check_option::Example;
-use assay_workloads::work::recorded::kind;
+use assay_runner::run::Request;
+use assay_study::file::Study;
+use assay_workloads::check_option::Example;
+use assay_workloads::recorded::kind;
 
 /// The examples of the help; that of recorded work stands among them.
 const FIRST: &str = "\
@@ -125,7 +125,7 @@ fn conducted(
         consented: arguments.waiting.with(consented),
         results: running::results_directory(system)?,
         quick,
-        read: Some(analysis::trial_metric),
+        read: Some(inference::trial_metric),
         ..Request::bare(study, targets)
     };
     if request.study.stop.confirm {

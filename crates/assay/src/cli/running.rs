@@ -13,14 +13,14 @@ use super::watch::{self, Beside};
 use super::{check_options, fitness, gate, output, progress::Progress, revisions};
 use crate::store;
 use crate::store::acting::Acting;
-use assay_analysis::analysis::{self, Enough};
-use assay_analysis::truth::WRONG_DATA;
+use assay_analysis::inference::{self, Enough};
+use assay_analysis::rules::WRONG_DATA;
 use assay_core::failure::{Failure, Kind, Outcome};
 use assay_core::quantity::Time;
 use assay_core::quantity::units::show;
 use assay_machine::system::{System, identity};
 use assay_report::document::Detail;
-use assay_runner::runner::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
+use assay_runner::run::{self, Consented, Event, Finished, LogOf, Looks, Request, trial};
 use assay_study::findings::{Findings, StudyFacts, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::headline;
@@ -115,9 +115,9 @@ pub(super) fn run_stoppable(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Unended> {
     let _trees = revisions::make(system, &mut request, stop, tell)?;
-    let log = Some(analysis::race_log as LogOf);
+    let log = Some(inference::race_log as LogOf);
     let request = Request { judge: Some(&enough), log, foresee: Some(&foreseen), ..request };
-    runner::run(system, request, stop, tell).map(Unended)
+    run::run(system, request, stop, tell).map(Unended)
 }
 
 /// The same with the page of `watch` on the terminal. The page has a thread of its own; when it is
@@ -142,10 +142,10 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     let finished = std::thread::scope(|scope| {
         let _end = Raised(&done);
         scope.spawn(|| watch::beside(system, &beside, screen));
-        let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(analysis::race_log as LogOf));
+        let (observer, log) = (Some(WITH_PAGE.to_owned()), Some(inference::race_log as LogOf));
         let request =
             Request { judge: Some(&enough), log, foresee: Some(&foreseen), observer, ..request };
-        runner::run(system, request, &stop, &mut |event| {
+        run::run(system, request, &stop, &mut |event| {
             strip.lock().unwrap_or_else(PoisonError::into_inner).take(&event);
             if left.load(Ordering::SeqCst) {
                 progress.show(&event);
@@ -160,7 +160,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
 
 /// What a plan will be able to see, by its pilot.
 fn foreseen(plan: &Plan) -> Vec<String> {
-    analysis::foreseen(plan).into_iter().collect()
+    inference::foreseen(plan).into_iter().collect()
 }
 
 /// Raises a flag when it is dropped, also by a panic: who waits for it must not wait for ever.
@@ -181,12 +181,12 @@ pub fn resume(
 ) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
     let mut progress = Progress::new(quiet);
-    let log = Some(analysis::race_log as LogOf);
-    let looks = Looks { judge: Some(&enough), log, read: Some(analysis::trial_metric) };
+    let log = Some(inference::race_log as LogOf);
+    let looks = Looks { judge: Some(&enough), log, read: Some(inference::trial_metric) };
     let mut tell = |event| progress.show(&event);
     let made = revisions::made(system, &acting.stored.study, consented.as_root, &stop, &mut tell);
     let finished =
-        made.and_then(|_trees| runner::resume(system, acting, consented, looks, &stop, &mut tell));
+        made.and_then(|_trees| run::resume(system, acting, consented, looks, &stop, &mut tell));
     progress.finish();
     finished.map(Unended)
 }
@@ -427,9 +427,9 @@ fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<St
     // A look is not taken at an unfinished study, but at one that may end here.
     let facts =
         StudyFacts { stopped_by: Some("a look".to_owned()), ..store::unnamed(plan, environment) };
-    let findings = analysis::findings(facts, plan, environment, &trials);
+    let findings = inference::findings(facts, plan, environment, &trials);
     let replicates = trials.iter().map(|trial| trial.record.replicate).max().unwrap_or(0);
-    let why = match analysis::enough(&findings, &plan.design.stopping)? {
+    let why = match inference::enough(&findings, &plan.design.stopping)? {
         Enough::Decided => "every comparison has a verdict".to_owned(),
         Enough::Gated => "every row of the gate is decided".to_owned(),
         Enough::GatedBut => {
@@ -506,8 +506,8 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
 mod tests {
     use super::*;
     use assay_machine::system::Fake;
-    use assay_runner::runner::Unkept;
-    use assay_study::study::file;
+    use assay_runner::run::Unkept;
+    use assay_study::file::text;
 
     /// A study of six trials that ran to its end.
     fn finished() -> Finished {
@@ -517,11 +517,11 @@ mod tests {
         let request = Request {
             results: Some("/results".into()),
             ..Request::bare(
-                file::parse("test", study).unwrap(),
+                text::parse("test", study).unwrap(),
                 vec!["simulated:fixed,mean=100us".to_owned()],
             )
         };
-        runner::run(&Fake::new(), request, &AtomicBool::new(false), &mut |_| {}).unwrap()
+        run::run(&Fake::new(), request, &AtomicBool::new(false), &mut |_| {}).unwrap()
     }
 
     /// The same, ended by a signal in its last trial.
@@ -577,7 +577,7 @@ mod tests {
 
     #[test]
     fn a_host_that_is_lost_between_trials_is_named_too_and_a_fleet_is_not_gone_on_with() {
-        let mut fleet = runner::known::fleet::one_of_three_lost();
+        let mut fleet = run::known::fleet::one_of_three_lost();
         fleet.trials.retain(|trial| trial.record.status != Status::Failed);
         assert!(lost(&fleet).is_none());
         let told = lost_host(&fleet).unwrap();
@@ -597,7 +597,7 @@ mod tests {
 
     #[test]
     fn what_was_measured_without_a_lost_host_says_so() {
-        let findings = store::findings_of_run(runner::known::fleet::one_of_three_lost());
+        let findings = store::findings_of_run(run::known::fleet::one_of_three_lost());
         let hosts = findings.environment.hosts.unwrap();
         assert_eq!((hosts.started, hosts.finished), (3, 2));
         let said = |text: &str| text.starts_with("2 of 3 hosts");

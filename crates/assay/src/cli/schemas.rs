@@ -10,7 +10,7 @@ pub(super) fn entries() -> Vec<Entry> {
     let findings = read(include_str!("../../schemas/findings-1.schema.json"));
     let watch = read(include_str!("../../schemas/watch-1.schema.json"));
     let all = [
-        ("study", "a study file", assay_study::study::schema()),
+        ("study", "a study file", assay_study::file::schema()),
         ("findings", "the output of assay show --json", findings),
         ("watch", "the output of assay watch --json", watch),
     ];

@@ -6,7 +6,7 @@ use clap::Args;
 use super::output;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
-use assay_workloads::work::stacks;
+use assay_workloads::stacks;
 
 /// Start threads with stacks, and read this process's memory meanwhile
 #[derive(Debug, Args)]

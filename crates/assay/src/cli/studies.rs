@@ -7,8 +7,8 @@ use super::output;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Bytes;
 use assay_machine::system::System;
-use assay_study::study::fio_job::Way;
-use assay_study::study::{Study, file, fio_job, presets, words};
+use assay_study::file::fio_job::Way;
+use assay_study::file::{Study, fio_job, presets, text, words};
 
 /// The study that a word means: a preset first, else a file. What was made of a job file of fio is told.
 pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
@@ -66,7 +66,7 @@ fn look(
             "`{word}` contains results, not a study; use assay import {word}"
         )));
     }
-    file::parse(word, &text)
+    text::parse(word, &text)
 }
 
 /// Bytes of a study file or a job file of fio.
@@ -112,7 +112,7 @@ fn of_fio(word: &str, text: &str, way: Way<'_>, tell: &mut dyn FnMut(&str)) -> O
     for remark in &translated.remarks {
         tell(&format!("# {remark}"));
     }
-    file::parse(word, &translated.study)
+    text::parse(word, &translated.study)
 }
 
 /// Whether a text is JSON, or lines of it; no study file is.

@@ -13,12 +13,12 @@ use assay_core::quantity::Time;
 use assay_machine::factors::{self, Role};
 use assay_machine::probes::energy::meter;
 use assay_machine::system::System;
-use assay_runner::runner::Consented;
+use assay_runner::run::Consented;
+use assay_study::file::text::{self, KeyValue, Typed};
+use assay_study::file::{Stop, StopRule, Study, fields::SMALLEST_BUDGET, is_taken, levels_in};
 use assay_study::plan::allocation::Quick;
 use assay_study::plan::arms::TARGET;
-use assay_study::study::file::{self, KeyValue, Typed};
-use assay_study::study::{Stop, StopRule, Study, fields::SMALLEST_BUDGET, is_taken, levels_in};
-use assay_workloads::work::command;
+use assay_workloads::command;
 
 /// Settings that may be written though studies usually have no business there: said here, and never
 /// taken from a study file or a result.
@@ -158,7 +158,7 @@ impl StudyArguments {
         let (study, keys) = self.changed(system, asked)?;
         let typed = self.typed(&study, &keys);
         let name = self.study.as_deref().unwrap_or("the commands");
-        let mut study = file::changed(name, &study, &keys, &typed)?;
+        let mut study = text::changed(name, &study, &keys, &typed)?;
         if keys.iter().any(|key| key.key.starts_with("area.")) && !study.needs_area() {
             return Err(Failure::mistake(
                 "--set area.size: no workload of this study uses a test area; remove area.size",
@@ -169,7 +169,7 @@ impl StudyArguments {
         let study = if self.lab { study.in_lab() } else { study };
         let study = revisions::resolved(system, study)?;
         // Checked again, because a loop device and revisions have rules, too.
-        let study = file::changed(name, &study.settled(), &[], &typed)?;
+        let study = text::changed(name, &study.settled(), &[], &typed)?;
         let study = replayed::resolved(system, study)?;
         let targets = if revisions::are_in(&study) {
             vec![revisions::seen_from(system)?]
@@ -313,7 +313,7 @@ impl StudyArguments {
             let varies = study.factors.contains_key(&name)
                 || name == TARGET
                 || levels.len() > 1 && (is_factor(&name) || is_taken(&study, &name));
-            if !varies && file::is_key(&study, &name) {
+            if !varies && text::is_key(&study, &name) {
                 let value = if is_content { levels.join(",") } else { value };
                 keys.push(KeyValue { key: name, value });
             } else {
@@ -425,7 +425,7 @@ impl StudyArguments {
         study.target = None;
         if study.members.is_some() && targets.len() > 1 {
             study.members = Some(targets.len() as u32);
-            study.target = Some(assay_study::study::Target::Devices(targets));
+            study.target = Some(assay_study::file::Target::Devices(targets));
         } else if targets.len() > 1 {
             study.factors.insert(TARGET.to_owned(), targets);
         }
@@ -434,10 +434,10 @@ impl StudyArguments {
 
     /// The targets: the factor's, the command line's, the study's own, or this directory.
     fn targets_of(&self, study: &Study) -> Vec<String> {
-        let own = study.target.as_ref().map(assay_study::study::Target::word);
+        let own = study.target.as_ref().map(assay_study::file::Target::word);
         match (study.factors.get(TARGET), self.targets().into_iter().next()) {
             (Some(targets), _) => targets.clone(),
-            _ if matches!(study.target, Some(assay_study::study::Target::Devices(_))) => {
+            _ if matches!(study.target, Some(assay_study::file::Target::Devices(_))) => {
                 own.into_iter().collect()
             }
             (None, Some(target)) => vec![target],
@@ -466,7 +466,7 @@ fn metered(system: &dyn System, mut study: Study) -> Outcome<Study> {
 }
 
 fn is_factor(name: &str) -> bool {
-    assay_workloads::work::parameter(name).is_some() || factors::find(name).is_some()
+    assay_workloads::parameter(name).is_some() || factors::find(name).is_some()
 }
 
 /// Refuses a study that cannot be taken to a loop device.

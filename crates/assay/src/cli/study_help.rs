@@ -9,7 +9,7 @@ use super::commands::CommandArguments;
 use super::options::{self, Subject};
 use super::{output, studies, whole};
 use assay_machine::system::System;
-use assay_study::study::Study;
+use assay_study::file::Study;
 
 /// The page, where the line that asked for help names a study or commands.
 pub(super) fn page(

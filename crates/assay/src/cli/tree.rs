@@ -8,7 +8,7 @@ use clap::Args;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
-use assay_workloads::work::command::tree::{MARK, files};
+use assay_workloads::command::tree::{MARK, files};
 
 /// Make a directory with a generated tree of C in it, or an empty one
 #[derive(Debug, Args)]

@@ -8,7 +8,7 @@ use crate::store;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_machine::system::journal::{Report, Unfinished};
-use assay_runner::runner::apply;
+use assay_runner::run::apply;
 
 /// Undo what assay advise apply made permanent
 ///

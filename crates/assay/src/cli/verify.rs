@@ -10,9 +10,9 @@ use crate::store::acting;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
 use assay_machine::system::{FileKind, System};
-use assay_runner::runner::verify::{self, Report};
+use assay_runner::run::verify::{self, Report};
 use assay_study::results::bundle;
-use assay_workloads::work::io::verify as words;
+use assay_workloads::io::verify as words;
 
 /// Check data that a study wrote with verify = true
 ///
@@ -125,7 +125,7 @@ fn told(report: &Report, is_markdown: bool) -> String {
 mod tests {
     use super::*;
     use assay_load::{Fault, FaultCounts, Verified, WrongData};
-    use assay_runner::runner::verify::{FORMAT, FoundStamps, OfTrial};
+    use assay_runner::run::verify::{FORMAT, FoundStamps, OfTrial};
 
     fn report() -> Report {
         let of = OfTrial {

@@ -3,7 +3,7 @@
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_runner::real::guest;
-use assay_study::study::Study;
+use assay_study::file::Study;
 
 /// Prepares a study whose power cuts happen in virtual machines; other studies stay as they are.
 ///
@@ -35,7 +35,7 @@ pub fn check_machines(system: &dyn System, study: &Study) -> Outcome<()> {
 mod tests {
     use super::*;
     use assay_core::failure::Kind;
-    use assay_study::study::presets;
+    use assay_study::file::presets;
 
     #[test]
     fn virtual_machines_need_no_target_and_cannot_lose_the_power_of_this_machine() {

@@ -10,7 +10,7 @@ use assay_core::digest::{hexadecimal, sha256};
 use assay_core::outside;
 use assay_machine::factors::guard;
 use assay_machine::system::{Executed, FileKind, Hold, HoldError, System};
-use assay_workloads::work::command::tree_name;
+use assay_workloads::command::tree_name;
 use serde::{Deserialize, Serialize};
 
 use super::git::{Hands, SHORT, ended, said};

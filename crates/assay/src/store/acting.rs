@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::System;
 use assay_machine::system::site::TargetKind;
-pub use assay_runner::runner::Acting;
-use assay_runner::runner::apply::site_now;
+pub use assay_runner::run::Acting;
+use assay_runner::run::apply::site_now;
+use assay_study::file::Target;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::vouch::{Purpose, vouch};
-use assay_study::study::Target;
 
 /// Opens the result that a command is to act upon.
 ///

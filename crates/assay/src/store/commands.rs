@@ -6,10 +6,10 @@ use assay_machine::factors::lines::{Below, DEVICE, MOUNT_POINT, lines};
 use assay_machine::factors::permanent::ANY_DIRECTORY;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{self, System};
+use assay_study::file::{Study, Target, simulated};
 use assay_study::plan::arms;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Survey};
-use assay_study::study::{Study, Target, simulated};
-use assay_workloads::work::{ByHand, CommandLine};
+use assay_workloads::{ByHand, CommandLine};
 
 /// Name of the file that the lines work on in a directory.
 const FILE: &str = "assay-explain.fio";

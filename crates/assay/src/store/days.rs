@@ -1,12 +1,12 @@
 //! How far days lie apart by what is kept: earlier results of one study on one target.
 
-use assay_analysis::analysis::days::Days;
+use assay_analysis::inference::days::Days;
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
+use assay_study::file::Study;
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
-use assay_study::study::Study;
 
 /// Results that are opened for it at most, the newest of them.
 const MOST: usize = 12;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::{commands, facts_of, findings_at};
-use assay_analysis::analysis::Analysis;
+use assay_analysis::inference::Analysis;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::site::Site;
 use assay_machine::system::{System, quoted};

@@ -12,14 +12,15 @@ pub mod progress;
 
 use std::path::{Path, PathBuf};
 
-use assay_analysis::analysis;
-use assay_analysis::analysis::days::Days;
-use assay_analysis::importers::{self, Brought, Imported};
+use assay_analysis::import::{self, Brought, Imported};
+use assay_analysis::inference;
+use assay_analysis::inference::days::Days;
 use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
 use assay_machine::system::{System, identity};
-use assay_runner::runner::Finished;
+use assay_runner::run::Finished;
+use assay_study::file::Study;
 use assay_study::findings::Findings;
 use assay_study::findings::facts::Unknown;
 use assay_study::findings::{Check, EnvironmentFacts, StudyFacts};
@@ -28,7 +29,6 @@ use assay_study::results::environment::Environment;
 use assay_study::results::foreign::{self, Mark};
 use assay_study::results::imported::{self, Import, StoredImport};
 use assay_study::results::plan::Plan;
-use assay_study::study::Study;
 
 pub use evidence::{every_trial, evidence_at};
 pub use places::brought;
@@ -163,7 +163,7 @@ fn judged_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
 }
 
 pub fn findings_of(stored: &Stored) -> Findings {
-    analysis::findings(facts_of(stored), &stored.plan, &stored.environment, &stored.trials)
+    inference::findings(facts_of(stored), &stored.plan, &stored.environment, &stored.trials)
 }
 
 fn facts_of(stored: &Stored) -> StudyFacts {
@@ -214,13 +214,13 @@ pub fn findings_of_run(finished: Finished) -> Findings {
 
 /// The numbers of files that are imported, or were; `name` is what messages call a table.
 pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<Imported> {
-    let importer = importers::find(&about.importer).ok_or_else(|| {
+    let importer = import::find(&about.importer).ok_or_else(|| {
         Failure::mistake(format!(
             "{name}: this version of assay has no importer {}; use the version that imported the data, or a newer one",
             about.importer
         ))
     })?;
-    let options = importers::Options {
+    let options = import::Options {
         baseline: about.baseline.clone(),
         margin: about.margin,
         primary: about.primary.clone(),
@@ -236,7 +236,7 @@ pub fn read_import(about: &Import, contents: &[Vec<u8>], name: &str) -> Outcome<
         }
     };
     let files: Vec<Brought> = contents.iter().enumerate().map(brought).collect();
-    importers::read(importer, &files, &options)
+    import::read(importer, &files, &options)
 }
 
 /// The findings of numbers that were brought along. What the importer took for granted is told
@@ -261,7 +261,7 @@ pub fn findings_of_import(stored: &StoredImport, imported: Imported) -> Findings
         unknown: Unknown::ALL.to_vec(),
         ..EnvironmentFacts::default()
     };
-    let mut findings = analysis::judge(study, environment, imported.measurements);
+    let mut findings = inference::judge(study, environment, imported.measurements);
     let told = imported.notes.into_iter();
     findings.checks.extend(told.map(|text| Check::new("import", text)));
     findings
@@ -279,7 +279,7 @@ pub fn compared(results: &[Findings], days: Days) -> Outcome<Findings> {
         )));
     }
     results.iter().try_for_each(comparable)?;
-    something(analysis::compare(first, later, days), later.first().map(|other| (first, other)))
+    something(inference::compare(first, later, days), later.first().map(|other| (first, other)))
 }
 
 /// Refuses a race: of its settings those stayed that were lucky, too, and across days nothing would tell.
@@ -301,7 +301,7 @@ pub fn compared_sides(
     margin: Option<f64>,
 ) -> Outcome<Findings> {
     earlier.iter().chain(later).try_for_each(comparable)?;
-    let found = analysis::compare_sides(earlier, later, margin);
+    let found = inference::compare_sides(earlier, later, margin);
     let found = found.ok_or_else(|| Failure::mistake("nothing to compare"))?;
     something(found, earlier.first().zip(later.first()))
 }

@@ -1,6 +1,6 @@
 //! Results with what is to be known of them where places are compared.
 
-use assay_analysis::analysis::places::Brought;
+use assay_analysis::inference::places::Brought;
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_study::results::bundle;

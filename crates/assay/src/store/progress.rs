@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_core::failure::Outcome;
 use assay_core::quantity::metric::Of;
 use assay_machine::system::{Caching, FileKind, System};
@@ -16,7 +16,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial, arm_words};
 use assay_study::results::record::{Status, Trial, TrialRecord};
-use assay_workloads::work::metrics;
+use assay_workloads::metrics;
 
 /// Bytes of trials that are read at once; more for a line that is longer.
 const PART_BYTES: u64 = 1 << 20;
@@ -272,7 +272,7 @@ impl Watched {
         }
         if race::is_one(&self.plan) {
             let log = self.trial(system, record.clone()).ok();
-            let log = log.and_then(|one| analysis::race_log(&self.plan, &self.environment, &one));
+            let log = log.and_then(|one| inference::race_log(&self.plan, &self.environment, &one));
             self.runs.push(race::Run::of(record, log));
         }
     }

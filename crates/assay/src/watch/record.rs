@@ -20,6 +20,7 @@ use assay_machine::probes::processors;
 use assay_machine::system::devices;
 use assay_machine::system::site::Site;
 use assay_machine::system::{System, machine, resolve};
+use assay_study::file::{self, Study};
 use assay_study::findings::WATCHED;
 use assay_study::plan;
 use assay_study::results::bundle::{Bundle, Histograms};
@@ -32,8 +33,7 @@ use assay_study::results::plan::{
 use assay_study::results::record::{DeviceEvidence, Evidence, Traffic, TrialRecord};
 use assay_study::results::series::{self, SeriesRow};
 use assay_study::results::surroundings::Surroundings;
-use assay_study::study::{self, Study};
-use assay_workloads::work::{Measured, io};
+use assay_workloads::{Measured, io};
 
 const MOST_SECONDS: u64 = 4 * 3600;
 const NOTHING_RUN: &str = "Assay only observed and ran no workload";
@@ -174,9 +174,9 @@ fn study(title: &str, probes: &[&str]) -> Outcome<Study> {
     let (title, probes) = (serde_json::Value::from(title), serde_json::Value::from(probes));
     let text = format!(
         "format = \"{}\"\ntitle = {title}\nreplicates = 1\nprobes = {probes}\nworkload = []\n",
-        study::FORMAT
+        file::FORMAT
     );
-    study::file::stored("the study of the watched devices", &text)
+    file::text::stored("the study of the watched devices", &text)
 }
 
 /// What the first of the disks stands on, under the names of all.

@@ -2,7 +2,7 @@
 
 use crate::store::progress::Progress;
 use assay_core::quantity::Bytes;
-use assay_runner::runner::Event;
+use assay_runner::run::Event;
 
 /// What is told of a study that runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -11,17 +11,17 @@ use std::sync::atomic::AtomicBool;
 use assay::store;
 use assay_analysis::collection::flat::{self, Flat};
 use assay_analysis::collection::{file as row_file, published};
-use assay_analysis::importers::requests::{self, Begin};
-use assay_analysis::importers::{self, Brought, IMPORTERS, Importer, Reads};
+use assay_analysis::import::requests::{self, Begin};
+use assay_analysis::import::{self, Brought, IMPORTERS, Importer, Reads};
 use assay_core::calc;
 use assay_machine::probes::energy::meter;
 use assay_machine::system::journal::{self, Journal, Mark, Undo};
 use assay_machine::system::{Fake, System};
-use assay_runner::runner::{self, Request};
+use assay_runner::run::{self, Request};
+use assay_study::file::{fio_job, text};
 use assay_study::results::bundle::Label;
 use assay_study::results::imported::{Import, StoredImport};
 use assay_study::results::plan::Arm;
-use assay_study::study::{file, fio_job};
 use assay_testkit::fuzz::Reader;
 
 /// The reader of one format: a file that is recognised as any other is read as that, too.
@@ -45,7 +45,7 @@ pub const READERS: &[Reader] = &[
         read: recordings::read,
     },
     Reader { name: "study", reads: "study::file::parse", seeds: studies, read: read_study },
-    Reader { name: "csv", reads: "importers::trials_csv", seeds: tables, read: read_table },
+    Reader { name: "csv", reads: "import::trials_csv", seeds: tables, read: read_table },
     Reader { name: "jobs", reads: "fio_job::translate", seeds: jobs, read: read_jobs },
     import!("fio-json"),
     import!("fio-log"),
@@ -129,12 +129,12 @@ fn bundles() -> Vec<Vec<u8>> {
     let mut bundles = vec![joined(old)];
     let fake = Fake::sata_ssd().unwrap_or_default();
     for (study, target) in [(STUDY, DRIVE), (STUDY, "/home/me")] {
-        let Ok(study) = file::parse("seed", study) else { continue };
+        let Ok(study) = text::parse("seed", study) else { continue };
         let request = Request {
             results: Some("/results".into()),
             ..Request::bare(study, vec![target.to_owned()])
         };
-        let ran = runner::run(&fake, request, &AtomicBool::new(false), &mut |_| {});
+        let ran = run::run(&fake, request, &AtomicBool::new(false), &mut |_| {});
         if let Ok(directory) = ran.map(|finished| finished.directory.unwrap_or_default()) {
             let kept = fake.files().into_iter().filter_map(|(path, text)| {
                 Some((path.strip_prefix(&directory).ok()?.to_owned(), text))
@@ -167,15 +167,15 @@ fn read_bundle(bytes: &[u8]) -> bool {
 fn studies() -> Vec<Vec<u8>> {
     let mut all = contents("studies", ".toml");
     all.extend(contents("crates/assay/tests/studies", ".toml"));
-    all.push(file::EXAMPLE.as_bytes().to_vec());
+    all.push(text::EXAMPLE.as_bytes().to_vec());
     all
 }
 
 /// A study that was accepted is one when it is stored and read again.
 fn read_study(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let Ok(study) = file::parse("study.toml", &text) else { return false };
-    let again = file::write(&study).and_then(|text| file::stored("study.toml", &text));
+    let Ok(study) = text::parse("study.toml", &text) else { return false };
+    let again = text::write(&study).and_then(|text| text::stored("study.toml", &text));
     match again {
         Ok(again) => assert!(again == study, "what is stored of a study is another study"),
         Err(failure) => panic!("what is stored of a study cannot be read: {failure}"),
@@ -205,9 +205,9 @@ fn brought(format: &str) -> Vec<Vec<u8>> {
 const NAMES: [&str; 3] = ["job_bw.1.log", "job_lat.1.log", "job_iops.1.log"];
 
 fn read_brought(format: &str, bytes: &[u8]) -> bool {
-    let Some(own) = importers::find(format) else { return false };
+    let Some(own) = import::find(format) else { return false };
     let name = NAMES[bytes.len() % NAMES.len()];
-    let other = importers::of_bytes(name, bytes).ok();
+    let other = import::of_bytes(name, bytes).ok();
     if let Some(other) = other.filter(|other| other.about.name != format) {
         read_with(other, name, bytes);
     }
@@ -224,7 +224,7 @@ fn read_jobs(bytes: &[u8]) -> bool {
     let way = fio_job::Way { partly: text.len().is_multiple_of(2), variable: &|_| None };
     let Ok(translated) = fio_job::translate("jobs.fio", &text, way) else { return false };
     // One that asks for too much is refused as other studies are.
-    file::parse("jobs.toml", &translated.study).is_ok()
+    text::parse("jobs.toml", &translated.study).is_ok()
 }
 
 /// What requests of others come to lies on their devices.
@@ -249,7 +249,7 @@ fn read_with(importer: &Importer, name: &str, bytes: &[u8]) -> bool {
     }
     let name = || name.to_owned();
     let files = [Brought { name: name(), arm: Arm::new(), bytes: bytes.to_vec() }];
-    let Ok(read) = importers::read(importer, &files, &importers::Options::default()) else {
+    let Ok(read) = import::read(importer, &files, &import::Options::default()) else {
         return false;
     };
     let about = Import {

@@ -16,14 +16,14 @@ use assay_machine::system::clears::Clears;
 use assay_machine::system::{BlockClass, BlockRequest, Fake, RequestFlags, System as _};
 use assay_report::evidence::Evidence;
 use assay_report::{document, figures, svg, text};
-use assay_runner::runner::{self, Request};
+use assay_runner::run::{self, Request};
+use assay_study::file;
 use assay_study::findings::Findings;
 use assay_study::results::requests::code::Coder;
 use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};
-use assay_study::study::file;
-use assay_workloads::work::io::Engine;
-use assay_workloads::work::replay::{Asked, Clock, Source};
-use assay_workloads::work::{
+use assay_workloads::io::Engine;
+use assay_workloads::replay::{Asked, Clock, Source};
+use assay_workloads::{
     Area, Asks as _, DirectUse, EngineUse, Kind as _, Medium, Offer, Programs, Run,
 };
 use flate2::Compression;
@@ -134,9 +134,9 @@ fn base() -> &'static Findings {
     static BASE: OnceLock<Findings> = OnceLock::new();
     BASE.get_or_init(|| {
         let fake = Fake::sata_ssd().unwrap();
-        let study = file::parse("seed", super::STUDY).unwrap();
+        let study = file::text::parse("seed", super::STUDY).unwrap();
         let request = Request::bare(study, vec![super::DRIVE.to_owned()]);
-        let ran = runner::run(&fake, request, &AtomicBool::new(false), &mut |_| {});
+        let ran = run::run(&fake, request, &AtomicBool::new(false), &mut |_| {});
         store::findings_of_run(ran.unwrap())
     })
 }

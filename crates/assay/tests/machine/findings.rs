@@ -1,7 +1,7 @@
 //! Reading the document of `check --json`, and what the contract says of it.
 
 use assay_testkit::process::Ended;
-use assay_workloads::work::metrics;
+use assay_workloads::metrics;
 use serde_json::Value;
 
 pub const WORKLOADS: [&str; 7] = [

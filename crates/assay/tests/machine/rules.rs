@@ -5,11 +5,11 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_runner::real::Real;
-use assay_runner::runner;
+use assay_runner::run;
+use assay_study::file::text;
 use assay_study::findings::StudyFacts;
-use assay_study::study::file;
 use assay_testkit::process::Assay;
 use assay_testkit::slow::Neighbour;
 use assay_testkit::volume::{Filesystem, Volume};
@@ -25,11 +25,11 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         "format = \"assay-study/1\"\ntitle = \"a test\"\nreplicates = 3\nbudget = \"5 s\"\n\
          area = {{ size = \"{area}\" }}\n[[workload]]\nname = \"it\"\nio = {{ {workload} }}\n"
     );
-    let request = runner::Request::bare(
-        file::parse("test study", &text).unwrap(),
+    let request = run::Request::bare(
+        text::parse("test study", &text).unwrap(),
         vec![word(volume.directory())],
     );
-    let finished = runner::run(&Real, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let finished = run::run(&Real, request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let facts = StudyFacts {
         id: finished.id,
         title: finished.study.title,
@@ -39,7 +39,7 @@ fn study(volume: &Volume, area: &str, workload: &str) -> Value {
         seed: finished.plan.seed,
         ..StudyFacts::default()
     };
-    let found = analysis::findings(facts, &finished.plan, &finished.environment, &finished.trials);
+    let found = inference::findings(facts, &finished.plan, &finished.environment, &finished.trials);
     serde_json::to_value(found).unwrap()
 }
 

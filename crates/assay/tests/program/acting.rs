@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use assay::store::acting;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{Fake, Faulty, System, journal};
-use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
+use assay_runner::run::{self, Acting, Consented, Event, Finished, Request};
+use assay_study::file::text;
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
-use assay_study::study::file;
 use assay_testkit::needs::count;
 
 use crate::DRIVE;
@@ -45,12 +45,12 @@ fn machine() -> Fake {
 fn request(text: &str, target: &str) -> Request<'static> {
     Request {
         results: Some(PathBuf::from(RESULTS)),
-        ..Request::bare(file::parse("test", text).unwrap(), vec![target.to_owned()])
+        ..Request::bare(text::parse("test", text).unwrap(), vec![target.to_owned()])
     }
 }
 
 fn run(system: &dyn System, tell: &mut dyn FnMut(Event)) -> Outcome<Finished> {
-    runner::run(system, request(STUDY, "/home/me"), &AtomicBool::new(false), tell)
+    run::run(system, request(STUDY, "/home/me"), &AtomicBool::new(false), tell)
 }
 
 /// A machine with the result of a study that root ran to its end.
@@ -298,11 +298,11 @@ fn on_another_drive_a_result_says_nothing() {
 fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
     let (stored, voucher) = vouch(fake, &directory(id), Purpose::GoOn)?;
     let acting = Acting { stored, voucher, directory: directory(id) };
-    runner::resume(
+    run::resume(
         fake,
         acting,
         &Consented::default(),
-        runner::Looks::default(),
+        run::Looks::default(),
         &AtomicBool::new(false),
         &mut |_| {},
     )
@@ -314,7 +314,7 @@ fn an_interrupted_study_goes_on() {
     for last in 0..TRIALS - 1 {
         let fake = machine();
         let stop = AtomicBool::new(false);
-        let begun = runner::run(&fake, request(STUDY, "/home/me"), &stop, &mut |event| {
+        let begun = run::run(&fake, request(STUDY, "/home/me"), &stop, &mut |event| {
             if matches!(event, Event::TrialEnded { index, .. } if index == last) {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -360,7 +360,7 @@ fn what_others_measured_is_shown_and_gone_on_with_by_them_alone() {
     fake.set_user(1000);
     let text = STUDY.replace("scheduler = [\"mq-deadline\", \"none\"]", "queue_depth = [1, 2]");
     let stop = AtomicBool::new(false);
-    let finished = runner::run(&fake, request(&text, "/home/me"), &stop, &mut |_| {}).unwrap();
+    let finished = run::run(&fake, request(&text, "/home/me"), &stop, &mut |_| {}).unwrap();
     acting::open(&fake, Some(&finished.id), Purpose::GoOn).unwrap();
     fake.set_user(0);
     for purpose in PURPOSES {
@@ -373,7 +373,7 @@ fn what_others_measured_is_shown_and_gone_on_with_by_them_alone() {
 fn simulated(fake: &Fake) -> String {
     let text = STUDY.replace("scheduler = [\"mq-deadline\", \"none\"]", "queue_depth = [1, 2]");
     let stop = AtomicBool::new(false);
-    runner::run(fake, request(&text, DRIVE), &stop, &mut |_| {}).unwrap().id
+    run::run(fake, request(&text, DRIVE), &stop, &mut |_| {}).unwrap().id
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use assay::cli;
 use assay_analysis::articles::{self, Article};
-use assay_study::study::presets;
+use assay_study::file::presets;
 use assay_testkit::expected::Expected;
 
 use crate::home;

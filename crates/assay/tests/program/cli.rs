@@ -210,7 +210,7 @@ fn the_schema_of_study_files_is_printed_as_it_is() {
     let home = home("schema");
     let schema = home.json(&["list", "schema"]);
     assert_eq!(schema, home.json(&["list", "schema", "--json"]));
-    assert_eq!(schema, assay_study::study::schema());
+    assert_eq!(schema, assay_study::file::schema());
     assert!(schema["$schema"].as_str().unwrap().contains("2020-12"));
 }
 

@@ -8,8 +8,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
-use assay_study::study::{Study, file, fio_job};
-use assay_workloads::work::Work;
+use assay_study::file::{Study, fio_job, text};
+use assay_workloads::Work;
 
 use assay_testkit::expected::Expected;
 use assay_testkit::home::{Home, WAIT};
@@ -175,7 +175,7 @@ fn each_write_is_flushed_as_fio_does() {
 
 fn studied(text: &str) -> Study {
     let translated = fio_job::translate("job.fio", text, WAY).unwrap();
-    file::parse("job.toml", &translated.study).unwrap()
+    text::parse("job.toml", &translated.study).unwrap()
 }
 
 fn understood(folder: &Path, text: &str) -> Value {
@@ -247,7 +247,7 @@ fn ten_whole_files_are_translated_or_refused_by_line_and_key() {
     for (name, text) in files {
         let found = match fio_job::translate(&name, &text, WAY) {
             Ok(translated) => {
-                file::parse(&name, &translated.study)
+                text::parse(&name, &translated.study)
                     .unwrap_or_else(|failure| panic!("{}\n{failure}", translated.study));
                 let remarks: Vec<String> =
                     translated.remarks.iter().map(|remark| format!("# {remark}\n")).collect();

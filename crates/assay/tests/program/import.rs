@@ -5,11 +5,11 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_analysis::importers::{self, Imported, Options, trials_csv};
+use assay_analysis::import::{self, Imported, Options, trials_csv};
 use assay_core::quantity::Percent;
+use assay_study::file::Order;
 use assay_study::findings::measurements::Series;
 use assay_study::results::plan::Arm;
-use assay_study::study::Order;
 use assay_testkit::expected::Expected;
 use proptest::prelude::*;
 
@@ -140,7 +140,7 @@ fn of_many_mistakes_twenty_are_told() {
 
 #[test]
 fn bytes_that_are_no_text_are_told_with_their_line() {
-    let text = |bytes: &[u8]| importers::text("t.csv", bytes.to_vec()).map_err(|e| e.message);
+    let text = |bytes: &[u8]| import::text("t.csv", bytes.to_vec()).map_err(|e| e.message);
     assert_eq!(text(b"a\xc3\xa9"), Ok("a\u{e9}".to_owned()));
     assert_eq!(
         text(b"replicate\n1,caf\xe9").unwrap_err(),
@@ -263,7 +263,7 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
-        if let Ok(text) = importers::text("t.csv", bytes) {
+        if let Ok(text) = import::text("t.csv", bytes) {
             let _ = read(&text);
         }
     }

@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_analysis::importers::requests::{self, Begin};
-use assay_analysis::importers::{self, Brought, IMPORTERS, Importer, Options, Reads};
+use assay_analysis::import::requests::{self, Begin};
+use assay_analysis::import::{self, Brought, IMPORTERS, Importer, Options, Reads};
 use assay_testkit::expected::Expected;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/importers");
@@ -30,7 +30,7 @@ fn told(importer: &Importer, file: &Brought) -> String {
     if let Reads::Requests(begin) = importer.reads {
         return requests_told(begin, file);
     }
-    let read = importers::read(importer, std::slice::from_ref(file), &Options::default());
+    let read = import::read(importer, std::slice::from_ref(file), &Options::default());
     let imported = match read {
         Ok(imported) => imported,
         Err(failure) => return format!("refused: {}\n", failure.message),
@@ -98,7 +98,7 @@ fn every_format_reads_its_files_and_no_other_takes_them() {
         assert!(!paths.is_empty(), "{name} has no fixture");
         for path in paths {
             let file = brought(&path);
-            let own = importers::of_bytes(&file.name, &file.bytes).map(|own| own.about.name);
+            let own = import::of_bytes(&file.name, &file.bytes).map(|own| own.about.name);
             assert_eq!(own.as_ref().ok(), Some(&name), "{}: {own:?}", path.display());
             let others = IMPORTERS.iter().filter(|other| other.about.name != name);
             let text = String::from_utf8_lossy(&file.bytes);
@@ -131,7 +131,7 @@ fn a_file_that_is_cut_off_anywhere_is_told_or_read_and_never_a_panic() {
                     assert!(!told.contains("refused") || told.contains(&whole.name), "{told}");
                     continue;
                 }
-                if let Err(failure) = importers::read(importer, &[file], &Options::default()) {
+                if let Err(failure) = import::read(importer, &[file], &Options::default()) {
                     assert!(failure.message.contains(&whole.name), "{}", failure.message);
                 }
             }

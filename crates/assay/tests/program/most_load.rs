@@ -4,16 +4,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_machine::system::Fake;
-use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_runner::run::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_study::file::limit::bracket::Standing;
+use assay_study::file::text;
 use assay_study::findings::Findings;
 use assay_study::findings::most_load::MostLoad;
 use assay_study::results::bundle;
 use assay_study::results::course::{self, SEARCHES, STEPS};
 use assay_study::results::vouch::{Purpose, vouch};
-use assay_study::study::file;
-use assay_study::study::limit::bracket::Standing;
 
 use crate::races::{findings, machine};
 
@@ -36,9 +36,9 @@ fn of_work(limit: &str, more: &str) -> String {
 fn request(limit: &str) -> Request<'static> {
     Request {
         results: Some(PathBuf::from("/var/lib/assay/results")),
-        read: Some(analysis::trial_metric),
+        read: Some(inference::trial_metric),
         ..Request::bare(
-            file::parse("test", &study(limit)).unwrap().settled(),
+            text::parse("test", &study(limit)).unwrap().settled(),
             vec![DRIVE.to_owned()],
         )
     }
@@ -46,7 +46,7 @@ fn request(limit: &str) -> Request<'static> {
 
 fn interrupted_after(fake: &Fake, limit: &str, last: usize) -> Finished {
     let stop = AtomicBool::new(false);
-    runner::run(fake, request(limit), &stop, &mut |event| {
+    run::run(fake, request(limit), &stop, &mut |event| {
         if matches!(event, Event::TrialEnded { index, .. } if index == last) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -58,9 +58,9 @@ fn resumed(fake: &Fake, id: &str) -> Finished {
     let directory = Path::new("/var/lib/assay/results").join(id);
     let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn).unwrap();
     let acting = Acting { stored, voucher, directory };
-    let looks = Looks { read: Some(analysis::trial_metric), ..Looks::default() };
+    let looks = Looks { read: Some(inference::trial_metric), ..Looks::default() };
     let (nothing, going) = (Consented::default(), AtomicBool::new(false));
-    runner::resume(fake, acting, &nothing, looks, &going, &mut |_| {}).unwrap()
+    run::resume(fake, acting, &nothing, looks, &going, &mut |_| {}).unwrap()
 }
 
 fn found(findings: &Findings) -> &MostLoad {
@@ -71,7 +71,7 @@ fn found(findings: &Findings) -> &MostLoad {
 #[ignore = "nightly: 1 s"]
 fn the_bracket_is_about_what_a_queue_can_take() {
     let finished =
-        runner::run(&machine(), request("p99 < 4 ms"), &AtomicBool::new(false), &mut |_| {});
+        run::run(&machine(), request("p99 < 4 ms"), &AtomicBool::new(false), &mut |_| {});
     let finished = finished.unwrap();
     let told = findings(&finished);
     let load = found(&told);
@@ -108,9 +108,9 @@ fn the_bracket_is_about_what_a_queue_can_take() {
 #[ignore = "nightly: 1 s"]
 fn with_starts_at_random_distances_the_bracket_holds_what_theory_says() {
     let text = of_work("p99 < 4 ms", ", arrival_process = \"poisson\"");
-    let study = file::parse("test", &text).unwrap().settled();
+    let study = text::parse("test", &text).unwrap().settled();
     let request = Request { study, ..request("p99 < 4 ms") };
-    let finished = runner::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let finished = run::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let told = findings(&finished);
     let load = found(&told);
     let [holds, fails] = [&load.max_passing_rate, &load.min_failing_rate].map(|side| {
@@ -126,8 +126,7 @@ fn with_starts_at_random_distances_the_bracket_holds_what_theory_says() {
 #[ignore = "nightly: 6 s"]
 fn wherever_it_was_interrupted_the_course_is_the_same() {
     let limit = "p99 < 4 ms";
-    let whole =
-        runner::run(&machine(), request(limit), &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let whole = run::run(&machine(), request(limit), &AtomicBool::new(false), &mut |_| {}).unwrap();
     let expected = serde_json::to_string(&findings(&whole)).unwrap();
     let trials = whole.trials.len();
     // In the closed loop, in the search, at its end, in a replicate, and before the last trial.
@@ -160,7 +159,7 @@ fn a_study_that_is_not_done_says_nothing_of_its_limit() {
 
 #[test]
 fn a_limit_that_is_long_beside_the_trials_is_refused() {
-    let ended = runner::run(&machine(), request("p99 < 1 s"), &AtomicBool::new(false), &mut |_| {});
+    let ended = run::run(&machine(), request("p99 < 1 s"), &AtomicBool::new(false), &mut |_| {});
     let message = ended.map(drop).unwrap_err().message;
     assert!(message.contains("too short for p99 < 1 s") && message.contains("20 s"), "{message}");
 }
@@ -169,8 +168,7 @@ fn a_limit_that_is_long_beside_the_trials_is_refused() {
 #[ignore = "nightly: 1 s"]
 fn a_limit_that_no_rate_holds_is_said_so() {
     let finished =
-        runner::run(&machine(), request("p99 < 10 us"), &AtomicBool::new(false), &mut |_| {})
-            .unwrap();
+        run::run(&machine(), request("p99 < 10 us"), &AtomicBool::new(false), &mut |_| {}).unwrap();
     let told = findings(&finished);
     let load = found(&told);
     assert_eq!(load.max_passing_rate, None);

@@ -4,14 +4,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_machine::system::Fake;
-use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_runner::run::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_study::file::text;
 use assay_study::findings::race::{RaceAnswer, RaceEnd};
 use assay_study::findings::{Findings, StudyFacts};
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
-use assay_study::study::file;
 use assay_testkit::needs::is_sampled;
 
 use crate::DRIVE;
@@ -41,13 +41,13 @@ pub(crate) fn machine() -> Fake {
 pub(crate) fn request(text: &str) -> Request<'static> {
     Request {
         results: Some(PathBuf::from("/var/lib/assay/results")),
-        log: Some(analysis::race_log),
-        ..Request::bare(file::parse("test", text).unwrap(), vec![DRIVE.to_owned()])
+        log: Some(inference::race_log),
+        ..Request::bare(text::parse("test", text).unwrap(), vec![DRIVE.to_owned()])
     }
 }
 
 pub(crate) fn raced(text: &str) -> Finished {
-    runner::run(&machine(), request(text), &AtomicBool::new(false), &mut |_| {}).unwrap()
+    run::run(&machine(), request(text), &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 
 pub(crate) fn findings(finished: &Finished) -> Findings {
@@ -61,7 +61,7 @@ pub(crate) fn findings(finished: &Finished) -> Findings {
         stopped_by: finished.ended.clone(),
         ..StudyFacts::default()
     };
-    analysis::findings(study, &finished.plan, &finished.environment, &finished.trials)
+    inference::findings(study, &finished.plan, &finished.environment, &finished.trials)
 }
 
 pub(crate) fn answer(found: &Findings) -> &RaceAnswer {
@@ -149,7 +149,7 @@ fn a_race_of_few_replicates_ends_with_all_that_it_has() {
 
 fn interrupted_after(fake: &Fake, last: usize) -> Finished {
     let stop = AtomicBool::new(false);
-    runner::run(fake, request(STUDY), &stop, &mut |event| {
+    run::run(fake, request(STUDY), &stop, &mut |event| {
         if matches!(event, Event::TrialEnded { index, .. } if index == last) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -174,10 +174,9 @@ fn wherever_a_race_was_interrupted_it_ends_the_same() {
         let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
         let acting = Acting { stored, voucher, directory: directory.clone() };
         let going = AtomicBool::new(false);
-        let looks = Looks { log: Some(analysis::race_log), ..Looks::default() };
+        let looks = Looks { log: Some(inference::race_log), ..Looks::default() };
         let consented = Consented::default();
-        let finished =
-            runner::resume(&fake, acting, &consented, looks, &going, &mut |_| {}).unwrap();
+        let finished = run::resume(&fake, acting, &consented, looks, &going, &mut |_| {}).unwrap();
         assert_eq!(finished.plan, whole.plan);
         assert_eq!(findings(&finished), expected, "after {last}");
         let stored = bundle::read(&fake, &directory).unwrap();
@@ -215,6 +214,6 @@ fn a_space_is_raced_and_what_makes_no_sense_in_it_is_told() {
         told.reason
     );
     // Whoever reads it again finds the study as it was run.
-    let text = file::write(&finished.study).unwrap();
-    assert_eq!(file::stored("again", &text).unwrap(), finished.study);
+    let text = text::write(&finished.study).unwrap();
+    assert_eq!(text::stored("again", &text).unwrap(), finished.study);
 }

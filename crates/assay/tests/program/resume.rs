@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use assay_core::failure::Outcome;
 use assay_machine::system::{Fake, System};
-use assay_runner::runner::{self, Acting, Consented, Event, Finished, Request};
+use assay_runner::run::{self, Acting, Consented, Event, Finished, Request};
+use assay_study::file::text;
 use assay_study::results::bundle;
 use assay_study::results::vouch::{Purpose, vouch};
-use assay_study::study::file;
 use assay_testkit::needs::is_sampled;
 
 use crate::DRIVE;
@@ -37,13 +37,13 @@ io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "20 
 fn request() -> Request<'static> {
     Request {
         results: Some(PathBuf::from("/var/lib/assay/results")),
-        ..Request::bare(file::parse("test", STUDY).unwrap(), vec![DRIVE.to_owned()])
+        ..Request::bare(text::parse("test", STUDY).unwrap(), vec![DRIVE.to_owned()])
     }
 }
 
 fn interrupted_after(fake: &Fake, last: usize) -> Finished {
     let stop = AtomicBool::new(false);
-    runner::run(fake, request(), &stop, &mut |event| {
+    run::run(fake, request(), &stop, &mut |event| {
         if matches!(event, Event::TrialEnded { index, .. } if index == last) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -53,14 +53,7 @@ fn interrupted_after(fake: &Fake, last: usize) -> Finished {
 
 fn gone_on_with(fake: &Fake, acting: Acting) -> Outcome<Finished> {
     let going = AtomicBool::new(false);
-    runner::resume(
-        fake,
-        acting,
-        &Consented::default(),
-        runner::Looks::default(),
-        &going,
-        &mut |_| {},
-    )
+    run::resume(fake, acting, &Consented::default(), run::Looks::default(), &going, &mut |_| {})
 }
 
 fn resumed(fake: &Fake, id: &str) -> Finished {
@@ -71,7 +64,7 @@ fn resumed(fake: &Fake, id: &str) -> Finished {
 
 #[test]
 fn wherever_it_was_interrupted_the_findings_are_the_same() {
-    let whole = runner::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let whole = run::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
     let expected = serde_json::to_string(&findings(&whole)).unwrap();
     let trials = whole.plan.trials.len();
     // Three replicates, each with its lead-in.
@@ -89,7 +82,7 @@ fn wherever_it_was_interrupted_the_findings_are_the_same() {
 
 #[test]
 fn a_line_that_a_crash_cut_off_is_run_again() {
-    let whole = runner::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let whole = run::run(&machine(), request(), &AtomicBool::new(false), &mut |_| {}).unwrap();
     let fake = machine();
     let begun = interrupted_after(&fake, 9);
     let path = Path::new("/var/lib/assay/results").join(&begun.id).join("trials.jsonl");

@@ -4,12 +4,12 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use assay_analysis::analysis;
+use assay_analysis::inference;
 use assay_machine::system::Fake;
 use assay_report::evidence::{self, Evidence};
 use assay_report::html::{self, Place};
 use assay_report::{document, markdown, text};
-use assay_runner::runner::{self, Acting, Consented, Event, Finished, Looks, Request};
+use assay_runner::run::{self, Acting, Consented, Event, Finished, Looks, Request};
 use assay_study::findings::race::{RaceAnswer, RaceEnd};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
@@ -100,7 +100,7 @@ fn few_settings_have_no_use_for_a_screen() {
         (study(8, 5, "screen = true"), "more than 40 configurations"),
         (study(48, 1, "screen = true"), "two factors"),
     ] {
-        let ran = runner::run(&machine(), request(&text), &nothing, &mut |_| {});
+        let ran = run::run(&machine(), request(&text), &nothing, &mut |_| {});
         let failure = ran.err().expect("a mistake");
         assert!(failure.message.contains(wanted), "{failure}");
     }
@@ -108,7 +108,7 @@ fn few_settings_have_no_use_for_a_screen() {
 
 fn interrupted_after(fake: &Fake, last: usize) -> Finished {
     let stop = AtomicBool::new(false);
-    runner::run(fake, request(&screened()), &stop, &mut |event| {
+    run::run(fake, request(&screened()), &stop, &mut |event| {
         if matches!(event, Event::TrialEnded { index, .. } if index == last) {
             stop.store(true, Ordering::Relaxed);
         }
@@ -136,10 +136,9 @@ fn a_screen_that_was_interrupted_goes_on_to_the_same_end() {
         let (stored, voucher) = vouch(&fake, &directory, Purpose::GoOn).unwrap();
         let acting = Acting { stored, voucher, directory };
         let going = AtomicBool::new(false);
-        let looks = Looks { log: Some(analysis::race_log), ..Looks::default() };
+        let looks = Looks { log: Some(inference::race_log), ..Looks::default() };
         let consented = Consented::default();
-        let finished =
-            runner::resume(&fake, acting, &consented, looks, &going, &mut |_| {}).unwrap();
+        let finished = run::resume(&fake, acting, &consented, looks, &going, &mut |_| {}).unwrap();
         assert_eq!(finished.plan, whole.plan);
         assert_eq!(findings(&finished), expected, "after {last}");
     }
@@ -150,7 +149,7 @@ static READ: AtomicUsize = AtomicUsize::new(0);
 
 fn counted_log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
     READ.fetch_add(1, Ordering::Relaxed);
-    analysis::race_log(plan, environment, trial)
+    inference::race_log(plan, environment, trial)
 }
 
 struct Grown {
@@ -167,7 +166,7 @@ fn grown(copies: usize) -> Grown {
     let text = study(50, copies, "closeness = \"60%\"");
     // Kept nowhere: a file in memory is copied with each line that is added to it.
     let request = Request { results: None, log: Some(counted_log), ..request(&text) };
-    let finished = runner::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let finished = run::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let found = findings(&finished);
     assert_eq!(answer(&found).end, Some(RaceEnd::WithinZone));
     assert_eq!(answer(&found).entries.len(), 50 * copies);

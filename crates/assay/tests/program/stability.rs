@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+use assay_study::file;
 use assay_study::findings::Findings;
-use assay_study::study;
 use assay_testkit::schema;
 use serde_json::{Value, json};
 
@@ -46,7 +46,7 @@ impl Promise {
 #[test]
 fn schemas_of_documents_are_printed() {
     let home = home("schemas");
-    assert_eq!(home.json(&["list", "schema", "study"]), study::schema());
+    assert_eq!(home.json(&["list", "schema", "study"]), file::schema());
     for name in ["findings", "watch"] {
         let format = format!("assay-{name}/1");
         let schema = schema::of_format(&format).unwrap();

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_study::study::{self, file};
+use assay_study::file;
 use assay_testkit::expected::Expected;
 use assay_testkit::schema::complaint;
 
@@ -28,7 +28,7 @@ fn wrong_files_are_told_what_to_write() {
     let cases = cases("invalid");
     let mut files = Expected::default();
     for (path, name, text) in &cases {
-        let message = file::parse(name, text).expect_err(name).message + "\n";
+        let message = file::text::parse(name, text).expect_err(name).message + "\n";
         files.hold(path.with_extension("expected.txt"), &message);
         assert!(message.starts_with(&format!("{name}:")), "{message}");
     }
@@ -39,10 +39,10 @@ fn wrong_files_are_told_what_to_write() {
 fn right_files_are_read_and_written_the_same() {
     let cases = cases("valid");
     for (_, name, text) in &cases {
-        let read = file::parse(name, text).unwrap_or_else(|failure| panic!("{failure}"));
-        let written = file::write(&read).unwrap();
-        assert_eq!(file::parse("written", &written).unwrap(), read, "{written}");
-        assert_eq!(file::stored("stored", &written).unwrap(), read);
+        let read = file::text::parse(name, text).unwrap_or_else(|failure| panic!("{failure}"));
+        let written = file::text::write(&read).unwrap();
+        assert_eq!(file::text::parse("written", &written).unwrap(), read, "{written}");
+        assert_eq!(file::text::stored("stored", &written).unwrap(), read);
     }
     assert!(cases.len() >= 6, "only {}", cases.len());
 }
@@ -53,10 +53,10 @@ fn json(text: &str) -> serde_json::Value {
 
 #[test]
 fn the_schema_takes_right_files() {
-    let schema = study::schema();
+    let schema = file::schema();
     for (_, name, text) in cases("valid") {
         assert_eq!(complaint(&schema, &json(&text)), None, "{name}");
-        let written = file::write(&file::parse(&name, &text).unwrap()).unwrap();
+        let written = file::text::write(&file::text::parse(&name, &text).unwrap()).unwrap();
         assert_eq!(complaint(&schema, &json(&written)), None, "{name}, written");
     }
 }
@@ -65,7 +65,7 @@ fn the_schema_takes_right_files() {
 /// between keys is the reader's.
 #[test]
 fn the_schema_refuses_what_an_editor_can_see() {
-    let schema = study::schema();
+    let schema = file::schema();
     let mut seen = 0;
     for (_, name, text) in cases("invalid") {
         let by_eye = [

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use assay_machine::factors;
-use assay_study::study::presets;
-use assay_workloads::work::{Entry, KINDS};
+use assay_study::file::presets;
+use assay_workloads::{Entry, KINDS};
 
 use super::rust_files;
 use super::source::{blanked, literals, used_below};
@@ -30,25 +30,25 @@ const ELSEWHERE: &[Elsewhere] = &[
     ("boot", "crates/assay/tests/program/endless.rs", &["boot"], REGISTRY),
     ("boot", "crates/assay/tests/program/boots.rs", &[], TESTS),
     ("boot", "crates/assay/tests/program/articles/recomputed.rs", &["boot"], PRINTED),
-    ("boot", "crates/assay-study/src/study/presets.rs", &["boot"], SHIPPED),
+    ("boot", "crates/assay-study/src/file/presets.rs", &["boot"], SHIPPED),
     ("boot", "crates/assay-runner/src/vm/kernel.rs", &["boot"], FILES),
     ("boot", "crates/assay-runner/src/real/area.rs", &["boot"], FILES),
-    ("boot", "crates/assay-runner/src/runner/reboots.rs", &["boot"], FILES),
-    ("capacity", "crates/assay-study/src/study/presets.rs", &["capacity"], SHIPPED),
+    ("boot", "crates/assay-runner/src/run/reboots.rs", &["boot"], FILES),
+    ("capacity", "crates/assay-study/src/file/presets.rs", &["capacity"], SHIPPED),
     ("capacity", "crates/assay/tests/machine/capacity.rs", &[], TESTS),
     ("capacity", "crates/assay/tests/program/capacity.rs", &[], TESTS),
     ("capacity", "crates/assay-load/src/capacity/", &["capacity"], FILES),
-    ("capacity", "crates/assay-study/src/study/fields.rs", &["capacity"], PRINTED),
+    ("capacity", "crates/assay-study/src/file/fields.rs", &["capacity"], PRINTED),
     ("capacity", "crates/assay/tests/program/articles/recomputed.rs", &["capacity"], PRINTED),
     ("capacity", "crates/assay-testkit/src/certain.rs", &[], REGISTRY),
-    ("capacity", "crates/assay-analysis/src/truth/mod.rs", &["capacity"], REGISTRY),
+    ("capacity", "crates/assay-analysis/src/rules/mod.rs", &["capacity"], REGISTRY),
     (
         "capacity",
-        "crates/assay-analysis/src/analysis/kinds.rs",
+        "crates/assay-analysis/src/inference/kinds.rs",
         &["capacity_usable_bytes"],
         REGISTRY,
     ),
-    ("network", "crates/assay-study/src/study/presets.rs", &["bufferbloat"], SHIPPED),
+    ("network", "crates/assay-study/src/file/presets.rs", &["bufferbloat"], SHIPPED),
     ("network", "crates/assay/tests/machine/alone/network.rs", &[], TESTS),
     ("network", "xtask/src/kills.rs", &["network"], TESTS),
 ];
@@ -99,8 +99,8 @@ impl Source {
 fn uses(kind: &str, names: &BTreeSet<String>, source: &Source) -> BTreeSet<String> {
     let code = &source.code;
     let mut found: BTreeSet<String> = source.texts.intersection(names).cloned().collect();
-    if used_below(code, "work::").iter().any(|used| used == kind) {
-        found.insert(format!("work::{kind}"));
+    if used_below(code, "assay_workloads::").iter().any(|used| used == kind) {
+        found.insert(format!("assay_workloads::{kind}"));
     }
     let variant = kind[..1].to_uppercase() + &kind[1..];
     let types = ["Work", "Planned", "Detail", "Facts"];
@@ -124,7 +124,7 @@ fn kinds_that_can_be_taken_away_are_known_in_their_folders_alone() {
     let kinds = || KINDS.iter().filter(|kind| ALONE.contains(&kind.about.name));
     for kind in kinds() {
         let (name, own) = (kind.about.name, names(kind));
-        let folder = format!("crates/assay-workloads/src/work/{name}/");
+        let folder = format!("crates/assay-workloads/src/{name}/");
         for (file, source) in &files {
             if file == THIS || file.starts_with(&folder) {
                 continue;
@@ -153,7 +153,7 @@ fn a_name_of_a_kind_is_seen() {
     let found =
         |text: &str| uses("network", &known, &Source::of(text)).into_iter().collect::<Vec<_>>();
     assert_eq!(found("let a = find(\"bufferbloat\");"), ["bufferbloat"]);
-    assert_eq!(found("use assay_workloads::work::{io, network};"), ["work::network"]);
+    assert_eq!(found("use assay_workloads::{io, network};"), ["assay_workloads::network"]);
     assert_eq!(found("fn f(_: Work) { Planned::Network(own) }"), ["Planned::Network"]);
     let others =
         "// \"bufferbloat\"\nuse assay_machine::system::network; Space::Network; \"a bufferbloat\"";

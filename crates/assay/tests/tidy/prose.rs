@@ -28,7 +28,7 @@ const LOOKING: [&str; 18] = [
 ];
 
 const ROOMS: [&str; 8] =
-    ["analysis", "findings", "plan", "report", "results", "runner", "store", "truth"];
+    ["findings", "inference", "plan", "report", "results", "rules", "run", "store"];
 
 /// The name of a metric carries its unit: that is a contract with whoever brings numbers along.
 const UNIT: &str = "the unit in the name of a metric";
@@ -42,7 +42,7 @@ const ALLOWED: [(&str, &str, &str); 23] = [
     ("report/articles.rs", ".csv", "the name of a file"),
     ("report/layout.rs", "GLUE", "a mark of ours that no text has: where lines may not break"),
     ("report/markdown.rs", "www.", "any text: forums make links of it"),
-    ("runner/abilities.rs", "NAMES", "a mark of ours"),
+    ("run/abilities.rs", "NAMES", "a mark of ours"),
     ("report/text.rs", "WWW", "any text: forums make links of it"),
     ("results/foreign.rs", "END", "the name of a result"),
     ("report/html/collection.rs", "devices/", "the name of a file"),
@@ -52,17 +52,17 @@ const ALLOWED: [(&str, &str, &str); 23] = [
     ("store/parcel/limits.rs", ".json", "the name of a file"),
     ("results/imported.rs", "source-", "the name of a file"),
     ("results/vouch.rs", "simulated::PREFIX", "a target as the user writes it"),
-    ("runner/now.rs", "simulated::PREFIX", "a target as the user writes it"),
-    ("runner/places.rs", "simulated::PREFIX", "a target as the user writes it"),
-    ("runner/resolve.rs", "simulated::PREFIX", "a target as the user writes it"),
+    ("run/now.rs", "simulated::PREFIX", "a target as the user writes it"),
+    ("run/places.rs", "simulated::PREFIX", "a target as the user writes it"),
+    ("run/resolve.rs", "simulated::PREFIX", "a target as the user writes it"),
     ("store/commands.rs", "simulated::PREFIX", "a target as the user writes it"),
-    ("runner/abilities.rs", "Max locked memory", "a file of the kernel"),
+    ("run/abilities.rs", "Max locked memory", "a file of the kernel"),
     // The environments of bundles know it by these words alone.
-    ("truth/cached.rs", "LOOP_IN_MEMORY", "a reason that was stored"),
+    ("rules/cached.rs", "LOOP_IN_MEMORY", "a reason that was stored"),
 ];
 
 /// More of them, of files with several.
-const KERNEL: [(&str, &str); 2] = [("truth/kernel_log.rs", "ata"), ("truth/kernel_log.rs", "usb ")];
+const KERNEL: [(&str, &str); 2] = [("rules/kernel_log.rs", "ata"), ("rules/kernel_log.rs", "usb ")];
 
 /// Words that a file looks for in texts, each with its line.
 fn looked_for(text: &str) -> Vec<(usize, String)> {

@@ -167,8 +167,10 @@ pub fn used_modules(text: &str) -> Vec<String> {
         DECIDING.iter().chain(&[RUNNING]).map(|name| format!("{}::", name.replace('-', "_")));
     let starts = ["crate::", "super::super::"].map(str::to_owned).into_iter().chain(crates);
     let mut used: Vec<String> = starts.flat_map(|start| used_below(text, &start)).collect();
-    if text.contains("assay_report::") {
-        used.push("report".to_owned());
+    for whole in ["report", "workloads"] {
+        if text.contains(&format!("assay_{whole}::")) {
+            used.push(whole.to_owned());
+        }
     }
     used.sort();
     used.dedup();

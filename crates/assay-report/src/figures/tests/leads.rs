@@ -7,14 +7,14 @@ use super::{accesses, latencies, of, surface};
 use crate::evidence::{Evidence, Latencies};
 use crate::figures::{all, ordered};
 use crate::tests::fixture;
-use assay_analysis::analysis::RESULT;
-use assay_analysis::analysis::card::{self, Beside, CardNumber, CardRow, Standing};
-use assay_analysis::analysis::surfaces;
+use assay_analysis::inference::RESULT;
+use assay_analysis::inference::card::{self, Beside, CardNumber, CardRow, Standing};
+use assay_analysis::inference::surfaces;
 use assay_core::exhibit::Exhibit;
 use assay_core::exhibit::figure::{AxisScale, Layout};
+use assay_study::file::{lead, presets};
 use assay_study::findings::{Cell, Findings, Trust, WINDOWS};
 use assay_study::results::plan::Arm;
-use assay_study::study::{lead, presets};
 
 fn lead_of(preset: &str) -> Option<String> {
     presets::find(preset).unwrap().unwrap().lead_figure

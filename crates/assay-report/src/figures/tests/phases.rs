@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use assay_core::catalogue::About;
 use assay_core::exhibit::figure::{Figure, SpanKind, id_of};
-use assay_workloads::work::own_figures;
-use assay_workloads::work::tell::{OwnFigure, PhaseFigure, TrialPhase};
+use assay_workloads::own_figures;
+use assay_workloads::tell::{OwnFigure, PhaseFigure, TrialPhase};
 
 use super::trial;
 use crate::evidence::{Evidence, RanTrial};

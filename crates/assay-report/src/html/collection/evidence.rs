@@ -10,7 +10,7 @@ use crate::figures::percentiles::curves;
 use assay_analysis::collection::flat::{Flat, held};
 use assay_analysis::collection::numbers::{ENERGY, NUMBERS};
 use assay_analysis::collection::{Group, Number, Row, groups};
-use assay_analysis::truth::RULES;
+use assay_analysis::rules::RULES;
 use assay_core::exhibit::figure::{Figure, id_of};
 use assay_core::quantity::units::show;
 use assay_study::findings::{LENT, Trust};

@@ -1,4 +1,4 @@
-use assay_workloads::work::Claims;
+use assay_workloads::Claims;
 use proptest::prelude::*;
 
 use super::*;

@@ -1,4 +1,4 @@
-//! A command of the user's and his check, run as `assay_workloads::work::durability::command` says: in one directory, with nothing to read, and
+//! A command of the user's and his check, run as `assay_workloads::durability::command` says: in one directory, with nothing to read, and
 //! nothing of them left when they have ended.
 
 use std::fs;
@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use assay_workloads::work::durability::command::{
+use assay_workloads::durability::command::{
     Ended, How, KEPT_BYTES, Lines, Printed, environment, file_of,
 };
 use rustix::process::{Pid, Signal, kill_process_group};

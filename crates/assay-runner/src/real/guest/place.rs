@@ -10,11 +10,11 @@ use std::process::{Command, Output};
 
 use crate::vm::driven::{DRIVE, TALK};
 use assay_load::{OneByOne, OneDirectory, Target};
-use assay_workloads::work::durability::below::On;
-use assay_workloads::work::durability::command::{Ended, Lines};
-use assay_workloads::work::durability::files::Directory;
-use assay_workloads::work::durability::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
-use assay_workloads::work::durability::trial::Medium;
+use assay_workloads::durability::below::On;
+use assay_workloads::durability::command::{Ended, Lines};
+use assay_workloads::durability::files::Directory;
+use assay_workloads::durability::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
+use assay_workloads::durability::trial::Medium;
 
 use super::{awake, own_command};
 
@@ -242,8 +242,8 @@ mod tests {
     use std::ops::ControlFlow;
 
     use assay_testkit::Scratch;
-    use assay_workloads::work::durability::files::{Content, Script, Shape, read_back};
-    use assay_workloads::work::durability::sync::Sync;
+    use assay_workloads::durability::files::{Content, Script, Shape, read_back};
+    use assay_workloads::durability::sync::Sync;
 
     use super::*;
 

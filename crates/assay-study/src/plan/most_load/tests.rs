@@ -1,8 +1,8 @@
 use super::*;
+use crate::file::limit::bracket::judge;
+use crate::file::presets;
 use crate::plan::{hash, make, tests::survey};
 use crate::results::record::Evidence;
-use crate::study::limit::bracket::judge;
-use crate::study::presets;
 
 /// Operations per second of the server behind the drives here.
 const SERVICE: f64 = 5000.0;

@@ -5,7 +5,7 @@ use assay_core::stats::{moderated_variance, normal_mixture_half_width};
 use crate::results::design::ALPHA;
 
 /// The replicate after which arms may leave for the first time; a pair of arms needs as many values of both.
-pub const FIRST_LOOK: u32 = crate::study::race::FEWEST;
+pub const FIRST_LOOK: u32 = crate::file::race::FEWEST;
 
 /// What a race is run by.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,9 +1,9 @@
 use super::screen::{self, Beside};
 use super::*;
+use crate::file::text;
 use crate::plan::{self, tests::survey};
 use crate::results::design::Factor;
 use crate::results::plan::{Arm, Refusal, Survey};
-use crate::study::file;
 use assay_core::draws::Draws;
 
 /// Of 96 settings: six copies, four sizes, four numbers of threads.
@@ -19,7 +19,7 @@ fn text(screen: bool) -> String {
 
 fn planned_of(text: &str, refused: Vec<Refusal>) -> Plan {
     let survey = Survey { refused, ..survey("here", 1) };
-    plan::make(&file::parse("test", text).unwrap(), vec![survey], 9)
+    plan::make(&text::parse("test", text).unwrap(), vec![survey], 9)
 }
 
 fn planned() -> Plan {

@@ -1,6 +1,6 @@
 use super::*;
+use crate::file::text;
 use crate::plan::{self, tests::survey};
-use crate::study::file;
 use assay_core::draws::Draws;
 
 fn rules(arms: usize, closeness: f64) -> Rules {
@@ -104,7 +104,7 @@ fn planned(arms: usize, costly: bool) -> Plan {
          name = \"w\"\nio = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n",
         copies.join(", ")
     );
-    plan::make(&file::parse("test", &text).unwrap(), vec![survey("here", 1)], 9)
+    plan::make(&text::parse("test", &text).unwrap(), vec![survey("here", 1)], 9)
 }
 
 /// What a trial comes to: arms are 5% apart, each tenth trial is disturbed, each thirtieth fails.
@@ -309,7 +309,7 @@ fn nobody_races_alone_or_for_another_number() {
     assert_eq!(mistake(&plan), None);
     let text = "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = 3\n[[workload]]\nname = \"w\"\n\
                 io = { pattern = \"random\", mix = \"read\", block_size = \"1 MiB\" }\n";
-    let large = plan::make(&file::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
+    let large = plan::make(&text::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
     plan.workloads[1].work = large.workloads[0].work.clone();
     assert!(mistake(&plan).is_some_and(|why| why.contains("use iops and bandwidth")));
     plan.design.primary = Some("iops".to_owned());

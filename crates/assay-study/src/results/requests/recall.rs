@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use assay_core::digest::{self, Sum};
 use assay_core::outside;
 use assay_machine::system::{BlockRequest, Caching, System, identity};
-use assay_workloads::work::replay::{Scan, Source};
+use assay_workloads::replay::{Scan, Source};
 
 use super::{FILE, Header, Reader};
 

@@ -9,9 +9,9 @@ use crate::store::{self, collection, parcel};
 use assay_analysis::collection::{Extra, Row, rows};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{FileKind, System};
+use assay_study::file::Price;
+use assay_study::file::printed::Claimed;
 use assay_study::results::foreign;
-use assay_study::study::Price;
-use assay_study::study::printed::Claimed;
 
 /// Add rows from results, bundles or other collections
 #[derive(Debug, Args)]

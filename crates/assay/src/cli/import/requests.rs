@@ -9,8 +9,8 @@ use flate2::bufread::MultiGzDecoder;
 use super::{Arguments, both, last, of_numbers, output, show};
 use crate::store;
 use crate::watch::record::{self, Wish};
-use assay_analysis::importers::requests::{self, Begin, Device, Told};
-use assay_analysis::importers::{self, HEAD_BYTES, Reads};
+use assay_analysis::import::requests::{self, Begin, Device, Told};
+use assay_analysis::import::{self, HEAD_BYTES, Reads};
 use assay_core::calc::requests::{Counter, Recorded, Request};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
@@ -71,7 +71,7 @@ fn begin_of(system: &dyn System, file: &str) -> Option<Begin> {
     let mut head = vec![0; HEAD_BYTES];
     let count = system.read_at(&opened, 0, &mut head).ok()?;
     head.truncate(count);
-    match importers::of_bytes(file, &head).ok()?.reads {
+    match import::of_bytes(file, &head).ok()?.reads {
         Reads::Requests(begin) => Some(begin),
         Reads::Table(_) | Reads::Runs(_) => None,
     }

@@ -1,7 +1,7 @@
 //! What a file from elsewhere may cost: each of its files has a limit by its name, all of them together one by
 //! what the file itself has, and all is looked at before any of it is read.
 
-use assay_analysis::importers::LARGEST_RUNS_BYTES;
+use assay_analysis::import::LARGEST_RUNS_BYTES;
 use assay_core::quantity::Bytes;
 use assay_study::results::imported::is_source;
 

@@ -12,7 +12,7 @@ use assay_machine::probes::block_latency::counts::Means;
 use assay_machine::system::{BlockTotals, BlockTracer, TraceMeans};
 use assay_study::results::bundle;
 use assay_study::results::requests::Reader;
-use assay_workloads::work::Detail;
+use assay_workloads::Detail;
 
 /// Tells some requests each time it is asked, and of some that they found no room.
 struct Each {

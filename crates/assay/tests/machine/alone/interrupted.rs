@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use assay_core::draws::Draws;
-use assay_study::study::presets;
+use assay_study::file::presets;
 use assay_testkit::process::{self, Assay, Ended};
 use assay_testkit::volume::{Filesystem, Volume};
 use assay_testkit::{Done, LoopDevice};

@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use assay_core::failure::Outcome;
-use assay_study::study::{Study, presets};
+use assay_study::file::{Study, presets};
 use assay_testkit::volume::{Filesystem, Volume};
-use assay_workloads::work::{check_option, recorded};
+use assay_workloads::{check_option, recorded};
 use serde_json::Value;
 
 use crate::findings::{of, was_replicated};

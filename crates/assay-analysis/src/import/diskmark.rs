@@ -1,0 +1,143 @@
+//! The text that CrystalDiskMark and KDiskMark copy and save.
+
+use std::collections::BTreeMap;
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_workloads::command::ImportEvidence;
+
+use super::run::{Run, Runs};
+use super::{Importer, Reads, times};
+
+pub const CRYSTAL: Importer = Importer {
+    about: About {
+        name: "crystaldiskmark",
+        summary: "text of CrystalDiskMark 5 to 8 (UTF-8 or UTF-16)",
+        text: "Each line of a test is a run; 1 MB is 10^6 bytes. CrystalDiskMark reports only the best of its \
+               passes, so save several files. Assay orders the files by date.",
+    },
+    recognises: |start| {
+        tests(start) && start.lines().take(BANNER).any(|line| line.contains("CrystalDiskMark"))
+    },
+    reads: Reads::Runs(read),
+};
+
+pub const K: Importer = Importer {
+    about: About {
+        name: "kdiskmark",
+        summary: "text of KDiskMark 2 and 3",
+        text: "Each line of a test is a run; 1 MB is 10^6 bytes. KDiskMark runs fio and reports the mean of its \
+               passes. Assay orders the files by date.",
+    },
+    recognises: |start| {
+        tests(start) && start.lines().take(BANNER).any(|line| line.contains("KDiskMark"))
+    },
+    reads: Reads::Runs(read),
+};
+
+/// Lines that say how all tests of a text were made.
+const SETTINGS: [&str; 4] = ["Test", "Time", "Profile", "OS"];
+/// The first version of KDiskMark without the fault.
+const SOUND: [u32; 2] = [3, 3];
+
+/// Lines in which the name of the program stands.
+const BANNER: usize = 5;
+
+fn tests(start: &str) -> bool {
+    start.lines().any(|line| test(line).is_some())
+}
+
+struct Test<'a> {
+    name: &'a str,
+    mb: f64,
+    iops: Option<f64>,
+    us: Option<f64>,
+}
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let at = text.lines().find_map(|line| {
+        let (key, value) = line.split_once(':')?;
+        times::iso_ms(value).filter(|_| key.trim() == "Date")
+    });
+    let is_faulty = version(text).is_some_and(|own| own < SOUND);
+    let mut settings = BTreeMap::new();
+    for line in text.lines() {
+        let Some((key, value)) = line.split_once(": ") else { continue };
+        if SETTINGS.contains(&key.trim()) {
+            settings.insert(key.trim().to_lowercase(), without_fill(value.trim()));
+        }
+    }
+    let mut section = "";
+    let mut runs = Vec::new();
+    for line in text.lines() {
+        let plain = line.trim();
+        let bare = plain.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+        if let Some((inside, _)) = bare {
+            section = inside;
+            continue;
+        }
+        let Some(test) = test(line) else { continue };
+        let workload = match section {
+            "" => test.name.to_owned(),
+            section => format!("{} {}", section.to_lowercase(), test.name),
+        };
+        let mut run = Run::of(workload.split_whitespace().collect::<Vec<_>>().join(" "));
+        run.settings.clone_from(&settings);
+        if is_faulty && threads(test.name).is_some_and(|threads| threads > 1) {
+            run.evidence.push(ImportEvidence::Fault(
+                "with several threads, KDiskMark before 3.3.0 may report half the true value"
+                    .into(),
+            ));
+        }
+        run.tell("bandwidth_bytes_per_s", Some(test.mb * 1e6));
+        if let Some(iops) = test.iops {
+            run.tell("iops", Some(iops));
+        }
+        if let Some(us) = test.us {
+            run.tell("latency_mean_ns", Some(us * 1000.0));
+        }
+        run.span_ms = at.map(|at| (at, at + 1));
+        runs.push(run);
+    }
+    if runs.is_empty() {
+        return Err(Failure::mistake(format!("{name}: contains no test with MB/s")));
+    }
+    Ok(Runs::in_order(runs))
+}
+
+fn version(text: &str) -> Option<[u32; 2]> {
+    let (_, rest) = text.lines().take(BANNER).find_map(|line| line.split_once("KDiskMark"))?;
+    let digits = rest.trim_start().trim_start_matches(['(', 'v']);
+    let mut parts = digits.split(|sign: char| !sign.is_ascii_digit());
+    Some([parts.next()?.parse().ok()?, parts.next()?.parse().ok()?])
+}
+
+/// A line without how full the disk is, which CrystalDiskMark writes in brackets: `[C: 50% (116/232GiB)]`.
+fn without_fill(value: &str) -> String {
+    let mut kept = String::new();
+    for part in value.split_inclusive(']') {
+        let (before, inside) = part.split_once('[').unwrap_or((part, ""));
+        kept.push_str(if inside.contains('%') { before } else { part });
+    }
+    kept.trim().to_owned()
+}
+
+/// Threads of a test: `(Q= 32, T= 8)`.
+fn threads(name: &str) -> Option<u32> {
+    let (_, rest) = name.rsplit_once("T=")?;
+    rest.trim_end_matches(')').trim().parse().ok()
+}
+
+/// `SEQ    1MiB (Q=  8, T= 1):  3525.166 MB/s [   3361.9 IOPS] <  2375.59 us>`.
+fn test(line: &str) -> Option<Test<'_>> {
+    let (name, rest) = line.rsplit_once(" MB/s").map(|(before, after)| {
+        before.rsplit_once(':').map(|(name, mb)| (name.trim(), (mb, after)))
+    })??;
+    let (mb, after) = rest;
+    let inner = |open: char, unit: &str| -> Option<f64> {
+        let (_, from) = after.split_once(open)?;
+        from.split_once(unit)?.0.trim().parse().ok()
+    };
+    let mb = mb.trim().parse::<f64>().ok().filter(|_| !name.is_empty())?;
+    Some(Test { name, mb, iops: inner('[', "IOPS"), us: inner('<', "us") })
+}

@@ -1,0 +1,469 @@
+//! fio's JSON and JSON+: each job and direction is a run; jobs of one name that ran at once are one.
+
+use std::collections::BTreeMap;
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::level_number;
+use assay_study::file::fio_job::ONLY_TOLD;
+use assay_workloads::command::ImportEvidence;
+use serde_json::Value;
+
+use super::json::{self, number, whole, word};
+use super::run::{Run, Runs};
+use super::{Importer, Reads, evidence, head};
+
+pub const IMPORTER: Importer = Importer {
+    about: About {
+        name: "fio-json",
+        summary: "JSON and JSON+ of fio 2.2 and later (--output-format=json)",
+        text: "Each combination of access type and block size is a workload. Job options (including global options) \
+               that differ between runs of a workload are factors, and equal jobs are replicates. Assay combines jobs \
+               of one group with equal options into one run and adds up their results. Latencies are the fio latencies \
+               with percentiles, usually completion latencies (clat_ns). Assay orders the runs by time.",
+    },
+    recognises: |start| head::has_keys(start, &["fio version"]),
+    reads: Reads::Runs(read),
+};
+
+/// Jobs of a file: each is held against the others, for those that ran at once.
+const MOST_JOBS: usize = 10_000;
+/// Directions with the words of workloads that do both.
+const DIRECTIONS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("trim", "trims")];
+/// What fio counts apart: all directions together (unified_rw_reporting), and flushes.
+const APART: [(&str, &str); 2] = [("mixed", "all"), ("sync", "syncs")];
+/// Options that say what a workload is.
+const WORK: [&str; 4] = ["rw", "readwrite", "bs", "blocksize"];
+/// Options that change nothing of what is measured, beside those that only say how fio reports.
+const TOLD: [&str; 10] = [
+    "stonewall",
+    "wait_for_previous",
+    "status_interval",
+    "eta",
+    "eta_interval",
+    "output",
+    "output-format",
+    "randseed",
+    "unlink",
+    "write_iolog",
+];
+/// Options of reports that cost time while fio runs: where they differ, they are settings.
+const COSTS: [&str; 5] =
+    ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
+/// Percentiles as fio names them, and as metrics do.
+const PERCENTILES: [(f64, &str); 5] = [
+    (50.0, "latency_p50_ns"),
+    (90.0, "latency_p90_ns"),
+    (99.0, "latency_p99_ns"),
+    (99.9, "latency_p999_ns"),
+    (99.99, "latency_p9999_ns"),
+];
+
+struct Job<'v> {
+    value: &'v Value,
+    workload: String,
+    settings: BTreeMap<String, String>,
+    /// All options, those that make no setting as well.
+    options: BTreeMap<String, String>,
+    group: u64,
+}
+
+fn read(name: &str, text: &str) -> Outcome<Runs> {
+    let mut found = Runs { in_order: true, ..Runs::default() };
+    let mut last: Option<Value> = None;
+    let (mut earlier, mut documents) = (0_usize, 0_usize);
+    for document in json::documents(name, text)? {
+        if let Some(before) = last.take() {
+            if is_later_report(&before, &document) {
+                earlier += 1;
+            } else {
+                documents += 1;
+                read_document(name, &before, &mut found)?;
+            }
+        }
+        last = Some(document);
+    }
+    if let Some(document) = &last {
+        read_document(name, document, &mut found)?;
+    }
+    found.in_order &= documents == 0;
+    if earlier > 0 {
+        found.notes.push(format!(
+            "Assay skips {earlier} earlier reports of the same run (status-interval); the last report is cumulative"
+        ));
+    }
+    Ok(found)
+}
+
+/// Whether a document reports the same run as the one before, at a later time.
+fn is_later_report(before: &Value, after: &Value) -> bool {
+    let (old, new) = (json::list(before, &["jobs"]), json::list(after, &["jobs"]));
+    let Some((from_ms, to_ms)) = end_ms(before).zip(end_ms(after)) else { return false };
+    let name = |job: &Value| word(job, &["jobname"]).map(str::to_owned);
+    if old.len() != new.len() || !old.iter().zip(new).all(|(one, other)| name(one) == name(other)) {
+        return false;
+    }
+    // A run of its own would have begun after the report before it.
+    old.iter().zip(new).any(|(one, other)| {
+        let runtime_ms = |job| whole(job, &["job_runtime"]).unwrap_or_default();
+        let is_done = runtime_ms(one) > 0 && one.get("read") == other.get("read");
+        is_done && one.get("write") == other.get("write")
+            || to_ms.saturating_sub(from_ms) + 1 < runtime_ms(other)
+    })
+}
+
+fn end_ms(document: &Value) -> Option<u64> {
+    whole(document, &["timestamp_ms"])
+        .or_else(|| whole(document, &["timestamp"]).map(|s| s.saturating_mul(1000)))
+}
+
+fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
+    let jobs: &[Value] = match json::list(whole, &["jobs"]) {
+        [] => json::list(whole, &["client_stats"]),
+        jobs => jobs,
+    };
+    if jobs.is_empty() {
+        return Err(Failure::mistake(format!(
+            "{name}: contains no `jobs`; fio was interrupted or ran no job"
+        )));
+    }
+    if jobs.len() > MOST_JOBS {
+        return Err(Failure::mistake(format!(
+            "{name}: contains {} jobs, the limit is {MOST_JOBS} per file; import parts of the file",
+            jobs.len()
+        )));
+    }
+    let global = whole.get("global options");
+    let is_own = whole.get("assay").is_some();
+    let jobs = jobs.iter().filter(|job| !is_sum(job)).map(|job| job_of(job, global, is_own));
+    let mut groups: Vec<Vec<Job<'_>>> = Vec::new();
+    for job in jobs {
+        let same = |other: &&mut Vec<Job<'_>>| {
+            let first = &other[0];
+            !is_own
+                && first.group == job.group
+                && first.workload == job.workload
+                && first.settings == job.settings
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(job),
+            None => groups.push(vec![job]),
+        }
+    }
+    found.in_order &= is_own || alone(&groups);
+    let runs_before = found.runs.len();
+    for group in &groups {
+        for (direction, plural) in DIRECTIONS.into_iter().chain(APART) {
+            if let Some(mut run) = run(group, direction, plural, &mut found.notes) {
+                run.span_ms = span(whole, &groups, group);
+                weigh(&mut run, group, direction, whole);
+                found.runs.push(run);
+            }
+        }
+    }
+    if found.runs.len() == runs_before {
+        return Err(Failure::mistake(format!(
+            "{name}: no job read or wrote data; check the `error` field of the jobs"
+        )));
+    }
+    Ok(())
+}
+
+/// The entry that adds up what clients did.
+fn is_sum(job: &Value) -> bool {
+    word(job, &["jobname"]) == Some("All clients")
+}
+
+fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> Job<'v> {
+    let mut options: BTreeMap<String, String> = BTreeMap::new();
+    for source in [global, job.get("job options")].into_iter().flatten() {
+        for (name, value) in source.as_object().into_iter().flatten() {
+            options.insert(name.clone(), json::level(value).unwrap_or_default());
+        }
+    }
+    let named = word(job, &["jobname"]).unwrap_or("job").to_owned();
+    let first = |names: [&str; 2]| names.iter().find_map(|name| options.get(*name)).cloned();
+    let workload = match first(["rw", "readwrite"]).filter(|_| !is_own) {
+        None => named,
+        Some(kind) => {
+            let size = first(["bs", "blocksize"]).unwrap_or_else(|| "4k".to_owned());
+            format!("{kind} {}", size.to_lowercase())
+        }
+    };
+    let reports = |name: &str| ONLY_TOLD.contains(&name) && !COSTS.contains(&name);
+    let passed = |name: &str| WORK.contains(&name) || TOLD.contains(&name) || reports(name);
+    let all = options.clone();
+    options.retain(|name, _| !passed(name));
+    // What is ours says itself what its arm is.
+    if let Some(arm) = json::at(job, &["assay", "arm"]).and_then(Value::as_object) {
+        let level = |(name, value): (&String, &Value)| Some((name.clone(), json::level(value)?));
+        options = arm.iter().filter_map(level).collect();
+    }
+    let group = whole(job, &["groupid"]).unwrap_or_default();
+    Job { value: job, workload, settings: options, options: all, group }
+}
+
+/// Whether no two runs of the file shared their time: only then do they stand in their order.
+fn alone(groups: &[Vec<Job<'_>>]) -> bool {
+    let times: Vec<u64> = groups.iter().map(|group| group[0].group).collect();
+    times.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+/// When a run began and ended. Where jobs do not tell, groups share the time of their file in order.
+fn span(file: &Value, groups: &[Vec<Job<'_>>], group: &[Job<'_>]) -> Option<(u64, u64)> {
+    let job = group[0].value;
+    if let Some(start) = whole(job, &["job_start"]) {
+        return Some((start, start + whole(job, &["job_runtime"]).unwrap_or_default()));
+    }
+    let end = end_ms(file)?;
+    let runtime = |jobs: &[Job<'_>]| {
+        let own = jobs.iter().map(|job| whole(job.value, &["job_runtime"]).unwrap_or_default());
+        own.max().unwrap_or_default()
+    };
+    // What ran after this group, each group as long as its longest job.
+    let mut later: BTreeMap<u64, u64> = BTreeMap::new();
+    for other in groups.iter().filter(|other| other[0].group > group[0].group) {
+        let longest = later.entry(other[0].group).or_default();
+        *longest = (*longest).max(runtime(other));
+    }
+    let end = end.saturating_sub(later.values().fold(0, |sum: u64, one| sum.saturating_add(*one)));
+    Some((end.saturating_sub(runtime(group)), end))
+}
+
+fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>) -> Option<Run> {
+    let parts: Vec<&Value> =
+        group.iter().filter_map(|job| job.value.get(direction)).filter(|part| did(part)).collect();
+    let first = group.first()?;
+    let other = |job: &Job<'_>| {
+        let names = DIRECTIONS.iter().map(|(name, _)| *name).filter(|name| *name != direction);
+        names.filter_map(|name| job.value.get(name)).any(did)
+    };
+    let mixed = group.iter().any(other);
+    let is_apart = APART.iter().any(|(name, _)| *name == direction);
+    // With unified_rw_reporting=both the directions are there as well.
+    if direction == "mixed" && mixed {
+        return None;
+    }
+    let error = group.iter().find_map(|job| whole(job.value, &["error"]).filter(|e| *e > 0));
+    if parts.is_empty() && (error.is_none() || mixed || direction != "read") {
+        return None;
+    }
+    let both = direction == "sync" || mixed && !is_apart && !parts.is_empty();
+    let workload =
+        if both { format!("{}, {plural}", first.workload) } else { first.workload.clone() };
+    let mut run = Run { workload, settings: first.settings.clone(), ..Run::default() };
+    run.failed = error.map(|error| format!("fio ended with error {error}"));
+    match parts.as_slice() {
+        [] => {}
+        // Of flushes fio counts times alone.
+        [part] if direction == "sync" => latencies(&mut run, part),
+        several if direction == "sync" => merged(&mut run, several),
+        [part] => {
+            run.tell("iops", number(part, &["iops"]));
+            run.tell("bandwidth_bytes_per_s", bandwidth(part));
+            latencies(&mut run, part);
+        }
+        several => {
+            run.tell("iops", rate(several, |part| number(part, &["iops"])));
+            run.tell("bandwidth_bytes_per_s", rate(several, bandwidth));
+            merged(&mut run, several);
+            let note = "concurrent jobs with equal options form one run (total of all jobs over \
+                        the time of the longest); percentiles need bins (json+)";
+            if !notes.iter().any(|known| known == note) {
+                notes.push(note.to_owned());
+            }
+        }
+    }
+    Some(run)
+}
+
+fn did(part: &Value) -> bool {
+    number(part, &["total_ios"]).or_else(|| number(part, &["io_bytes"])).is_some_and(|n| n > 0.0)
+}
+
+/// What jobs did together in a second, as fio adds them up: by the time of the longest. The sum of
+/// their rates would count an end with fewer jobs as if all had been at work.
+fn rate(parts: &[&Value], of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
+    let (mut done, mut longest_ms) = (0.0, 0.0_f64);
+    for part in parts {
+        let ms = number(part, &["runtime"])?;
+        done += of(part)? * ms;
+        longest_ms = longest_ms.max(ms);
+    }
+    (longest_ms > 0.0).then(|| done / longest_ms)
+}
+
+/// Bytes a second; fio 3.1 tells KiB only.
+fn bandwidth(part: &Value) -> Option<f64> {
+    number(part, &["bw_bytes"]).or_else(|| number(part, &["bw"]).map(|kib| kib * 1024.0))
+}
+
+/// The latencies of which a direction tells percentiles, else those of completions, with the factor
+/// to nanoseconds: fio 2 told microseconds.
+fn told_latencies(part: &Value) -> Option<(&Value, f64)> {
+    let all = [("clat_ns", 1.0), ("lat_ns", 1.0), ("clat", 1000.0), ("lat", 1000.0)];
+    let all = all.into_iter().filter_map(|(name, factor)| Some((part.get(name)?, factor)));
+    let detailed = all.clone().find(|(latency, _)| latency.get("percentile").is_some());
+    detailed.or_else(|| all.clone().next())
+}
+
+fn latencies(run: &mut Run, part: &Value) {
+    let Some((latency, factor)) = told_latencies(part) else { return };
+    if is_unmeasured(latency) {
+        return lack_latencies(run);
+    }
+    let count = number(latency, &["N"]).or_else(|| number(part, &["total_ios"]));
+    let count = count.map_or(u64::MAX, |count| count as u64);
+    run.tell("latency_mean_ns", number(latency, &["mean"]).map(|mean| mean * factor));
+    for (wanted, metric) in PERCENTILES {
+        let told = latency.get("percentile").and_then(Value::as_object).into_iter().flatten();
+        let near = |name: &str| name.parse::<f64>().is_ok_and(|own| (own - wanted).abs() < 1e-6);
+        let mut value = told.filter(|(name, _)| near(name)).filter_map(|(_, value)| value.as_f64());
+        if let Some(value) = value.next() {
+            run.tell_percentile(metric, wanted / 100.0, Some(value * factor), count);
+        }
+    }
+    run.tell("latency_max_ns", number(latency, &["max"]).map(|max| max * factor));
+}
+
+/// Whether fio timed no operation: no operation takes 0 ns.
+fn is_unmeasured(latency: &Value) -> bool {
+    number(latency, &["max"]) == Some(0.0) && number(latency, &["mean"]) == Some(0.0)
+}
+
+fn lack_latencies(run: &mut Run) {
+    for metric in ["latency_mean_ns", "latency_max_ns"] {
+        run.lack(metric, "fio did not measure it (gtod_reduce or disable_clat)");
+    }
+}
+
+/// Adds what the file says of depth, disks and the page cache to a run.
+fn weigh(run: &mut Run, group: &[Job<'_>], direction: &str, file: &Value) {
+    let Some(first) = group.first().filter(|_| direction != "sync") else { return };
+    let option = |name: &str| first.options.get(name).map(String::as_str);
+    let is_set = |name: &str| option(name).is_some_and(|value| value != "0");
+    let is_paced =
+        first.options.keys().any(|name| name.starts_with("rate") || name.starts_with("think"));
+    let requested = option("iodepth").and_then(|depth| depth.parse().ok()).filter(|_| !is_paced);
+    if let Some((requested, reached)) =
+        requested.and_then(|depth| Some((depth, largest_mean_depth(first.value, depth)?)))
+    {
+        run.evidence.push(ImportEvidence::Depth { requested, reached });
+    }
+    let disks = disk_evidence(file, direction, option("direct") == Some("1"));
+    let has_disks = disks.is_some();
+    run.evidence.extend(disks);
+    let is_flushed = direction != "read"
+        && ["fsync", "fdatasync", "end_fsync", "fsync_on_close", "sync"]
+            .iter()
+            .any(|name| is_set(name));
+    let is_buffered =
+        !is_set("direct") && option("buffered") != Some("0") && !is_flushed && !has_disks;
+    if is_buffered && option("ioengine") != Some("null") {
+        let mut bytes = 0.0;
+        for job in group {
+            bytes += number(job.value, &[direction, "io_bytes"]).unwrap_or_default();
+        }
+        let size = option("size").and_then(level_number).map(|size| size * group.len() as f64);
+        evidence::may_be_buffered(run, size.unwrap_or(bytes).min(bytes));
+    }
+}
+
+/// The mean number of operations in flight, at the upper ends of the levels that fio counts.
+fn largest_mean_depth(job: &Value, requested: f64) -> Option<f64> {
+    let levels = job.get("iodepth_level")?.as_object()?;
+    let (mut sum, mut shares) = (0.0, 0.0);
+    for (level, share) in levels {
+        let (from, share) = (level.trim_start_matches(">=").parse::<f64>().ok()?, share.as_f64()?);
+        let end = if level.starts_with(">=") { requested.max(from) } else { 2.0 * from - 1.0 };
+        sum += share * end;
+        shares += share;
+    }
+    (shares > 0.0).then(|| sum / shares)
+}
+
+const LARGEST_REQUEST: f64 = 4_194_304.0;
+
+/// What the disks of a file counted, against what all its jobs needed in a direction.
+fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<ImportEvidence> {
+    let what = match direction {
+        "read" => "reads",
+        "write" => "writes",
+        _ => return None,
+    };
+    let disks = json::list(file, &["disk_util"]);
+    let (mut requests, mut sectors, mut has_sectors) = (0.0, 0.0, !disks.is_empty());
+    for disk in disks {
+        requests += number(disk, &[&format!("{direction}_ios")])?;
+        requests += number(disk, &[&format!("{direction}_merges")]).unwrap_or_default();
+        let own = number(disk, &[&format!("{direction}_sectors")]);
+        has_sectors &= own.is_some();
+        sectors += own.unwrap_or_default();
+    }
+    if disks.is_empty() {
+        return None;
+    }
+    let (mut operations, mut bytes) = (0.0, 0.0);
+    for job in json::list(file, &["jobs"]) {
+        operations += number(job, &[direction, "total_ios"]).unwrap_or_default();
+        bytes += number(job, &[direction, "io_bytes"]).unwrap_or_default();
+    }
+    Some(match (has_sectors, is_direct) {
+        (true, _) => {
+            ImportEvidence::Disk { counted: sectors * 512.0, needed: bytes, what: "bytes".into() }
+        }
+        (false, true) => {
+            ImportEvidence::Disk { counted: requests, needed: operations, what: what.into() }
+        }
+        (false, false) => ImportEvidence::Disk {
+            counted: requests,
+            needed: bytes / LARGEST_REQUEST,
+            what: what.into(),
+        },
+    })
+}
+
+/// Means by their counts, the largest maximum, and percentiles of all bins together.
+fn merged(run: &mut Run, parts: &[&Value]) {
+    let all: Option<Vec<(&Value, f64)>> = parts.iter().map(|part| told_latencies(part)).collect();
+    let Some(all) = all else { return };
+    if all.iter().all(|(latency, _)| is_unmeasured(latency)) {
+        return lack_latencies(run);
+    }
+    let counts: Option<Vec<f64>> = parts.iter().map(|part| number(part, &["total_ios"])).collect();
+    let means: Option<Vec<f64>> =
+        all.iter().map(|(one, factor)| Some(number(one, &["mean"])? * factor)).collect();
+    let mean = counts.zip(means).map(|(counts, means)| {
+        let weighted: f64 = counts.iter().zip(&means).map(|(count, mean)| count * mean).sum();
+        weighted / counts.iter().sum::<f64>()
+    });
+    run.tell("latency_mean_ns", mean);
+    let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
+    let mut is_whole = true;
+    for (latency, _) in &all {
+        let own = latency.get("bins").and_then(Value::as_object);
+        is_whole &= own.is_some_and(|own| !own.is_empty());
+        for (bin, count) in own.into_iter().flatten() {
+            let (Ok(bin), Some(count)) = (bin.parse::<u64>(), count.as_u64()) else { continue };
+            let sum = bins.entry(bin).or_default();
+            *sum = sum.saturating_add(count);
+        }
+    }
+    for (wanted, metric) in PERCENTILES.into_iter().filter(|_| is_whole) {
+        let count = bins.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+        run.tell_percentile(metric, wanted / 100.0, percentile(&bins, wanted), count);
+    }
+    let largest = all.iter().filter_map(|(one, factor)| Some(number(one, &["max"])? * factor));
+    run.tell("latency_max_ns", largest.reduce(f64::max));
+}
+
+/// As fio takes it: the value of the bin in which the share of all is reached.
+fn percentile(bins: &BTreeMap<u64, u64>, wanted: f64) -> Option<f64> {
+    let all: u64 = bins.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+    let mut seen = 0.0;
+    let reached = bins.iter().find(|(_, count)| {
+        seen += **count as f64;
+        seen >= wanted / 100.0 * all as f64
+    });
+    reached.map(|(bin, _)| *bin as f64)
+}

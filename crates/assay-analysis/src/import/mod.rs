@@ -1,0 +1,371 @@
+//! Numbers that were measured elsewhere, brought into the one form that verdicts are made from.
+//! An importer reads a text and nothing else; it touches no file and judges nothing. A table of
+//! trials says itself what it compares; the results of other tools are runs, and what varies among
+//! them is found when all files of a study are there (`together`).
+
+mod bonnie;
+#[cfg(test)]
+mod cases;
+pub mod criterion;
+mod dd;
+#[cfg(test)]
+mod differential;
+mod diskmark;
+mod elbencho;
+mod evidence;
+#[cfg(test)]
+mod fio_cases;
+mod fio_json;
+mod fio_log;
+mod flent;
+pub mod go_bench;
+mod head;
+mod hyperfine;
+mod iozone;
+mod json;
+mod levels;
+mod mistakes;
+mod one_run;
+mod order;
+pub mod pattern;
+mod phoronix;
+mod prometheus;
+mod pytest_benchmark;
+pub mod requests;
+pub mod run;
+mod sysstat;
+mod times;
+mod tiobench;
+mod together;
+pub mod trials_csv;
+mod words;
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
+
+use assay_core::catalogue::About;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Better;
+use assay_study::findings::Measurements;
+use assay_study::results::plan::Arm;
+use assay_workloads::metrics;
+
+pub use one_run::numbers;
+
+use run::Runs;
+
+/// What the user says about the numbers beside the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Options {
+    /// Levels that arms are compared with; the arm of the first levels where there are none.
+    pub baseline: Arm,
+    /// What counts as equivalent, as a fraction.
+    pub margin: Option<f64>,
+    pub primary: Option<String>,
+    /// The files were made in the order in which they are named.
+    pub in_order: bool,
+    pub better: BTreeMap<String, Better>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Imported {
+    pub measurements: Measurements,
+    /// What was taken for granted, one sentence each.
+    pub notes: Vec<String>,
+    /// Trials, each counted once however many metrics it has.
+    pub trials: usize,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Brought {
+    /// What messages call it.
+    pub name: String,
+    /// Levels that the user says of it.
+    pub arm: Arm,
+    pub bytes: Vec<u8>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum Reads {
+    /// A table that says itself what it compares: a study by itself.
+    Table(fn(name: &str, text: &str, options: &Options) -> Outcome<Imported>),
+    /// Runs of another tool; several files are one study. Messages call the text by the name.
+    Runs(fn(name: &str, text: &str) -> Outcome<Runs>),
+    /// Requests one by one, read line by line: a recording, and nothing to compare.
+    Requests(requests::Begin),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct Importer {
+    pub about: About,
+    /// Whether the beginning of a text is of its format alone.
+    pub recognises: fn(head: &str) -> bool,
+    pub reads: Reads,
+}
+
+/// Names of numbers that an importer does not compare, with the reason.
+fn unused(importer: &str) -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
+    let lines = include_str!("unused.txt").lines().filter_map(move |line| {
+        let rest = line.strip_prefix(importer)?.strip_prefix(" | ")?;
+        rest.split_once(" | ")
+    });
+    lines.map(|(names, why)| (names.split(", ").collect(), why))
+}
+
+/// A sentence that names the numbers of a text that are not compared; none if there are none.
+fn unused_note(importer: &Importer, text: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for (names, why) in unused(importer.about.name) {
+        let found: Vec<&str> = names.into_iter().filter(|name| has_number(text, name)).collect();
+        if !found.is_empty() {
+            parts.push(format!("{} ({why})", found.join(", ").replace('"', "")));
+        }
+    }
+    (!parts.is_empty()).then(|| format!("not compared: {}", parts.join("; ")))
+}
+
+/// Returns whether a text has a number of that name. In JSON only keys and parts of keys count: a job may be called
+/// like a number.
+fn has_number(text: &str, name: &str) -> bool {
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    text.match_indices(name).any(|(at, _)| {
+        let rest = &text[at + name.len()..];
+        let behind_string = if name.ends_with('"') {
+            rest
+        } else {
+            rest.split_once('"').map_or("", |(_, rest)| rest)
+        };
+        !is_json || behind_string.trim_start().starts_with(':')
+    })
+}
+
+/// All importers, the usual one first.
+pub static IMPORTERS: &[Importer] = &[
+    trials_csv::IMPORTER,
+    fio_json::IMPORTER,
+    fio_log::IMPORTER,
+    hyperfine::IMPORTER,
+    bonnie::IMPORTER,
+    iozone::IMPORTER,
+    tiobench::IMPORTER,
+    elbencho::IMPORTER,
+    criterion::IMPORTER,
+    go_bench::IMPORTER,
+    pytest_benchmark::IMPORTER,
+    phoronix::IMPORTER,
+    dd::IMPORTER,
+    diskmark::K,
+    diskmark::CRYSTAL,
+    flent::IMPORTER,
+    sysstat::IMPORTER,
+    requests::blkparse::IMPORTER,
+    requests::iolog::IMPORTER,
+];
+
+/// Bytes at the beginning of a file that tell its format.
+pub const HEAD_BYTES: usize = 64 * 1024;
+/// Bytes of a file of another tool: it is held in memory as a whole, several times over.
+pub const LARGEST_RUNS_BYTES: u64 = 64 << 20;
+
+/// The importer that a text is for: the one that recognises its beginning, else the usual one, which
+/// tells what is wrong with it.
+pub fn of_text(text: &str) -> &'static Importer {
+    recognised(text).unwrap_or(&IMPORTERS[0])
+}
+
+fn recognised(text: &str) -> Option<&'static Importer> {
+    let head = head::of(text);
+    IMPORTERS.iter().find(|importer| (importer.recognises)(head))
+}
+
+pub fn find(name: &str) -> Option<&'static Importer> {
+    IMPORTERS.iter().find(|importer| importer.about.name == name)
+}
+
+/// The importer that the beginning of a file is for.
+///
+/// # Errors
+/// Where it is for none: what it looks like, and what is missing.
+pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
+    let head = &head[..head.len().min(HEAD_BYTES)];
+    let text = beginning(head);
+    match recognised(&text) {
+        Some(importer) => Ok(importer),
+        None => match head::strange(&text) {
+            Some(what) => Err(Failure::mistake(format!("{name}: {what}"))),
+            None => Ok(&IMPORTERS[0]),
+        },
+    }
+}
+
+/// The one importer that all files of a study are for.
+///
+/// # Errors
+/// Where there is none, or where they are of two formats.
+pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
+    let mut first: Option<(&Brought, &'static Importer)> = None;
+    for file in files {
+        let own = of_bytes(&file.name, &file.bytes)?;
+        match first {
+            Some((other, known)) if known.about.name != own.about.name => {
+                return Err(Failure::mistake(format!(
+                    "{} is {} and {} is {}; import each file separately, then use assay compare",
+                    other.name, known.about.name, file.name, own.about.name
+                )));
+            }
+            _ => first = first.or(Some((file, own))),
+        }
+    }
+    first.map(|(_, importer)| importer).ok_or_else(|| Failure::mistake("no file given"))
+}
+
+pub fn read(importer: &Importer, files: &[Brought], options: &Options) -> Outcome<Imported> {
+    let mut found = numbers_of(importer, files, options)?;
+    state_directions(&mut found, &options.better)?;
+    let zeros = found.measurements.compare_zeros_by_difference(|_| true);
+    let series = &found.measurements.series;
+    let compares = series.iter().any(|one| one.arm != series[0].arm);
+    let zeros: BTreeSet<&str> = zeros.iter().map(|(_, metric)| metric.as_str()).collect();
+    if compares && !zeros.is_empty() {
+        let names = zeros.into_iter().collect::<Vec<_>>().join(", ");
+        found.notes.push(format!("compared by differences because a value is zero: {names}"));
+    }
+    let unknown = series.iter().filter(|one| compares && !one.better.is_known());
+    let unknown: BTreeSet<&str> = unknown.map(|one| one.metric.as_str()).collect();
+    for metric in unknown {
+        found.notes.push(format!(
+            "no verdict for {metric}, because the better direction is unknown; set --better \
+             {metric}=higher or --better {metric}=lower"
+        ));
+    }
+    Ok(found)
+}
+
+fn state_directions(found: &mut Imported, stated: &BTreeMap<String, Better>) -> Outcome<()> {
+    for (metric, better) in stated {
+        let series = &mut found.measurements.series;
+        if let Some(known) = metrics::find(metric).filter(|known| known.better != *better) {
+            return Err(Failure::mistake(format!(
+                "--better {metric}: {} for this metric; remove the option",
+                known.better.words()
+            )));
+        }
+        if !series.iter().any(|one| one.metric == *metric) {
+            let names: BTreeSet<&str> = series.iter().map(|one| one.metric.as_str()).collect();
+            return Err(Failure::mistake(format!(
+                "--better {metric}: no run has this metric; {}",
+                words::advice(metric, names.iter().copied())
+            )));
+        }
+        for one in series.iter_mut().filter(|one| one.metric == *metric) {
+            one.better = *better;
+        }
+    }
+    Ok(())
+}
+
+fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outcome<Imported> {
+    match importer.reads {
+        Reads::Table(read) => {
+            let [file] = files else {
+                return Err(Failure::mistake("import one table of trials at a time"));
+            };
+            if let Some((name, level)) = file.arm.iter().next() {
+                return Err(Failure::mistake(format!(
+                    "{}: a table defines its own factors; add a column factor_{name} with {level} \
+                     instead of --set {name}={level}",
+                    file.name
+                )));
+            }
+            read(&file.name, &text(&file.name, file.bytes.clone())?, options)
+        }
+        Reads::Runs(read) => {
+            let mut all = Vec::new();
+            for file in files {
+                let text = decoded(&file.name, &file.bytes)?;
+                let mut runs = read(&file.name, &text)?;
+                evidence::compare_directions(&mut runs.runs);
+                runs.notes.extend(unused_note(importer, &text));
+                all.push(runs);
+            }
+            run::name_places(&mut all);
+            let all: Vec<(&Brought, Runs)> = files.iter().zip(all).collect();
+            together::together(&all, options)
+        }
+        Reads::Requests(_) => Err(Failure::mistake(format!(
+            "{} contains single requests ({}), not numbers to compare; convert it with assay import",
+            files.first().map_or("the file", |file| file.name.as_str()),
+            importer.about.name
+        ))),
+    }
+}
+
+pub fn text(name: &str, bytes: Vec<u8>) -> Outcome<String> {
+    if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
+        return Err(Failure::mistake(format!(
+            "{name}:1:1: the text is UTF-16; save the file as UTF-8"
+        )));
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = error.utf8_error().valid_up_to();
+        let line = error.as_bytes()[..good].split(|&byte| byte == b'\n').count();
+        Failure::mistake(format!("{name}:{line}:1: the text is not UTF-8; save the file as UTF-8"))
+    })
+}
+
+/// How two bytes are one unit of UTF-16.
+type Join = fn([u8; 2]) -> u16;
+
+/// Marks of UTF-16, with how its bytes are joined.
+const UTF_16: [([u8; 2], Join); 2] =
+    [([0xff, 0xfe], u16::from_le_bytes), ([0xfe, 0xff], u16::from_be_bytes)];
+
+fn utf_16(bytes: &[u8]) -> Option<String> {
+    let (_, join) = UTF_16.iter().find(|(mark, _)| bytes.starts_with(mark))?;
+    let units = bytes[2..].chunks_exact(2).map(|pair| join([pair[0], pair[1]]));
+    Some(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect())
+}
+
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// At most so many bytes of what was packed, with whether there are more or it is damaged.
+fn unpacked(bytes: &[u8], most: u64) -> (Vec<u8>, bool) {
+    let mut whole = Vec::new();
+    let read = flate2::read::GzDecoder::new(bytes).take(most + 1).read_to_end(&mut whole);
+    let more = whole.len() as u64 > most;
+    whole.truncate(most as usize);
+    (whole, more || read.is_err())
+}
+
+/// The text of another tool's file: packed with gzip and UTF-16 are understood.
+fn decoded<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
+    if bytes.starts_with(&GZIP) {
+        let (whole, is_cut) = unpacked(bytes, LARGEST_RUNS_BYTES);
+        if is_cut {
+            return Err(Failure::mistake(format!(
+                "{name}: its compressed content is damaged, truncated, or longer than 64 MiB"
+            )));
+        }
+        return text(name, whole).map(Cow::Owned);
+    }
+    if let Some(text) = utf_16(bytes) {
+        return Ok(Cow::Owned(text));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Ok(Cow::Borrowed(text.trim_start_matches('\u{feff}'))),
+        Err(_) => text(name, bytes.to_vec()).map(Cow::Owned),
+    }
+}
+
+/// The beginning of a file as text, as far as it is one.
+fn beginning(head: &[u8]) -> String {
+    if head.starts_with(&GZIP) {
+        return String::from_utf8_lossy(&unpacked(head, HEAD_BYTES as u64).0).into_owned();
+    }
+    utf_16(head)
+        .unwrap_or_else(|| String::from_utf8_lossy(head).trim_start_matches('\u{feff}').to_owned())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! How the order of trials came about, judged by the order alone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_study::file::Order;
+
+/// Replicates from which the same order in all of them is worth a remark.
+const TELLING: usize = 3;
+
+/// A trial with its position in time. Workloads and arms are told by number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Placed {
+    pub order: u32,
+    pub lead_in: bool,
+    pub workload: usize,
+    pub arm: usize,
+    pub replicate: u32,
+}
+
+/// Trials of one workload in time: replicate and arm.
+type Run = Vec<(u32, usize)>;
+
+/// The order of a study. What one workload allows to say is not said when another one denies it;
+/// an order in which one arm came after the other spoils the study wherever it occurs.
+pub(super) fn order(trials: &[Placed]) -> Order {
+    let runs = runs(trials);
+    if runs.values().any(is_sequential) {
+        return Order::Sequential;
+    }
+    let passes: Option<Vec<_>> = runs.values().map(passes).collect();
+    match passes {
+        Some(passes) if passes.is_empty() => Order::Unknown,
+        Some(_) if is_led(trials) => Order::Random,
+        Some(passes) if passes.iter().all(|passes| is_chained(passes)) => Order::Chained,
+        Some(_) => Order::Rcbd,
+        None => Order::Unknown,
+    }
+}
+
+/// Workloads all replicates of which run their arms in one and the same order.
+pub(super) fn unvaried(trials: &[Placed]) -> Vec<usize> {
+    let same = |run: &Run| {
+        passes(run).is_some_and(|passes| {
+            passes.len() >= TELLING && passes.windows(2).all(|pair| pair[0] == pair[1])
+        })
+    };
+    runs(trials).into_iter().filter(|(_, run)| same(run)).map(|(workload, _)| workload).collect()
+}
+
+/// Runs of the workloads that compare something. A trial with several metrics is one trial.
+fn runs(trials: &[Placed]) -> BTreeMap<usize, Run> {
+    let counted = trials.iter().filter(|trial| !trial.lead_in);
+    let in_time: BTreeMap<u32, &Placed> = counted.map(|trial| (trial.order, trial)).collect();
+    let mut runs: BTreeMap<usize, Run> = BTreeMap::new();
+    for trial in in_time.values() {
+        runs.entry(trial.workload).or_default().push((trial.replicate, trial.arm));
+    }
+    runs.retain(|_, run| arms(run).len() > 1);
+    runs
+}
+
+fn arms(run: &[(u32, usize)]) -> BTreeSet<usize> {
+    run.iter().map(|(_, arm)| *arm).collect()
+}
+
+/// Each arm ran all its trials before the next one began.
+fn is_sequential(run: &Run) -> bool {
+    let replicates: BTreeSet<u32> = run.iter().map(|(replicate, _)| *replicate).collect();
+    let lumps = run.chunk_by(|one, next| one.1 == next.1).count();
+    replicates.len() > 1 && lumps == arms(run).len()
+}
+
+/// Arms of each replicate in time; none unless each replicate ends before the next one begins.
+fn passes(run: &Run) -> Option<Vec<Vec<usize>>> {
+    let lumps: Vec<_> = run.chunk_by(|one, next| one.0 == next.0).collect();
+    let replicates: BTreeSet<u32> = run.iter().map(|(replicate, _)| *replicate).collect();
+    let once = |lump: &&[(u32, usize)]| lump.len() == arms(lump).len();
+    (lumps.len() == replicates.len() && lumps.iter().all(once))
+        .then(|| lumps.iter().map(|lump| lump.iter().map(|(_, arm)| *arm).collect()).collect())
+}
+
+fn is_led(trials: &[Placed]) -> bool {
+    let mut first: BTreeMap<u32, &Placed> = BTreeMap::new();
+    for trial in trials {
+        let known = first.entry(trial.replicate).or_insert(trial);
+        if trial.order < known.order {
+            *known = trial;
+        }
+    }
+    !first.is_empty() && first.values().all(|trial| trial.lead_in)
+}
+
+/// Each replicate starts with the arm that ended the one before.
+fn is_chained(passes: &[Vec<usize>]) -> bool {
+    passes.len() > 1 && passes.windows(2).all(|pair| pair[0].last() == pair[1].first())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `a1 b1 b2 a2`: arm and replicate in time; capitals are another workload, and `-a1` is a
+    /// lead-in.
+    fn placed(text: &str) -> Vec<Placed> {
+        let trial = |(order, word): (usize, &str)| {
+            let lead_in = word.starts_with('-');
+            let word = word.trim_start_matches('-');
+            let letter = word.as_bytes()[0];
+            Placed {
+                order: order as u32,
+                lead_in,
+                workload: usize::from(letter.is_ascii_uppercase()),
+                arm: usize::from(letter.to_ascii_lowercase() - b'a'),
+                replicate: word[1..].parse().unwrap(),
+            }
+        };
+        text.split_whitespace().enumerate().map(trial).collect()
+    }
+
+    fn of(text: &str) -> Order {
+        order(&placed(text))
+    }
+
+    #[test]
+    fn one_arm_after_the_other_is_sequential() {
+        assert_eq!(of("a1 a2 b1 b2"), Order::Sequential);
+        assert_eq!(of("a1 a2 a3 b1 b2 b3 c1 c2"), Order::Sequential);
+        assert_eq!(of("a1 b1 a2 b2 A1 A2 B1 B2"), Order::Sequential);
+    }
+
+    #[test]
+    fn one_replicate_cannot_be_sequential() {
+        assert_eq!(of("a1 b1 c1"), Order::Rcbd);
+    }
+
+    #[test]
+    fn complete_replicates_are_blocks() {
+        assert_eq!(of("a1 b1 a2 b2"), Order::Rcbd);
+        assert_eq!(of("c1 a1 b1 a2 b2 c2"), Order::Rcbd);
+        assert_eq!(of("a1 A1 b1 B1 B2 a2 b2 A2"), Order::Rcbd);
+    }
+
+    #[test]
+    fn chains_are_seen() {
+        assert_eq!(of("a1 b1 b2 a2 a3 b3"), Order::Chained);
+        assert_eq!(of("a1 b1 c1 c2 a2 b2"), Order::Chained);
+        assert_eq!(of("a1 b1 A1 B1 B2 A2 b2 a2"), Order::Chained);
+    }
+
+    #[test]
+    fn lead_ins_of_all_replicates_are_seen() {
+        assert_eq!(of("-a1 a1 b1 -b2 b2 a2"), Order::Random);
+        // By chance it looks like a chain as well.
+        assert_eq!(of("-a1 a1 b1 -a2 a2 b2 -b3 b3 a3"), Order::Random);
+        assert_eq!(of("-a1 a1 b1 b2 a2"), Order::Chained);
+        assert_eq!(of("-a1 a1 b1 a2 b2"), Order::Rcbd);
+    }
+
+    #[test]
+    fn what_is_missing_from_a_replicate_takes_nothing_from_the_others() {
+        assert_eq!(of("a1 b1 c1 a2 b2"), Order::Rcbd);
+        assert_eq!(of("a1 c1 b2 a2"), Order::Rcbd);
+    }
+
+    #[test]
+    fn what_fits_nothing_is_unknown() {
+        assert_eq!(of("a1 b1 a2 b2 a1"), Order::Unknown);
+        assert_eq!(of("a1 a2 b1 b2 a3 b3"), Order::Unknown);
+        assert_eq!(of("a1 a2 a3"), Order::Unknown);
+        assert_eq!(of(""), Order::Unknown);
+    }
+
+    #[test]
+    fn metrics_of_one_trial_are_one_trial() {
+        let mut trials = placed("a1 b1 b2 a2");
+        trials.extend(placed("a1 b1 b2 a2"));
+        assert_eq!(order(&trials), Order::Chained);
+    }
+
+    #[test]
+    fn the_same_order_throughout_is_seen() {
+        assert_eq!(unvaried(&placed("a1 b1 a2 b2 a3 b3")), [0]);
+        assert_eq!(unvaried(&placed("a1 b1 a2 b2")), [0; 0]);
+        assert_eq!(unvaried(&placed("a1 b1 b2 a2 a3 b3")), [0; 0]);
+    }
+}

@@ -1,0 +1,117 @@
+//! What another tool tells of its runs, before it is known what varies among them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_core::quantity::Better;
+use assay_core::quantity::units::show;
+use assay_core::stats::{observations_needed, percentile_is_supported};
+use assay_workloads::command::ImportEvidence;
+use assay_workloads::metrics;
+
+/// Operations per run up to which a percentile that a run does not have is mentioned: those of a p99.9.
+const MOST_MENTIONED: u64 = 10_000;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told {
+    pub metric: String,
+    pub better: Better,
+    /// In the metric's unit; absent where the tool tells none.
+    pub value: Option<f64>,
+    /// Why the tool could not measure it, where its file shows that.
+    pub why: Option<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Run {
+    pub workload: String,
+    /// Where the file names it: a package, a module, a host. Equal names of different places are
+    /// different workloads.
+    pub place: String,
+    /// What the file says of how it was done. What differs among runs of a workload is a factor.
+    pub settings: BTreeMap<String, String>,
+    /// When it began and ended, in ms of one clock that all files share.
+    pub span_ms: Option<(u64, u64)>,
+    /// What was measured, the most important first.
+    pub values: Vec<Told>,
+    /// Why it counts for nothing, where it does.
+    pub failed: Option<String>,
+    pub evidence: Vec<ImportEvidence>,
+}
+
+impl Run {
+    /// A run without settings and numbers so far.
+    pub fn of(workload: impl Into<String>) -> Self {
+        Self { workload: workload.into(), ..Self::default() }
+    }
+
+    pub fn set(&mut self, name: &str, level: impl Into<String>) {
+        self.settings.insert(name.to_owned(), level.into());
+    }
+
+    pub fn tell(&mut self, metric: &str, value: Option<f64>) {
+        self.tell_as(metric, Better::Unknown, value);
+    }
+
+    /// A metric of which the tool may say which direction is better; else its name does, or nobody.
+    pub fn tell_as(&mut self, metric: &str, said: Better, value: Option<f64>) {
+        let own = metrics::better(metric);
+        let is_ours = metrics::find(metric).is_some();
+        let better = if said.is_known() && !is_ours { said } else { own };
+        self.values.push(Told { metric: metric.to_owned(), better, value, why: None });
+    }
+
+    /// A metric that this tool knows and did not measure.
+    pub fn lack(&mut self, metric: &str, why: &str) {
+        self.tell(metric, None);
+        if let Some(told) = self.values.last_mut() {
+            told.why = Some(why.to_owned());
+        }
+    }
+
+    /// A percentile of so many operations; too few of them show none.
+    pub fn tell_percentile(&mut self, metric: &str, share: f64, value: Option<f64>, count: u64) {
+        if percentile_is_supported(count, share) {
+            return self.tell(metric, value);
+        }
+        let needed = observations_needed(share).unwrap_or(u64::MAX);
+        // Most runs are too short for a p99.99, so a note on it would be in every import.
+        if needed > MOST_MENTIONED {
+            return;
+        }
+        let needed = show::count(needed);
+        self.lack(metric, &format!("needs {needed} operations per run, but a run had fewer"));
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Runs {
+    pub runs: Vec<Run>,
+    /// Whether they stand in the order in which they ran.
+    pub in_order: bool,
+    /// What was taken for granted, one sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Runs {
+    pub fn in_order(runs: Vec<Run>) -> Self {
+        Self { runs, in_order: true, notes: Vec::new() }
+    }
+}
+
+/// Names each workload with its place if a file has the name at several places.
+pub(super) fn name_places(files: &mut [Runs]) {
+    let mut ambiguous: BTreeSet<String> = BTreeSet::new();
+    for file in files.iter() {
+        let mut places: BTreeMap<&str, &str> = BTreeMap::new();
+        for run in &file.runs {
+            if *places.entry(&run.workload).or_insert(&run.place) != run.place {
+                ambiguous.insert(run.workload.clone());
+            }
+        }
+    }
+    for run in files.iter_mut().flat_map(|file| &mut file.runs) {
+        if ambiguous.contains(&run.workload) && !run.place.is_empty() {
+            run.workload = format!("{} {}", run.place, run.workload);
+        }
+    }
+}

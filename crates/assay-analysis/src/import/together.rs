@@ -1,0 +1,413 @@
+//! Runs of all files of a study, together: what differs among them is what the study compares, equal
+//! ones are replicates, and the order is what their times show (R2c).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_core::failure::{Failure, Outcome};
+use assay_study::file::{DEFAULT_MARGIN, Order};
+use assay_study::findings::CellTrial;
+use assay_study::findings::measurements::{Measurements, Series};
+use assay_study::results::design::{Design, Factor, Stopping};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
+use assay_workloads::command::ImportEvidence;
+use assay_workloads::metrics;
+
+use super::order::{self, Placed};
+use super::run::{Run, Runs};
+use super::words::{advice, quoted};
+use super::{Brought, Imported, Options, levels};
+
+/// The level of a setting that a run does not name.
+const NOT_SET: &str = "not set";
+/// Runs of a study, and kinds of work, levels of a factor or arms: more are no study that a person
+/// asks about, and hold up whoever waits for its verdicts.
+const MOST_RUNS: usize = 100_000;
+const MOST_KINDS: usize = 1000;
+/// Numbers above this are a mistake, and their ratios would not be finite.
+const LARGEST: f64 = 1e15;
+
+struct One<'a> {
+    run: &'a Run,
+    given: &'a Arm,
+    workload: usize,
+    arm: usize,
+    replicate: u32,
+    order: Option<u32>,
+}
+
+struct All<'a> {
+    runs: Vec<One<'a>>,
+    workloads: Vec<String>,
+    factors: Vec<Factor>,
+    arms: Vec<Arm>,
+    notes: Vec<String>,
+}
+
+pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome<Imported> {
+    let mut all = gathered(files)?;
+    all.factors = factors(&mut all, files)?;
+    all.place_arms();
+    if let Some((first, _)) = files.first() {
+        at_most(MOST_KINDS, all.arms.len(), "settings", &first.name)?;
+    }
+    all.place_in_time(files, options);
+    let placed = all.placed();
+    let order = if placed.is_empty() { Order::Unknown } else { order::order(&placed) };
+    all.tell_order(order, files.len());
+    let baseline = all.baseline(options)?;
+    let series = all.series(options)?;
+    all.tell_unmeasured();
+    let design = Design {
+        factors: all.factors,
+        baseline,
+        margin: options.margin.or(Some(DEFAULT_MARGIN.fraction())),
+        primary: options.primary.clone(),
+        order,
+        stopping: Stopping::Fixed,
+        repeats: 0,
+        ..Design::default()
+    };
+    Ok(Imported {
+        measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
+        notes: all.notes,
+        trials: all.runs.len(),
+    })
+}
+
+fn gathered<'a>(files: &'a [(&Brought, Runs)]) -> Outcome<All<'a>> {
+    let mut all = All {
+        runs: Vec::new(),
+        workloads: Vec::new(),
+        factors: Vec::new(),
+        arms: Vec::new(),
+        notes: Vec::new(),
+    };
+    for (file, runs) in files {
+        if runs.runs.is_empty() {
+            return Err(Failure::mistake(format!("{}: contains no run", file.name)));
+        }
+        for run in &runs.runs {
+            let workload = place_in(&mut all.workloads, &run.workload);
+            at_most(MOST_KINDS, all.workloads.len(), "workloads", &file.name)?;
+            at_most(MOST_RUNS, all.runs.len() + 1, "runs", &file.name)?;
+            let (arm, replicate, order) = (0, 0, None);
+            all.runs.push(One { run, given: &file.arm, workload, arm, replicate, order });
+        }
+        for note in &runs.notes {
+            if !all.notes.contains(note) {
+                all.notes.push(note.clone());
+            }
+        }
+    }
+    Ok(all)
+}
+
+fn at_most(most: usize, count: usize, what: &str, name: &str) -> Outcome<()> {
+    if count <= most {
+        return Ok(());
+    }
+    Err(Failure::mistake(format!(
+        "{name}: this study has more than {most} {what}; import parts of the data"
+    )))
+}
+
+fn place_in(names: &mut Vec<String>, name: &str) -> usize {
+    names.iter().position(|known| known == name).unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    })
+}
+
+fn level<'a>(one: &One<'a>, name: &str) -> &'a str {
+    let own = one.given.get(name).or_else(|| one.run.settings.get(name));
+    own.map_or(NOT_SET, String::as_str)
+}
+
+/// What varies: what the user names, and each setting that differs within a workload and is not
+/// told by the others already.
+fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>> {
+    let Some((first, _)) = files.first() else { return Ok(Vec::new()) };
+    let given: BTreeSet<&String> = all.runs.iter().flat_map(|one| one.given.keys()).collect();
+    for name in &given {
+        if let Some((file, _)) = files.iter().find(|(file, _)| !file.arm.contains_key(*name)) {
+            return Err(Failure::mistake(format!(
+                "{}: no --set for factor {}, which other files have; set the factor for each file",
+                file.name,
+                quoted(name)
+            )));
+        }
+    }
+    let mut kept: Vec<String> = given.iter().map(|name| (*name).clone()).collect();
+    let settings: BTreeSet<&String> =
+        all.runs.iter().flat_map(|one| one.run.settings.keys()).collect();
+    for name in settings.into_iter().filter(|name| !given.contains(*name)) {
+        if !differs(all, name) {
+            continue;
+        }
+        if told_by(all, &kept, name) {
+            all.notes.push(format!("{} varies together with {}", quoted(name), kept.join(" and ")));
+        } else {
+            kept.push(name.clone());
+        }
+    }
+    let factor = |name: String| {
+        let found: BTreeSet<&str> = all.runs.iter().map(|one| level(one, &name)).collect();
+        at_most(MOST_KINDS, found.len(), &format!("levels of {}", quoted(&name)), &first.name)?;
+        let names: Vec<String> = found.into_iter().map(str::to_owned).collect();
+        let levels = levels::in_order(&names).into_iter().map(|at| names[at].clone()).collect();
+        Ok(Factor { name, levels })
+    };
+    kept.into_iter().map(factor).collect()
+}
+
+fn differs(all: &All<'_>, name: &str) -> bool {
+    let mut seen: BTreeMap<usize, &str> = BTreeMap::new();
+    all.runs.iter().any(|one| {
+        let own = level(one, name);
+        *seen.entry(one.workload).or_insert(own) != own
+    })
+}
+
+/// Whether the kept factors tell the level of another one.
+fn told_by(all: &All<'_>, kept: &[String], name: &str) -> bool {
+    let mut seen: BTreeMap<(usize, Vec<&str>), &str> = BTreeMap::new();
+    all.runs.iter().all(|one| {
+        let known = kept.iter().map(|name| level(one, name)).collect();
+        let own = level(one, name);
+        *seen.entry((one.workload, known)).or_insert(own) == own
+    })
+}
+
+impl All<'_> {
+    /// Arms in the order of the levels, the first factor slowest.
+    fn place_arms(&mut self) {
+        let rank = |factor: &Factor, word: &str| {
+            factor.levels.iter().position(|level| level == word).unwrap_or_default()
+        };
+        let of = |one: &One<'_>| -> Vec<usize> {
+            self.factors.iter().map(|factor| rank(factor, level(one, &factor.name))).collect()
+        };
+        let own: Vec<Vec<usize>> = self.runs.iter().map(of).collect();
+        let ordered: Vec<Vec<usize>> =
+            own.iter().cloned().collect::<BTreeSet<_>>().into_iter().collect();
+        for (one, own) in self.runs.iter_mut().zip(own) {
+            one.arm = ordered.binary_search(&own).unwrap_or_default();
+        }
+        let arm = |ranks: &Vec<usize>| -> Arm {
+            let named = self.factors.iter().zip(ranks);
+            named.map(|(factor, at)| (factor.name.clone(), factor.levels[*at].clone())).collect()
+        };
+        self.arms = ordered.iter().map(arm).collect();
+    }
+
+    /// Positions in time, where the files tell them, and replicates by them.
+    fn place_in_time(&mut self, files: &[(&Brought, Runs)], options: &Options) {
+        let mut in_time: Vec<usize> = (0..self.runs.len()).collect();
+        let stands = files.iter().all(|(_, runs)| runs.in_order);
+        let named = (files.len() == 1 || options.in_order) && stands;
+        let known = named || self.is_timed();
+        if known && !named {
+            in_time.sort_by_key(|at| self.runs[*at].run.span_ms);
+        }
+        let mut counts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
+        for (position, at) in in_time.into_iter().enumerate() {
+            let one = &mut self.runs[at];
+            let count = counts.entry((one.workload, one.arm)).or_default();
+            *count += 1;
+            one.replicate = *count;
+            one.order = known.then_some(position as u32 + 1);
+        }
+    }
+
+    /// Whether all runs have a time and none of a workload ran at once with another.
+    fn is_timed(&mut self) -> bool {
+        let spans: Option<Vec<(usize, (u64, u64))>> =
+            self.runs.iter().map(|one| Some((one.workload, one.run.span_ms?))).collect();
+        let Some(mut spans) = spans else { return false };
+        spans.sort_unstable();
+        let overlap = spans
+            .windows(2)
+            .any(|pair| pair[0].0 == pair[1].0 && pair[1].1.0 < pair[0].1.1.max(pair[0].1.0 + 1));
+        if overlap {
+            self.notes.push(
+                "the times of runs of one workload overlap, so the order is unknown".to_owned(),
+            );
+        }
+        !overlap
+    }
+
+    fn placed(&self) -> Vec<Placed> {
+        let placed = |one: &One<'_>| {
+            Some(Placed {
+                order: one.order?,
+                lead_in: false,
+                workload: one.workload,
+                arm: one.arm,
+                replicate: one.replicate,
+            })
+        };
+        self.runs.iter().filter_map(placed).collect()
+    }
+
+    fn tell_order(&mut self, order: Order, files: usize) {
+        if self.arms.len() < 2 {
+            self.notes.push("all runs have the same settings; nothing to compare".to_owned());
+            return;
+        }
+        match order {
+            Order::Unknown if self.runs.iter().all(|one| one.order.is_none()) && files > 1 => {
+                self.notes.push(
+                    "the files do not record the order of the runs, so Assay gives ratios without verdicts; if you \
+                     list them in order, use --in-order"
+                        .to_owned(),
+                );
+            }
+            Order::Unknown | Order::Sequential => self.notes.push(
+                "the runs are in blocks or not in complete replicates, so Assay gives ratios \
+                 without verdicts; interleave the configurations"
+                    .to_owned(),
+            ),
+            _ => {}
+        }
+    }
+
+    fn baseline(&mut self, options: &Options) -> Outcome<Arm> {
+        for (name, level) in &options.baseline {
+            let Some(factor) = self.factors.iter().find(|factor| factor.name == *name) else {
+                let names = self.factors.iter().map(|factor| factor.name.as_str());
+                return Err(Failure::mistake(format!(
+                    "--baseline {name}={level}: {} does not differ between runs; {}",
+                    quoted(name),
+                    advice(name, names)
+                )));
+            };
+            if !factor.levels.contains(level) {
+                let levels = factor.levels.iter().map(String::as_str);
+                return Err(Failure::mistake(format!(
+                    "--baseline {name}={level}: no run has this level; {}",
+                    advice(level, levels)
+                )));
+            }
+        }
+        if !options.baseline.is_empty() || self.arms.len() < 2 {
+            return Ok(options.baseline.clone());
+        }
+        // The side that is named first.
+        let first = self.runs.first().map(|one| self.arms[one.arm].clone()).unwrap_or_default();
+        let words: Vec<String> =
+            first.iter().map(|(name, level)| format!("{name}={level}")).collect();
+        self.notes.push(format!(
+            "the baseline is {} (the first run); --baseline sets another",
+            words.join(" ")
+        ));
+        Ok(first)
+    }
+
+    fn series(&self, options: &Options) -> Outcome<Vec<Series>> {
+        let mut known_metrics: Vec<Vec<&super::run::Told>> = vec![Vec::new(); self.workloads.len()];
+        for one in &self.runs {
+            let known = &mut known_metrics[one.workload];
+            for told in one.run.values.iter().filter(|told| told.why.is_none()) {
+                if !known.iter().any(|other| other.metric == told.metric) {
+                    known.push(told);
+                }
+            }
+        }
+        if let Some(wanted) = &options.primary {
+            let names: BTreeSet<&str> =
+                known_metrics.iter().flatten().map(|told| told.metric.as_str()).collect();
+            if !names.contains(wanted.as_str()) {
+                return Err(Failure::mistake(format!(
+                    "--primary-metric {wanted}: no run has this metric; {}",
+                    advice(wanted, names.iter().copied())
+                )));
+            }
+        }
+        let mut series = Vec::new();
+        for (workload, own) in known_metrics.iter().enumerate() {
+            let wanted = options.primary.as_ref();
+            let primary = wanted.and_then(|name| own.iter().position(|told| told.metric == *name));
+            for arm_at in 0..self.arms.len() {
+                for (at, told) in own.iter().enumerate() {
+                    let trials = self.trials(workload, arm_at, &told.metric);
+                    if trials.is_empty() || !self.measures(workload, arm_at, &told.metric) {
+                        continue;
+                    }
+                    let arm = self.arms[arm_at].clone();
+                    series.push(Series {
+                        primary: primary.unwrap_or(0) == at,
+                        trials,
+                        evidence: self.evidence(workload, arm_at),
+                        ..Series::bare(&self.workloads[workload], arm, &told.metric, told.better)
+                    });
+                }
+            }
+        }
+        Ok(series)
+    }
+
+    /// Whether a run measured a metric or failed. If the tool could measure it in no run, that is no failure.
+    fn measures(&self, workload: usize, arm: usize, metric: &str) -> bool {
+        let mut own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
+        own.any(|one| {
+            let mut values = one.run.values.iter();
+            one.run.failed.is_some()
+                || values.any(|told| told.metric == metric && told.why.is_none())
+        })
+    }
+
+    fn evidence(&self, workload: usize, arm: usize) -> Vec<Vec<ImportEvidence>> {
+        let own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
+        own.map(|one| one.run.evidence.clone()).collect()
+    }
+
+    /// Names metrics that no run of a workload measured, each reason once.
+    fn tell_unmeasured(&mut self) {
+        let mut reasons: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
+        for one in &self.runs {
+            for told in &one.run.values {
+                let Some(why) = &told.why else { continue };
+                let key = (self.workloads[one.workload].as_str(), why.as_str());
+                reasons.entry(key).or_default().insert(metrics::noun(&told.metric));
+            }
+        }
+        let mut notes = Vec::new();
+        for ((workload, why), nouns) in reasons {
+            let nouns: Vec<&str> = nouns.into_iter().collect();
+            notes.push(format!("no {} for {workload}: {why}", nouns.join(", ")));
+        }
+        self.notes.extend(notes);
+    }
+
+    fn trials(&self, workload: usize, arm: usize, metric: &str) -> Vec<CellTrial> {
+        let own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
+        let mut trials: Vec<CellTrial> = own.filter_map(|one| trial(one, metric)).collect();
+        trials.sort_by_key(|trial| trial.replicate);
+        trials
+    }
+}
+
+/// Returns a run as a trial of one metric, or `None` if it says nothing of the metric.
+fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
+    let told = one.run.values.iter().find(|told| told.metric == metric);
+    let failed = one.run.failed.clone();
+    let own_reason = told.and_then(|told| told.why.clone());
+    if told.is_none() && failed.is_none() {
+        return None;
+    }
+    let good = |value: &f64| value.is_finite() && *value >= 0.0 && *value <= LARGEST;
+    let value = told.and_then(|told| told.value).filter(good).filter(|_| failed.is_none());
+    let reason = failed.or_else(|| {
+        let what = match told.and_then(|told| told.value) {
+            None => own_reason.unwrap_or_else(|| "the tool reported no number".to_owned()),
+            Some(value) => format!("the tool reported {value}, which cannot be compared"),
+        };
+        value.is_none().then_some(what)
+    });
+    let status = if reason.is_none() { Status::Ok } else { Status::Failed };
+    Some(CellTrial { reason, ..CellTrial::bare(one.replicate, one.order, value, status) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,237 @@
+//! From rows to measurements, with a note on everything that was taken for granted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_study::file::{DEFAULT_MARGIN, Order};
+use assay_study::findings::CellTrial;
+use assay_study::findings::measurements::{Measurements, Series};
+use assay_study::results::design::{self, Design, Stopping};
+use assay_study::results::plan::{Arm, arm_words};
+use assay_study::results::record::Status;
+
+use super::table::{Factor, Row, Table};
+use crate::import::levels;
+use crate::import::order::{self, Placed};
+use crate::import::{Imported, Options};
+
+/// The measurements of a table without mistakes.
+pub(super) fn build(table: Table, options: &Options) -> Imported {
+    let placed = placed(&table);
+    let primaries = primaries(&table, options.primary.as_deref());
+    let notes = notes(&table, options, &primaries, &placed);
+    let trials = table.rows.iter().map(Row::trial).collect::<BTreeSet<_>>().len();
+    let design = design(&table, options, &placed);
+    let series = series(table, &primaries);
+    Imported {
+        measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
+        notes,
+        trials,
+    }
+}
+
+fn placed(table: &Table) -> Vec<Placed> {
+    let placed = |row: &Row| {
+        let (workload, arm, replicate) = (row.workload, row.arm, row.replicate);
+        let lead_in = row.status == Status::Warmup;
+        Some(Placed { order: row.order?, lead_in, workload, arm, replicate })
+    };
+    table.rows.iter().filter_map(placed).collect()
+}
+
+fn design(table: &Table, options: &Options, placed: &[Placed]) -> Design {
+    let baseline =
+        if options.baseline.is_empty() { first_arm(table) } else { options.baseline.clone() };
+    Design {
+        factors: table.factors.iter().map(factor).collect(),
+        baseline,
+        margin: options.margin.or(Some(DEFAULT_MARGIN.fraction())),
+        primary: options.primary.clone(),
+        order: if placed.is_empty() { Order::Unknown } else { order::order(placed) },
+        stopping: Stopping::Fixed,
+        repeats: 0,
+        ..Design::default()
+    }
+}
+
+/// The arm of the first row: whoever writes a table begins with what is known.
+fn first_arm(table: &Table) -> Arm {
+    let first = table.arms.all.first();
+    first.map(|levels| arm(&table.factors, levels)).unwrap_or_default()
+}
+
+fn arm(factors: &[Factor], levels: &[usize]) -> Arm {
+    let named = factors.iter().zip(levels);
+    named.map(|(factor, &level)| (factor.name.clone(), factor.levels.all[level].clone())).collect()
+}
+
+fn factor(factor: &Factor) -> design::Factor {
+    let levels = in_order(factor).into_iter().map(|level| factor.levels.all[level].clone());
+    design::Factor { name: factor.name.clone(), levels: levels.collect() }
+}
+
+fn in_order(factor: &Factor) -> Vec<usize> {
+    levels::in_order(&factor.levels.all)
+}
+
+/// For each arm its place in the grid of ordered levels, the first factor slowest.
+fn places(table: &Table) -> Vec<usize> {
+    let levels: Vec<Vec<usize>> =
+        table.factors.iter().map(|factor| ranks(&in_order(factor))).collect();
+    let of = |arm: usize| -> Vec<usize> {
+        table.arms.all[arm].iter().zip(&levels).map(|(&level, rank)| rank[level]).collect()
+    };
+    let mut arms: Vec<usize> = (0..table.arms.all.len()).collect();
+    arms.sort_by_cached_key(|&arm| of(arm));
+    ranks(&arms)
+}
+
+/// For each number its position in an order of all of them.
+fn ranks(order: &[usize]) -> Vec<usize> {
+    let mut ranks = vec![0; order.len()];
+    order.iter().enumerate().for_each(|(rank, &number)| ranks[number] = rank);
+    ranks
+}
+
+/// A series before it is named: its arm and its trials.
+type Unnamed = (usize, Vec<CellTrial>);
+
+fn series(table: Table, primaries: &[usize]) -> Vec<Series> {
+    let places = places(&table);
+    let mut unnamed: BTreeMap<(usize, usize, usize), Unnamed> = BTreeMap::new();
+    for row in table.rows {
+        let key = (row.workload, places[row.arm], row.metric);
+        unnamed.entry(key).or_insert_with(|| (row.arm, Vec::new())).1.push(trial(row));
+    }
+    let mut series = Vec::with_capacity(unnamed.len());
+    for ((workload, _, metric), (arm_number, mut trials)) in unnamed {
+        trials.sort_by_key(in_time);
+        let declared = &table.metrics.all[metric];
+        let (workload, primary) = (&table.workloads.all[workload], primaries[workload] == metric);
+        let arm = arm(&table.factors, &table.arms.all[arm_number]);
+        series.push(Series {
+            scale: declared.scale(),
+            primary,
+            trials,
+            ..Series::bare(workload, arm, &declared.name, declared.better())
+        });
+    }
+    series
+}
+
+/// Trials in time; where that is not known, by replicate with the lead-in first.
+fn in_time(trial: &CellTrial) -> (Option<u32>, bool, u32) {
+    (trial.order, trial.status != Status::Warmup, trial.replicate)
+}
+
+fn trial(row: Row) -> CellTrial {
+    let value = row.value.filter(|_| row.status != Status::Failed);
+    CellTrial { reason: row.reason, ..CellTrial::bare(row.replicate, row.order, value, row.status) }
+}
+
+/// By workload the metric that verdicts are about: the one that was asked for, else the first.
+fn primaries(table: &Table, wanted: Option<&str>) -> Vec<usize> {
+    let wanted =
+        wanted.and_then(|name| table.metrics.all.iter().position(|metric| metric.name == name));
+    let mut first: Vec<Option<usize>> = vec![wanted; table.workloads.all.len()];
+    for row in &table.rows {
+        first[row.workload].get_or_insert(row.metric);
+    }
+    // A workload is known by its rows: it has a metric.
+    first.into_iter().map(Option::unwrap_or_default).collect()
+}
+
+fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed]) -> Vec<String> {
+    let mut notes = Vec::new();
+    notes.extend(compared_note(table, options));
+    notes.extend(reference_note(table, options));
+    notes.extend(primary_notes(table, options, primaries));
+    let valued = |row: &&Row| row.status == Status::Failed && row.value.is_some();
+    match table.rows.iter().filter(valued).count() {
+        0 => {}
+        1 => notes.push("Assay ignores the value of a failed trial".to_owned()),
+        count => notes.push(format!("Assay ignores the values of {count} failed trials")),
+    }
+    let same: Vec<&str> = order::unvaried(placed)
+        .into_iter()
+        .map(|workload| table.workloads.all[workload].as_str())
+        .collect();
+    if !same.is_empty() {
+        notes.push(format!(
+            "every replicate of {} runs its configurations in the same order, so carry-over always affects the same \
+             configuration",
+            list(&same)
+        ));
+    }
+    notes
+}
+
+/// What arms are compared with, unless the user said it.
+fn compared_note(table: &Table, options: &Options) -> Option<String> {
+    if table.factors.is_empty() {
+        return Some("no factor column; nothing to compare".to_owned());
+    }
+    if table.arms.all.len() == 1 {
+        return Some("all rows have the same levels; nothing to compare".to_owned());
+    }
+    let named = arm_words(&first_arm(table));
+    options
+        .baseline
+        .is_empty()
+        .then(|| format!("the baseline is {named} (the first row); --baseline sets another"))
+}
+
+/// What effects of factors are told against that the user's baseline leaves open.
+fn reference_note(table: &Table, options: &Options) -> Option<String> {
+    let open = |factor: &&Factor| {
+        !options.baseline.contains_key(&factor.name) && factor.levels.all.len() > 1
+    };
+    let first = |factor: &Factor| {
+        let level = in_order(factor).first().map(|&level| &factor.levels.all[level]);
+        format!("{}={}", factor.name, level.map(String::as_str).unwrap_or_default())
+    };
+    let told: Vec<String> = table.factors.iter().filter(open).map(first).collect();
+    (!told.is_empty() && !options.baseline.is_empty()).then(|| {
+        let told: Vec<&str> = told.iter().map(String::as_str).collect();
+        format!("effects are relative to {}, unless --baseline sets another", list(&told))
+    })
+}
+
+/// Which metric verdicts are about, where a workload has several or lacks the one asked for.
+fn primary_notes(table: &Table, options: &Options, primaries: &[usize]) -> Vec<String> {
+    if table.arms.all.len() < 2 {
+        return Vec::new();
+    }
+    let mut metrics: Vec<BTreeSet<usize>> = vec![BTreeSet::new(); table.workloads.all.len()];
+    for row in &table.rows {
+        metrics[row.workload].insert(row.metric);
+    }
+    let names = table.workloads.all.iter().map(String::as_str).enumerate();
+    if let Some(wanted) = &options.primary {
+        let lacking = |workload: &usize| !metrics[*workload].contains(&primaries[*workload]);
+        let lacking: Vec<&str> =
+            names.filter(|(workload, _)| lacking(workload)).map(|(_, name)| name).collect();
+        let note = || format!("no verdict for {}: metric {wanted} is missing", list(&lacking));
+        return (!lacking.is_empty()).then(note).into_iter().collect();
+    }
+    let mut by_metric: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
+    for (workload, name) in names.filter(|(workload, _)| metrics[*workload].len() > 1) {
+        by_metric.entry(primaries[workload]).or_default().push(name);
+    }
+    let note = |(metric, workloads): (usize, Vec<&str>)| {
+        format!(
+            "verdicts for {} use {}, the first metric in the table; --primary-metric sets another",
+            list(&workloads),
+            table.metrics.all[metric].name
+        )
+    };
+    by_metric.into_iter().map(note).collect()
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}

@@ -1,0 +1,156 @@
+//! Single fields: numbers and words. None means that a mistake was told.
+
+use assay_study::results::record::Status;
+
+use crate::import::mistakes::{Cell, Mistakes};
+use crate::import::words::{advice, is_plain, quoted};
+
+const STATUSES: [(&str, Status); 6] = [
+    ("ok", Status::Ok),
+    ("", Status::Ok),
+    ("failed", Status::Failed),
+    ("disturbed", Status::Disturbed),
+    ("superseded", Status::Disturbed),
+    ("warmup", Status::Warmup),
+];
+
+pub(super) fn status(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<Status> {
+    let found = STATUSES.iter().find(|(name, _)| *name == cell.text);
+    if found.is_none() {
+        let names = STATUSES.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
+        let advice = advice(cell.text, names);
+        mistakes.at(cell, &format!("unknown status `{}`; {advice}", quoted(cell.text)));
+    }
+    found.map(|(_, status)| *status)
+}
+
+/// A replicate; 0 only where it may be that of a warm-up.
+pub(super) fn replicate(cell: &Cell<'_>, zero: bool, mistakes: &mut Mistakes<'_>) -> Option<u32> {
+    let number = whole(cell, "number the replicates 1, 2, 3, ...", mistakes)?;
+    if number == 0 && !zero {
+        let text = "replicate 0 is for warm-ups; number other trials from 1, or use `warmup` as the `status`";
+        mistakes.at(cell, text);
+        return None;
+    }
+    Some(number)
+}
+
+pub(super) fn order(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<u32> {
+    let advice = "number the trials 1, 2, 3, ... in run order, or remove the column";
+    whole(cell, advice, mistakes)
+}
+
+fn whole(cell: &Cell<'_>, advice: &str, mistakes: &mut Mistakes<'_>) -> Option<u32> {
+    let digits = !cell.text.is_empty() && cell.text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = cell.text.parse().ok().filter(|_| digits);
+    if number.is_none() {
+        let text = match cell.text {
+            "" => format!("the field is empty; {advice}"),
+            text if digits => format!("`{}` is too large; {advice}", quoted(text)),
+            text => format!("`{}` is not a whole number; {advice}", quoted(text)),
+        };
+        mistakes.at(cell, &text);
+    }
+    number
+}
+
+/// A name or a level, which must not be empty.
+pub(super) fn word<'a>(
+    cell: &Cell<'a>,
+    advice: &str,
+    mistakes: &mut Mistakes<'_>,
+) -> Option<&'a str> {
+    if cell.text.is_empty() {
+        mistakes.at(cell, &format!("the field is empty; {advice}"));
+        return None;
+    }
+    Some(cell.text)
+}
+
+pub(super) struct Reported;
+
+/// A value; it may be absent where the trial failed.
+pub(super) fn value(
+    cell: &Cell<'_>,
+    absent: bool,
+    mistakes: &mut Mistakes<'_>,
+) -> Result<Option<f64>, Reported> {
+    let missing = "the value is missing; write the number, or `failed` in the column `status`";
+    let text = match (cell.text, absent) {
+        ("", true) => return Ok(None),
+        ("", false) => missing.to_owned(),
+        (text, _) => match number(text) {
+            Ok(number) => return Ok(Some(number)),
+            Err(text) => text,
+        },
+    };
+    mistakes.at(cell, &text);
+    Err(Reported)
+}
+
+pub(super) fn number(text: &str) -> Result<f64, String> {
+    let written = quoted(text);
+    if is_plain(text) {
+        let number = text.parse::<f64>().ok().filter(|number| number.is_finite());
+        return number.ok_or_else(|| format!("`{written}` is too large; use a larger unit"));
+    }
+    let bare = text.trim_start_matches(['+', '-']).to_lowercase();
+    let advice = if ["nan", "inf", "infinity", "", "na", "n/a", "null", "none"]
+        .contains(&bare.as_str())
+    {
+        "is not a number; leave the value empty and write `failed` in the column `status`"
+    } else if text.contains(',') {
+        "contains a comma; use a decimal point, such as 1234.5"
+    } else if bare.starts_with(|letter: char| letter.is_ascii_digit()) {
+        "is not a plain number; write all digits (1200, not 1.2k), and put the unit in the metric name"
+    } else {
+        "is not a number; use digits and a decimal point, such as 1234.5"
+    };
+    Err(format!("`{written}` {advice}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_numbers_are_read() {
+        for (text, value) in [
+            ("12", 12.0),
+            ("-0.5", -0.5),
+            ("+1.25e3", 1250.0),
+            (".5", 0.5),
+            ("5.", 5.0),
+            ("1E-3", 0.001),
+            ("0", 0.0),
+        ] {
+            assert_eq!(number(text), Ok(value), "{text}");
+        }
+    }
+
+    #[test]
+    fn everything_else_is_refused_with_advice() {
+        for (text, advice) in [
+            ("1,234", "comma"),
+            ("1.234,5", "comma"),
+            ("12 MB/s", "unit"),
+            ("1.2k", "unit"),
+            ("0x10", "unit"),
+            ("1_000", "unit"),
+            ("1.2.3", "unit"),
+            ("1e", "unit"),
+            ("NaN", "failed"),
+            ("--1", "unit"),
+            ("+-1e5", "unit"),
+            ("-inf", "failed"),
+            ("Infinity", "failed"),
+            ("-", "failed"),
+            ("fast", "digits"),
+            (".", "digits"),
+            ("1e999", "too large"),
+        ] {
+            let refusal = number(text).unwrap_err();
+            assert!(refusal.contains(advice), "{text}: {refusal}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! The header: which column holds what.
+
+use assay_core::lines::{OpenQuote, Splitter};
+
+use crate::import::mistakes::{Cell, Mistakes};
+use crate::import::words::{nearest, quoted};
+
+/// What a column of a setting begins with.
+pub(super) const FACTOR: &str = "factor_";
+const REQUIRED: [&str; 4] = ["replicate", "workload", "metric", "value"];
+/// Columns that a file may have.
+const OPTIONAL: [&str; 5] = ["order", "status", "reason", "counted", "mean_kind"];
+
+/// Which column holds what; columns are counted from 0.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Header {
+    pub line: usize,
+    pub names: Vec<String>,
+    pub replicate: Option<usize>,
+    pub order: Option<usize>,
+    pub workload: Option<usize>,
+    pub metric: Option<usize>,
+    pub value: Option<usize>,
+    pub status: Option<usize>,
+    pub reason: Option<usize>,
+    pub factors: Vec<usize>,
+}
+
+impl Header {
+    /// Reads the first line; none where it is no header at all.
+    pub(super) fn read(
+        line: usize,
+        text: &str,
+        splitter: &mut Splitter,
+        mistakes: &mut Mistakes<'_>,
+    ) -> Option<Self> {
+        if let Err(OpenQuote(column)) = splitter.split(text) {
+            mistakes.at(&Cell { line, column, name: "", text }, OPEN_QUOTE);
+            return None;
+        }
+        let names: Vec<String> =
+            (0..splitter.count()).map(|index| splitter.field(index).to_owned()).collect();
+        if let Some(advice) = no_header(&names) {
+            mistakes.on(line, &advice);
+            return None;
+        }
+        let mut header = Self { line, names, ..Self::default() };
+        let meant: Vec<&str> =
+            (0..header.names.len()).filter_map(|column| header.take(column, mistakes)).collect();
+        for name in REQUIRED {
+            let taken = header.names.iter().any(|written| written == name);
+            if !taken && !meant.contains(&name) {
+                mistakes.on(line, &missing(name));
+            }
+        }
+        Some(header)
+    }
+
+    /// Gives a column its part; the name that was probably meant where it has none.
+    fn take(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
+        let name = self.names[column].clone();
+        let cell = Cell { line: self.line, column: column + 1, name: &name, text: &name };
+        if let Some(first) = self.names[..column].iter().position(|earlier| *earlier == name)
+            && !name.is_empty()
+        {
+            let text = format!("column {} has the same name; remove or rename a column", first + 1);
+            mistakes.at(&cell, &text);
+            return None;
+        }
+        let place = match name.as_str() {
+            "replicate" => &mut self.replicate,
+            "order" => &mut self.order,
+            "workload" => &mut self.workload,
+            "metric" => &mut self.metric,
+            "value" => &mut self.value,
+            "status" => &mut self.status,
+            "reason" => &mut self.reason,
+            // The other columns imply these two.
+            "counted" | "mean_kind" => return None,
+            other => match other.strip_prefix(FACTOR).map(str::trim) {
+                Some("") => {
+                    mistakes.at(&cell, "the factor has no name; write `factor_NAME`");
+                    return None;
+                }
+                Some(_) => {
+                    self.factors.push(column);
+                    return None;
+                }
+                None => return unknown(&cell, mistakes),
+            },
+        };
+        *place = Some(column);
+        None
+    }
+
+    pub(super) fn factor(&self, column: usize) -> &str {
+        self.names[column].strip_prefix(FACTOR).unwrap_or_default().trim()
+    }
+
+    pub(super) fn cell<'a>(&'a self, line: usize, column: usize, text: &'a str) -> Cell<'a> {
+        let name = self.names.get(column).map_or("", String::as_str);
+        Cell { line, column: column + 1, name, text }
+    }
+}
+
+/// What is said of a line whose last quotation mark opens a field.
+pub(super) const OPEN_QUOTE: &str = "unclosed quotation mark on this line; close or remove it";
+
+/// What to do about a first line that names none of the columns.
+fn no_header(names: &[String]) -> Option<String> {
+    let known = |name: &String| is_known(name) || name.starts_with(FACTOR);
+    if names.iter().any(known) {
+        return None;
+    }
+    let single = names.first().filter(|_| names.len() == 1);
+    let other = single.and_then(|name| name.chars().find(|letter| [';', '\t'].contains(letter)));
+    if let Some(other) = other {
+        let other = if other == ';' { "semicolons" } else { "tabs" };
+        return Some(format!("the fields are separated by {other}; use commas"));
+    }
+    let near = |name: &String| nearest(name, REQUIRED).is_some();
+    (!names.iter().any(near)).then(|| {
+        "the first line is not a header; start the file with the column names, such as \
+         replicate,workload,metric,value; see assay list importers for other formats"
+            .to_owned()
+    })
+}
+
+fn is_known(name: &str) -> bool {
+    REQUIRED.contains(&name) || OPTIONAL.contains(&name)
+}
+
+fn missing(name: &str) -> String {
+    let what = match name {
+        "replicate" => "the replicate number of each trial (1, 2, 3, ...)",
+        "workload" => "the name of the workload",
+        "metric" => "the name of the metric",
+        _ => "the numbers",
+    };
+    format!("no column `{name}`; add one with {what}")
+}
+
+/// Tells of an unknown column; returns the name that was probably meant.
+fn unknown(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
+    if cell.text.is_empty() {
+        mistakes.at(cell, "the column has no name; add a name, or remove the column and its comma");
+        return None;
+    }
+    let meant = nearest(cell.text, REQUIRED.into_iter().chain(OPTIONAL));
+    let advice = match meant {
+        Some(name) => format!("did you mean `{name}`?"),
+        None => {
+            format!("rename it to `factor_{}` if it is a factor, or remove it", quoted(cell.text))
+        }
+    };
+    mistakes.at(cell, &format!("unknown column; {advice}"));
+    meant
+}

@@ -1,0 +1,144 @@
+//! Metrics as their cells declare them: `latency:lower`, `errors:lower:difference`.
+
+use std::collections::HashMap;
+
+use assay_core::quantity::{Better, Scale};
+use assay_workloads::metrics;
+
+use super::cells;
+use super::table::Names;
+use crate::import::mistakes::{Cell, Mistakes};
+use crate::import::words::{advice, quoted};
+
+const NAME_IT: &str = "write the name of the metric, such as `duration_s`";
+const WORDS: [&str; 3] = ["lower", "higher", "difference"];
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Suffix {
+    better: Option<Better>,
+    scale: Scale,
+}
+
+/// A metric with what its cells say of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Declared {
+    pub name: String,
+    /// The first suffix with the line and the cell that it stands in.
+    suffix: Option<(Suffix, usize, String)>,
+}
+
+impl Declared {
+    /// Direction that the cells say, else that of the name.
+    pub(super) fn better(&self) -> Better {
+        let said = self.suffix.as_ref().and_then(|(suffix, ..)| suffix.better);
+        said.unwrap_or_else(|| metrics::better(&self.name))
+    }
+
+    pub(super) fn scale(&self) -> Scale {
+        self.suffix.as_ref().map(|(suffix, ..)| suffix.scale).unwrap_or_default()
+    }
+
+    /// How it is to be written to be compared by differences.
+    pub(super) fn by_difference(&self) -> String {
+        let direction = match self.better() {
+            Better::Lower => ":lower",
+            Better::Higher => ":higher",
+            Better::Unknown => "",
+        };
+        format!("{}{direction}:difference", self.name)
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Metrics {
+    pub all: Vec<Declared>,
+    names: Names,
+    /// By the text of the cell; none where that text is a mistake, which is told once.
+    cells: HashMap<String, Option<usize>>,
+}
+
+impl Metrics {
+    /// The metric that a cell names.
+    pub(super) fn read(&mut self, cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<usize> {
+        if let Some(known) = self.cells.get(cell.text) {
+            return *known;
+        }
+        let name = cells::word(cell, NAME_IT, mistakes)?;
+        let read = match self.declare(cell) {
+            Ok(index) => Some(index),
+            Err(text) => {
+                mistakes.at(cell, &text);
+                None
+            }
+        };
+        self.cells.insert(name.to_owned(), read);
+        read
+    }
+
+    fn declare(&mut self, cell: &Cell<'_>) -> Result<usize, String> {
+        let mut parts = cell.text.split(':').map(str::trim);
+        let name = parts.next().unwrap_or_default();
+        if name.is_empty() {
+            return Err(format!("no name before the colon; {NAME_IT}"));
+        }
+        let index = self.names.add(name);
+        if index == self.all.len() {
+            self.all.push(Declared { name: name.to_owned(), suffix: None });
+        }
+        let suffix = suffix(parts)?;
+        contradiction_to_known(name, suffix)?;
+        let declared = &mut self.all[index];
+        match (&declared.suffix, suffix) {
+            (Some((first, line, text)), Some(second)) if *first != second => {
+                return Err(format!(
+                    "`{}` contradicts `{}` in line {line}; write the same in all rows",
+                    quoted(cell.text),
+                    quoted(text)
+                ));
+            }
+            (None, Some(first)) => {
+                declared.suffix = Some((first, cell.line, cell.text.to_owned()));
+            }
+            _ => {}
+        }
+        Ok(index)
+    }
+}
+
+fn suffix<'a>(words: impl Iterator<Item = &'a str>) -> Result<Option<Suffix>, String> {
+    let mut found: Option<Suffix> = None;
+    for word in words {
+        let mut suffix = found.unwrap_or_default();
+        let better = match word {
+            "lower" => Some(Better::Lower),
+            "higher" => Some(Better::Higher),
+            "difference" => None,
+            _ => {
+                return Err(format!(
+                    "unknown `{}` after a colon; {}",
+                    quoted(word),
+                    advice(word, WORDS.into_iter())
+                ));
+            }
+        };
+        if better.is_some() && suffix.better.is_some_and(|other| Some(other) != better) {
+            return Err("both lower and higher are given; use one of them".to_owned());
+        }
+        suffix.better = suffix.better.or(better);
+        if better.is_none() {
+            suffix.scale = Scale::Difference;
+        }
+        found = Some(suffix);
+    }
+    Ok(found)
+}
+
+fn contradiction_to_known(name: &str, suffix: Option<Suffix>) -> Result<(), String> {
+    let Some(known) = metrics::find(name) else { return Ok(()) };
+    let said = suffix.and_then(|suffix| suffix.better);
+    if said.is_none_or(|said| said == known.better) {
+        return Ok(());
+    }
+    let right = if known.better == Better::Lower { "lower" } else { "higher" };
+    Err(format!("for `{name}`, {right} is better; write `{name}:{right}`, or use another name"))
+}

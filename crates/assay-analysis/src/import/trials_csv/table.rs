@@ -1,0 +1,237 @@
+//! The rows of a file, with names, levels and arms by number.
+
+use std::collections::HashMap;
+
+use assay_core::lines::{OpenQuote, Splitter};
+use assay_study::results::record::Status;
+
+use super::cells;
+use super::header::{Header, OPEN_QUOTE};
+use super::metrics::Metrics;
+use crate::import::mistakes::{Cell, Mistakes};
+
+/// Arms that a file may have: more come from a column that is no setting.
+const MOST_ARMS: usize = 1000;
+
+/// Distinct names in order of their first appearance.
+#[derive(Default)]
+pub(super) struct Names {
+    pub all: Vec<String>,
+    index: HashMap<String, usize>,
+}
+
+impl Names {
+    /// The number of a name, which is added if it is new.
+    pub(super) fn add(&mut self, name: &str) -> usize {
+        if let Some(known) = self.index.get(name) {
+            return *known;
+        }
+        self.index.insert(name.to_owned(), self.all.len());
+        self.all.push(name.to_owned());
+        self.all.len() - 1
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.index.contains_key(name)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &str> + Clone {
+        self.all.iter().map(String::as_str)
+    }
+}
+
+pub(super) struct Factor {
+    pub name: String,
+    pub column: usize,
+    pub levels: Names,
+}
+
+/// Combinations of levels in order of their first appearance, a number a factor.
+#[derive(Default)]
+pub(super) struct Arms {
+    pub all: Vec<Vec<usize>>,
+    index: HashMap<Vec<usize>, usize>,
+}
+
+impl Arms {
+    fn add(&mut self, levels: Vec<usize>) -> usize {
+        if let Some(known) = self.index.get(&levels) {
+            return *known;
+        }
+        self.index.insert(levels.clone(), self.all.len());
+        self.all.push(levels);
+        self.all.len() - 1
+    }
+}
+
+/// One row without a mistake in itself.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Row {
+    pub line: usize,
+    pub replicate: u32,
+    pub order: Option<u32>,
+    pub workload: usize,
+    pub arm: usize,
+    pub metric: usize,
+    pub value: Option<f64>,
+    pub status: Status,
+    pub reason: Option<String>,
+}
+
+impl Row {
+    /// What one trial is known by, whatever was measured in it.
+    pub(super) fn trial(&self) -> (usize, usize, u32, bool) {
+        (self.workload, self.arm, self.replicate, self.status == Status::Warmup)
+    }
+}
+
+/// All rows. Names, levels and metrics of faulty rows are known, too, so that one mistake does not
+/// make others up.
+pub(super) struct Table {
+    pub factors: Vec<Factor>,
+    pub workloads: Names,
+    pub metrics: Metrics,
+    pub arms: Arms,
+    pub rows: Vec<Row>,
+    /// Lines below the header, faulty ones too.
+    pub lines: usize,
+}
+
+impl Table {
+    pub(super) fn new(header: &Header) -> Self {
+        let factor = |&column: &usize| Factor {
+            name: header.factor(column).to_owned(),
+            column,
+            levels: Names::default(),
+        };
+        Self {
+            factors: header.factors.iter().map(factor).collect(),
+            workloads: Names::default(),
+            metrics: Metrics::default(),
+            arms: Arms::default(),
+            rows: Vec::new(),
+            lines: 0,
+        }
+    }
+
+    /// Reads a line; false when there is no use in going on.
+    pub(super) fn read_row(
+        &mut self,
+        header: &Header,
+        line: usize,
+        text: &str,
+        splitter: &mut Splitter,
+        mistakes: &mut Mistakes<'_>,
+    ) -> bool {
+        self.lines += 1;
+        if let Err(OpenQuote(column)) = splitter.split(text) {
+            mistakes.at(&header.cell(line, column - 1, text), OPEN_QUOTE);
+        } else if has_right_length(header, line, splitter, mistakes)
+            && let Some(row) = self.row(header, line, splitter, mistakes)
+        {
+            self.rows.push(row);
+        }
+        let too_many = self.arms.all.len() > MOST_ARMS;
+        if too_many {
+            self.tell_too_many_arms(header, line, mistakes);
+        }
+        !too_many
+    }
+
+    /// Reads every field, also after a mistake, so that all mistakes of a line are told.
+    fn row(
+        &mut self,
+        header: &Header,
+        line: usize,
+        splitter: &Splitter,
+        mistakes: &mut Mistakes<'_>,
+    ) -> Option<Row> {
+        let cell = |column: usize| header.cell(line, column, splitter.field(column));
+        let status = match header.status {
+            Some(column) => cells::status(&cell(column), mistakes),
+            None => Some(Status::Ok),
+        };
+        // What an unknown status would have allowed is not held against the row.
+        let may = |wanted: Status| status.is_none_or(|status| status == wanted);
+        let replicate = header
+            .replicate
+            .and_then(|column| cells::replicate(&cell(column), may(Status::Warmup), mistakes));
+        let order = match header.order {
+            Some(column) => cells::order(&cell(column), mistakes).map(Some),
+            None => Some(None),
+        };
+        let advice = "write the name of the workload, such as `build`";
+        let workload = header.workload.and_then(|column| {
+            cells::word(&cell(column), advice, mistakes).map(|name| self.workloads.add(name))
+        });
+        let metric = header.metric.and_then(|column| self.metrics.read(&cell(column), mistakes));
+        let value = header
+            .value
+            .and_then(|column| cells::value(&cell(column), may(Status::Failed), mistakes).ok());
+        let arm = self.arm(cell, mistakes);
+        let status = status?;
+        let reason = header.reason.filter(|_| status != Status::Ok);
+        let reason = reason.map(|column| splitter.field(column).to_owned());
+        Some(Row {
+            line,
+            replicate: replicate?,
+            order: order?,
+            workload: workload?,
+            arm: arm?,
+            metric: metric?,
+            value: value?,
+            status,
+            reason: reason.filter(|reason| !reason.is_empty()),
+        })
+    }
+
+    fn arm<'a>(
+        &mut self,
+        cell: impl Fn(usize) -> Cell<'a>,
+        mistakes: &mut Mistakes<'_>,
+    ) -> Option<usize> {
+        let advice = "write the level, such as `default` or `none`";
+        let mut levels = Vec::with_capacity(self.factors.len());
+        for factor in &mut self.factors {
+            let level = cells::word(&cell(factor.column), advice, mistakes);
+            levels.extend(level.map(|level| factor.levels.add(level)));
+        }
+        (levels.len() == self.factors.len()).then(|| self.arms.add(levels))
+    }
+
+    fn tell_too_many_arms(&self, header: &Header, line: usize, mistakes: &mut Mistakes<'_>) {
+        let Some(most) = self.factors.iter().max_by_key(|factor| factor.levels.all.len()) else {
+            return;
+        };
+        let text = format!(
+            "more than {MOST_ARMS} combinations of levels; remove columns that are not factors \
+             (this column has {} levels)",
+            most.levels.all.len()
+        );
+        mistakes.at(&header.cell(line, most.column, ""), &text);
+    }
+}
+
+fn has_right_length(
+    header: &Header,
+    line: usize,
+    splitter: &Splitter,
+    mistakes: &mut Mistakes<'_>,
+) -> bool {
+    let (fields, wanted) = (splitter.count(), header.names.len());
+    let text = if (0..fields).all(|index| splitter.field(index).is_empty()) {
+        mistakes.on(line, "the row contains only commas; remove it");
+        return false;
+    } else if fields == wanted {
+        return true;
+    } else if fields < wanted {
+        format!("the row has {fields} of {wanted} fields; add the missing fields")
+    } else {
+        format!(
+            "the row has {fields} fields, but the header has {wanted}; write numbers without \
+             commas, and quote text that contains commas"
+        )
+    };
+    mistakes.at(&header.cell(line, fields.min(wanted), ""), &text);
+    false
+}

@@ -1,0 +1,182 @@
+//! What writes with syncs and the same ones without say of a drive together: no row can say it alone.
+
+use assay_study::findings::measurements::Series;
+use assay_study::findings::{Because, Trust};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::TrialRecord;
+use assay_workloads::io::Pattern;
+use assay_workloads::metrics;
+
+use super::rows::Row;
+use crate::rules::{self, Remark, WriteTimes};
+
+const SYNC: &str = "sync";
+
+/// What rows have in common of which one is synced and the other is not.
+#[derive(PartialEq)]
+struct Alike {
+    target: usize,
+    /// The levels of all other factors.
+    arm: Arm,
+    control: bool,
+    pattern: Pattern,
+    size_bytes: u32,
+    direct: bool,
+}
+
+/// A row of writes, one after the other, on a drive that announces a cache.
+pub(super) struct Writes {
+    at: usize,
+    alike: Alike,
+    is_synced: bool,
+    times: WriteTimes,
+    drive: String,
+}
+
+/// Tells synced rows that took no longer than without a sync, and their series.
+pub(super) fn tell(all: &[Writes], rows: &mut [Row<'_>], series: &mut [Series]) {
+    for synced in all.iter().filter(|own| own.is_synced) {
+        let bare = all.iter().find(|own| !own.is_synced && own.alike == synced.alike);
+        let remark =
+            bare.and_then(|bare| rules::costless(&synced.drive, &synced.times, &bare.times));
+        if let Some(remark) = remark {
+            put(&mut rows[synced.at], series, remark);
+        }
+    }
+}
+
+pub(super) fn writes(at: usize, row: &Row<'_>) -> Option<Writes> {
+    let drive = row.site.filter(|_| row.trust.is_some()).and_then(rules::with_a_cache)?;
+    let io = rules::one_by_one(row.workload)?;
+    let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
+    let others = row.arm.iter().filter(|(name, _)| *name != SYNC);
+    Some(Writes {
+        at,
+        alike: Alike {
+            target: row.workload.target,
+            arm: others.map(|(name, level)| (name.clone(), level.clone())).collect(),
+            control: row.workload.control,
+            pattern: io.pattern,
+            size_bytes: io.size_bytes(),
+            direct: io.direct,
+        },
+        is_synced: io.sync.every() == Some(1),
+        times: WriteTimes::of(row.workload, &counting)
+            .filter(|_| io.sync.every().is_none_or(|every| every == 1))?,
+        drive: drive.name.clone(),
+    })
+}
+
+/// The remark beside the others of a row and its series. It is a note: no trust is changed.
+fn put(row: &mut Row<'_>, series: &mut [Series], remark: Remark) {
+    for one in row.own_series(series) {
+        if remark.is_about(rules::ACKNOWLEDGED, metrics::nature(&one.metric)) {
+            one.because.push(remark.because(rules::ACKNOWLEDGED));
+        }
+    }
+    row.remarks.push((rules::ACKNOWLEDGED, remark));
+}
+
+/// What the syncs of a row rest on, where something is known of it and the row is not invalid.
+pub(super) fn of_row<'r>(row: &'r Row<'_>) -> Option<&'r str> {
+    let own = row.remarks.iter().find(|(rule, _)| *rule == rules::ACKNOWLEDGED);
+    own.filter(|_| row.trust != Some(Trust::Invalid)).map(|(_, remark)| remark.text.as_str())
+}
+
+/// The same among the reasons of a cell.
+pub(super) fn of_because(because: &[Because]) -> Option<&str> {
+    let own = because.iter().find(|own| own.rule == rules::ACKNOWLEDGED);
+    own.map(|own| own.text.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::presence::Presence;
+    use assay_machine::system::site::Drive;
+    use assay_study::findings::Findings;
+
+    use super::super::tests::{Bench, cell};
+    use super::*;
+
+    /// Random writes of 4 KiB at these rates, without syncs and with them.
+    fn bench(bare: [u64; 3], synced: [u64; 3]) -> Bench {
+        Bench::new(&["."])
+            .row(0, "sequential-read", 1 << 20, &[100; 3])
+            .row(0, "random-write-q1", 4096, &bare)
+            .row(0, "sync-write", 4096, &synced)
+    }
+
+    fn on(mut bench: Bench, change: impl Fn(&mut Drive)) -> Findings {
+        bench.environment.sites.iter_mut().flat_map(|site| &mut site.drives).for_each(change);
+        bench.findings()
+    }
+
+    fn told(found: &Findings, row: &str) -> Option<String> {
+        of_because(&cell(found, row, "iops").reasons).map(str::to_owned)
+    }
+
+    fn sentences(found: &Findings) -> usize {
+        let own = found.summary.iter().filter(|own| own.text.contains("cache acknowledges syncs"));
+        own.count()
+    }
+
+    /// As if a flush did nothing.
+    fn costless() -> Bench {
+        bench([50_000, 50_200, 50_400], [49_800, 50_100, 50_200])
+    }
+
+    #[test]
+    fn a_sync_that_costs_nothing_is_told_beside_its_numbers_and_changes_no_trust() {
+        let found = costless().findings();
+        let text = told(&found, "sync-write").unwrap();
+        assert!(text.starts_with("a cache acknowledges syncs: "), "{text}");
+        assert_eq!(told(&found, "random-write-q1"), None);
+        assert_eq!(told(&found, "sequential-read"), None);
+        assert_eq!(cell(&found, "sync-write", "iops").trust, Some(Trust::Trusted));
+        // Whatever is told of time has it, and amounts have not.
+        let of = |metric: &str| of_because(&cell(&found, "sync-write", metric).reasons).is_some();
+        assert!(of("latency_p50_ns") && !of("write_amplification"));
+        assert_eq!(sentences(&found), 1, "{:?}", found.summary_texts());
+        let as_sentence = format!("A{}.", &text[1..]);
+        assert!(found.summary_texts().contains(&as_sentence), "{:?}", found.summary_texts());
+        assert!(found.summary_texts().iter().any(|own| own.starts_with("All 3 rows are trusted")));
+    }
+
+    #[test]
+    fn silent_where_a_flush_takes_its_time_and_where_no_cache_is_announced() {
+        let quiet = |found: &Findings| {
+            assert_eq!(told(found, "sync-write"), None);
+            assert_eq!(sentences(found), 0, "{:?}", found.summary_texts());
+        };
+        quiet(&bench([50_000, 50_200, 50_400], [1_000, 1_010, 1_020]).findings());
+        quiet(&bench([90, 91, 92], [89, 90, 91]).findings());
+        quiet(&on(costless(), |drive| {
+            drive.write_cache = Presence::Present("write through".to_owned());
+        }));
+        quiet(&costless().emulated().findings());
+        // The same writes without a sync are not there.
+        let alone = Bench::new(&["."])
+            .row(0, "random-write-q1", 512, &[50_000, 50_200, 50_400])
+            .row(0, "sync-write", 4096, &[49_800, 50_100, 50_200]);
+        quiet(&alone.findings());
+    }
+
+    #[test]
+    fn a_lent_drive_says_it_in_one_row_and_each_target_for_itself() {
+        let lend = |drive: &mut Drive| {
+            drive.bus = Presence::Present("virtio".to_owned());
+            drive.link = Presence::absent("a virtual disk has no link");
+            drive.write_cache = Presence::Present("write through".to_owned());
+        };
+        let found = on(costless(), lend);
+        assert!(told(&found, "sync-write").unwrap().contains("the host of sda"));
+        assert_eq!(sentences(&found), 1, "{:?}", found.summary_texts());
+        let two = Bench::new(&["/mnt/a", "/mnt/b"])
+            .row(0, "sync-write", 4096, &[49_800, 50_100, 50_200])
+            .row(1, "sync-write", 4096, &[1_000, 1_010, 1_020]);
+        let found = on(two, lend);
+        let first = "sync-write on /mnt/a: a cache acknowledges syncs: ";
+        let own = found.summary.iter().filter(|own| own.text.starts_with(first));
+        assert_eq!((own.count(), sentences(&found)), (1, 1), "{:?}", found.summary_texts());
+    }
+}

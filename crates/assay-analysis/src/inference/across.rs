@@ -1,0 +1,724 @@
+//! Two results that do not share their replicates (R13): what differs around them first, then
+//! their numbers, with weaker words and never *equivalent*. With one result a side no direction is
+//! suggested (R13d): its trials say nothing of days. All rows that are compared are one family.
+
+use std::collections::BTreeMap;
+
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Better, Scale};
+use assay_core::stats::{
+    BetweenSessions, FEWEST_FOR_INTERVAL, Sample, Welch, bonferroni, judge, welch,
+};
+use assay_study::file::presets;
+use assay_study::findings::facts::{Ordered, Unknown};
+use assay_study::findings::notes::{Note, Side};
+use assay_study::findings::{
+    Cell, CellTrial, Check, Comparison, EnvironmentFacts, Findings, Kind, Sentence, SentenceRole,
+    StudyFacts, TargetFacts, Trust, Verdict,
+};
+use assay_study::plan::arms::settable;
+use assay_study::results::design::ALPHA;
+use assay_study::results::plan::{Arm, arm_words, pilot_key};
+use assay_study::results::record::Status;
+use assay_study::results::surroundings::facts::Activity;
+use assay_workloads::metrics::is_of_speed;
+use assay_workloads::production::metrics::ARRIVALS;
+
+use super::classes;
+use super::days::{Days, POWER};
+use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verdict_word, words};
+use super::windows;
+use crate::inference::distinct;
+
+/// Later results that the ID of a comparison names.
+const MOST_IN_ID: usize = 8;
+/// Letters of a time up to its minute; those of the second are three more.
+const MINUTE: usize = 16;
+
+/// Name of the made-up factor that tells the results apart.
+pub const RESULT: &str = "result";
+
+/// What the data of a comparison are.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Unit {
+    /// The trials of one result a side: nothing is ever *equivalent*.
+    Trials,
+    /// The same, where days scatter by so much: nothing is suggested.
+    OneDay(Days),
+    /// Results, three or more a side, with what counts as equivalent.
+    Sessions {
+        /// As a share.
+        margin: Option<f64>,
+    },
+}
+
+/// The ID of what is made of several results, short enough for the name of a file.
+pub(super) fn id_of_several(first: &str, others: &[&str]) -> String {
+    match others {
+        [.., last] if others.len() > MOST_IN_ID => {
+            format!("{first}..{last}+{}", others.len() - 1)
+        }
+        _ => format!("{first}..{}", others.join("+")),
+    }
+}
+
+/// Later results against the first one, where days scatter by so much.
+pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
+    let unit = Unit::OneDay(days);
+    if let Some(seen) = windows::of(first, later) {
+        let [before, after] = windows::doubted(&seen, [first, &later[0]]);
+        let mut found = compare_as(&before, std::slice::from_ref(&after), unit);
+        windows::tell(&seen, [&before, &after], &mut found);
+        return found;
+    }
+    let mut found = compare_as(first, later, unit);
+    found.checks.push(Check::new("sessions", days.words()));
+    found
+}
+
+/// The same, of trials or of sessions.
+pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Findings {
+    let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
+    let names = names(&results);
+    let cells = results.iter().zip(&names).flat_map(|(one, name)| named_cells(one, name)).collect();
+    let checks = later.iter().flat_map(|other| differences(first, other)).collect();
+    let comparisons = all(first, later, unit, &names);
+    let ids: Vec<&str> = later.iter().map(|other| other.study.id.as_str()).collect();
+    let last = later.last().unwrap_or(first);
+    let told: Vec<&Comparison> = comparisons.iter().filter(|found| found.primary).collect();
+    let summary = match words::agreement(&told) {
+        Some(text) => vec![Sentence::new(SentenceRole::Conclusion, "agreement", text)],
+        None => told.iter().map(|one| Sentence::of_comparison(one, &*one.text)).collect(),
+    };
+    let mut found = Findings {
+        measurements: cells,
+        comparisons,
+        checks,
+        summary,
+        ..Findings::of(
+            StudyFacts {
+                id: id_of_several(&first.study.id, &ids),
+                title: title(first, last, &names),
+                kind: "compare".to_owned(),
+                plan_sha256: last.study.plan_sha256.clone(),
+                started: last.study.started.clone(),
+                seed: last.study.seed,
+                ..StudyFacts::default()
+            },
+            EnvironmentFacts {
+                hosts: None,
+                activity: Activity::default(),
+                ..last.environment.clone()
+            },
+        )
+    };
+    found.name_means();
+    found
+}
+
+/// What results are called next to each other: the user's title, else the drives and the time of recording. Equal
+/// names get the time, too; at last there is the ID.
+pub fn names(results: &[&Findings]) -> Vec<String> {
+    let mut names: Vec<String> = results.iter().map(|one| name(one, 0)).collect();
+    for letters in [MINUTE, MINUTE + 3, 0] {
+        let known = names.clone();
+        for (own, one) in names.iter_mut().zip(results) {
+            if known.iter().filter(|other| *other == own).count() > 1 {
+                *own = if letters > 0 { name(one, letters) } else { one.study.id.clone() };
+            }
+        }
+    }
+    names
+}
+
+/// The name of a result with so many letters of its time; what the user gave no title has the minute at least.
+fn name(found: &Findings, letters: usize) -> String {
+    let StudyFacts { title, started, .. } = &found.study;
+    let targets = &found.environment.targets;
+    let is_own = !presets::is_title(title) && !title.is_empty();
+    let (called, letters) = if is_own || targets.is_empty() {
+        (title.clone(), letters)
+    } else {
+        let model = |target: &TargetFacts| target.drive.split(',').next().map(str::to_owned);
+        let mut drives: Vec<String> = targets.iter().filter_map(model).collect();
+        drives.dedup();
+        (drives.join(" and "), letters.max(MINUTE))
+    };
+    let time: String = started.replace('T', " ").chars().take(letters).collect();
+    format!("{called} {time}").trim().to_owned()
+}
+
+/// What is compared: the drive where both are of one, and the results.
+fn title(first: &Findings, last: &Findings, names: &[String]) -> String {
+    let subject = |findings: &Findings| {
+        let own = findings.environment.targets.iter();
+        let mut told: Vec<String> = own
+            .map(|target| match target.filesystem_name() {
+                None => target.drive.clone(),
+                Some(told) => format!("{}, {told}", target.drive),
+            })
+            .collect();
+        told.dedup();
+        told.join(" and ")
+    };
+    let [before, after] = [subject(first), subject(last)];
+    let (name, names) = (&names[0], names[1..].join(", "));
+    match (before == after, before.is_empty() || after.is_empty()) {
+        (_, true) => format!("{names} against {name}"),
+        (true, _) => format!("{after}: {names} against {name}"),
+        (false, _) => format!("{after} ({names}) against {before} ({name})"),
+    }
+}
+
+/// An arm with the name of the result that it is of.
+pub(super) fn named(arm: &Arm, name: &str) -> Arm {
+    let mut arm = arm.clone();
+    arm.insert(RESULT.to_owned(), name.to_owned());
+    arm
+}
+
+fn named_cells<'a>(findings: &'a Findings, name: &'a str) -> impl Iterator<Item = Cell> + 'a {
+    let own = |cell: &&Cell| cell.primary && !cell.control;
+    findings
+        .measurements
+        .iter()
+        .filter(own)
+        .map(move |cell| Cell { configuration: named(&cell.configuration, name), ..cell.clone() })
+}
+
+pub(super) struct Fact {
+    /// What sets it apart from the others.
+    pub key: String,
+    /// What it is called: what all workloads have in common is told once.
+    pub name: String,
+    pub value: String,
+    /// The times in the value, which a pilot chooses.
+    times_ns: Vec<u64>,
+}
+
+impl Fact {
+    pub fn new(name: &str, value: impl Into<String>) -> Self {
+        let [key, name] = [name, name].map(str::to_owned);
+        Self { key, name, value: value.into(), times_ns: Vec::new() }
+    }
+
+    /// Whether another value is the same, or its times differ by less than 10%.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let is_near = |(one, other): (&u64, &u64)| one.abs_diff(*other) < one / 10 || one == other;
+        let has_times = !self.times_ns.is_empty() && self.times_ns.len() == other.times_ns.len();
+        self.value == other.value
+            || has_times && self.times_ns.iter().zip(&other.times_ns).all(is_near)
+    }
+}
+
+/// What differs around two results: a difference between their numbers may come from any of it.
+fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
+    let (before, after) = (facts(first), facts(other));
+    let after: BTreeMap<&str, &Fact> =
+        after.iter().rev().map(|fact| (fact.key.as_str(), fact)).collect();
+    let mut told = distinct(before.iter().filter_map(|was| {
+        let is = after.get(was.key.as_str()).filter(|is| !was.is_like(is))?;
+        Some(format!("{} changed from {} to {}", was.name, was.value, is.value))
+    }));
+    let unknown = [first, other].iter().any(|one| one.environment.unknown == Unknown::ALL);
+    if unknown {
+        told.push("some results do not contain a record of their environment".to_owned());
+    } else if told.is_empty() {
+        told.push("no recorded property of the environment differs".to_owned());
+    }
+    let counts = |cell: &&Cell| cell.primary && cell.scale == Scale::Difference;
+    if first.measurements.iter().any(|cell| counts(&cell)) {
+        told.push("metrics that can be zero are not compared across days or machines".to_owned());
+    }
+    told.into_iter().map(|text| Check::new("environment", text)).collect()
+}
+
+fn facts(findings: &Findings) -> Vec<Fact> {
+    let EnvironmentFacts {
+        assay,
+        kernel,
+        cpu,
+        cpus,
+        memory_bytes,
+        virtualization: virtualisation,
+        targets,
+        ..
+    } = &findings.environment;
+    let number =
+        |value: Option<u64>| value.map_or_else(|| "not recorded".to_owned(), |n| n.to_string());
+    let mut facts = vec![
+        Fact::new("Assay version", assay),
+        Fact::new("kernel", kernel),
+        Fact::new("CPU", cpu),
+        Fact::new("CPUs", number(cpus.map(u64::from))),
+        Fact::new("memory bytes", number(*memory_bytes)),
+        Fact::new("virtualization", virtualisation),
+        Fact::new("started", day(findings)),
+        Fact::new("order", order(findings)),
+        Fact::new("hosts", hosts(findings)),
+    ];
+    let baselines = findings.comparisons.iter().map(|found| arm_words(&found.baseline));
+    facts.extend(baselines.take(1).map(|baseline| Fact::new("baseline", baseline)));
+    for (index, target) in targets.iter().enumerate() {
+        let name =
+            if targets.len() > 1 { format!("target {}", index + 1) } else { "target".to_owned() };
+        let own =
+            of_target(target).map(|(what, value)| Fact::new(&format!("{name} {what}"), value));
+        facts.extend(own);
+    }
+    facts.extend(work(findings));
+    facts
+}
+
+/// How many hosts its numbers are of: a sum over three is not one over four.
+fn hosts(findings: &Findings) -> String {
+    match &findings.environment.hosts {
+        Some(hosts) if hosts.finished < hosts.started => {
+            format!("{} of {}", hosts.finished, hosts.started)
+        }
+        Some(hosts) => hosts.started.to_string(),
+        None => "1".to_owned(),
+    }
+}
+
+pub(super) fn day(findings: &Findings) -> String {
+    findings.study.started.chars().take(10).collect()
+}
+
+pub(super) fn work(findings: &Findings) -> Vec<Fact> {
+    let mut facts = Vec::new();
+    for workload in &findings.workloads {
+        let key = pilot_key(&workload.name, &workload.configuration);
+        let [time, ramp] = [workload.time_ns, workload.ramp_ns].map(about);
+        facts.push(Fact::new(&format!("workload {key}"), &workload.text));
+        facts.push(Fact {
+            key: format!("trials of {key}"),
+            name: "trials".to_owned(),
+            value: format!("{time} after a {ramp} ramp"),
+            times_ns: vec![workload.time_ns, workload.ramp_ns],
+        });
+    }
+    facts
+}
+
+/// A time to two digits: a pilot that chose 321 ms and then 319 ms chose the same.
+fn about(ns: u64) -> String {
+    let step = 10_u64.pow(ns.max(1).ilog10().saturating_sub(1));
+    show::duration((ns.saturating_add(step / 2) / step * step) as f64)
+}
+
+/// How trials were ordered, without the seed, which always differs.
+pub(super) fn order(findings: &Findings) -> String {
+    let told = findings.checks.iter().find_map(|check| check.order);
+    told.map_or_else(|| "not recorded".to_owned(), Ordered::words)
+}
+
+fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
+    let told = |value: &Option<String>| value.clone().unwrap_or_else(|| "not recorded".to_owned());
+    [
+        ("name", target.name.clone()),
+        ("drive", target.drive.clone()),
+        ("serial number", told(&target.serial)),
+        ("firmware", told(&target.firmware)),
+        ("filesystem", target.filesystem.clone()),
+        ("scheduler", told(&target.scheduler)),
+        ("area bytes", target.area_bytes.to_string()),
+        ("page cache", target.caching_words().to_owned()),
+    ]
+}
+
+/// A result whose rows and comparisons are found without going through all of them.
+pub(super) struct Book<'a> {
+    pub findings: &'a Findings,
+    cells: BTreeMap<Key, &'a Cell>,
+    baselines: BTreeMap<(&'a str, &'a str, &'a Arm), &'a Arm>,
+    is_sequential: bool,
+}
+
+/// A row of any result: workload, metric, and what can be set of its arm. What the operator alone
+/// can set may differ.
+pub(super) type Key = (String, String, Arm);
+
+pub(super) fn key(cell: &Cell) -> Key {
+    row_of(cell, &cell.configuration)
+}
+
+/// The row of a cell's workload and metric under an arm.
+fn row_of(cell: &Cell, arm: &Arm) -> Key {
+    (cell.workload.clone(), cell.metric.clone(), settable(arm))
+}
+
+/// How the numbers of a row are taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Plain,
+    /// Relative to the baseline of the same replicate.
+    ToItsBaseline,
+}
+
+impl<'a> Book<'a> {
+    pub fn new(findings: &'a Findings) -> Self {
+        let mut cells = BTreeMap::new();
+        for cell in findings.measurements.iter().filter(|cell| !cell.control) {
+            cells.entry(key(cell)).or_insert(cell);
+        }
+        let own = findings.comparisons.iter().map(|found| {
+            ((&*found.workload, &*found.metric, &found.configuration), &found.baseline)
+        });
+        Self {
+            findings,
+            cells,
+            // Of equal ones the first counts.
+            baselines: own.rev().collect(),
+            is_sequential: findings.checks.iter().any(Check::leaves_no_verdict),
+        }
+    }
+
+    pub fn cell(&self, key: &Key) -> Option<&'a Cell> {
+        self.cells.get(key).copied()
+    }
+
+    /// Logarithms of the trials that the number of a row sums up; none where it has no baseline of its own.
+    pub fn values(&self, cell: &Cell, way: Way) -> Option<Vec<f64>> {
+        match way {
+            Way::Plain => Some(cell.counting().into_iter().filter_map(level).collect()),
+            Way::ToItsBaseline => self.rerun(cell).map(|(_, differences)| differences),
+        }
+    }
+
+    /// The baseline of an arm in its own study, and the differences from it; none for a baseline
+    /// itself, and for arms that ran one after the other.
+    fn rerun(&self, cell: &Cell) -> Option<(&'a Arm, Vec<f64>)> {
+        if self.is_sequential {
+            return None;
+        }
+        let arm = *self.baselines.get(&(&*cell.workload, &*cell.metric, &cell.configuration))?;
+        let baseline = self.cell(&row_of(cell, arm))?;
+        // Where the arm's first run was disturbed, its repeat stands beside that of the baseline, whose row
+        // has the first one.
+        let undisturbed = baseline.trials.iter().filter(|other| other.status == Status::Ok);
+        let partners: Vec<&CellTrial> =
+            baseline.counting().into_iter().chain(undisturbed).collect();
+        let difference = |trial: &CellTrial| {
+            let partner = partners.iter().find(|other| other.replicate == trial.replicate)?;
+            Some(level(trial)? - level(partner)?)
+        };
+        let differences: Vec<f64> = cell.counting().into_iter().filter_map(difference).collect();
+        (!differences.is_empty()).then_some((arm, differences))
+    }
+}
+
+/// A row of two results that is not judged yet.
+struct Row {
+    found: Comparison,
+    tests: Option<Tests>,
+}
+
+/// The tests of a row: by its own numbers, and with the days between them.
+#[derive(Clone, Copy)]
+pub(super) struct Tests {
+    /// Of the numbers as they are; none where neither side scatters.
+    pub welch: Option<Welch>,
+    /// Where they are the trials of one day.
+    pub days: Option<BetweenSessions>,
+}
+
+/// The comparisons of all later results with the first, workload by workload: one family.
+fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Vec<Comparison> {
+    let later = later.iter().zip(&names[1..]);
+    let of_one: Vec<Vec<Row>> =
+        later.map(|(other, name)| rows([first, other], unit, [&names[0], name])).collect();
+    let family = of_one.iter().flatten().filter(|row| row.found.primary).count();
+    let judged = |rows: Vec<Row>| {
+        let judged =
+            rows.into_iter().map(|Row { found, tests }| judged(found, tests, family, unit));
+        let mut judged: Vec<Comparison> = judged.collect();
+        judge_across(&mut judged, |workload, class| is_live(first, workload, class));
+        judged
+    };
+    let mut judged: Vec<Comparison> = of_one.into_iter().flat_map(judged).collect();
+    correct(judged.iter_mut().filter(|found| found.primary));
+    judged
+}
+
+fn rows([first, other]: [&Findings; 2], unit: Unit, names: [&str; 2]) -> Vec<Row> {
+    let (before, after) = (Book::new(first), Book::new(other));
+    let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
+    let mut found = Vec::new();
+    for cell in first.measurements.iter().filter(|cell| !cell.control) {
+        let Some(later) = after.cell(&key(cell)) else { continue };
+        if cell.scale == Scale::Difference {
+            continue;
+        }
+        let by_ratio = before
+            .rerun(cell)
+            .zip(after.rerun(later))
+            .filter(|((base, _), (later, _))| settable(base) == settable(later))
+            .and_then(|((_, before), (_, after))| Sample::of(&before).zip(Sample::of(&after)));
+        let plain = |book: &Book<'_>, cell| Sample::of(&book.values(cell, Way::Plain)?);
+        let (kind, samples) = match by_ratio {
+            Some(pair) => (Kind::RerunBaseline, Some(pair)),
+            None => (Kind::BetweenResults, plain(&before, cell).zip(plain(&after, later))),
+        };
+        let [earlier, own] = names;
+        let arms = [named(&cell.configuration, earlier), named(&later.configuration, own)];
+        let mut told = comparison([cell, later], arms, kind, samples);
+        doubt(&mut told, [cell, later], ["the earlier", "the later"]);
+        if !told.better.is_known() {
+            let note = Note::NoDirection { metric: told.metric.clone() };
+            let words = words::note(&note, ["", ""]);
+            told.add(note, words);
+        }
+        if emulated && is_of_speed(&told.metric) {
+            told.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
+        }
+        let tests = samples.and_then(|(before, after)| tests([&before, &after], unit));
+        found.push(Row { found: told, tests });
+    }
+    found
+}
+
+/// The tests of two samples; two values have no interval (R4).
+fn tests([before, after]: [&Sample; 2], unit: Unit) -> Option<Tests> {
+    if before.n.min(after.n) < FEWEST_FOR_INTERVAL {
+        return None;
+    }
+    let days = match unit {
+        Unit::OneDay(days) => days.between([before, after], [1, 1]),
+        Unit::Trials | Unit::Sessions { .. } => None,
+    };
+    Some(Tests { welch: welch(before, after), days })
+}
+
+/// Whether a class of requests was that of others' work, whose load nobody set.
+fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
+    let mut others = found.measurements.iter().filter(|cell| cell.metric == ARRIVALS);
+    others.any(|cell| classes::name(&cell.workload, class) == workload)
+}
+
+/// The logarithm of a trial's value; which trials count, the row says.
+pub(super) fn level(trial: &CellTrial) -> Option<f64> {
+    trial.value.filter(|value| *value > 0.0).map(f64::ln)
+}
+
+/// A comparison of two cells with these arms: baseline first, as their samples are. What it says is
+/// still to be told.
+pub(super) fn comparison(
+    [cell, _]: [&Cell; 2],
+    arms: [Arm; 2],
+    kind: Kind,
+    samples: Option<(Sample, Sample)>,
+) -> Comparison {
+    Comparison {
+        primary: cell.primary,
+        n: samples.map_or(0, |(before, after)| before.n.min(after.n)),
+        means: samples
+            .filter(|_| kind != Kind::RerunBaseline)
+            .map(|(before, after)| [after.mean.exp(), before.mean.exp()]),
+        ratio: samples
+            .map(|(before, after)| (after.mean - before.mean).exp())
+            .filter(|ratio| ratio.is_finite()),
+        ..Comparison::bare(kind, [&cell.workload, &cell.metric], cell.better, arms)
+    }
+}
+
+/// Adds what is to be known of the cells' numbers where they are not trusted; `names` are what
+/// the cells are called.
+pub(super) fn doubt(found: &mut Comparison, cells: [&Cell; 2], names: [&str; 2]) {
+    for note in trust_notes(cells) {
+        let words = words::note(&note, names);
+        found.add(note, words);
+    }
+}
+
+/// What is to be known of numbers that are not trusted.
+fn trust_notes(cells: [&Cell; 2]) -> impl Iterator<Item = Note> {
+    let told = [Side::Baseline, Side::Arm].into_iter().zip(cells.map(|cell| cell.trust));
+    told.filter_map(|(of, trust)| {
+        let trust = trust.filter(|trust| *trust != Trust::Trusted)?;
+        Some(Note::TrustOfResult { of, trust })
+    })
+}
+
+/// The intervals, the verdict, which is never *equivalent* where each side is one day, and the
+/// sentence.
+fn judged(found: Comparison, tests: Option<Tests>, family: usize, unit: Unit) -> Comparison {
+    let mut found = weighed(found, tests, family, unit);
+    found.text = across_words(&found);
+    found
+}
+
+/// The same without its sentence.
+pub(super) fn weighed(
+    mut found: Comparison,
+    tests: Option<Tests>,
+    family: usize,
+    unit: Unit,
+) -> Comparison {
+    let logs = |alpha: f64| {
+        let Tests { welch, days } = tests?;
+        days.map_or_else(|| welch?.interval(alpha), |days| days.interval(alpha))
+    };
+    let ends = |alpha: f64| Some(logs(alpha)?.map(f64::exp));
+    found.ci95 = ends(ALPHA);
+    found.p_holm = tests
+        .and_then(|Tests { welch, days }| days.map_or(welch.map(|test| test.p), |days| days.p()));
+    if found.primary {
+        let alpha = bonferroni(ALPHA, family);
+        found.ci95_simultaneous = ends(alpha);
+        found.min_detectable_ratios = tests.and_then(|tests| {
+            // Either way, so that each has half of the error.
+            let reach = tests.days?.found(alpha / 2.0, POWER)?;
+            Some([-reach, reach].map(f64::exp))
+        });
+        let is_invalid =
+            |note: &Note| matches!(note, Note::TrustOfResult { trust: Trust::Invalid, .. });
+        let invalid = found.note_facts.iter().any(is_invalid);
+        let emulated = found.note_facts.contains(&Note::Emulated);
+        let speaks = !invalid && !emulated && found.better.is_known();
+        let told = speaks && found.ci95_simultaneous.is_some_and(|ends| ends[1].is_finite());
+        let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
+        found.verdict = intervals.map(|intervals| verdict(&mut found, intervals, unit));
+    }
+    found
+}
+
+/// The verdict by the family's interval and by that of the two one-sided tests, of logarithms.
+fn verdict(
+    found: &mut Comparison,
+    (family, one_sided): ([f64; 2], [f64; 2]),
+    unit: Unit,
+) -> Verdict {
+    let higher = found.better == Better::Higher;
+    let margin = match unit {
+        Unit::OneDay(_) => return Verdict::Inconclusive,
+        Unit::Sessions { margin: Some(margin) } => margin,
+        Unit::Trials | Unit::Sessions { margin: None } => {
+            return verdict_of_ends(family.map(f64::exp), higher);
+        }
+    };
+    let judged = judge(family, one_sided, margin, higher);
+    found.margin = Some(margin);
+    found.ci_equivalence = Some(one_sided.map(f64::exp));
+    found.within_margin = judged.within_margin;
+    verdict_word(judged.verdict)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::measurements::Series;
+    use assay_study::results::design::Design;
+    use assay_study::results::record::Repeats;
+
+    use super::super::cells::cells;
+    use super::super::tests::Bench;
+    use super::*;
+
+    /// A result with these trials of its baseline and of another arm.
+    fn result(trials: [Vec<CellTrial>; 2]) -> Findings {
+        let arms =
+            ["none", "bfq"].map(|level| Arm::from([("scheduler".to_owned(), level.to_owned())]));
+        let design = Design { baseline: arms[0].clone(), ..Design::default() };
+        let series = arms.iter().zip(trials).map(|(arm, trials)| Series {
+            primary: true,
+            trials,
+            ..Series::bare("read", arm.clone(), "iops", Better::Higher)
+        });
+        let cells = cells(&design, series.collect());
+        let compared = Comparison::bare(Kind::Paired, ["read", "iops"], Better::Higher, arms);
+        let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1000; 3]);
+        Findings {
+            measurements: cells,
+            comparisons: vec![compared],
+            checks: Vec::new(),
+            ..bench.findings()
+        }
+    }
+
+    #[test]
+    fn times_within_10_percent_are_alike() {
+        let fact = |ns: u64| Fact { times_ns: vec![ns], ..Fact::new("trials", ns.to_string()) };
+        assert!(fact(540).is_like(&fact(550)) && !fact(540).is_like(&fact(600)));
+        assert!(!Fact::new("cpu", "a").is_like(&Fact::new("cpu", "b")));
+    }
+
+    fn trials(all: &[(f64, Status)]) -> Vec<CellTrial> {
+        let trial = |(replicate, (value, status)): (u32, &(f64, Status))| {
+            CellTrial::bare(replicate, Some(replicate), Some(*value), *status)
+        };
+        (1..).zip(all).map(trial).collect()
+    }
+
+    /// The last one repeats the third.
+    fn repeated(all: &[(f64, Status)]) -> Vec<CellTrial> {
+        let mut told = trials(all);
+        if let Some(last) = told.last_mut() {
+            last.repeats = Some(Repeats { replicate: 3, order: 3 });
+        }
+        told
+    }
+
+    /// The values of baseline and arm as they are, and of the arm against its baseline.
+    fn values(found: &Findings) -> [Vec<f64>; 3] {
+        let book = Book::new(found);
+        let [baseline, arm] = [&found.measurements[0], &found.measurements[1]];
+        let plain = [baseline, arm].map(|cell| book.values(cell, Way::Plain).unwrap());
+        assert_eq!(plain.each_ref().map(Vec::len), [baseline.n, arm.n], "as many as its row has");
+        let [baseline, own] = plain;
+        let logs = [baseline, own, book.values(arm, Way::ToItsBaseline).unwrap()];
+        logs.map(|logs| logs.iter().map(|log| log.exp().round()).collect())
+    }
+
+    #[test]
+    fn equal_names_get_the_time_and_then_the_id() {
+        let called = |title: &str, started: &str, id: &str| {
+            let mut found = Bench::new(&["."]).row(0, "read", 4096, &[1000; 3]).findings();
+            let [own, start, result] =
+                [&mut found.study.title, &mut found.study.started, &mut found.study.id];
+            (*own, *start, *result) = (title.to_owned(), started.to_owned(), id.to_owned());
+            found.environment.targets[0].drive = "sda, SATA".to_owned();
+            found
+        };
+        let usual = "How fast is this storage?";
+        let [early, late] = ["2026-11-20T10:31:12Z", "2026-11-20T10:31:40Z"];
+        for (given, expected) in [
+            ([("old", early), ("new", late)], ["old", "new"]),
+            ([("x", early), ("x", late)], ["x 2026-11-20 10:31:12", "x 2026-11-20 10:31:40"]),
+            ([("x", early), ("x", early)], ["0", "1"]),
+            ([(usual, early), ("new", late)], ["sda 2026-11-20 10:31", "new"]),
+        ] {
+            let [(one, first), (other, second)] = given;
+            let found = [called(one, first, "0"), called(other, second, "1")];
+            assert_eq!(names(&[&found[0], &found[1]]), expected);
+        }
+    }
+
+    #[test]
+    fn a_first_run_and_its_repeat_are_one_trial_across_days() {
+        let ok = |value: f64| (value, Status::Ok);
+        let quiet = result([trials(&[ok(100.0); 4]), trials(&[ok(200.0); 4])]);
+        assert_eq!(values(&quiet), [vec![100.0; 4], vec![200.0; 4], vec![2.0; 4]]);
+        // The third of the baseline was disturbed, so that both ran again: what the arm had first is in no
+        // row.
+        let disturbed = (50.0, Status::Disturbed);
+        let base = repeated(&[ok(100.0), ok(100.0), disturbed, ok(100.0), ok(100.0)]);
+        let arm = repeated(&[ok(200.0), ok(200.0), ok(300.0), ok(200.0), ok(200.0)]);
+        let again = result([base, arm]);
+        assert_eq!(values(&again), [vec![100.0; 4], vec![200.0; 4], vec![2.0; 4]]);
+        // The third of the arm was disturbed: its repeat is relative to that of the baseline.
+        let base = repeated(&[ok(100.0), ok(100.0), ok(130.0), ok(100.0), ok(100.0)]);
+        let arm = repeated(&[ok(200.0), ok(200.0), disturbed, ok(200.0), ok(200.0)]);
+        let own = vec![100.0, 100.0, 130.0, 100.0];
+        assert_eq!(values(&result([base, arm])), [own, vec![200.0; 4], vec![2.0; 4]]);
+    }
+
+    #[test]
+    fn where_too_few_are_left_the_disturbed_ones_count_as_in_their_row() {
+        let loud = |value: f64| {
+            let disturbed = (value, Status::Disturbed);
+            trials(&[(value, Status::Ok), disturbed, disturbed])
+        };
+        let found = result([loud(100.0), loud(200.0)]);
+        assert_eq!(values(&found), [vec![100.0; 3], vec![200.0; 3], vec![2.0; 3]]);
+    }
+}

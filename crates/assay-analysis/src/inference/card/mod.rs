@@ -1,0 +1,431 @@
+//! A card's row of the flash table: what it does, what it is sold as, and where it lies beside
+//! published figures.
+
+mod exhibit;
+
+use assay_core::quantity::units::show;
+use assay_study::file::printed::Claimed;
+use assay_study::file::{Card, Price};
+use assay_study::findings::{Cell, Findings, Sentence, TargetFacts, Trust, capitalized};
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Plan, PlannedWorkload};
+use assay_workloads::io::{self, Pattern, Poll, WriteSync};
+
+use super::claims::{self, Numbers};
+use super::facts::noun;
+
+pub use exhibit::{CARD, exhibit};
+
+/// Published figures to be set beside a card.
+const ANCHORS: &str = include_str!("../../../reference/anchors.csv");
+
+/// The line that the article draws: what a laptop disk of 5400 rpm does.
+const LINE: &str = "5400 rpm laptop disk";
+
+const RATE: &str = "bandwidth_bytes_per_s";
+
+/// Bytes of the operations that figures of random access are of.
+const SMALL_BYTES: u32 = 4 << 10;
+
+/// Topic of the sentences on the classes of SD cards.
+pub(super) const CLASS_TOPIC: &str = "card-class";
+
+const SD_CARD: &str = "card";
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CardRow {
+    pub device: String,
+    /// Linear reading, bytes per second.
+    pub sequential_read: Option<CardNumber>,
+    /// Linear writing, bytes per second.
+    pub sequential_write: Option<CardNumber>,
+    /// Random reads per second.
+    pub random_read: Option<CardNumber>,
+    /// Random writes per second.
+    pub random_write: Option<CardNumber>,
+    /// The target as the user wrote it, where there are several.
+    pub target: String,
+    /// Speed that is printed on it, bytes per second.
+    pub rated_bytes_per_s: Option<f64>,
+    /// Linear reading over that speed.
+    pub share_of_rating: Option<f64>,
+    pub price: Option<Price>,
+    /// Random writes per second and unit of currency.
+    pub iops_per_unit: Option<f64>,
+    /// Price of 10^9 bytes.
+    pub price_per_gb: Option<f64>,
+    /// Its place against published figures, the line of the article first.
+    pub published: Vec<Beside>,
+    /// The same in sentences.
+    pub text: Vec<String>,
+}
+
+/// Something printed on a card, held against what was measured.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardClaim {
+    /// As it is printed.
+    pub rating: String,
+    /// Above: reached. Below: not reached.
+    pub outcome: Standing,
+    /// The same in a sentence, with the numbers.
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct CardNumber {
+    /// Geometric mean of the trials.
+    pub value: f64,
+    pub ci95: Option<[f64; 2]>,
+    pub trust: Option<Trust>,
+}
+
+impl CardNumber {
+    /// What stands beside it in a sentence where something speaks against it.
+    pub fn doubt(&self) -> &'static str {
+        self.trust.map_or("", Trust::doubt)
+    }
+}
+
+/// A card beside a published figure.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Beside {
+    /// What was published.
+    pub item: String,
+    /// What was counted there.
+    pub metric: String,
+    /// Operations per second.
+    pub iops: f64,
+    /// Where the figure comes from: measured, vendor, the author's rule.
+    pub kind: String,
+    /// Where the card lies.
+    pub place: Standing,
+    /// Whether it is of random writes, and not of random reads.
+    pub writes: bool,
+    /// Whether it is the line that the article draws, and no device that somebody measured.
+    pub line: bool,
+}
+
+/// Where a number lies against another, by its interval.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    Above,
+    Below,
+    /// The interval holds it, or there is none.
+    Open,
+}
+
+/// The rows of a study with a table `[card]`, one a target; none for another.
+pub(super) fn rows(plan: &Plan, found: &Findings) -> Vec<CardRow> {
+    let Some(card) = plan.design.card.as_ref() else { return Vec::new() };
+    let targets = found.environment.targets.iter().enumerate();
+    targets.map(|(index, target)| row(plan, card, found, index, target)).collect()
+}
+
+fn row(plan: &Plan, card: &Card, found: &Findings, index: usize, target: &TargetFacts) -> CardRow {
+    let numbers = numbers(plan, found, index);
+    let own = |name: &str| numbers.get(name).cloned();
+    let [random_write, random_read, linear_read, linear_write] =
+        ["write_iops", "read_iops", "read_mb_s", "write_mb_s"].map(own);
+    let claimed = card.rated.as_ref().and_then(Claimed::rate);
+    let share = linear_read.as_ref().zip(claimed).map(|(read, claimed)| read.value / claimed);
+    let capacity_bytes = card.capacity.map(|bytes| bytes.0).or(target.size_bytes);
+    let several = found.environment.targets.len() > 1;
+    let per_gb = |price: f64| Some(price / (capacity_bytes? as f64 / 1e9));
+    let mut row = CardRow {
+        device: target.drive.clone(),
+        target: if several { target.name.clone() } else { String::new() },
+        sequential_read: linear_read,
+        sequential_write: linear_write,
+        rated_bytes_per_s: claimed,
+        share_of_rating: share,
+        iops_per_unit: random_write
+            .as_ref()
+            .zip(card.price.as_ref())
+            .map(|(writes, price)| writes.value / price.amount),
+        price_per_gb: card.price.as_ref().and_then(|price| per_gb(price.amount)),
+        price: card.price.clone(),
+        // An emulator's numbers lie beside nobody's.
+        published: if found.environment.is_emulated() {
+            Vec::new()
+        } else {
+            beside(random_read.as_ref(), random_write.as_ref())
+        },
+        random_read,
+        random_write,
+        text: Vec::new(),
+    };
+    let claims = card.rated.iter().flat_map(|claimed| &claimed.claims);
+    let ratings = claims::held(claims.map(|(text, claim)| (text.as_str(), claim)), &numbers);
+    row.text = sentences(&row, &ratings);
+    row
+}
+
+/// What claims are held against, of one target: of several workloads that measure the same the best.
+fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
+    let mut numbers = Numbers::new();
+    let own = |work: &&PlannedWorkload| work.target == target && !work.control;
+    for work in plan.workloads.iter().filter(own) {
+        let Some((name, metric)) = io::Planned::of(&work.work)
+            .and_then(|io| measures(io, io.sync != WriteSync::None, [work.reads(), work.writes()]))
+        else {
+            continue;
+        };
+        let same = |one: &&Cell| {
+            one.workload == work.name
+                && one.configuration == work.arm
+                && one.metric == metric
+                && !one.control
+        };
+        let Some(number) = found.measurements.iter().find(same).and_then(of_cell) else { continue };
+        if numbers.get(name).is_none_or(|known| known.value < number.value) {
+            numbers.insert(name, number);
+        }
+    }
+    numbers
+}
+
+/// Which number a workload measures, and the metric that it is.
+fn measures(
+    io: &io::Planned,
+    synced: bool,
+    [reads, writes]: [bool; 2],
+) -> Option<(&'static str, &'static str)> {
+    let small = io.size_bytes() == SMALL_BYTES;
+    let name = match (io.pattern, reads, writes, io.queue_depth * io.threads) {
+        // What starts by a clock or rests has not the rate of the drive, nor have several sizes or trims, nor
+        // what leaves the drive idle until several have ended, nor what a processor is spent for.
+        _ if io.is_held_back() || io.is_shaped() || io.mix.clears() => return None,
+        _ if io.batch_complete_min.is_some_and(|count| count > 1) => return None,
+        _ if io.polled() != Poll::None => return None,
+        _ if synced || (io.pattern == Pattern::Random && !small) => return None,
+        (Pattern::Sequential, true, false, _) => "read_mb_s",
+        (Pattern::Sequential, false, true, _) => "write_mb_s",
+        (Pattern::Random, true, false, 1) => "read_iops",
+        (Pattern::Random, false, true, 1) => "write_iops",
+        (Pattern::Random, true, false, _) => "queued_read_iops",
+        (Pattern::Random, false, true, _) => "queued_write_iops",
+        _ => return None,
+    };
+    Some((name, if io.pattern == Pattern::Sequential { RATE } else { "iops" }))
+}
+
+/// Of a check of SD cards a sentence a card: the classes that its numbers reach.
+pub(super) fn classes(plan: &Plan, environment: &Environment, found: &Findings) -> Vec<Sentence> {
+    let targets = found.environment.targets.iter().enumerate();
+    let cards = targets.filter(|(index, _)| noun(environment.sites.get(*index)) == SD_CARD);
+    let several = found.environment.targets.len() > 1;
+    let sentence = |(index, target): (usize, &TargetFacts)| {
+        let numbers = numbers(plan, found, index);
+        let told: Vec<String> = claims::classes(&numbers).into_iter().map(|one| one.text).collect();
+        let which = if several { target.name.as_str() } else { "this card" };
+        // Without a number of writing there is nothing to hold a class against.
+        numbers.get("write_mb_s")?;
+        let text = format!("By these numbers, {which} {}.", told.join("; "));
+        Some(Sentence::finding(CLASS_TOPIC, text))
+    };
+    cards.filter_map(sentence).collect()
+}
+
+/// The price of each card, and of 10^9 bytes of it.
+pub(super) fn prices(rows: &[CardRow]) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    for row in rows {
+        let (Some(price), Some(per_gb)) = (&row.price, row.price_per_gb) else { continue };
+        let text = format!(
+            "{}: {}, {} {} per GB.",
+            row.device,
+            price.text,
+            show::three_digits(per_gb),
+            price.currency
+        );
+        sentences.push(Sentence::finding("price", text));
+    }
+    sentences
+}
+
+fn of_cell(cell: &Cell) -> Option<CardNumber> {
+    let value = cell.value()?;
+    Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
+}
+
+/// Where the card lies against each published figure, by its interval; a number that something speaks
+/// against nowhere.
+fn beside(read: Option<&CardNumber>, write: Option<&CardNumber>) -> Vec<Beside> {
+    let figures = ANCHORS.lines().filter(|line| !line.starts_with('#')).skip(1);
+    figures
+        .filter_map(|line| {
+            let mut parts = line.splitn(5, ',').map(|part| part.trim_matches('"'));
+            let (item, metric) = (parts.next()?, parts.next()?);
+            let (iops, _, kind) = (parts.next()?.parse().ok()?, parts.next()?, parts.next()?);
+            // The table is read here; from then on it is data.
+            let (own, writes) = match metric {
+                "random read 4K" => (read, false),
+                "random write 4K" => (write, true),
+                _ => return None,
+            };
+            let place = standing(own, iops);
+            let text = str::to_owned;
+            Some(Beside {
+                line: item == LINE,
+                item: text(item),
+                metric: text(metric),
+                iops,
+                kind: text(kind),
+                place,
+                writes,
+            })
+        })
+        .collect()
+}
+
+fn standing(number: Option<&CardNumber>, iops: f64) -> Standing {
+    match number.filter(|number| is_sound(number)).and_then(|number| number.ci95) {
+        Some([low, _]) if low > iops => Standing::Above,
+        Some([_, high]) if high < iops => Standing::Below,
+        _ => Standing::Open,
+    }
+}
+
+/// Whether a number may be compared: it has an interval and no trust rule doubts it.
+fn is_sound(number: &CardNumber) -> bool {
+    number.ci95.is_some() && number.doubt().is_empty()
+}
+
+/// The line of the article first, then its neighbours by random writes.
+fn sentences(row: &CardRow, ratings: &[CardClaim]) -> Vec<String> {
+    let line = |one: &&Beside| one.line;
+    let mut told: Vec<String> = row
+        .published
+        .iter()
+        .filter(line)
+        .map(|one| {
+            let (what, number) = if one.writes {
+                ("random write", &row.random_write)
+            } else {
+                ("random read", &row.random_read)
+            };
+            against_the_line(what, one, number.as_ref())
+        })
+        .collect();
+    told.extend(other_cards(&row.published, row.random_write.as_ref()));
+    told.extend(ratings.iter().map(|one| format!("Printed on the card: {}.", one.text)));
+    if row.share_of_rating.is_some() {
+        told.push("The percentage refers to the read speed, like the ratings of cards.".to_owned());
+    }
+    told
+}
+
+/// Published cards by where they lie beside the interval of random writes.
+fn other_cards(beside: &[Beside], random_write: Option<&CardNumber>) -> Vec<String> {
+    let is_sound = random_write.is_some_and(is_sound);
+    let mut sentences = Vec::new();
+    for place in [Standing::Above, Standing::Below, Standing::Open] {
+        let others = beside.iter().filter(|one| !one.line && one.writes && one.place == place);
+        let others: Vec<String> = others
+            .map(|one| format!("{} ({} IOPS, {})", one.item, show::per_second(one.iops), one.kind))
+            .collect();
+        let others = match others.as_slice() {
+            [] => continue,
+            others => others.join(", "),
+        };
+        sentences.push(match place {
+            Standing::Above => format!("Random writes are faster than on {others}."),
+            Standing::Below => format!("Random writes are slower than on {others}."),
+            Standing::Open if is_sound => {
+                format!("Random writes may be as fast as on {others}.")
+            }
+            Standing::Open => continue,
+        });
+    }
+    sentences
+}
+
+fn against_the_line(what: &str, one: &Beside, number: Option<&CardNumber>) -> String {
+    let line = format!("the {} IOPS of a {LINE}", show::per_second(one.iops));
+    let Some(number) = number else { return format!("{}: not measured.", capitalized(what)) };
+    let iops = show::per_second(number.value);
+    let interval = match number.ci95 {
+        Some([low, high]) => {
+            let [low, high] = [low, high].map(show::per_second);
+            format!(" (95% CI {low} to {high}{})", number.doubt())
+        }
+        None => format!(" (too few trials for a CI{})", number.doubt()),
+    };
+    match one.place {
+        Standing::Above => format!("{}s: {iops} IOPS{interval}, above {line}.", capitalized(what)),
+        Standing::Below => format!("{}s: {iops} IOPS{interval}, below {line}.", capitalized(what)),
+        Standing::Open if number.trust == Some(Trust::Invalid) => {
+            format!(
+                "{}s: the number is invalid, so it cannot be compared with {line}.",
+                capitalized(what)
+            )
+        }
+        Standing::Open => {
+            format!(
+                "{}s: {iops} IOPS{interval}; the comparison with {line} is inconclusive.",
+                capitalized(what)
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(value: f64, ci95: Option<[f64; 2]>) -> CardNumber {
+        CardNumber { value, ci95, trust: Some(Trust::Trusted) }
+    }
+
+    #[test]
+    fn a_place_needs_an_interval_on_one_side() {
+        let at = |ends| standing(Some(&number(100.0, ends)), 90.0);
+        assert_eq!(at(Some([91.0, 110.0])), Standing::Above);
+        assert_eq!(at(Some([80.0, 110.0])), Standing::Open);
+        assert_eq!(at(Some([60.0, 89.0])), Standing::Below);
+        assert_eq!(at(None), Standing::Open);
+        assert_eq!(standing(None, 90.0), Standing::Open);
+        for trust in [Trust::Suspect, Trust::Invalid] {
+            let doubted = CardNumber { trust: Some(trust), ..number(100.0, Some([95.0, 105.0])) };
+            assert_eq!(standing(Some(&doubted), 90.0), Standing::Open);
+        }
+    }
+
+    #[test]
+    fn published_cards_need_the_whole_interval() {
+        let sentences = |ci95, trust| {
+            let write = CardNumber { trust: Some(trust), ..number(25.0, ci95) };
+            other_cards(&beside(None, Some(&write)), Some(&write))
+        };
+        let of = |item: &str, ends: [f64; 2]| {
+            let found = sentences(Some(ends), Trust::Trusted);
+            let own = found.into_iter().find(|own| own.contains(item)).unwrap();
+            own.split(" on ").next().unwrap().to_owned()
+        };
+        // A poor card has 1 write per second.
+        assert_eq!(of("poor card (", [1.01, 30.0]), "Random writes are faster than");
+        assert_eq!(of("poor card (", [1.0, 30.0]), "Random writes may be as fast as");
+        assert_eq!(of("poor card (", [0.5, 0.99]), "Random writes are slower than");
+        assert_eq!(sentences(Some([0.5, 30.0]), Trust::Suspect), [""; 0]);
+        assert_eq!(sentences(None, Trust::Trusted), [""; 0]);
+    }
+
+    #[test]
+    fn the_line_of_the_article_comes_first_and_blank_figures_are_left_out() {
+        let write = number(19.5, Some([19.2, 19.9]));
+        let found = beside(None, Some(&write));
+        assert_eq!((found[0].item.as_str(), found[0].iops), (LINE, 90.0));
+        let place = |item: &str| found.iter().find(|one| one.item == item).unwrap().place;
+        assert_eq!(place("poor card"), Standing::Above);
+        assert_eq!(place("best SD card (part 1)"), Standing::Above);
+        assert!(found.iter().all(|one| one.metric.starts_with("random ")));
+        assert!(!found.iter().any(|one| one.item.contains("Extreme Pro")));
+        let writes = found.iter().find(|one| one.item == LINE && one.metric.contains("write"));
+        assert_eq!(writes.unwrap().place, Standing::Below);
+        let text = against_the_line("random write", writes.unwrap(), Some(&write));
+        assert_eq!(
+            text,
+            "Random writes: 19.5 IOPS (95% CI 19.2 to 19.9), below the 90 IOPS of a 5400 rpm laptop disk."
+        );
+    }
+}

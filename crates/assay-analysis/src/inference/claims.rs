@@ -1,0 +1,212 @@
+//! What is printed on a device, held against what was measured of it: surely reached, surely not, or not
+//! to be told, by the interval.
+//!
+//! The test of the SD Association writes to a card in a state that it defines; numbers of a study say
+//! whether a card does as much here, and not what its maker may print on it.
+
+use std::collections::BTreeMap;
+
+use super::card::{CardClaim, CardNumber, Standing};
+use assay_core::quantity::units::show;
+use assay_study::file::printed::{Claim, Class, FAMILIES};
+use assay_study::findings::Trust;
+
+/// Numbers by their names: `read_mb_s` and `write_mb_s` in bytes per second, `read_iops`, `write_iops`,
+/// and of several in flight `queued_read_iops`, `queued_write_iops`.
+pub type Numbers = BTreeMap<&'static str, CardNumber>;
+
+pub fn held<'a>(
+    claims: impl IntoIterator<Item = (&'a str, &'a Claim)>,
+    numbers: &Numbers,
+) -> Vec<CardClaim> {
+    let one = |(text, claim): (&str, &Claim)| {
+        let (standing, because) = against(claim, numbers);
+        let word = match standing {
+            Standing::Above => "reached",
+            Standing::Below => "not reached",
+            Standing::Open => "cannot be determined",
+        };
+        CardClaim {
+            rating: text.to_owned(),
+            outcome: standing,
+            text: format!("{text}: {word} ({because})"),
+        }
+    };
+    claims.into_iter().map(one).collect()
+}
+
+fn against(claim: &Claim, numbers: &Numbers) -> (Standing, String) {
+    let operations = |value: f64| format!("{} IOPS", show::per_second(value));
+    match claim {
+        Claim::Rate(rate) => {
+            let read = numbers.get("read_mb_s");
+            (at_least(read, *rate), told("sequential reads", read, mb))
+        }
+        Claim::Operations { iops, writes: true } => {
+            let number = numbers.get("write_iops");
+            (at_least(number, *iops), told("random writes", number, operations))
+        }
+        Claim::Operations { iops, writes: false } => {
+            let number = numbers.get("read_iops");
+            (at_least(number, *iops), told("random reads", number, operations))
+        }
+        Claim::Class(class) => (standing(class, numbers), needs(class)),
+    }
+}
+
+/// Of each family of classes the highest that is surely reached, else the first that cannot be told, else
+/// its lowest, which is not: what is said of a card.
+pub fn classes(numbers: &Numbers) -> Vec<CardClaim> {
+    let best = FAMILIES.iter().filter_map(|family| {
+        let of = |wanted| family.iter().filter(move |class| standing(class, numbers) == wanted);
+        let reached = of(Standing::Above).next_back().map(|class| (class, Standing::Above));
+        let open = of(Standing::Open).next().map(|class| (class, Standing::Open));
+        let (class, standing) =
+            reached.or(open).or(family.first().map(|class| (class, Standing::Below)))?;
+        let word = match standing {
+            Standing::Above => format!("reaches {}", class.name),
+            Standing::Open => format!("may or may not reach {}", class.name),
+            Standing::Below => format!("does not reach {}", class.name),
+        };
+        let told = limits(class, numbers).into_iter().filter_map(|(number, _)| number?.trust);
+        let doubt = told.max().map_or("", Trust::doubt);
+        let text = format!("{word} ({}{doubt})", needs(class));
+        Some(CardClaim { rating: class.name.to_owned(), outcome: standing, text })
+    });
+    best.collect()
+}
+
+/// The best of two numbers, as far as they are there.
+fn best<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> {
+    let found = names.iter().filter_map(|name| numbers.get(*name));
+    found.max_by(|a, b| a.value.total_cmp(&b.value))
+}
+
+/// What a class is held against, each with its limit.
+fn limits<'n>(class: &Class, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber>, f64)> {
+    let mut all = vec![(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
+    if class.iops[0] > 0.0 {
+        all.push((best(["read_iops", "queued_read_iops"], numbers), class.iops[0]));
+        all.push((best(["write_iops", "queued_write_iops"], numbers), class.iops[1]));
+    }
+    all
+}
+
+/// Where the numbers lie: every limit has to be reached, one that is not is enough.
+fn standing(class: &Class, numbers: &Numbers) -> Standing {
+    let limits = limits(class, numbers).into_iter();
+    let all: Vec<Standing> = limits.map(|(number, limit)| at_least(number, limit)).collect();
+    let worst = |wanted| all.contains(&wanted).then_some(wanted);
+    worst(Standing::Below).or(worst(Standing::Open)).unwrap_or(Standing::Above)
+}
+
+fn needs(class: &Class) -> String {
+    let linear = format!("{} MB/s of sequential writes", class.write_mb_s);
+    match class.iops {
+        [0.0, _] => format!("at least {linear}"),
+        [reads, writes] => format!(
+            "at least {} random read IOPS and {} random write IOPS, and {linear}",
+            show::per_second(reads),
+            show::per_second(writes)
+        ),
+    }
+}
+
+/// A number against a limit, by its interval; nothing can be told without one, nor from a number that a
+/// rule speaks against.
+fn at_least(number: Option<&CardNumber>, limit: f64) -> Standing {
+    let sound = number.filter(|number| number.doubt().is_empty());
+    match sound.and_then(|number| number.ci95) {
+        Some([low, _]) if low >= limit => Standing::Above,
+        Some([_, high]) if high < limit => Standing::Below,
+        _ => Standing::Open,
+    }
+}
+
+fn mb(value: f64) -> String {
+    format!("{} MB/s", show::mb_per_s(value))
+}
+
+fn told(what: &str, number: Option<&CardNumber>, shown: impl Fn(f64) -> String) -> String {
+    let doubt = number.map_or("", CardNumber::doubt);
+    match number {
+        None => format!("{what}: not measured"),
+        Some(CardNumber { value, ci95: Some([low, high]), .. }) => {
+            let [value, low, high] = [*value, *low, *high].map(shown);
+            format!("{what}: {value}, 95% CI {low} to {high}{doubt}")
+        }
+        Some(number) => format!("{what}: {}, without a CI{doubt}", shown(number.value)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::file::printed::Claimed;
+
+    use super::*;
+
+    fn numbers(told: &[(&'static str, f64)]) -> Numbers {
+        let number = |value: f64| CardNumber {
+            value,
+            ci95: Some([value * 0.95, value * 1.05]),
+            trust: Some(Trust::Trusted),
+        };
+        told.iter().map(|(name, value)| (*name, number(*value))).collect()
+    }
+
+    fn standings(claimed: &str, numbers: &Numbers) -> Vec<Standing> {
+        let claimed: Claimed = claimed.parse().unwrap();
+        let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
+        held(claims, numbers).iter().map(|one| one.outcome).collect()
+    }
+
+    const CARD: [(&str, f64); 4] =
+        [("read_mb_s", 90e6), ("write_mb_s", 31e6), ("read_iops", 1800.0), ("write_iops", 300.0)];
+
+    #[test]
+    fn an_interval_on_one_side_decides() {
+        let card = numbers(&CARD);
+        // 85.5 to 94.5 MB/s of reading, 29.45 to 32.55 of writing.
+        let expected = [Standing::Below, Standing::Above, Standing::Open, Standing::Below];
+        assert_eq!(standings("95 MB/s, 80 MB/s, V30, A1", &card), expected);
+        let expected = [Standing::Above, Standing::Above, Standing::Below];
+        assert_eq!(standings("C10, 1440 IOPS read, 2000 IOPS write", &card), expected);
+        let best: Vec<String> = classes(&card).into_iter().map(|one| one.text).collect();
+        assert!(best[0].starts_with("reaches C10 (at least 10 MB/s"), "{best:?}");
+        assert!(best[1].starts_with("reaches U1"), "{best:?}");
+        assert!(best[2].starts_with("reaches V10"), "{best:?}");
+        assert!(best[3].starts_with("does not reach A1"), "{best:?}");
+    }
+
+    #[test]
+    fn queued_operations_count_for_application_classes_and_nothing_is_said_of_nothing() {
+        let mut quick = numbers(&[("write_mb_s", 50e6), ("read_iops", 1000.0)]);
+        quick.extend(numbers(&[("queued_read_iops", 5000.0), ("queued_write_iops", 2500.0)]));
+        assert!(classes(&quick).iter().any(|one| one.text.starts_with("reaches A2")));
+        assert_eq!(standings("V30", &Numbers::new()), [Standing::Open]);
+        let mut invalid = numbers(&CARD);
+        for number in invalid.values_mut() {
+            number.trust = Some(Trust::Invalid);
+        }
+        assert_eq!(standings("C10", &invalid), [Standing::Open]);
+    }
+
+    #[test]
+    fn a_suspect_number_reaches_nothing_and_says_so() {
+        let mut suspect = numbers(&CARD);
+        suspect.get_mut("write_mb_s").unwrap().trust = Some(Trust::Suspect);
+        assert_eq!(standings("C10, 1440 IOPS read", &suspect), [Standing::Open, Standing::Above]);
+        let told: Vec<String> = classes(&suspect).into_iter().map(|one| one.text).collect();
+        assert_eq!(
+            told[2],
+            "may or may not reach V6 (at least 6 MB/s of sequential writes, suspect numbers)"
+        );
+        let claimed: Claimed = "95 MB/s".parse().unwrap();
+        suspect.get_mut("read_mb_s").unwrap().trust = Some(Trust::Suspect);
+        let claims = claimed.claims.iter().map(|(text, claim)| (text.as_str(), claim));
+        assert_eq!(
+            held(claims, &suspect)[0].text,
+            "95 MB/s: cannot be determined (sequential reads: 90 MB/s, 95% CI 85.5 MB/s to 94.5 MB/s, suspect numbers)"
+        );
+    }
+}

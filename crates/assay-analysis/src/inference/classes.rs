@@ -1,0 +1,627 @@
+//! Classes of the requests that reached the target's devices: reads, writes, flushes and discards
+//! of a workload are told, compared and judged each for itself. What helps one may starve another.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_core::quantity::metric::{self, CLASS_METRICS, Statistic};
+use assay_core::quantity::played;
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Metric, Scale};
+use assay_core::stats::observations_needed;
+use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan, Latencies};
+use assay_machine::probes::is_not_recorded;
+use assay_machine::system::site::Site;
+use assay_study::findings::measurements::Series;
+use assay_study::findings::{
+    AbsentCell, CellTrial, Comparison, Findings, MetricRef, Sentence, Trust, Verdict,
+};
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Plan, PlannedWorkload, arm_in_words, arm_words};
+use assay_study::results::record::{Status, TrialRecord};
+use assay_workloads::metrics::change;
+use assay_workloads::production;
+
+use super::rows::{Measured, Row};
+use super::series::cell_trial;
+use super::verdicts::words;
+use crate::rules::{Remark, unstable};
+
+struct Class {
+    /// In the names of metrics.
+    key: &'static str,
+    /// In tables and sentences.
+    words: &'static str,
+    /// Classes of records that belong to it: a write that must be on the medium is a write.
+    of: &'static [&'static str],
+}
+
+static CLASSES: [Class; 4] = [
+    Class { key: "read", words: "reads", of: &["read"] },
+    Class { key: "write", words: "writes", of: &["write", "fua"] },
+    Class { key: "flush", words: "flushes", of: &["flush"] },
+    Class { key: "discard", words: "discards", of: &["discard"] },
+];
+
+/// What stands for all of it where nothing could be seen.
+const ALL: &str = "latency by class";
+
+pub(super) fn name(workload: &str, class: &str) -> String {
+    let words = CLASSES.iter().find(|own| own.key == class).map_or(class, |own| own.words);
+    format!("{workload}, {words}")
+}
+
+/// The devices of a workload whose requests are added up, with what those are called: several that were only
+/// watched are told one by one.
+fn parts(
+    workload: &PlannedWorkload,
+    site: Option<&Site>,
+    block: Option<&BlockLatency>,
+) -> Vec<(String, Vec<String>)> {
+    let counted = site.map(|site| site.counted.clone()).unwrap_or_default();
+    match block {
+        Some(block) if workload.work.is_only_watched() && counted.len() > 1 => {
+            block.devices.keys().map(|device| (device.clone(), vec![device.clone()])).collect()
+        }
+        _ => vec![(workload.name.clone(), counted)],
+    }
+}
+
+/// The classes of requests that devices completed, added up over the devices.
+fn spans(
+    block: &BlockLatency,
+    devices: &[String],
+) -> Result<BTreeMap<&'static str, ClassSpan>, String> {
+    let mut sums: BTreeMap<&'static str, ClassSpan> = BTreeMap::new();
+    for classes in block.of(devices)? {
+        for class in &CLASSES {
+            for span in class.of.iter().filter_map(|name| classes.get(*name)) {
+                sums.entry(class.key).or_default().add(span);
+            }
+        }
+    }
+    Ok(sums)
+}
+
+/// Requests of a trial by class, each with the name that its cells have.
+pub(super) fn of_trial(
+    plan: &Plan,
+    environment: &Environment,
+    trial: &TrialRecord,
+) -> Vec<(String, &'static str, ClassSpan)> {
+    let workload = &plan.workloads[trial.workload];
+    let site = environment.sites.get(workload.target);
+    let Some(block) = trial.evidence.block_latency.value() else { return Vec::new() };
+    let of = |(part, devices): (String, Vec<String>)| {
+        let mut told = spans(block, &devices).unwrap_or_default();
+        // Reads and writes first: most ask for them, and the first two lead a page of classes.
+        let found = CLASSES.iter().filter_map(|class| Some((class.key, told.remove(class.key)?)));
+        found.map(|(class, span)| (name(&part, class), class, span)).collect::<Vec<_>>()
+    };
+    parts(workload, site, Some(block)).into_iter().flat_map(of).collect()
+}
+
+struct Told<'a> {
+    classes: BTreeMap<&'static str, ClassSpan>,
+    /// Length of the span in which they ended, nanoseconds.
+    span_ns: u64,
+    /// Why single requests were not seen, where the kernel's own sums stand for them.
+    sums_alone: Option<&'a str>,
+}
+
+impl<'a> Told<'a> {
+    /// What the probe saw of a trial.
+    fn traced(block: &BlockLatency, devices: &[String]) -> Result<Self, String> {
+        Ok(Self { classes: spans(block, devices)?, span_ns: block.span_ns, sums_alone: None })
+    }
+
+    /// What the kernel counts for everybody, of a period of others' work.
+    fn summed(record: &'a TrialRecord) -> Option<Self> {
+        let detail = production::Detail::of(record.measured.as_ref()?)?;
+        let class = |own: &Class| {
+            let seen = detail.period.classes.get(own.key)?;
+            let queued = Latencies { sum_ns: seen.sum_ns, buckets: Vec::new() };
+            let (requests, bytes) = (seen.requests, seen.bytes);
+            Some((own.key, ClassSpan { requests, bytes, queued, ..ClassSpan::default() }))
+        };
+        Some(Self {
+            classes: CLASSES.iter().filter_map(class).collect(),
+            span_ns: detail.period.span_ns,
+            sums_alone: Some(detail.period.untraced.as_deref().unwrap_or("not traced")),
+        })
+    }
+}
+
+type Spans<'a> = Vec<(&'a Measured<'a>, Result<Told<'a>, String>)>;
+
+/// What the classes of one row say, before it is known which classes its workload has at all.
+pub(super) struct Classes {
+    workload: String,
+    /// Why nothing is told of any class.
+    untold: Option<AbsentCell>,
+    held: Vec<&'static str>,
+    /// Each metric of each class, or that it is not there.
+    told: Vec<(&'static str, Result<Series, AbsentCell>)>,
+}
+
+pub(super) fn of_row(row: &Row<'_>) -> Vec<Classes> {
+    let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
+    let parts = parts(row.workload, row.site, block).into_iter();
+    parts.map(|(part, devices)| of_part(row, part, &devices)).collect()
+}
+
+fn of_part(row: &Row<'_>, part: String, devices: &[String]) -> Classes {
+    let spans = spans_of(row, devices);
+    let untold = absent_cell(row, &spans);
+    let mut told = Vec::new();
+    let classes = CLASSES.iter().filter(|_| untold.is_none());
+    for (class, metric) in classes.flat_map(|class| metrics(class).map(move |one| (class, one))) {
+        let (own, of) = (name(&part, class.key), Some(part.clone()));
+        let found = match one(row, &spans, class, metric) {
+            Ok(series) => Ok(Series { workload: own, class_of: of, ..series }),
+            Err(reason) => Err(AbsentCell::new(&own, &row.arm, Some(metric.name), reason)),
+        };
+        told.push((class.key, found));
+    }
+    let held = CLASSES.iter().map(|class| class.key).filter(|class| holds(&spans, class));
+    Classes { workload: part, untold, held: held.collect(), told }
+}
+
+/// Why nothing is told of any class of a row; none where there is something.
+fn absent_cell(row: &Row<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
+    if let Some(reason) = unseen(spans) {
+        return Some(row.absent(Some(ALL), reason));
+    }
+    let is_idle = is_looked_at(row) && idle(spans);
+    is_idle.then(|| row.absent(None, "the devices completed no requests".to_owned()))
+}
+
+/// Whether the work is not the tool's own: the classes are all that there is.
+fn is_looked_at(row: &Row<'_>) -> bool {
+    row.workload.work.is_only_watched() || row.workload.work.is_others()
+}
+
+/// Series of every class that any trial of a workload has, and what is not there.
+pub(super) fn series(rows: Vec<Classes>) -> (Vec<Series>, Vec<AbsentCell>) {
+    let (mut found, mut absent) = (Vec::new(), Vec::new());
+    let mut held: BTreeMap<String, BTreeSet<&'static str>> = BTreeMap::new();
+    for row in &rows {
+        held.entry(row.workload.clone()).or_default().extend(&row.held);
+    }
+    for row in rows {
+        absent.extend(row.untold);
+        let has = held.get(&row.workload);
+        for (class, told) in row.told {
+            match told {
+                _ if has.is_none_or(|has| !has.contains(class)) => {}
+                Ok(series) => found.push(series),
+                Err(missing) => absent.push(missing),
+            }
+        }
+    }
+    (found, absent)
+}
+
+/// The classes of each trial of a row; nothing where the study did not ask for them.
+fn spans_of<'a>(row: &'a Row<'a>, devices: &[String]) -> Spans<'a> {
+    let asked =
+        row.trials.iter().filter(|trial| !is_not_recorded(&trial.record.evidence.block_latency));
+    let spans = asked.map(|trial| {
+        let block = &trial.record.evidence.block_latency;
+        let unseen = || block.reason().unwrap_or_default().to_owned();
+        let told = match block.value() {
+            Some(block) => Told::traced(block, devices),
+            None => Told::summed(trial.record).ok_or_else(unseen),
+        };
+        (trial, told)
+    });
+    spans.collect()
+}
+
+/// Why no trial that counts has any class; none where one has, or nobody asked.
+fn unseen(spans: &Spans<'_>) -> Option<String> {
+    let mut counting = spans.iter().filter(|(trial, _)| trial.counts()).peekable();
+    counting.peek()?;
+    let reasons: Vec<&String> = counting.filter_map(|(_, told)| told.as_ref().err()).collect();
+    let all = spans.iter().filter(|(trial, _)| trial.counts()).count();
+    (reasons.len() == all).then(|| reasons.first().map(|reason| (*reason).clone()))?
+}
+
+fn idle(spans: &Spans<'_>) -> bool {
+    !spans.is_empty() && CLASSES.iter().all(|class| !holds(spans, class.key))
+}
+
+fn holds(spans: &Spans<'_>, class: &str) -> bool {
+    let told = spans.iter().filter_map(|(_, told)| told.as_ref().ok());
+    told.flat_map(|told| told.classes.keys()).any(|known| *known == class)
+}
+
+fn metrics(class: &Class) -> impl Iterator<Item = &'static Metric> {
+    let own = |metric: &Metric| metric::class(metric.name).map(|(class, _)| class);
+    CLASS_METRICS.iter().filter(move |metric| own(metric) == Some(class.key))
+}
+
+fn one(row: &Row<'_>, spans: &Spans<'_>, class: &Class, metric: &Metric) -> Result<Series, String> {
+    let mut trials = Vec::new();
+    for (trial, told) in spans {
+        let value = told.as_ref().map_err(Clone::clone).and_then(|told| {
+            let span = told.classes.get(class.key).ok_or_else(|| none_of(class, trial))?;
+            value(metric.name, span, told)
+        });
+        if trial.counts() {
+            value.clone()?;
+        }
+        trials.push(cell_trial(trial, value.ok()));
+    }
+    let (trust, because) = row.judged((metric.nature, metric.side()));
+    let primary = metric::class(metric.name).is_some_and(|(_, what)| what == Statistic::Mean);
+    let unstable = unstable(row, &trials).filter(|_| primary);
+    let own = unstable.iter().map(|remark| remark.because(RULE));
+    Ok(Series {
+        workload: name(&row.workload.name, class.key),
+        arm: row.arm.clone(),
+        control: row.workload.control,
+        class_of: Some(row.workload.name.clone()),
+        metric: metric.name.to_owned(),
+        better: metric.better,
+        scale: Scale::Ratio,
+        primary,
+        trials,
+        trust: trust.max(unstable.as_ref().map(|remark| remark.trust)),
+        because: because.into_iter().chain(own).collect(),
+        evidence: Vec::new(),
+    })
+}
+
+/// The rule that looks at each class of others' work by itself.
+const RULE: &str = "unstable";
+
+/// Whether the trials of a class of others' work lie so far apart that their mean says little.
+fn unstable(row: &Row<'_>, trials: &[CellTrial]) -> Option<Remark> {
+    if !row.workload.work.is_others() {
+        return None;
+    }
+    let undisturbed = trials.iter().filter(|trial| trial.status == Status::Ok);
+    let values: Vec<f64> = undisturbed.filter_map(|trial| trial.value).collect();
+    unstable::of_latencies(&values)
+}
+
+fn none_of(class: &Class, trial: &Measured<'_>) -> String {
+    format!("the devices completed no {} in trial {}", class.words, trial.record.order)
+}
+
+/// The value in the trial of a row of a metric that is of a class of requests; none of any other metric.
+pub(super) fn in_trial(metric: &str, row: &Row<'_>) -> Option<Result<f64, String>> {
+    let (key, _) = metric::class(metric)?;
+    let class = CLASSES.iter().find(|class| class.key == key)?;
+    let counted = row.site.filter(|_| !row.workload.work.is_only_watched());
+    let spans = spans_of(row, counted.map(|site| site.counted.as_slice()).unwrap_or_default());
+    Some(match spans.first() {
+        None => Err("Assay did not record requests by class".to_owned()),
+        Some((_, Err(reason))) => Err(reason.clone()),
+        Some((trial, Ok(told))) => match told.classes.get(class.key) {
+            Some(span) => value(metric, span, told),
+            None => Err(none_of(class, trial)),
+        },
+    })
+}
+
+fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String> {
+    let queued: &Latencies = &span.queued;
+    let each = || match told.sums_alone {
+        Some(reason) => Err(format!("Assay did not record individual requests: {reason}")),
+        None => Ok(()),
+    };
+    let quantile = |q: f64| {
+        each()?;
+        queued.percentile_ns(q).ok_or_else(|| {
+            let needed = observations_needed(q).unwrap_or(u64::MAX);
+            let had = show::count(queued.len());
+            format!("needs {} requests per trial, but had only {had}", show::count(needed))
+        })
+    };
+    let mean = if told.sums_alone.is_some() {
+        (span.requests > 0).then(|| queued.sum_ns as f64 / span.requests as f64)
+    } else {
+        queued.mean_ns()
+    };
+    let per_s = |amount: u64| {
+        let rate = amount as f64 / (told.span_ns as f64 / 1e9);
+        if rate.is_finite() { Ok(rate) } else { Err("the time span is zero".to_owned()) }
+    };
+    match metric::class(metric).map(|(_, what)| what) {
+        Some(Statistic::P50) => quantile(0.5),
+        Some(Statistic::P90) => quantile(0.9),
+        Some(Statistic::P99) => quantile(0.99),
+        Some(Statistic::Mean) => mean.ok_or_else(|| "no latency was recorded".to_owned()),
+        Some(Statistic::Deviation) => each().and_then(|()| {
+            queued.sd_ns().ok_or_else(|| "needs 2 requests per trial, but had only 1".to_owned())
+        }),
+        Some(Statistic::Bytes) => per_s(span.bytes),
+        Some(Statistic::Requests) => Ok(span.requests as f64),
+        Some(Statistic::Size) => Ok(span.bytes as f64 / span.requests.max(1) as f64),
+        Some(Statistic::Rate) | None => per_s(span.requests),
+    }
+}
+
+/// Which class won and which lost under each arm: one sentence an arm whose classes do not agree, or
+/// of which any is told apart.
+pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
+    let mut told = Vec::new();
+    let mut done: Vec<(&str, String)> = Vec::new();
+    for first in found.comparisons.iter().filter(|one| one.primary) {
+        let Some(of) = first.class_of.as_deref() else { continue };
+        let arm = arm_words(&first.configuration);
+        if done.contains(&(of, arm.clone())) {
+            continue;
+        }
+        let same = |one: &&Comparison| {
+            one.primary
+                && one.class_of == first.class_of
+                && one.configuration == first.configuration
+        };
+        let classes: Vec<&Comparison> = found.comparisons.iter().filter(same).collect();
+        told.extend(sentence(found, of, &classes));
+        done.push((of, arm));
+    }
+    told
+}
+
+fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sentence> {
+    let first = classes.first()?;
+    let judged = |one: &&&Comparison| {
+        matches!(one.verdict, Some(Verdict::Better | Verdict::Worse | Verdict::Equivalent))
+    };
+    let (some, rest): (Vec<&Comparison>, Vec<&Comparison>) =
+        classes.iter().partition(|one| judged(one));
+    let parts: Vec<String> = some.iter().filter_map(|one| part(found, one)).collect();
+    let differs = |(name, level): &(&String, &String)| first.baseline.get(*name) != Some(*level);
+    let arm: BTreeMap<_, _> = first.configuration.iter().filter(differs).collect();
+    let levels = |arm: &assay_study::results::plan::Arm| {
+        let own = arm
+            .iter()
+            .filter(|(name, _)| first.configuration.get(*name) != first.baseline.get(*name));
+        arm_in_words(own)
+    };
+    // Of an arm without a single pair there is nothing to say.
+    if arm.is_empty() || first.verdict.is_none() || classes.iter().all(|one| one.n == 0) {
+        return None;
+    }
+    let (loaded, rest): (Vec<&Comparison>, Vec<&Comparison>) =
+        rest.into_iter().partition(|one| other_load(one).is_some());
+    let loaded: Vec<String> = loaded
+        .iter()
+        .map(|one| {
+            let load = other_load(one).unwrap_or_default();
+            format!("{}: no verdict, because the load differed ({load})", class_words(one))
+        })
+        .collect();
+    let rest: Vec<&str> = rest.iter().map(|one| class_words(one)).collect();
+    let rest =
+        (!rest.is_empty()).then(|| format!("{}: no significant difference", words::listed(&rest)));
+    let interval = !parts.is_empty();
+    let parts: Vec<String> = parts.into_iter().chain(loaded).chain(rest).collect();
+    let text = format!(
+        "{of}, {} against {}: {}.",
+        levels(&first.configuration),
+        levels(&first.baseline),
+        parts.join("; ")
+    );
+    let about = vec![MetricRef::new(of, "")];
+    Some(Sentence { about, interval, ..Sentence::finding("classes", text) })
+}
+
+/// How the load differed, where that took the verdict.
+fn other_load(one: &Comparison) -> Option<String> {
+    one.note_facts.iter().find_map(words::load)
+}
+
+fn part(found: &Findings, one: &Comparison) -> Option<String> {
+    let class = class_words(one);
+    let (ratio, [low, high]) = (one.ratio?, one.ci95_simultaneous?);
+    let trust = |arm| found.cell(&one.workload, arm, &one.metric).and_then(|cell| cell.trust);
+    let doubt = trust(&one.configuration).max(trust(&one.baseline)).map_or("", Trust::doubt);
+    let interval = format!(
+        "{}, ratio {}, 95% CI {}-{}{doubt}",
+        change(&show::ratio(ratio), &one.metric),
+        show::ratio(ratio),
+        show::ratio(low),
+        show::ratio(high)
+    );
+    Some(match one.verdict? {
+        Verdict::Better => format!("{class} improved ({interval})"),
+        Verdict::Worse => format!("{class} regressed ({interval})"),
+        _ => format!("{class} are equivalent ({interval})"),
+    })
+}
+
+fn class_words(one: &Comparison) -> &str {
+    if let Some((class, _)) = played::of(&one.metric) {
+        return class.played;
+    }
+    let class = metric::class(&one.metric);
+    let own = class.and_then(|(class, _)| CLASSES.iter().find(|own| own.key == class));
+    own.map_or(one.workload.as_str(), |own| own.words)
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::presence::Presence;
+    use assay_machine::probes::block_latency::counts::{Means, between};
+    use assay_machine::probes::not_recorded;
+    use assay_study::results::record::TrialRecord;
+    use assay_sys::{ClassTotals, DeviceTotals, latency_bucket};
+
+    use super::super::tests::Bench;
+    use super::*;
+
+    /// As many requests of each class of one device with one latency.
+    fn block(classes: [(usize, u64, u64); 2]) -> BlockLatency {
+        let mut after = DeviceTotals::default();
+        for (class, requests, ns) in classes {
+            after[class] = ClassTotals { requests, ..ClassTotals::default() };
+            after[class].queued.sum_ns = requests * ns;
+            after[class].queued.buckets[latency_bucket(ns)] = requests;
+        }
+        let classes = Presence::Present(between(&DeviceTotals::default(), &after));
+        BlockLatency {
+            means: Means::Bpf,
+            span_ns: 2_000_000_000,
+            devices: [("sda".to_owned(), classes)].into(),
+            unseen_beginnings: 0,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Two arms of which the second has reads that take so many times as long, and writes that take
+    /// as long.
+    fn bench(times: u64) -> Bench {
+        let with = |times: u64| {
+            move |trial: &mut TrialRecord| {
+                let noise = u64::from(trial.replicate) * 1_000;
+                let reads = (0, 2_000, times * (1_000_000 + noise));
+                trial.evidence.block_latency =
+                    Presence::Present(block([reads, (1, 500, 3_000_000 + 7 * noise)]));
+            }
+        };
+        let rates = [2000, 2010, 1990, 2005, 1995, 2002];
+        let mut bench = Bench::new(&["/a", "/b"])
+            .row(0, "mixed-read", 4096, &rates)
+            .each(with(1))
+            .row(1, "mixed-read", 4096, &rates)
+            .each(with(times));
+        bench.plan.design.margin = Some(0.05);
+        bench
+    }
+
+    fn found<'a>(findings: &'a Findings, metric: &str) -> &'a Comparison {
+        findings.comparisons.iter().find(|one| one.metric == metric).unwrap()
+    }
+
+    #[test]
+    fn each_class_has_cells_and_a_verdict_of_its_own() {
+        let findings = bench(2).findings();
+        let read = found(&findings, "block_read_mean_ns");
+        assert_eq!(read.workload, "mixed-read, reads");
+        assert_eq!(read.class_of.as_deref(), Some("mixed-read"));
+        assert_eq!((read.verdict, read.primary), (Some(Verdict::Worse), true));
+        assert!((read.ratio.unwrap() - 2.0).abs() < 1e-9);
+        let write = found(&findings, "block_write_mean_ns");
+        assert_eq!(write.verdict, Some(Verdict::Equivalent));
+        assert!(!found(&findings, "block_read_p99_ns").primary);
+        let rate =
+            findings.measurements.iter().find(|cell| cell.metric == "block_write_iops").unwrap();
+        assert_eq!(rate.max, Some(250.0));
+        assert!(findings.summary_texts().contains(
+            &"mixed-read, /b against /a: reads regressed (100% higher mean request latency, ratio 2, 95% CI 2-2); \
+              writes are equivalent (no change in mean request latency, ratio 1, 95% CI 1-1)."
+                .to_owned()
+        ), "{:#?}", findings.summary_texts());
+    }
+
+    #[test]
+    fn what_a_race_promised_of_a_class_stands_beside_what_fresh_trials_give_of_it() {
+        let mut findings = bench(2).findings();
+        findings.study.race_ratio = Some(0.5);
+        let told = |metric: &str| {
+            let sentence = super::super::race::confirmed(&findings, Some(metric)).unwrap();
+            let own = found(&findings, metric);
+            let [ratio, low, high] =
+                show::ratios(own.ratio.unwrap(), own.ci95_simultaneous.unwrap());
+            let given = format!("(ratio {ratio}, 95% CI {low}-{high})");
+            assert!(sentence.text.contains(&given), "{}", sentence.text);
+            sentence.text
+        };
+        let (reads, writes) = (told("block_read_mean_ns"), told("block_write_mean_ns"));
+        assert!(reads.contains("for read requests") && writes.contains("for write requests"));
+        assert!(reads.contains("(ratio 2,") && writes.contains("(ratio 1,"), "{reads} {writes}");
+        // Of what confirms no race nothing is said.
+        findings.study.race_ratio = None;
+        assert!(super::super::race::confirmed(&findings, None).is_none());
+    }
+
+    #[test]
+    fn the_classes_of_a_workload_share_one_error() {
+        let findings = bench(2).findings();
+        let mut alone = bench(2);
+        for trial in &mut alone.trials {
+            let only = |mut block: BlockLatency| {
+                for classes in block.devices.values_mut() {
+                    *classes = classes.clone().map(|mut classes| {
+                        classes.remove("write");
+                        classes
+                    });
+                }
+                block
+            };
+            trial.record.evidence.block_latency =
+                trial.record.evidence.block_latency.clone().map(only);
+        }
+        let alone = alone.findings();
+        let p = |findings: &Findings| found(findings, "block_read_mean_ns").p_holm;
+        let (shared, single) = (p(&findings).unwrap(), p(&alone).unwrap());
+        assert!((shared - (2.0 * single).min(1.0)).abs() < 1e-12, "{shared} {single}");
+    }
+
+    /// The same as others' work: nothing was run, and it was looked at.
+    fn live(mut bench: Bench) -> Findings {
+        for workload in &mut bench.plan.workloads {
+            let settle = "1s".parse().unwrap();
+            let harm = production::Harm::default();
+            workload.work = production::Planned { settle, harm }.into();
+        }
+        bench.findings()
+    }
+
+    #[test]
+    fn others_work_is_unstable_by_the_class_and_not_by_how_much_there_was() {
+        let trust = |found: &Findings, metric: &str| {
+            // The second arm is the one that is changed below.
+            let cell = found.measurements.iter().rfind(|cell| cell.metric == metric).unwrap();
+            let rules: Vec<&str> = cell.reasons.iter().map(|one| &*one.rule).collect();
+            (cell.trust, rules.contains(&RULE))
+        };
+        // Reads that take twenty times as long in every second trial.
+        let jumping = || {
+            bench(1).each(|trial| {
+                let reads = if trial.replicate % 2 == 0 { 20_000_000 } else { 1_000_000 };
+                trial.evidence.block_latency =
+                    Presence::Present(block([(0, 2_000, reads), (1, 500, 3_000_000)]));
+            })
+        };
+        let found = live(jumping());
+        assert_eq!(trust(&found, "block_read_mean_ns"), (Some(Trust::Suspect), true));
+        assert!(!trust(&found, "block_write_mean_ns").1);
+        assert!(!trust(&found, "block_read_p99_ns").1, "tails may jump");
+        // Of a program the rule looks at its operations.
+        assert!(!trust(&jumping().findings(), "block_read_mean_ns").1);
+        // Another load at the same latency is no spread.
+        let loads = live(bench(1).each(|trial| {
+            let reads = if trial.replicate % 2 == 0 { 20_000 } else { 1_000 };
+            trial.evidence.block_latency =
+                Presence::Present(block([(0, reads, 1_000_000), (1, 500, 3_000_000)]));
+        }));
+        assert!(!trust(&loads, "block_read_mean_ns").1);
+    }
+
+    #[test]
+    fn what_was_not_seen_is_absent_with_its_reason() {
+        let lost = bench(1)
+            .each(|trial| trial.evidence.block_latency = Presence::absent("7 events were lost"));
+        let findings = lost.findings();
+        let absent = |metric: &str| {
+            let mut all = findings.absent.iter();
+            all.find(|one| one.metric.as_deref() == Some(metric)).map(|one| one.reason.as_str())
+        };
+        assert_eq!(absent(ALL), Some("7 events were lost"));
+        let none = bench(1).each(|trial| {
+            trial.evidence.block_latency =
+                Presence::Present(block([(0, 0, 0), (1, 500, 3_000_000)]));
+        });
+        let findings = none.findings();
+        let reads = |one: &&AbsentCell| one.metric.as_deref() == Some("block_read_mean_ns");
+        let reason = &findings.absent.iter().find(reads).unwrap().reason;
+        assert!(reason.starts_with("the devices completed no reads in trial"), "{reason}");
+        let unasked = bench(1).each(|trial| trial.evidence.block_latency = not_recorded());
+        assert!(unasked.findings().absent.iter().all(|one| one.metric.as_deref() != Some(ALL)));
+    }
+}

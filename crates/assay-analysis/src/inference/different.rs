@@ -1,0 +1,82 @@
+//! Whether commands that are compared did the same work: no row can say it alone.
+
+use assay_study::findings::measurements::Series;
+use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::record::TrialRecord;
+
+use super::distinct;
+use super::rows::Row;
+use crate::rules::{self, Remark, Worked};
+
+const COMMAND: &str = "command";
+
+/// What the runs of a row did.
+pub(super) struct WorkOfRow {
+    at: usize,
+    /// What it is compared with.
+    group: (String, Arm),
+    worked: Worked,
+}
+
+pub(super) fn work(at: usize, row: &Row<'_>) -> Option<WorkOfRow> {
+    let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
+    let name = match arm_in_words(row.arm.iter()) {
+        words if words.is_empty() => row.workload.name.clone(),
+        words => words,
+    };
+    let worked = Worked::of(&name, &counting).filter(|_| row.trust.is_some())?;
+    Some(WorkOfRow { at, group: (row.workload.name.clone(), compared(&row.arm)), worked })
+}
+
+/// Tells all rows that were compared, and their series.
+pub(super) fn tell(all: &[WorkOfRow], rows: &mut [Row<'_>], series: &mut [Series]) {
+    for group in distinct(all.iter().map(|one| &one.group)) {
+        let own = || all.iter().filter(|one| one.group == *group);
+        let sides: Vec<&Worked> = own().map(|one| &one.worked).collect();
+        for remark in rules::between(&sides) {
+            for one in own() {
+                put(&mut rows[one.at], series, &remark);
+            }
+        }
+    }
+}
+
+/// What settings have in common that are compared with each other: where commands are, all but the command.
+fn compared(arm: &Arm) -> Arm {
+    if !arm.contains_key(COMMAND) {
+        return Arm::new();
+    }
+    arm.iter()
+        .filter(|(name, _)| *name != COMMAND)
+        .map(|(name, level)| (name.clone(), level.clone()))
+        .collect()
+}
+
+fn put(row: &mut Row<'_>, series: &mut [Series], remark: &Remark) {
+    let rule = rules::DIFFERENT_WORK;
+    row.remarks.push((rule, remark.clone()));
+    row.trust = row.trust.max(Some(remark.trust));
+    for one in row.own_series(series) {
+        one.trust = one.trust.max(Some(remark.trust));
+        one.because.push(remark.because(rule));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_compared_at_equal_levels_of_all_else() {
+        let arm = |pairs: &[(&str, &str)]| -> Arm {
+            pairs.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect()
+        };
+        assert_eq!(
+            compared(&arm(&[("command", "a"), ("block_size", "1")])),
+            arm(&[("block_size", "1")])
+        );
+        assert_eq!(compared(&arm(&[("command", "a")])), arm(&[]));
+        // Without several commands every setting is to do the same.
+        assert_eq!(compared(&arm(&[("filesystem", "ext4")])), arm(&[]));
+    }
+}

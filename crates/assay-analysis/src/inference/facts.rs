@@ -1,0 +1,266 @@
+//! The machine, the targets and the workloads in words.
+
+use assay_core::presence::Presence;
+use assay_machine::system::machine::Machine;
+use assay_machine::system::place::PlaceKind;
+use assay_machine::system::site::{Backing, Drive, Mount, Site, TargetKind};
+use assay_study::findings::facts::{FilesystemFacts, IoFacts, PlaceFacts, PlaceSort, Unknown};
+use assay_study::findings::{EnvironmentFacts, TargetFacts};
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Plan, PlannedWorkload, Survey};
+use assay_workloads::io::{self, Pace};
+
+use super::distinct;
+use super::rows::Row;
+
+/// Mount options that change what is measured: whole words, or beginnings that end in `=`.
+const TELLING_OPTIONS: &[&str] = &[
+    "noatime",
+    "strictatime",
+    "lazytime",
+    "sync",
+    "dirsync",
+    "ro",
+    "discard",
+    "discard=",
+    "data=",
+    "commit=",
+    "barrier=",
+    "nobarrier",
+    "nodelalloc",
+    "journal_async_commit",
+    "dax",
+    "dax=",
+    "compress=",
+    "compress",
+    "compress-force=",
+    "nodatacow",
+    "nodatasum",
+    "autodefrag",
+    "nossd",
+    "logbufs=",
+    "logbsize=",
+    "wsync",
+    "cache=",
+    "vers=",
+    "rsize=",
+    "wsize=",
+    "async",
+    "writeback_cache",
+    "kernel_cache",
+    "volatile",
+    "compress_algorithm=",
+    "background_gc=",
+    "mode=",
+    "alloc_mode=",
+    "fsync_mode=",
+    "checkpoint=",
+];
+
+pub(super) fn environment(plan: &Plan, environment: &Environment) -> EnvironmentFacts {
+    // Drives of virtual machines that a study makes lie in memory: where it was called says nothing of them.
+    let looked_at = !plan.is_in_machines();
+    let targets = environment.sites.iter().zip(&plan.surveys).filter(|_| looked_at);
+    EnvironmentFacts {
+        targets: targets.map(|(site, survey)| target(site, survey)).collect(),
+        ..machine(&environment.assay, &environment.machine)
+    }
+}
+
+fn machine(assay: &str, machine: &Machine) -> EnvironmentFacts {
+    let text = |seen: &Presence<String>, otherwise: &str| {
+        seen.value().cloned().unwrap_or_else(|| otherwise.to_owned())
+    };
+    EnvironmentFacts {
+        assay: assay.to_owned(),
+        kernel: format!("{} {}", text(&machine.kernel, "not known"), machine.architecture)
+            .trim_end()
+            .to_owned(),
+        cpu: text(&machine.cpu, "CPU unknown"),
+        cpus: machine.logical_cpus.value().map(|count| *count as u32),
+        memory_bytes: machine.memory_bytes.value().copied(),
+        virtualization: text(&machine.virtualisation, "not known"),
+        platform: place(machine),
+        unknown: unknown(machine),
+        ..EnvironmentFacts::default()
+    }
+}
+
+/// Where it runs; what happened to the processors meanwhile is told by trials.
+fn place(machine: &Machine) -> Option<PlaceFacts> {
+    let place = machine.place.value()?;
+    let told = |seen: &Presence<String>| seen.value().cloned();
+    let governor = told(&machine.governor).map(|governor| format!("governor {governor}"));
+    let frequency: Vec<String> =
+        [governor, told(&place.frequency_driver)].into_iter().flatten().collect();
+    Some(PlaceFacts {
+        name: place.name(),
+        kind: match place.kind() {
+            None => PlaceSort::BareMetal,
+            Some(PlaceKind::Hypervisor) => PlaceSort::Hypervisor,
+            Some(PlaceKind::Emulator) => PlaceSort::Emulator,
+            Some(PlaceKind::Container) => PlaceSort::Container,
+        },
+        signs: place.signs(),
+        frequency: (!frequency.is_empty()).then(|| frequency.join(", ")),
+        mitigations: place.mitigated(),
+        clocksource: told(&machine.clocksource),
+        steal_share: None,
+    })
+}
+
+fn unknown(machine: &Machine) -> Vec<Unknown> {
+    let known = [
+        (Unknown::Kernel, &machine.kernel),
+        (Unknown::Cpu, &machine.cpu),
+        (Unknown::Virtualisation, &machine.virtualisation),
+    ];
+    let absent = known.into_iter().filter(|(_, seen)| seen.value().is_none());
+    absent.map(|(what, _)| what).collect()
+}
+
+fn target(site: &Site, survey: &Survey) -> TargetFacts {
+    let one = if let [drive] = site.drives.as_slice() { Some(drive) } else { None };
+    let told =
+        |pick: fn(&Drive) -> &Presence<String>| one.and_then(|drive| pick(drive).value().cloned());
+    TargetFacts {
+        name: survey.target.clone(),
+        drive: drive_words(site),
+        model: told(|drive| &drive.model),
+        serial: told(|drive| &drive.serial),
+        firmware: told(|drive| &drive.firmware),
+        size_bytes: one.map(|drive| drive.size_bytes),
+        filesystem: filesystem_words(site),
+        scheduler: told(|drive| &drive.scheduler),
+        stack: site.layers.iter().map(|layer| format!("{} ({})", layer.name, layer.kind)).collect(),
+        area_bytes: survey.area.length,
+        direct: survey.direct.value().is_some(),
+        writes_buffered: survey.dirtied.is_some_and(|own| own.is_through_cache()),
+        rotational: one.and_then(rotational),
+        // Fall-backs stand beside the workloads that they concern.
+        notes: survey.notes.clone(),
+        filesystems: filesystems(site),
+        on_a_file: is_on_a_file(site),
+        encryption: site.encryption.clone(),
+    }
+}
+
+/// Turning platters; virtual disks say so whatever they are made of, so they are not believed.
+fn rotational(drive: &Drive) -> Option<bool> {
+    let virtual_disk = drive.bus.value().is_some_and(|bus| bus == "virtio");
+    drive.rotational.value().copied().filter(|_| !virtual_disk)
+}
+
+fn drive_words(site: &Site) -> String {
+    let reason =
+        || site.backing_reason.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+    match (site.kind, site.backing, site.drives.as_slice()) {
+        (TargetKind::Simulated, ..) => "simulated".to_owned(),
+        (_, Backing::Memory, _) => "memory, not a drive".to_owned(),
+        (_, Backing::Remote, []) => format!("another machine{}", reason()),
+        (_, _, []) => format!("not known{}", reason()),
+        (_, _, [drive]) => one_drive(drive),
+        // A loop device is no drive of its own: its file lies on one.
+        (_, _, [first, below @ ..]) if is_on_a_file(site) => {
+            let below: Vec<String> = below.iter().map(one_drive).collect();
+            format!("{} on {}", first.name, below.join("; "))
+        }
+        (_, _, drives) => {
+            let mut words: Vec<String> = drives.iter().map(one_drive).collect();
+            words.dedup();
+            format!("{} drives: {}", drives.len(), words.join("; "))
+        }
+    }
+}
+
+/// Whether the drive is a loop device and the others are what its file lies on.
+fn is_on_a_file(site: &Site) -> bool {
+    match site.drives.as_slice() {
+        [first, below @ ..] if site.backing != Backing::Memory => {
+            is_loop(first) && !below.iter().any(is_loop)
+        }
+        _ => false,
+    }
+}
+
+fn is_loop(drive: &Drive) -> bool {
+    drive.bus.value().is_some_and(|bus| bus == "loop")
+}
+
+/// `Example SSD, SATA 6.0 Gbit/s`.
+fn one_drive(drive: &Drive) -> String {
+    let name = drive.model.value().unwrap_or(&drive.name);
+    let link = drive.link.value().map(|link| link.name.as_str());
+    let interface = link.or(drive.bus.value().map(String::as_str));
+    interface.map_or_else(|| name.clone(), |interface| format!("{name}, {interface}"))
+}
+
+/// What a target stands on, top first; nothing of a device.
+fn filesystems(site: &Site) -> Vec<FilesystemFacts> {
+    let of = |mount: &Mount| FilesystemFacts {
+        name: mount.filesystem.clone(),
+        options: options(mount).into_iter().map(str::to_owned).collect(),
+    };
+    let first = match (&site.mount, site.kind) {
+        (Presence::Present(mount), _) => of(mount),
+        (Presence::Absent(_), TargetKind::Simulated | TargetKind::Device) => return Vec::new(),
+        (Presence::Absent(_), _) => {
+            FilesystemFacts { name: site.filesystem(), options: Vec::new() }
+        }
+    };
+    std::iter::once(first).chain(site.followed.iter().map(of)).collect()
+}
+
+/// `fuse.gocryptfs on ext4 (noatime, discard)`.
+fn filesystem_words(site: &Site) -> String {
+    let options = |mount: &Mount| match options(mount).as_slice() {
+        [] => String::new(),
+        told => format!(" ({})", told.join(", ")),
+    };
+    let mut words = vec![site.filesystem() + &site.mount.value().map(options).unwrap_or_default()];
+    words.extend(site.followed.iter().map(|mount| mount.filesystem.clone() + &options(mount)));
+    words.join(" on ")
+}
+
+/// Options that matter, each once.
+fn options(mount: &Mount) -> Vec<&str> {
+    let tells = |option: &str| {
+        TELLING_OPTIONS.iter().any(|telling| {
+            option == *telling || (telling.ends_with('=') && option.starts_with(telling))
+        })
+    };
+    distinct(mount.options.iter().map(String::as_str).filter(|option| tells(option)))
+}
+
+/// What a planned workload reads and writes; none where that is not its kind of work, or where only
+/// others' work was watched.
+pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
+    let io = io::Planned::of(&workload.work).filter(|_| !workload.work.is_only_watched())?;
+    Some(IoFacts {
+        pattern: io.pattern,
+        mix: io.mix,
+        size_bytes: io.block_size.largest().0,
+        data_sync: io.sync.every() == Some(1),
+        rate_limited: io.is_held_back(),
+        shaped: io.is_shaped(),
+        partly_synced: io.sync.every().is_some_and(|every| every > 1),
+    })
+}
+
+/// How far the schedule of an open loop was held in the trials of a row that count.
+pub(super) fn pace(row: &Row<'_>) -> Option<Pace> {
+    let counted = row.counting().filter_map(|trial| trial.record.measured.as_ref());
+    let own = counted.filter_map(|measured| io::Detail::of(measured)?.pace);
+    own.reduce(Pace::plus)
+}
+
+/// What an owner calls the thing: card, stick or drive.
+pub(super) fn noun(site: Option<&Site>) -> &'static str {
+    let Some([drive]) = site.map(|site| site.drives.as_slice()) else { return "storage" };
+    let removable = drive.removable.value() == Some(&true);
+    match drive.bus.value().map(String::as_str) {
+        Some("mmc") if removable => "card",
+        Some("usb") if removable => "stick",
+        _ => "drive",
+    }
+}

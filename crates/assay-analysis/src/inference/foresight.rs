@@ -1,0 +1,189 @@
+//! What a study will be able to see, told before it runs (R5, R6): the smallest difference that it
+//! finds in four of five cases, if the trials scatter as they did the last time.
+
+use std::collections::BTreeSet;
+
+use assay_core::quantity::units::show;
+use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, replicates_for, smallest_detectable_shift};
+use assay_study::findings::{Cell, Findings};
+use assay_study::results::design::Stopping;
+use assay_study::results::plan::Plan;
+use assay_workloads::metrics::noun;
+use serde::Serialize;
+
+use super::verdicts::error_of_family;
+
+const POWER: f64 = 0.8;
+
+/// Where a spread is from that no earlier result tells.
+const PILOT: &str = "pilot";
+
+/// Spreads that are shown where nothing is known of the real one.
+const EXAMPLES: [f64; 3] = [0.01, 0.02, 0.05];
+
+/// A study that can only detect larger differences than this answers hardly any question.
+const LARGEST_USEFUL: f64 = 0.5;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Foresight {
+    pub workload: String,
+    pub replicates: u32,
+    /// Comparisons that share the error.
+    pub comparisons: usize,
+    /// Spread of the differences within a replicate, as a share, and the smallest difference that
+    /// is found with 80% power at it.
+    pub sd_and_min_detectable: Vec<(f64, f64)>,
+    /// Id of the result that the spread was taken from, or `pilot`.
+    pub sd_source: Option<String>,
+    pub text: String,
+    /// The same without the name of the workload.
+    #[serde(skip)]
+    pub sight: String,
+}
+
+/// What a plan will be able to see in each of its workloads; `earlier` is a result to take the
+/// spread from.
+pub fn foresee(plan: &Plan, earlier: Option<&Findings>) -> Vec<Foresight> {
+    let names: BTreeSet<&str> = plan.workloads.iter().map(|one| one.name.as_str()).collect();
+    names.into_iter().filter_map(|name| of_workload(plan, name, earlier)).collect()
+}
+
+fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Option<Foresight> {
+    let baseline = &plan.design.baseline;
+    let is_baseline = |one: &assay_study::results::plan::PlannedWorkload| {
+        baseline.iter().all(|(factor, level)| one.arm.get(factor) == Some(level))
+    };
+    let own = plan.workloads.iter().filter(|one| one.name == workload && !one.control);
+    let comparisons = own.filter(|one| !is_baseline(one)).count();
+    let margin = plan.design.margin.filter(|_| comparisons > 0)?;
+    if matches!(plan.design.stopping, Stopping::Open { .. } | Stopping::Race { .. }) {
+        // They have no fixed number of replicates to promise anything for.
+        return None;
+    }
+    let alpha = error_of_family(&plan.design, comparisons);
+    let shift = smallest_detectable_shift(plan.replicates as usize, alpha, POWER)?;
+    let gate = plan.design.gate.as_ref().filter(|gate| gate.more.is_none());
+    let metric = gate.and_then(|gate| gate.metric.as_deref());
+    let of_earlier =
+        |found: &Findings| Some((spread(found, workload, metric)?, found.study.id.clone()));
+    // The pilot measures rates.
+    let of_pilot = || pilot(plan, workload).filter(|_| metric.is_none());
+    let known = earlier.and_then(of_earlier).or_else(|| Some((of_pilot()?, PILOT.to_owned())));
+    let spreads = known.as_ref().map_or(EXAMPLES.to_vec(), |(spread, _)| vec![*spread]);
+    let seen: Vec<(f64, f64)> =
+        spreads.iter().map(|spread| (*spread, (shift * spread.ln_1p()).exp_m1())).collect();
+    let mut told = Foresight {
+        workload: workload.to_owned(),
+        replicates: plan.replicates,
+        comparisons,
+        sd_and_min_detectable: seen,
+        sd_source: known.map(|(_, id)| id),
+        text: String::new(),
+        sight: String::new(),
+    };
+    told.sight = words(&told, metric, [margin, alpha]);
+    told.text = format!("{workload}: {}", told.sight);
+    Some(told)
+}
+
+/// The spread of differences within a replicate that the pilot expects of the plan's trials, as a
+/// share: the widest of all targets.
+fn pilot(plan: &Plan, workload: &str) -> Option<f64> {
+    let time_ns = plan.workloads.iter().find(|one| one.name == workload)?.time_ns;
+    let scatters = plan.surveys.iter().filter_map(|survey| survey.pilot.scatter.get(workload));
+    let sd = scatters.map(|scatter| scatter.sd_log(time_ns)).max_by(f64::total_cmp)?;
+    Some((sd * std::f64::consts::SQRT_2).exp_m1())
+}
+
+/// What a plan will be able to see, by its pilot, in one sentence for all workloads that the pilot
+/// tells something of.
+pub fn foreseen(plan: &Plan) -> Option<String> {
+    let told = foresee(plan, None);
+    let known = told.iter().filter(|one| one.sd_source.is_some());
+    let mut found: Vec<f64> =
+        known.filter_map(|one| one.sd_and_min_detectable.first().map(|pair| pair.1)).collect();
+    found.sort_by(f64::total_cmp);
+    let least = *found.first()?;
+    if least > LARGEST_USEFUL {
+        return Some(format!(
+            "warning: this study can only detect differences above {}, because trials vary as much in the pilot; stop \
+             other load or run more replicates",
+            show::share(least)
+        ));
+    }
+    let range = match (found.first()?, found.last()?) {
+        (least, most) if show::share(*least) == show::share(*most) => show::share(*most),
+        (least, most) => format!("{} to {}", show::share(*least), show::share(*most)),
+    };
+    Some(format!(
+        "{} replicates: power 80% for a difference of {range}, if trials vary as in the pilot",
+        plan.replicates
+    ))
+}
+
+/// The spread of differences within a replicate that an earlier result shows, as a share; of the primary
+/// metric where none is named.
+fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64> {
+    let is_judged = |own: &str, primary: bool| metric.map_or(primary, |name| name == own);
+    let own = found.comparisons.iter().filter(|one| one.workload == workload);
+    let compared = own.filter(|one| is_judged(&one.metric, one.primary));
+    let squares: Vec<f64> = compared.filter_map(|one| one.sd_log).map(|sd| sd * sd).collect();
+    if !squares.is_empty() {
+        return Some((squares.iter().sum::<f64>() / squares.len() as f64).sqrt().exp_m1());
+    }
+    // A rate that was asked for hardly scatters, and is not what is compared.
+    let facts = found.workloads.iter().filter(|facts| facts.name == workload);
+    let asks_for_rate = facts.filter_map(|facts| facts.io).any(|io| io.rate_limited);
+    // Two arms that scatter alike differ by the root of two more than one.
+    let is_own = |cell: &&Cell| match metric {
+        None if !asks_for_rate => is_rate(cell),
+        _ => is_judged(&cell.metric, cell.primary),
+    };
+    let cell = found.measurements.iter().filter(|cell| cell.workload == workload).find(is_own)?;
+    let values = cell.values().into_iter().filter(|value| *value > 0.0);
+    let logs: Vec<f64> = values.map(f64::ln).collect();
+    let sd = Sample::of(&logs)?.sd?;
+    Some((sd * std::f64::consts::SQRT_2).exp_m1())
+}
+
+fn is_rate(cell: &Cell) -> bool {
+    matches!(cell.metric.as_str(), "iops" | "bandwidth_bytes_per_s")
+}
+
+fn words(told: &Foresight, metric: Option<&str>, [margin, alpha]: [f64; 2]) -> String {
+    if (told.replicates as usize) < FEWEST_FOR_INTERVAL {
+        return format!(
+            "{} replicates are too few for a CI or a comparison; the minimum is {FEWEST_FOR_INTERVAL}",
+            told.replicates
+        );
+    }
+    let list = |text: &dyn Fn(&(f64, f64)) -> String| -> String {
+        let all: Vec<String> = told.sd_and_min_detectable.iter().map(text).collect();
+        match all.as_slice() {
+            [] => String::new(),
+            [one] => one.clone(),
+            [before @ .., last] => format!("{} or {last}", before.join(", ")),
+        }
+    };
+    let spreads = list(&|pair| show::share(pair.0));
+    let differences = list(&|pair| show::share(pair.1));
+    let needed = list(&|(spread, _)| {
+        let count = replicates_for((margin.ln_1p() / spread.ln_1p()).min(1e6), alpha, POWER);
+        count.map_or_else(|| "over 10,000".to_owned(), |count| count.to_string())
+    });
+    let of = metric.map(|name| format!(" in {}", noun(name))).unwrap_or_default();
+    let family = match told.comparisons {
+        1 => String::new(),
+        count => format!(", {count} simultaneous comparisons"),
+    };
+    let head = format!(
+        "{} replicates{family}: smallest detectable difference{of} {differences} (95% confidence, 80% power) if the SD of paired differences is",
+        told.replicates
+    );
+    let source = match &told.sd_source {
+        Some(pilot) if pilot == PILOT => ", as in the pilot".to_owned(),
+        Some(id) => format!(", as in result {id}"),
+        None => " (assumed, because there is no earlier result)".to_owned(),
+    };
+    format!("{head} {spreads}{source}; for {}: {needed} replicates", show::share(margin))
+}

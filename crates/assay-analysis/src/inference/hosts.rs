@@ -1,0 +1,359 @@
+//! Several hosts that ran a study together: what each did, what its own rules said of it, and what was lost.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_machine::system::site::Site;
+use assay_study::findings::hosts::{HostRange, HostRow, Hosts};
+use assay_study::findings::{Check, Trust};
+use assay_study::results::fleet::{Fleet, Lost, words};
+use assay_study::results::plan::{Plan, PlannedWorkload};
+use assay_study::results::record::TrialRecord;
+
+use super::rows::{Measured, Row};
+use super::verdicts::Stage;
+use crate::rules::{self, Case, Remark};
+
+const MOST_NAMES: usize = 4;
+
+/// The fleet whose result it is; none of one host, be it one of a fleet.
+fn of_all(fleet: Option<&Fleet>) -> Option<&Fleet> {
+    fleet.filter(|fleet| fleet.is_of_all())
+}
+
+/// How far numbers can be confirmed: those of a fleet, or of one of its ranks, are shown and compared, and no
+/// fresh trials on one machine would be of the same.
+pub(super) fn stage(fleet: Option<&Fleet>, stage: Stage) -> Stage {
+    if fleet.is_some() && stage == Stage::Measured { Stage::Together } else { stage }
+}
+
+/// What the rules say of a row that several hosts ran; none where one host did.
+pub(super) fn remarks(
+    fleet: Option<&Fleet>,
+    plan: &Plan,
+    workload: &PlannedWorkload,
+    site: Option<&Site>,
+    trials: &[Measured<'_>],
+) -> Option<Vec<(&'static str, Remark)>> {
+    let fleet = of_all(fleet)?;
+    let counting: Vec<&TrialRecord> =
+        trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
+    let mut found = of_each(fleet, plan, workload);
+    if let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) {
+        let case = Case { site, survey, workload, trials: &counting, emulator: None };
+        found.extend(rules::remarks_on_hosts(&case));
+    }
+    Some(found)
+}
+
+/// What rules said on hosts of a workload, each rule once, with the first host of the gravest word.
+fn of_each(fleet: &Fleet, plan: &Plan, workload: &PlannedWorkload) -> Vec<(&'static str, Remark)> {
+    let Some(index) = plan.workloads.iter().position(|own| std::ptr::eq(own, workload)) else {
+        return Vec::new();
+    };
+    let mut by_rule: BTreeMap<&'static str, (Trust, String, BTreeSet<u32>)> = BTreeMap::new();
+    for host in &fleet.hosts {
+        for said in host.said.iter().filter(|said| said.workload == index) {
+            let trust = if said.trust == "invalid" { Trust::Invalid } else { Trust::Suspect };
+            let text = format!("{}: {}", host.words(), said.text);
+            let own = by_rule
+                .entry(rules::known_name(&said.rule))
+                .or_insert_with(|| (trust, text.clone(), BTreeSet::new()));
+            own.2.insert(host.rank);
+            if trust > own.0 {
+                (own.0, own.1) = (trust, text);
+            }
+        }
+    }
+    let remark = |(rule, (trust, text, ranks)): (&'static str, (Trust, String, BTreeSet<u32>))| {
+        let more = ranks.len().saturating_sub(1);
+        let text = if more > 0 { format!("{text} (and {more} more hosts)") } else { text };
+        (rule, Remark::of(trust, text))
+    };
+    by_rule.into_iter().map(remark).collect()
+}
+
+/// Replicates of which nothing counts: some of their trials had more hosts than others.
+pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
+    let Some(fleet) = of_all(fleet) else { return BTreeSet::new() };
+    let is_cut = |order: u32, replicate: u32| {
+        let own = plan.trials.iter().filter(|trial| trial.replicate == replicate);
+        let mut before = own.filter(|trial| trial.order < order && !trial.is_lead_in());
+        before.next().is_some() || order as usize >= plan.trials.len()
+    };
+    let lost = fleet.lost().map(|(_, lost)| (lost.order, lost.replicate));
+    lost.filter(|(order, replicate)| is_cut(*order, *replicate)).map(|(_, own)| own).collect()
+}
+
+/// Why a trial of such a replicate does not count.
+pub(super) const BROKEN: &str =
+    "the replicate lost a host: Assay does not compare trials with different numbers of hosts";
+
+#[derive(Default)]
+pub(super) struct HostRates {
+    /// By rank, its rate over the mean of the hosts of a trial.
+    paces: BTreeMap<u32, Vec<f64>>,
+    /// Between the first and the last start of a trial.
+    starts_ns: Vec<u64>,
+    ranges: Vec<HostRange>,
+}
+
+impl HostRates {
+    pub fn add(&mut self, row: &Row<'_>) {
+        let mut sums: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
+        for trial in row.counting() {
+            let Some(own) = trial.record.together.as_ref().filter(|own| !own.hosts.is_empty())
+            else {
+                continue;
+            };
+            let starts = || own.hosts.iter().map(|share| share.since_go_ns);
+            let (first, last) = (starts().min().unwrap_or(0), starts().max().unwrap_or(0));
+            self.starts_ns.push(last - first);
+            let rates = own.hosts.iter().map(|share| share.operations_per_s);
+            let mean = rates.sum::<f64>() / own.hosts.len() as f64;
+            for share in &own.hosts {
+                let sum = sums.entry(share.rank).or_default();
+                *sum = (sum.0 + share.operations_per_s, sum.1 + 1);
+                if mean > 0.0 {
+                    let paces = self.paces.entry(share.rank).or_default();
+                    paces.push(share.operations_per_s / mean);
+                }
+            }
+        }
+        let means = || sums.iter().map(|(rank, (sum, n))| (*rank, sum / f64::from(*n)));
+        let least = means().min_by(|one, other| one.1.total_cmp(&other.1));
+        let most = means().max_by(|one, other| one.1.total_cmp(&other.1));
+        let (Some((least, least_per_s)), Some((most, most_per_s))) = (least, most) else { return };
+        let (workload, arm) = (row.workload.name.clone(), row.arm.clone());
+        if !row.workload.control {
+            self.ranges.push(HostRange {
+                workload,
+                configuration: arm,
+                slowest_per_s: least_per_s,
+                slowest_rank: least,
+                fastest_per_s: most_per_s,
+                fastest_rank: most,
+            });
+        }
+    }
+
+    /// All of it; none where one host ran the study.
+    pub fn told(mut self, fleet: Option<&Fleet>) -> Option<Hosts> {
+        let fleet = of_all(fleet)?;
+        let row = |host: &assay_study::results::fleet::Host| {
+            let mut paces = self.paces.remove(&host.rank).unwrap_or_default();
+            paces.sort_by(f64::total_cmp);
+            let pace = paces.first().zip(paces.last());
+            HostRow {
+                rank: host.rank,
+                name: host.name.clone(),
+                targets: host.targets.clone(),
+                trials: paces.len() as u32,
+                relative_rate: pace.map(|(least, most)| [*least, paces[paces.len() / 2], *most]),
+                lost: host.lost.as_ref().map(Lost::words),
+            }
+        };
+        let rows: Vec<HostRow> = fleet.hosts.iter().map(row).collect();
+        self.starts_ns.sort_unstable();
+        let median = self.starts_ns.get(self.starts_ns.len() / 2).copied();
+        Some(Hosts {
+            started: fleet.ranks,
+            finished: rows.iter().filter(|row| row.lost.is_none()).count() as u32,
+            order_sha256: fleet.order_sha256.clone(),
+            rejected: (fleet.turned_away > 0).then_some(fleet.turned_away),
+            rows,
+            ranges: self.ranges,
+            starts_ns: median
+                .zip(self.starts_ns.last().copied())
+                .map(|(median, worst)| [median, worst]),
+        })
+    }
+}
+
+/// What is to be known of the hosts beside any number.
+pub(super) fn checks(hosts: Option<&Hosts>, fleet: Option<&Fleet>) -> Vec<Check> {
+    let Some(hosts) = hosts else {
+        let own = fleet.and_then(|fleet| Some((fleet, fleet.rank?)));
+        let alone = own.map(|(fleet, rank)| {
+            let name = words(rank, fleet.name.as_deref().unwrap_or_default());
+            let of = fleet.ranks;
+            format!("only {name} of {of} hosts; rank 0 has the combined result")
+        });
+        return alone.map(|text| Check::new("hosts", text)).into_iter().collect();
+    };
+    let names = hosts.rows.iter().take(MOST_NAMES).map(|row| row.name.as_str());
+    let names = names.collect::<Vec<_>>().join(", ");
+    let more = if hosts.rows.len() > MOST_NAMES { ", ..." } else { "" };
+    let mut found = vec![Check::new(
+        "hosts",
+        format!(
+            "{} of {} hosts ({names}{more}): every number combines these hosts",
+            hosts.finished, hosts.started
+        ),
+    )];
+    for row in &hosts.rows {
+        if let Some(why) = &row.lost {
+            found.push(Check::new(
+                "hosts",
+                format!("{} was lost in {why}", words(row.rank, &row.name)),
+            ));
+        }
+    }
+    for ranks in fleet.map_or(&[][..], |fleet| &fleet.on_one_machine) {
+        let names: Vec<String> = ranks.iter().take(MOST_NAMES).map(u32::to_string).collect();
+        let more = if ranks.len() > MOST_NAMES { ", ..." } else { "" };
+        let text = format!(
+            "ranks {}{more} ran on one machine and shared its resources, so their sum does not represent separate \
+             hosts",
+            names.join(", ")
+        );
+        found.push(Check::new("hosts", text));
+    }
+    if let Some(count) = hosts.rejected {
+        let text = format!("Assay rejected {count} connections with a wrong token");
+        found.push(Check::new("hosts", text));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Findings;
+    use assay_study::results::fleet::{Host, HostSaid, Share, Together};
+
+    use super::super::tests::Bench;
+    use super::*;
+
+    /// Random reads on two hosts, of which the second has half the rate of the first.
+    fn bench() -> Bench {
+        let mut bench =
+            Bench::new(&["."]).row(0, "random-read", 4096, &[300, 600, 900]).each(|trial| {
+                let share = |rank: u32, rate: f64| Share {
+                    rank,
+                    name: format!("n{rank}"),
+                    since_go_ns: u64::from(rank) * 1000,
+                    window_ns: 1_000_000_000,
+                    operations_per_s: rate,
+                    bytes_per_s: 4096.0 * rate,
+                    ..Share::default()
+                };
+                let rate = f64::from(trial.replicate) * 100.0;
+                let hosts = vec![share(0, 2.0 * rate), share(1, rate)];
+                trial.together = Some(Together { since_go_ns: 1000, of: 2, hosts });
+            });
+        let host = |rank: u32| Host {
+            rank,
+            name: format!("n{rank}"),
+            targets: vec!["/mnt".to_owned()],
+            lost: None,
+            said: Vec::new(),
+        };
+        bench.environment.fleet = Some(Fleet {
+            id: "f".to_owned(),
+            ranks: 2,
+            rank: None,
+            name: None,
+            order_sha256: "ab".repeat(32),
+            hosts: vec![host(0), host(1)],
+            on_one_machine: Vec::new(),
+            turned_away: 0,
+        });
+        bench
+    }
+
+    fn hosts_of(bench: &mut Bench) -> &mut Fleet {
+        bench.environment.fleet.as_mut().unwrap()
+    }
+
+    fn iops(found: &Findings) -> Vec<Option<f64>> {
+        let cell = found.measurements.iter().find(|cell| cell.metric == "iops").unwrap();
+        cell.trials.iter().map(|trial| trial.value).collect()
+    }
+
+    #[test]
+    fn numbers_are_those_of_all_hosts_and_each_has_its_pace() {
+        let found = bench().findings();
+        assert_eq!(iops(&found), [Some(300.0), Some(600.0), Some(900.0)]);
+        let hosts = found.environment.hosts.as_ref().unwrap();
+        assert_eq!((hosts.started, hosts.finished, hosts.starts_ns), (2, 2, Some([1000, 1000])));
+        let [fast, slow] = hosts.rows.as_slice() else { panic!("{hosts:?}") };
+        let pace = |row: &HostRow| row.relative_rate.unwrap().map(|own| (own * 1000.0).round());
+        assert_eq!((pace(fast), pace(slow)), ([1333.0; 3], [667.0; 3]));
+        let [range] = hosts.ranges.as_slice() else { panic!("{hosts:?}") };
+        assert_eq!((range.slowest_rank, range.fastest_rank), (1, 0));
+        let cell = found.measurements.iter().find(|cell| cell.metric == "iops").unwrap();
+        let rules: Vec<&str> = cell.reasons.iter().map(|own| own.rule.as_str()).collect();
+        assert_eq!(rules, ["slow-host"], "no rule reads evidence of one machine");
+        assert_eq!(cell.trust, Some(Trust::Trusted));
+        assert!(
+            found
+                .checks
+                .iter()
+                .any(|own| own.name == "hosts" && own.text.starts_with("2 of 2 hosts"))
+        );
+    }
+
+    #[test]
+    fn what_a_host_said_of_itself_stands_below_the_number_of_all() {
+        let mut bench = bench();
+        for host in &mut hosts_of(&mut bench).hosts {
+            host.said.push(HostSaid {
+                workload: 0,
+                rule: "cached".to_owned(),
+                trust: if host.rank == 1 { "invalid" } else { "suspect" }.to_owned(),
+                text: "the cache answered".to_owned(),
+            });
+        }
+        let found = bench.findings();
+        let cell = found.measurements.iter().find(|cell| cell.metric == "iops").unwrap();
+        let own = cell.reasons.iter().find(|own| own.rule == "cached").unwrap();
+        assert_eq!((cell.trust, own.trust), (Some(Trust::Invalid), Trust::Invalid));
+        assert_eq!(own.text, "rank 1 (n1): the cache answered (and 1 more hosts)");
+    }
+
+    #[test]
+    fn ranks_of_one_machine_are_told_and_no_fresh_trials_of_one_are_asked_for() {
+        let mut bench = bench();
+        let says = |found: &Findings| {
+            found.checks.iter().any(|own| own.text.contains("ran on one machine"))
+        };
+        assert!(!says(&bench.findings()));
+        hosts_of(&mut bench).on_one_machine = vec![vec![0, 1]];
+        let found = bench.findings();
+        assert!(says(&found));
+        assert!(found.checks.iter().any(|own| own.text.starts_with("ranks 0, 1 ran")));
+        let fleet = bench.environment.fleet.as_ref();
+        assert_eq!(stage(fleet, Stage::Measured), Stage::Together);
+        assert_eq!(stage(None, Stage::Measured), Stage::Measured);
+    }
+
+    #[test]
+    fn a_replicate_in_which_a_host_was_lost_does_not_count() {
+        let mut bench = bench();
+        let lost = |order| Lost { order, replicate: 2, why: "the connection is closed".to_owned() };
+        // The trials of the bench are counted from 1: nothing of the second replicate ran before it.
+        hosts_of(&mut bench).hosts[1].lost = Some(lost(2));
+        assert_eq!(iops(&bench.findings()), [Some(300.0), Some(600.0), Some(900.0)]);
+        hosts_of(&mut bench).hosts[1].lost = Some(lost(3));
+        let found = bench.findings();
+        assert_eq!(iops(&found), [Some(300.0), None, Some(900.0)]);
+        assert_eq!(found.environment.hosts.as_ref().unwrap().finished, 1);
+        let told = |own: &&Check| own.text.starts_with("rank 1 (n1) was lost in trial 4");
+        assert!(found.checks.iter().any(|own| told(&own)), "{:?}", found.checks);
+    }
+
+    #[test]
+    fn a_rank_alone_says_so_and_one_host_says_nothing() {
+        let mut bench = bench();
+        let fleet = hosts_of(&mut bench);
+        (fleet.rank, fleet.name, fleet.hosts) = (Some(1), Some("n1".to_owned()), Vec::new());
+        let found = bench.findings();
+        assert_eq!(found.environment.hosts, None);
+        let told = found.checks.iter().find(|own| own.name == "hosts").unwrap();
+        assert!(told.text.starts_with("only rank 1 (n1) of 2 hosts"), "{}", told.text);
+        bench.environment.fleet = None;
+        let found = bench.findings();
+        assert!(
+            found.environment.hosts.is_none() && found.checks.iter().all(|own| own.name != "hosts")
+        );
+    }
+}

@@ -1,0 +1,320 @@
+//! What kinds of work tell of their own: handed on row by row, with what speaks against the numbers behind
+//! it, and put into sentences. Which kinds these are is nothing to this room.
+
+use assay_core::exhibit::Subject;
+use assay_core::presence::Presence;
+use assay_machine::probes::is_not_recorded;
+use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
+use assay_study::findings::{Because, Cell, Findings, Sentence, SentenceRole, Trust};
+use assay_study::results::record::{Status, TrialRecord};
+use assay_workloads::tell::{Failed, NearLimit, Resting, Seen, Spoken};
+use assay_workloads::{Facts, Measured};
+
+use super::rows::Row;
+use crate::rules::Remark;
+
+/// What the trials of a row say; a second copy of the baseline would say it twice under one name.
+pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
+    let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
+    let records = || row.counting().map(|trial| trial.record);
+    let near_limits: Vec<Option<Presence<NearLimit>>> =
+        records().map(|record| near_limit(&record.evidence.temperature)).collect();
+    let trials: Vec<Option<&Measured>> = records().map(|record| record.measured.as_ref()).collect();
+    let of = |status| row.trials.iter().filter(move |trial| trial.record.status == status);
+    let left_out = of(Status::Warmup).filter_map(|trial| trial.record.measured.as_ref());
+    let left_out: Vec<&Measured> = left_out.collect();
+    let failed: Vec<Failed<'_>> = of(Status::Failed).map(|trial| of_failed(trial.record)).collect();
+    let seen = Seen {
+        subject: &Subject { workload: row.workload.name.clone(), arm: row.arm.clone() },
+        trials: &trials,
+        left_out: &left_out,
+        failed: &failed,
+        spoken: &spoken(row),
+        near_limits: &near_limits,
+    };
+    tells.facts(&seen)
+}
+
+fn of_failed(record: &TrialRecord) -> Failed<'_> {
+    Failed { started: &record.started, reason: record.reason.as_deref().unwrap_or_default() }
+}
+
+/// A metric that what the rules say may change; none of all others.
+pub(super) fn as_judged(
+    metric: &str,
+    row: &Row<'_>,
+    measured: &Measured,
+) -> Option<Result<f64, String>> {
+    row.workload.work.tells()?.as_judged(metric, measured, &spoken(row))
+}
+
+/// What the rules say of a row, as kinds of work hear it.
+fn spoken<'a>(row: &'a Row<'_>) -> Vec<Spoken<'a>> {
+    let of = |(rule, remark): &'a (&'static str, Remark)| {
+        let invalid = remark.trust == Trust::Invalid;
+        Spoken { rule, invalid, text: &remark.text }
+    };
+    row.remarks.iter().map(of).collect()
+}
+
+/// The part that came nearest to the temperature from which on it slows down; none where temperatures were
+/// not looked at.
+fn near_limit(seen: &Presence<Temperature>) -> Option<Presence<NearLimit>> {
+    if is_not_recorded(seen) {
+        return None;
+    }
+    Some(match seen {
+        Presence::Present(temperature) => Presence::from_option(
+            nearest(temperature),
+            "no sensor reports a throttling temperature",
+        ),
+        Presence::Absent(reason) => Presence::absent(reason.clone()),
+    })
+}
+
+fn nearest(temperature: &Temperature) -> Option<NearLimit> {
+    let sensors = temperature.sensors.iter().filter_map(|(name, sensor)| {
+        let limit_mc = sensor.limit_mc.filter(|mc| *mc > LEAST_LIMIT_MC)?;
+        let most_mc = sensor.before_mc.max(sensor.after_mc);
+        Some(NearLimit { name: name.clone(), most_mc, limit_mc })
+    });
+    sensors.min_by_key(|own| own.limit_mc.saturating_sub(own.most_mc))
+}
+
+/// Facts take the numbers of their rows, and what rests on numbers that are not trusted says so, once all rules
+/// have spoken.
+pub(super) fn settle(found: &mut Findings) {
+    let Findings { measurements: cells, of_kinds, .. } = found;
+    for facts in of_kinds.all_mut() {
+        let subject = facts.subject();
+        facts.settle(&|metric| number(cells, &subject, metric));
+        let Some(because) = worst(cells, &subject) else { continue };
+        let Some(Resting { text, unsaid }) = facts.resting() else { continue };
+        // Where a kind says so, nothing is said from an invalid row but that it is invalid.
+        if let Some(instead) = unsaid.filter(|_| because.trust == Trust::Invalid) {
+            instead.clone_into(text);
+        }
+        *text += &doubt_words(because);
+    }
+}
+
+fn number(cells: &[Cell], subject: &Subject, metric: &str) -> Option<f64> {
+    cells.iter().find(|cell| cell.metric == metric && is_of(cell, subject)).and_then(Cell::value)
+}
+
+/// What speaks most against the number that a row is known by.
+fn worst<'a>(cells: &'a [Cell], subject: &Subject) -> Option<&'a Because> {
+    let own = cells.iter().filter(|cell| cell.primary && is_of(cell, subject));
+    let because = own.flat_map(|cell| &cell.reasons);
+    because.filter(|one| one.trust != Trust::Trusted).max_by_key(|one| one.trust)
+}
+
+/// Whether a number is of a row itself, and not of the second copy of it that a control is.
+fn is_of(cell: &Cell, subject: &Subject) -> bool {
+    cell.workload == subject.workload && cell.configuration == subject.arm && !cell.control
+}
+
+fn doubt_words(because: &Because) -> String {
+    let word = if because.trust == Trust::Invalid { "invalid" } else { "suspect" };
+    format!(" The numbers are {word}: {}.", because.text.trim_end_matches('.'))
+}
+
+pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    for exhibit in found.kind_exhibits() {
+        let leads = exhibit.leads && found.race.is_none();
+        let role = if leads { SentenceRole::Answer } else { SentenceRole::Finding };
+        for one in exhibit.sentences {
+            let text = match one.about.arm.get("target") {
+                Some(target) => format!("{target}: {}", one.text),
+                None => one.text,
+            };
+            sentences.push(Sentence::new(role, &exhibit.topic, text));
+        }
+    }
+    sentences
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::exhibit::Levels;
+    use assay_machine::probes::not_recorded;
+    use assay_machine::probes::temperature::Sensor;
+    use assay_study::results::record::Trial;
+    use assay_workloads::sustained::{self, Course, Level};
+    use assay_workloads::{Planned, recorded};
+
+    use super::super::rows::row;
+    use super::super::tests::Bench;
+    use super::*;
+
+    #[test]
+    fn what_rests_on_doubted_numbers_says_so_and_the_rest_says_nothing_of_it() {
+        let told = |trust: Trust| {
+            let bench = Bench::new(&["."]).row(0, "sustained-write", 4096, &[100; 3]);
+            let mut found = bench.findings();
+            let level = Level {
+                from_bytes: 0,
+                from_ci95_bytes: None,
+                rate_bytes_per_s: 4e6,
+                rate_ci95: None,
+            };
+            let course = Course {
+                written_bytes: 1,
+                levels: vec![level],
+                declines: None,
+                rests: None,
+                again: None,
+            };
+            let facts = sustained::Facts {
+                workload: "sustained-write".to_owned(),
+                configuration: Levels::new(),
+                timeline: course,
+                several: None,
+                text: "It writes 4 MB/s.".to_owned(),
+            };
+            found.of_kinds = vec![Facts::from(facts)].into();
+            for cell in &mut found.measurements {
+                let text = "the device delivered none of it".to_owned();
+                cell.reasons = vec![Because { rule: "cached".to_owned(), trust, text }];
+                cell.trust = Some(trust);
+            }
+            settle(&mut found);
+            let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
+            let primary = found.measurements.iter().find(|cell| cell.primary).unwrap();
+            assert_eq!(number(&found.measurements, &own, &primary.metric), primary.value());
+            assert_eq!(number(&found.measurements, &own, "capacity_usable_bytes"), None);
+            let said = sentences(&found).remove(0);
+            assert_eq!(said.topic, "sustained");
+            said.text
+        };
+        assert_eq!(told(Trust::Trusted), "It writes 4 MB/s.");
+        assert_eq!(
+            told(Trust::Suspect),
+            "It writes 4 MB/s. The numbers are suspect: the device delivered none of it."
+        );
+        assert_eq!(
+            told(Trust::Invalid),
+            "The sustained rate is unknown. The numbers are invalid: the device delivered none of it."
+        );
+    }
+
+    /// Work of the kind whose trials are recorded, as it is planned.
+    fn recorded_work() -> Option<Planned> {
+        let (entry, _) = recorded::kind()?;
+        let work = (entry.sample)();
+        Some(work.records()?.planned())
+    }
+
+    #[test]
+    fn a_second_copy_of_the_baseline_tells_nothing() {
+        let Some(work) = recorded_work() else { return };
+        let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]);
+        bench.plan.workloads[0].work = work;
+        let tells = |bench: &Bench| {
+            let trials: Vec<&Trial> = bench.trials.iter().collect();
+            of_row(&row(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
+                .is_some()
+        };
+        assert!(tells(&bench));
+        bench.plan.workloads[0].control = true;
+        assert!(!tells(&bench));
+    }
+
+    #[test]
+    fn a_second_copy_of_the_baseline_speaks_against_itself_alone() {
+        let bench = Bench::new(&["."]).row(0, "sustained-write", 4096, &[100; 3]);
+        let mut cells = bench.findings().measurements;
+        for cell in &mut cells {
+            let (rule, text) = ("cached".to_owned(), "memory answered".to_owned());
+            cell.reasons = vec![Because { rule, trust: Trust::Suspect, text }];
+        }
+        let own = Subject { workload: "sustained-write".to_owned(), arm: Levels::new() };
+        assert!(worst(&cells, &own).is_some());
+        for cell in &mut cells {
+            cell.control = true;
+        }
+        assert!(worst(&cells, &own).is_none());
+    }
+
+    #[test]
+    fn what_was_nearest_to_its_limit_is_handed_on_and_what_nobody_looked_at_is_not() {
+        let at = |after_mc, limit_mc| {
+            let sensor = Sensor { before_mc: 30_000, after_mc, limit_mc };
+            let cool = Sensor { before_mc: 20_000, after_mc: 21_000, limit_mc: Some(90_000) };
+            let sensors = [("nvme0 Composite".to_owned(), sensor), ("cpu".to_owned(), cool)];
+            Presence::Present(Temperature { sensors: sensors.into(), slow_processors: None })
+        };
+        let name = |seen: &Presence<Temperature>| {
+            let near = near_limit(seen)?;
+            Some(near.map(|own| (own.name, own.most_mc, own.limit_mc)))
+        };
+        let hot = ("nvme0 Composite".to_owned(), 61_000, 82_000);
+        assert_eq!(name(&at(61_000, Some(82_000))), Some(Presence::Present(hot)));
+        let cool = ("cpu".to_owned(), 21_000, 90_000);
+        assert_eq!(name(&at(61_000, None)), Some(Presence::Present(cool)));
+        let empty = Temperature::default();
+        let untold = near_limit(&Presence::Present(empty)).unwrap();
+        assert!(untold.reason().unwrap().starts_with("no sensor reports"));
+        let none = Presence::absent("the kernel shows none");
+        assert_eq!(near_limit(&none), Some(Presence::absent("the kernel shows none")));
+        assert_eq!(near_limit(&not_recorded()), None);
+    }
+
+    /// A warm-up and a disturbed trial as well: what is gone without a cut is gone, whatever the trial is worth.
+    #[test]
+    fn what_a_trial_that_is_left_out_has_lost_is_told() {
+        let work = r#"{"durability": {"writer": "log", "synced_by": "fdatasync", "record_bytes": 4096, "acknowledged_writes": 9,
+            "crash_points": 1, "assumed_drive": "honors-flushes", "assumed_atomic_bytes": 4096}}"#;
+        let detail = r#"{"durability": {"writes": 9, "written_bytes": 9, "syncs": 9, "rounds": 9, "acknowledged_writes": 9,
+            "window_ns": 9, "crash_points": 0, "lost": 0, "outcomes": {}, "read_again": [8, 8],
+            "unacknowledged_writes": {"present": 0, "missing": 0, "torn": 0, "out_of_order": 0}, "lost_without_crash": {"write": 1, "at_bytes": 0,
+            "bytes": 4096, "written_step": 1, "acknowledged_step": 3, "found": "nothing"}}}"#;
+        let failure = |status: Status, detail: &str| {
+            let change = |record: &mut TrialRecord| {
+                record.status = status;
+                if let Some(measured) = &mut record.measured {
+                    measured.detail = serde_json::from_str(detail).unwrap();
+                }
+            };
+            let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]).each(change);
+            bench.plan.workloads[0].work = serde_json::from_str(work).unwrap();
+            let trials: Vec<&Trial> = bench.trials.iter().collect();
+            of_row(&row(&bench.plan.workloads[0], &bench.plan, &bench.environment, &trials))
+                .and_then(|facts| facts.failure())
+        };
+        for status in [Status::Ok, Status::Disturbed, Status::Warmup] {
+            let told = failure(status, detail);
+            assert!(told.is_some_and(|own| own.contains("lost on the target")), "{status:?}");
+        }
+        let kept = detail.replace("lost_without_crash", "something_else");
+        assert_eq!(failure(Status::Warmup, &kept), None);
+    }
+
+    /// They did not run on the machine as it is now, and no rule looked at them.
+    #[test]
+    fn of_what_others_recorded_failures_are_told_and_no_trust_and_no_emulator() {
+        let failed = |record: &mut TrialRecord| {
+            (record.status, record.measured) = (Status::Failed, None);
+            record.reason = Some("it was cut off".to_owned());
+        };
+        let Some(work) = recorded_work() else { return };
+        let mut bench = Bench::new(&["."]).row(0, "own", 4096, &[100; 3]).each(failed).emulated();
+        bench.plan.workloads[0].work = work;
+        let found = bench.findings();
+        let told: Vec<&Facts> = found.of_kinds.all().collect();
+        let [told] = told[..] else { panic!("{told:?}") };
+        // All three are told to the kind, which says one sentence of them, and nobody else says one.
+        let [sentence] = &found.summary[..] else { panic!("{:?}", found.summary) };
+        assert_eq!(sentence.topic, told.key());
+        assert!(sentence.text.starts_with("own: ") && sentence.text.contains('3'));
+        assert_eq!(format!("{told:?}").matches("it was cut off").count(), 3);
+    }
+
+    /// Work that tells nothing of its own is as it was.
+    #[test]
+    fn rows_of_other_kinds_tell_nothing() {
+        let found = Bench::new(&["."]).row(0, "random-read", 4096, &[100; 3]).findings();
+        assert!(found.of_kinds.is_empty() && sentences(&found).is_empty());
+    }
+}

@@ -1,0 +1,319 @@
+//! The value of one metric in one trial, or why there is none.
+
+use assay_core::presence::Presence;
+use assay_core::quantity::metric::{FDATASYNC, RESPONSE, RESPONSE_P99, SHARED};
+use assay_core::quantity::played::{self, LatencyPoint};
+use assay_core::quantity::units::show;
+use assay_core::stats::{observations_needed, percentile_is_supported};
+use assay_machine::probes::energy::Energy;
+use assay_machine::probes::is_not_recorded;
+use assay_machine::system::site::{MD_MAJOR, Site};
+use assay_study::results::record::{DeviceEvidence, Traffic, TrialRecord};
+use assay_study::results::surroundings::is_not_watched;
+use assay_study::results::tally::Tally;
+use assay_workloads::metrics::{is_of_energy, is_told};
+use assay_workloads::{Judged, io};
+
+use super::kinds;
+use super::rows::{Measured, Row};
+
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Quantiles by the name of their metric.
+const QUANTILES: [(&str, f64); 14] = [
+    ("latency_p50_ns", 0.5),
+    ("latency_p90_ns", 0.9),
+    ("latency_p99_ns", 0.99),
+    ("latency_p999_ns", 0.999),
+    ("latency_p9999_ns", 0.9999),
+    ("response_p50_ns", 0.5),
+    ("response_p90_ns", 0.9),
+    (RESPONSE_P99, 0.99),
+    ("response_p999_ns", 0.999),
+    ("response_p9999_ns", 0.9999),
+    ("fdatasync_p50_ns", 0.5),
+    ("fdatasync_p90_ns", 0.9),
+    ("fdatasync_p99_ns", 0.99),
+    ("fdatasync_p999_ns", 0.999),
+];
+
+/// Whether a metric is of response times: there are some in an open loop alone.
+fn is_response(metric: &str) -> bool {
+    RESPONSE.iter().any(|own| own.name == metric)
+}
+
+/// Whether a metric is of syncs alone: there are some where writes are synced and the engine times that.
+fn is_fdatasync(metric: &str) -> bool {
+    FDATASYNC.iter().any(|own| own.name == metric)
+}
+
+/// Which of the times of a class of a load that was played again a metric is; none of every other metric.
+fn of_class(metric: &str) -> Option<LatencyPoint> {
+    played::of(metric).and_then(|(_, told)| told.point())
+}
+
+/// The share of all times that stay below a metric; none where it is no quantile.
+fn quantile(metric: &str) -> Option<f64> {
+    let own = QUANTILES.iter().find(|(name, _)| *name == metric).map(|(_, q)| *q);
+    own.or_else(|| of_class(metric)?.quantile())
+}
+
+/// The times that a metric is taken from: service, response, those of syncs alone, or those of one class.
+fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
+    if let Some((class, told)) = played::of(metric) {
+        return trial.times_of(class.key, told.is_response());
+    }
+    match () {
+        () if is_response(metric) => trial.response_ns.as_deref(),
+        () if is_fdatasync(metric) => trial.sync_ns.as_deref(),
+        () => trial.latency_ns.as_deref(),
+    }
+}
+
+pub(super) fn applies(metric: &str, row: &Row<'_>) -> bool {
+    if played::of(metric).is_some() {
+        // Each class has a row of its own.
+        return false;
+    }
+    if is_of_energy(metric) {
+        let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.energy);
+        return row.trials.iter().any(told);
+    }
+    if is_sync(metric) {
+        let told = |trial: &Measured<'_>| !is_not_recorded(&trial.record.evidence.array_sync);
+        return row.trials.iter().any(told);
+    }
+    if is_response(metric) {
+        return row.workload.work.is_by_clock();
+    }
+    if is_fdatasync(metric) {
+        return row.trials.iter().any(|trial| trial.sync_ns.is_some());
+    }
+    let kind = row.workload.work.kind();
+    let is_own = || kind.metrics.iter().copied().flatten().any(|own| own.name == metric);
+    let is_shared = || SHARED.iter().any(|shared| shared.name == metric);
+    match metric {
+        "write_amplification" => row.workload.writes(),
+        "background_bandwidth_bytes_per_s" => row.workload.background.is_some(),
+        // Whoever is only watched does nothing of his own.
+        _ if row.workload.work.is_only_watched() => false,
+        _ if is_own() => true,
+        // What is told of bytes needs a claim of them.
+        _ => is_shared() && kind.judged.contains(&Judged::Bytes),
+    }
+}
+
+/// The value of a metric in a trial, always a finite number; or the reason why there is none.
+pub(super) fn value(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+    let record = trial.record;
+    let measured = record.measured.as_ref().ok_or("the trial failed")?;
+    if let Some(rate) = record.together.as_ref().and_then(|own| own.rate(metric)) {
+        // Over the window that all hosts share.
+        return if rate.is_finite() { Ok(rate) } else { Err("no data was moved".to_owned()) };
+    }
+    let evidence = &record.evidence;
+    let kernel_threads_ns = || evidence.cpu.part(|cpu| &cpu.kernel_threads_ns);
+    let found = match metric {
+        "background_bandwidth_bytes_per_s" => {
+            let beside = record.background.as_ref();
+            let beside = beside.and_then(|own| Some((own, io::Detail::of(own)?)));
+            let (own, counted) = beside.ok_or("no background operation ran")?;
+            own.per_second(counted.bytes())
+        }
+        "cpu_s_per_gib" => Ok(seconds_per_gib(record.all_cpu_ns(), record)),
+        "kernel_cpu_s_per_gib" => {
+            value_or_reason(&kernel_threads_ns()).map(|ns| seconds_per_gib(ns, record))
+        }
+        "machine_cpu_s_per_gib" => value_or_reason(&evidence.cpu.part(|cpu| &cpu.busy_ns))
+            .map(|ns| seconds_per_gib(ns, record)),
+        "cpu_s" => value_or_reason(&kernel_threads_ns())
+            .map(|ns| ns.saturating_add(record.all_cpu_ns()) as f64 / 1e9),
+        "write_amplification" if record.claims().zero.operations > 0 => {
+            Err("devices count zeroed bytes as written, but filesystems may only record them"
+                .to_owned())
+        }
+        "write_amplification" => {
+            let written = of_carriers(row, trial, |traffic| traffic.write_bytes)?;
+            Ok(written as f64 / record.claims().write.bytes as f64)
+        }
+        "read_amplification" => {
+            let read = of_carriers(row, trial, |traffic| traffic.read_bytes)?;
+            Ok(read as f64 / record.claims().bytes() as f64)
+        }
+        "device_bytes_per_operation" => {
+            let moved =
+                of_carriers(row, trial, |traffic| traffic.read_bytes + traffic.write_bytes)?;
+            Ok(moved as f64 / record.claims().operations() as f64)
+        }
+        "device_requests_per_operation" => requests_per_operation(row, trial),
+        "device_busy_s_per_gib" => busy_s_per_gib(row, trial),
+        _ if is_told(metric) => told(metric, measured),
+        _ if is_of_energy(metric) => energy(metric, row, trial),
+        _ if is_sync(metric) => sync(metric, record),
+        _ => kinds::as_judged(metric, row, measured)
+            .or_else(|| row.workload.work.value(metric, measured))
+            .unwrap_or_else(|| latency(metric, trial)),
+    }?;
+    if found.is_finite() { Ok(found) } else { Err("no data was moved".to_owned()) }
+}
+
+/// Processor and device time is that of the whole run, so it is set against everything that was
+/// moved in it.
+fn seconds_per_gib(ns: u64, record: &TrialRecord) -> f64 {
+    (ns as f64 / 1e9) / (record.claims().bytes() as f64 / GIB)
+}
+
+fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
+    seen.value().copied().ok_or_else(|| seen.reason().unwrap_or_default().to_owned())
+}
+
+/// A counter summed over the counted devices, from the first submission until everything was on
+/// them; only where every one of them tells.
+fn of_devices(
+    row: &Row<'_>,
+    trial: &Measured<'_>,
+    pick: fn(&Traffic) -> u64,
+) -> Result<u64, String> {
+    let untold = || "no underlying device has byte counters".to_owned();
+    let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
+    let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
+    let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
+    let sum: Option<u64> = site.counted.iter().map(|name| devices.get(name).map(of)).sum();
+    sum.ok_or_else(untold)
+}
+
+/// The same of the devices that carry what was asked for: of an array of md its members.
+fn of_carriers(
+    row: &Row<'_>,
+    trial: &Measured<'_>,
+    pick: fn(&Traffic) -> u64,
+) -> Result<u64, String> {
+    let untold = || "no underlying device has byte counters".to_owned();
+    let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
+    if !is_not_recorded(&trial.record.evidence.array_sync) {
+        return Err("the byte count includes resync traffic".to_owned());
+    }
+    let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
+    let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
+    let sum: Option<u64> = carriers(site).into_iter().map(|name| devices.get(name).map(of)).sum();
+    sum.ok_or_else(untold)
+}
+
+/// The counted devices, and of each array of md among them what it is made of.
+fn carriers(site: &Site) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut waiting: Vec<&str> = site.counted.iter().rev().map(String::as_str).collect();
+    while let Some(name) = waiting.pop() {
+        let array =
+            site.layers.iter().find(|layer| layer.name == name && layer.number.major == MD_MAJOR);
+        match array {
+            Some(array) if !array.below.is_empty() => {
+                waiting.extend(array.below.iter().rev().map(String::as_str));
+            }
+            _ => found.push(name),
+        }
+    }
+    found
+}
+
+fn requests_per_operation(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+    let requests = of_devices(row, trial, |traffic| traffic.reads + traffic.writes)?;
+    Ok(requests as f64 / trial.record.claims().operations() as f64)
+}
+
+fn busy_s_per_gib(row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+    let busy_ms = of_devices(row, trial, |traffic| traffic.busy_ms)?;
+    Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
+}
+
+/// How fast an array brings each member in line.
+pub(super) const SYNC_RATE: &str = "resync_bytes_per_s";
+/// How long that takes for the whole of them.
+pub(super) const SYNC_WHOLE: &str = "resync_total_s";
+
+fn told(metric: &str, measured: &assay_workloads::Measured) -> Result<f64, String> {
+    measured.value(metric).unwrap_or_else(|| Err("some trials have no such value".to_owned()))
+}
+
+fn is_sync(metric: &str) -> bool {
+    [SYNC_RATE, SYNC_WHOLE].contains(&metric)
+}
+
+/// The synchronisation that went on meanwhile, of one array.
+fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
+    let own = match &record.evidence.array_sync {
+        Presence::Present(own) => own,
+        not if is_not_recorded(not) => return Err("no array resynced".to_owned()),
+        Presence::Absent(reason) => return Err(reason.clone()),
+    };
+    let mut all = own.values();
+    let (Some(progress), None) = (all.next(), all.next()) else {
+        return Err("several arrays resynced".to_owned());
+    };
+    let rate = progress.bytes_per_s();
+    Ok(if metric == SYNC_WHOLE { progress.of_bytes as f64 / rate } else { rate })
+}
+
+/// Energy from right before the run until everything was on the device; only where all trials of
+/// a row have it of the same source.
+fn energy(metric: &str, row: &Row<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+    let of = |trial: &Measured<'_>| trial.record.evidence.energy.clone();
+    let own = match of(trial) {
+        Presence::Present(own) => own,
+        not @ Presence::Absent(_) if is_not_recorded(&not) => return Err("not watched".to_owned()),
+        Presence::Absent(reason) => return Err(reason),
+    };
+    let same = |other: &Measured<'_>| of(other).value().is_none_or(|one| one.source == own.source);
+    if !row.counting().all(same) {
+        return Err("the energy values of the trials come from different sources".to_owned());
+    }
+    match metric {
+        "energy_j" => Ok(own.joules),
+        "power_w" => Ok(own.watts()),
+        "energy_above_idle_j" => above_idle(&own, row.idle),
+        _ => Ok(own.joules / (trial.record.claims().bytes() as f64 / GIB)),
+    }
+}
+
+fn above_idle(own: &Energy, idle: &Presence<Energy>) -> Result<f64, String> {
+    let idle = match idle {
+        Presence::Present(idle) if idle.source == own.source => idle,
+        Presence::Present(_) => {
+            return Err("the idle energy value comes from another source".to_owned());
+        }
+        Presence::Absent(_) if is_not_watched(idle) => {
+            return Err("idle energy was not measured: set probes = [\"energy\"]".to_owned());
+        }
+        Presence::Absent(reason) => return Err(reason.clone()),
+    };
+    let above = own.joules - idle.watts() * (own.span_ns as f64 / 1e9);
+    let message = "the run used no more energy than the idle machine";
+    if above > 0.0 { Ok(above) } else { Err(message.to_owned()) }
+}
+
+fn latency(metric: &str, trial: &Measured<'_>) -> Result<f64, String> {
+    let latencies = times(metric, trial).ok_or("no operation completed in the measured time")?;
+    match metric {
+        "latency_mean_ns" | "response_mean_ns" | "fdatasync_mean_ns" => Ok(latencies.mean_ns()),
+        "latency_max_ns" | "response_max_ns" | "fdatasync_max_ns" => Ok(latencies.max_ns() as f64),
+        _ if of_class(metric) == Some(LatencyPoint::Mean) => Ok(latencies.mean_ns()),
+        _ => {
+            let q = quantile(metric).ok_or_else(|| format!("unknown metric `{metric}`"))?;
+            let value = latencies.percentile_ns(q);
+            value.map(|ns| ns as f64).ok_or_else(|| too_few(q, latencies.len()))
+        }
+    }
+}
+
+fn too_few(q: f64, had: u64) -> String {
+    let needed = observations_needed(q).unwrap_or(u64::MAX);
+    format!("needs {} operations per trial, but had only {}", show::count(needed), show::count(had))
+}
+
+/// Why a percentile is not told of a row: the trial with the fewest operations decides.
+pub(super) fn unsupported(metric: &str, row: &Row<'_>) -> Option<String> {
+    let q = quantile(metric)?;
+    let operations = |trial: &Measured<'_>| times(metric, trial).map_or(0, Tally::len);
+    let fewest = row.counting().map(operations).min()?;
+    (!percentile_is_supported(fewest, q)).then(|| too_few(q, fewest))
+}

@@ -1,0 +1,211 @@
+//! From records to findings: pure functions, so the same records give the same bytes.
+//!
+//! Whatever was measured becomes [`Measurements`] first, and [`judge`] draws the findings from
+//! them: a study that ran here and a table that was brought along go the same way.
+
+mod aa_test;
+mod acknowledged;
+mod across;
+mod borrowed;
+pub mod card;
+mod cells;
+mod checks;
+pub mod claims;
+mod classes;
+mod conversions;
+pub mod days;
+mod different;
+mod facts;
+mod fitness;
+mod foresight;
+pub mod gate;
+mod gated;
+mod harm;
+mod hosts;
+mod kinds;
+mod lines;
+mod memory;
+mod metrics;
+pub mod places;
+mod played;
+pub mod published;
+mod race;
+mod reserved;
+mod rows;
+mod sentences;
+mod series;
+mod sessions;
+mod stopping;
+pub mod surfaces;
+mod surroundings;
+mod synchronised;
+#[cfg(test)]
+mod tests;
+mod time;
+mod verdicts;
+mod watched;
+mod windows;
+mod workloads;
+
+pub use aa_test::{AaTest, AaWorkload, aa_test};
+pub use across::{RESULT, compare, names};
+pub use foresight::{Foresight, foresee, foreseen};
+pub use race::log as race_log;
+pub use sessions::compare_sides;
+pub use stopping::{Enough, enough};
+pub use verdicts::{COMPARED, note_words};
+pub use workloads::Analysis;
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use assay_machine::probes::block_latency::counts::ClassSpan;
+use assay_study::findings::measurements::Measurements;
+use assay_study::findings::{EnvironmentFacts, Findings, Sentence, StudyFacts};
+use assay_study::results::design::{Design, Factor, Order, Stopping};
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::Plan;
+use assay_study::results::record::{Trial, TrialRecord};
+use assay_workloads::metrics::is_told;
+
+use crate::rules;
+use verdicts::Stage;
+
+/// Everything that the trials of a study say, in the order of its plan.
+pub fn findings(
+    study: StudyFacts,
+    plan: &Plan,
+    environment: &Environment,
+    trials: &[Trial],
+) -> Findings {
+    let mut own: Vec<Vec<&Trial>> = vec![Vec::new(); plan.workloads.len()];
+    for trial in trials {
+        own.get_mut(trial.record.workload).into_iter().for_each(|own| own.push(trial));
+    }
+    let mut analysis = Analysis::new(study, plan, environment);
+    for trials in &own {
+        analysis.add(trials);
+    }
+    analysis.findings()
+}
+
+/// What one trial says of the metric that its workload is compared by: the metric, and its value or
+/// why there is none. The trial's workload is one of the plan's.
+fn trial_value(
+    plan: &Plan,
+    environment: &Environment,
+    trial: &Trial,
+) -> (String, Result<f64, String>) {
+    let row = rows::one(plan, environment, trial);
+    let design = design(plan);
+    let metric = design.primary.as_deref().unwrap_or_else(|| series::primary(&design, &row));
+    let measured = || row.trials.first().ok_or_else(|| "nothing was measured".to_owned());
+    let own = || measured().and_then(|measured| metrics::value(metric, &row, measured));
+    (metric.to_owned(), classes::in_trial(metric, &row).unwrap_or_else(own))
+}
+
+/// The value of one metric in one trial, or why there is none. The trial's workload is one of the plan's.
+pub fn trial_metric(
+    plan: &Plan,
+    environment: &Environment,
+    trial: &Trial,
+    metric: &str,
+) -> Result<f64, String> {
+    let row = rows::one(plan, environment, trial);
+    let measured = row.trials.first().ok_or("nothing was measured")?;
+    metrics::value(metric, &row, measured)
+}
+
+/// Where those trials of a workload under an arm stand that the numbers of its row sum up.
+pub fn counting(trials: &[&TrialRecord]) -> Vec<usize> {
+    let told = |record: &&TrialRecord| {
+        let value = record.measured.as_ref().map(|_| 1.0);
+        series::cell_trial(&rows::Measured::without_times(record), value)
+    };
+    cells::counting(&trials.iter().map(told).collect::<Vec<_>>())
+}
+
+/// Requests of one class that the devices of a trial's target completed.
+pub struct ClassOfTrial {
+    /// The name of their cells.
+    pub workload: String,
+    pub class: &'static str,
+    pub span: ClassSpan,
+}
+
+/// The requests of a trial by class, where they were looked at.
+pub fn classes(plan: &Plan, environment: &Environment, trial: &TrialRecord) -> Vec<ClassOfTrial> {
+    let found = classes::of_trial(plan, environment, trial).into_iter();
+    found.map(|(workload, class, span)| ClassOfTrial { workload, class, span }).collect()
+}
+
+/// Everything that measurements say, whatever they were measured by: cells, comparisons with
+/// their verdicts, effects, trends, ranks and checks. The one way from numbers to verdicts.
+pub fn judge(
+    study: StudyFacts,
+    environment: EnvironmentFacts,
+    mut measured: Measurements,
+) -> Findings {
+    let stage = stage(&study);
+    let mut found = Findings::of(study, environment);
+    found.summary = judged(&mut found, stage, &mut measured);
+    let rows = gated::measured(&found);
+    decide(&mut found, &measured, &rows);
+    found
+}
+
+/// Answers whether the place is good enough and how the gate ended, if the study asks.
+fn decide(found: &mut Findings, measured: &Measurements, planned: &BTreeSet<gated::Planned>) {
+    fitness::tell(found, &measured.design);
+    gated::tell(found, &measured.design, planned, measured.unfinished);
+}
+
+fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for one in all {
+        if !found.contains(&one) {
+            found.push(one);
+        }
+    }
+    found
+}
+
+/// How far numbers have been confirmed, and whether they can be.
+fn stage(study: &StudyFacts) -> Stage {
+    match (&study.confirms, study.kind.as_str()) {
+        (Some(_), _) => Stage::Confirming,
+        (None, "import") => Stage::Imported,
+        (None, _) => Stage::Measured,
+    }
+}
+
+/// Adds the numbers and what comparing them says, and returns the sentences on it.
+fn judged(found: &mut Findings, stage: Stage, measured: &mut Measurements) -> Vec<Sentence> {
+    measured.compare_zeros_by_difference(is_told);
+    measured.series.iter_mut().for_each(rules::weigh);
+    verdicts::mark(&mut measured.series);
+    let mut sentences = Vec::new();
+    // Numbers of arms that a race selected flatter the winner and wrong the others (R15).
+    if !matches!(measured.design.stopping, Stopping::Race { .. }) {
+        let factors = verdicts::compare(found, measured, stage);
+        sentences = sentences::of_verdicts(found, &factors, stage);
+    }
+    found.measurements = cells::cells(&measured.design, std::mem::take(&mut measured.series));
+    found.study.factors.clone_from(&measured.design.factors);
+    found.name_means();
+    sentences
+}
+
+/// The design of a plan; plans of versions before factors compare their targets, without verdicts.
+fn design(plan: &Plan) -> Cow<'_, Design> {
+    if !plan.design.factors.is_empty() || plan.surveys.len() < 2 {
+        return Cow::Borrowed(&plan.design);
+    }
+    let levels = plan.surveys.iter().map(|survey| survey.target.clone()).collect();
+    Cow::Owned(Design {
+        factors: vec![Factor { name: "target".to_owned(), levels }],
+        baseline: rows::arm(plan, 0),
+        order: Order::Chained,
+        ..plan.design.clone()
+    })
+}

@@ -1,0 +1,325 @@
+//! Each workload in each place: its number, its per cent of the baseline, and their comparison.
+
+use assay_core::quantity::{Better, Scale, printed};
+use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, welch};
+use assay_study::findings::measurements::Series;
+use assay_study::findings::places::{PLACE, PUBLISHED_PERCENT, Printed, Row, Unit};
+use assay_study::findings::{Cell, CellTrial, Comparison, Kind};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
+
+use super::super::across::{self, Key, Tests, Unit as Judged, key, level};
+use super::super::cells;
+use super::super::days::Days;
+use super::super::verdicts::correct;
+use super::spots::Spot;
+use super::words;
+
+/// What places say, workload by workload.
+#[derive(Default)]
+pub(super) struct Told {
+    pub cells: Vec<Cell>,
+    pub comparisons: Vec<Comparison>,
+    /// Show this figure as a table.
+    pub rows: Vec<Row>,
+}
+
+pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
+    let mut arm = arm.clone();
+    arm.insert(PLACE.to_owned(), place.to_owned());
+    arm
+}
+
+/// All rows, the baseline of each workload first.
+pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> Told {
+    let mut told = Told::default();
+    for key in keys(spots) {
+        of_workload(spots, &key, (margin, days), &mut told);
+    }
+    told
+}
+
+/// Workloads in the order of the first result that has them. What may be zero has no per cent.
+fn keys(spots: &[Spot]) -> Vec<Key> {
+    let mut keys: Vec<Key> = Vec::new();
+    for cell in spots.iter().flat_map(|spot| &spot.results).flat_map(|one| &one.measurements) {
+        let counts = cell.primary && !cell.control && cell.scale == Scale::Ratio;
+        if counts && !keys.contains(&key(cell)) {
+            keys.push(key(cell));
+        }
+    }
+    // Settings of a workload stand together.
+    let names: Vec<String> = keys.iter().map(|key| key.0.clone()).collect();
+    keys.sort_by_key(|key| names.iter().position(|name| *name == key.0));
+    keys
+}
+
+/// One place's numbers of one workload.
+struct Own {
+    cell: Cell,
+    unit: Unit,
+    /// Logarithms of what counts.
+    sample: Option<Sample>,
+    failed: usize,
+}
+
+impl Own {
+    /// Days that its numbers are of; those of days already scatter as these do.
+    fn days(&self) -> usize {
+        match self.unit {
+            Unit::Trials => 1,
+            Unit::TrialsOfResults => 2,
+            Unit::Sessions => usize::MAX,
+        }
+    }
+}
+
+fn of_workload(spots: &[Spot], key: &Key, how: (Option<f64>, Days), told: &mut Told) {
+    let own: Vec<Option<Own>> = spots.iter().map(|spot| own(spot, key)).collect();
+    let compared = compared(spots, key, &own, how);
+    for (at, ((spot, own), found)) in spots.iter().zip(own).zip(compared).enumerate() {
+        let mut row = row(spot, key, own.as_ref());
+        match found {
+            Some(found) => {
+                row.percent = found.ratio.map(|ratio| percent(found.better, ratio));
+                row.percent_ci95 = found.ci95.and_then(|ends| percents(found.better, ends));
+                row.percent_ci95_simultaneous =
+                    found.ci95_simultaneous.and_then(|ends| percents(found.better, ends));
+                row.comparison = Some(found.id.clone());
+                told.comparisons.push(found);
+            }
+            None if at == 0 => row.percent = row.value.map(|_| 100.0),
+            None => {}
+        }
+        row.printed = printed_percent(spots, spot, key);
+        told.rows.push(row);
+        let cell =
+            own.map(|own| Cell { configuration: placed(&key.2, &spot.placed.name), ..own.cell });
+        told.cells.extend(cell);
+    }
+}
+
+/// Arm over baseline as per cent of the baseline's speed.
+fn percent(better: Better, ratio: f64) -> f64 {
+    match better {
+        Better::Higher | Better::Unknown => 100.0 * ratio,
+        Better::Lower => 100.0 / ratio,
+    }
+}
+
+/// Ends of an interval as per cent; none where one of them is endless.
+fn percents(better: Better, ends: [f64; 2]) -> Option<[f64; 2]> {
+    let [one, other] = ends.map(|end| percent(better, end));
+    let ends = [one.min(other), one.max(other)];
+    ends.iter().all(|end| end.is_finite()).then_some(ends)
+}
+
+/// A comparison that is not judged yet.
+struct Pair {
+    found: Comparison,
+    tests: Option<Tests>,
+    unit: Judged,
+}
+
+/// The comparisons of a workload, one a place; none for the baseline and for places without a number.
+fn compared(
+    spots: &[Spot],
+    key: &Key,
+    own: &[Option<Own>],
+    how: (Option<f64>, Days),
+) -> Vec<Option<Comparison>> {
+    let base = own.first().and_then(Option::as_ref);
+    let pair = |(spot, own): (&Spot, &Option<Own>)| {
+        pair([&spots[0], spot], key, [base?, own.as_ref()?], how)
+    };
+    let pairs: Vec<Option<Pair>> = spots.iter().zip(own).skip(1).map(pair).collect();
+    // An emulated place is asked nothing, and has no part in the error of the others.
+    let asked = |pair: &&Pair| pair.found.primary && pair.tests.is_some();
+    let family = pairs.iter().flatten().filter(asked).count().max(1);
+    let judged = |(at, pair): (usize, Option<Pair>)| {
+        let Pair { found, tests, unit } = pair?;
+        let mut found = across::weighed(found, tests, family, unit);
+        // What was asked nothing is all the same the number that the workload is known by.
+        found.primary = true;
+        found.text =
+            words::between_places(&found, [&spots[0].placed, &spots[at + 1].placed], &key.2);
+        Some(found)
+    };
+    let mut judged: Vec<Option<Comparison>> = pairs.into_iter().enumerate().map(judged).collect();
+    correct(judged.iter_mut().flatten().filter(|found| found.verdict.is_some()));
+    std::iter::once(None).chain(judged).collect()
+}
+
+/// A place against the baseline; none where either has no number.
+fn pair(
+    spots: [&Spot; 2],
+    key: &Key,
+    own: [&Own; 2],
+    (margin, days): (Option<f64>, Days),
+) -> Option<Pair> {
+    let [before, after] = [own[0].sample?, own[1].sample?];
+    let names = spots.map(|spot| spot.placed.name.as_str());
+    let arms = names.map(|name| placed(&key.2, name));
+    let cells = own.map(|own| &own.cell);
+    let mut found = across::comparison(cells, arms, Kind::BetweenResults, Some((before, after)));
+    if let ([Some(base)], [Some(value)]) = (single(own[0]).as_slice(), single(own[1]).as_slice()) {
+        // Two printed numbers have the ratio that a reader computes, to the last digit.
+        (found.ratio, found.means) = (Some(value / base), Some([*value, *base]));
+    }
+    across::doubt(&mut found, cells, names);
+    let is_judged = !spots.iter().any(|spot| spot.placed.is_emulated());
+    found.primary = is_judged;
+    let enough = before.n.min(after.n) >= FEWEST_FOR_INTERVAL;
+    let sessions = own.iter().all(|own| own.unit == Unit::Sessions);
+    // What an emulator makes of a place is told as it is: nothing is suggested of it anyway.
+    let (unit, days) = match (sessions, is_judged) {
+        (true, _) => (Judged::Sessions { margin }, None),
+        (false, false) => (Judged::Trials, None),
+        (false, true) => {
+            (Judged::OneDay(days), days.between([&before, &after], own.map(Own::days)))
+        }
+    };
+    let tests = || Some(Tests { welch: welch(&before, &after), days });
+    Some(Pair { found, tests: if enough { tests() } else { None }, unit })
+}
+
+/// The one number that there is; none where there are several.
+fn single(own: &Own) -> Vec<Option<f64>> {
+    let counting = own.cell.counting().into_iter().filter(|trial| level(trial).is_some());
+    if own.sample.is_some_and(|sample| sample.n == 1) {
+        return counting.map(|trial| trial.value).collect();
+    }
+    Vec::new()
+}
+
+/// The row of a place, without its per cent.
+fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> Row {
+    let (workload, metric, arm) = key.clone();
+    let better = own.map_or_else(|| better(spot, key), |own| own.cell.better);
+    let known = own.filter(|own| own.sample.is_some());
+    Row {
+        workload,
+        configuration: arm,
+        platform: spot.placed.name.clone(),
+        metric,
+        better,
+        unit: own.map_or(Unit::Trials, |own| own.unit),
+        n: known.and_then(|own| own.sample).map_or(0, |sample| sample.n),
+        failed: own.map_or(0, |own| own.failed),
+        value: known.and_then(centre),
+        ci95: known
+            .filter(|own| own.sample.is_some_and(|s| s.n == own.cell.n))
+            .and_then(|own| own.cell.ci95),
+        percent: None,
+        percent_ci95: None,
+        percent_ci95_simultaneous: None,
+        comparison: None,
+        printed: None,
+        trust: known.and_then(|own| own.cell.trust),
+        emulated: spot.placed.is_emulated(),
+        absent: if known.is_some() { None } else { Some(missing(spot, key, own)) },
+    }
+}
+
+fn centre(own: &Own) -> Option<f64> {
+    match single(own).as_slice() {
+        [one] => *one,
+        _ => own.sample.map(|sample| sample.mean.exp()),
+    }
+}
+
+/// The direction of a metric that a place has no number of.
+fn better(_: &Spot, (_, metric, _): &Key) -> Better {
+    assay_workloads::metrics::better(metric)
+}
+
+/// Why a place has no number of a workload.
+fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
+    let (workload, metric, _) = key;
+    let absent = spot.results.iter().flat_map(|one| &one.absent);
+    let mut absent = absent.filter(|absent| {
+        absent.workload == *workload && absent.metric.as_ref().is_none_or(|absent| absent == metric)
+    });
+    if let Some(known) = absent.next() {
+        return known.obstacle.clone().unwrap_or_else(|| known.reason.clone());
+    }
+    if let Some(own) = own {
+        return words::no_number(&own.cell);
+    }
+    let mut others = spot.results.iter().flat_map(|one| &one.measurements);
+    let another = others.find(|cell| cell.primary && cell.workload == *workload);
+    words::not_there(another.map(|cell| cell.metric.as_str()).filter(|other| other != metric))
+}
+
+/// What a place has of a workload, over all of its results; none where none of them has it.
+fn own(spot: &Spot, key: &Key) -> Option<Own> {
+    let has = |cell: &&Cell| cell.primary && !cell.control && across::key(cell) == *key;
+    let own: Vec<&Cell> =
+        spot.results.iter().filter_map(|one| one.measurements.iter().find(has)).collect();
+    let failed =
+        |cell: &&Cell| cell.trials.iter().filter(|trial| trial.status == Status::Failed).count();
+    let failed = own.iter().map(failed).sum();
+    let known: Vec<&Cell> = own.iter().copied().filter(|cell| sample(cell).is_some()).collect();
+    let (cell, unit) = match known.as_slice() {
+        [] => ((*own.first()?).clone(), Unit::Trials),
+        [one] => ((*one).clone(), Unit::Trials),
+        days if days.len() >= FEWEST_FOR_INTERVAL => (of_days(days), Unit::Sessions),
+        few => (together(few), Unit::TrialsOfResults),
+    };
+    let sample = sample(&cell);
+    Some(Own { cell, unit, sample, failed })
+}
+
+/// The very trials that the cell sums up wherever it is told, as logarithms.
+fn sample(cell: &Cell) -> Option<Sample> {
+    let values = cell.values().into_iter();
+    Sample::of(&values.map(f64::ln).filter(|level| level.is_finite()).collect::<Vec<_>>())
+}
+
+/// Results as the trials of one cell: each is its mean.
+fn of_days(days: &[&Cell]) -> Cell {
+    let mean = |(at, cell): (usize, &&Cell)| {
+        let value = sample(cell).map(|sample| sample.mean.exp());
+        CellTrial::bare(at as u32 + 1, None, value, Status::Ok)
+    };
+    again(days, days.iter().enumerate().map(mean).collect())
+}
+
+/// The trials of a few results as those of one; replicates go on counting.
+fn together(few: &[&Cell]) -> Cell {
+    let mut trials: Vec<CellTrial> = Vec::new();
+    for cell in few {
+        let before = trials.iter().map(|trial| trial.replicate).max().unwrap_or_default();
+        trials.extend(cell.trials.iter().map(|trial| {
+            let repeats = trial.repeats.map(|mut of| {
+                of.replicate += before;
+                of
+            });
+            let replicate = if trial.replicate == 0 { 0 } else { before + trial.replicate };
+            CellTrial { replicate, order: None, repeats, ..trial.clone() }
+        }));
+    }
+    again(few, trials)
+}
+
+/// A cell of other trials, with all that speaks against those it is made of.
+fn again(of: &[&Cell], trials: Vec<CellTrial>) -> Cell {
+    cells::cell(Series::again(of[0], of, trials))
+}
+
+/// What somebody printed as the per cent of a place, held against the numbers printed beside it: the
+/// place of 100% is what he took them of.
+fn printed_percent(spots: &[Spot], spot: &Spot, key: &Key) -> Option<Printed> {
+    let percent = |spot: &Spot| {
+        let mut cells = spot.results.iter().flat_map(|one| &one.measurements);
+        let cell = cells.find(|cell| cell.workload == key.0 && cell.metric == PUBLISHED_PERCENT)?;
+        cell.median
+    };
+    let number =
+        |spot: &Spot| own(spot, key).and_then(|own| Some((own.cell.better, centre(&own)?)));
+    let whole = spots.iter().find(|spot| percent(spot) == Some(100.0))?;
+    let (told, (_, base), (better, value)) = (percent(spot)?, number(whole)?, number(spot)?);
+    let computed = self::percent(better, value / base);
+    let follows = printed::says(told, printed::decimals(told), computed);
+    Some(Printed { percent: told, computed, follows })
+}

@@ -1,0 +1,214 @@
+//! Which places there are, and which results were measured in each.
+
+use assay_core::failure::{Failure, Outcome};
+use assay_study::findings::facts::{PlaceSort, Unknown};
+use assay_study::findings::places::{Named, PLACE, Placed, PlacedResult};
+use assay_study::findings::{EnvironmentFacts, Findings};
+use assay_study::results::plan::Arm;
+use assay_study::results::surroundings::facts::Activity;
+
+use super::super::verdicts::words::listed;
+use super::{Brought, words};
+use crate::inference::distinct;
+
+/// A place with the findings of its results.
+pub(super) struct Spot {
+    pub placed: Placed,
+    /// What was found there, a result at a time; arms are without the place.
+    pub results: Vec<Findings>,
+    /// Whether a table that was brought along compares its other places with this one.
+    pub first: bool,
+}
+
+impl Spot {
+    pub fn workloads(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for cell in self.results.iter().flat_map(|one| &one.measurements).filter(|cell| cell.n > 0)
+        {
+            if cell.primary && !names.contains(&cell.workload.as_str()) {
+                names.push(&cell.workload);
+            }
+        }
+        names
+    }
+}
+
+/// The places of results, in the order in which they come.
+pub(super) fn spots(brought: &[Brought]) -> Outcome<Vec<Spot>> {
+    let ids: Vec<&String> = brought.iter().map(|one| &one.findings.study.id).collect();
+    if let Some((_, id)) = ids.iter().enumerate().find(|(at, id)| ids[..*at].contains(id)) {
+        return Err(Failure::mistake(format!("{id} was given twice; give each result once")));
+    }
+    let mut spots: Vec<Spot> = Vec::new();
+    for one in brought {
+        for spot in of_result(one)? {
+            add(&mut spots, spot);
+        }
+    }
+    tell_apart(&mut spots);
+    Ok(spots)
+}
+
+/// The places of one result: the levels of its factor `place`, else the one where it was measured.
+fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
+    let levels = levels(&one.findings);
+    if levels.is_empty() {
+        return Ok(vec![measured(one)?]);
+    }
+    if let Some(label) = &one.label {
+        return Err(Failure::mistake(format!(
+            "{} already contains platform names ({}); remove the label {label}",
+            one.findings.study.id,
+            listed(levels.iter().map(String::as_str))
+        )));
+    }
+    let baseline = one.findings.comparisons.iter().find_map(|found| found.baseline.get(PLACE));
+    let of_table = levels.iter().map(|level| Spot {
+        placed: Placed {
+            name: level.clone(),
+            named: Named::Table,
+            kind: None,
+            found: None,
+            machine: EnvironmentFacts {
+                targets: Vec::new(),
+                activity: Activity::default(),
+                ..one.findings.environment.clone()
+            },
+            results: vec![result(one)],
+        },
+        results: vec![within(&one.findings, level)],
+        first: baseline == Some(level),
+    });
+    Ok(of_table.collect())
+}
+
+/// Levels of the factor `place`, as the study has them.
+fn levels(findings: &Findings) -> Vec<String> {
+    if let Some(factor) = findings.study.factors.iter().find(|factor| factor.name == PLACE) {
+        return factor.levels.clone();
+    }
+    let cells = findings.measurements.iter();
+    distinct(cells.filter_map(|cell| cell.configuration.get(PLACE)).cloned())
+}
+
+/// What was found at one level of the factor `place`.
+fn within(findings: &Findings, level: &String) -> Findings {
+    let is_own = |arm: &Arm| arm.get(PLACE).is_none_or(|own| own == level);
+    let mut own = findings.clone();
+    own.measurements.retain(|cell| is_own(&cell.configuration));
+    own.absent.retain(|absent| is_own(&absent.configuration));
+    own.measurements.iter_mut().for_each(|cell| drop(cell.configuration.remove(PLACE)));
+    own.absent.iter_mut().for_each(|absent| drop(absent.configuration.remove(PLACE)));
+    own.comparisons.clear();
+    own
+}
+
+/// The place where a result was measured.
+fn measured(one: &Brought) -> Outcome<Spot> {
+    let findings = &one.findings;
+    let environment = &findings.environment;
+    let found = found(environment);
+    let named = if one.label.is_some() { Named::Given } else { Named::Found };
+    let name = one.label.clone().or_else(|| Some(found.as_ref()?.0.clone()));
+    let name = name.ok_or_else(|| {
+        let id = &findings.study.id;
+        Failure::mistake(format!(
+            "{id} does not record its platform; use --platform {id}=NAME, or store the name with assay note {id} \
+             --platform NAME"
+        ))
+    })?;
+    let (found, sort) = found.unzip();
+    Ok(Spot {
+        placed: Placed {
+            name,
+            named,
+            kind: sort,
+            found,
+            machine: EnvironmentFacts {
+                targets: Vec::new(),
+                activity: Activity::default(),
+                ..environment.clone()
+            },
+            results: vec![result(one)],
+        },
+        results: vec![findings.clone()],
+        first: false,
+    })
+}
+
+/// What was recorded of a place, and what sort it is. Versions before places recorded less.
+fn found(environment: &EnvironmentFacts) -> Option<(String, PlaceSort)> {
+    if let Some(place) = &environment.platform {
+        return Some((place.name.clone(), place.kind));
+    }
+    if environment.unknown.contains(&Unknown::Virtualisation) {
+        return None;
+    }
+    Some(match environment.virtualization.as_str() {
+        NO_GUEST => ("bare metal".to_owned(), PlaceSort::BareMetal),
+        guest => (guest.to_owned(), PlaceSort::Hypervisor),
+    })
+}
+
+/// What versions before places called bare metal.
+const NO_GUEST: &str = "none";
+
+fn result(one: &Brought) -> PlacedResult {
+    PlacedResult { id: one.findings.study.id.clone(), started: one.findings.study.started.clone() }
+}
+
+/// Adds a place, or its results to those of the same place. A name that was found is that of another
+/// place where the machine is another; a name that was given is the user's word.
+fn add(spots: &mut Vec<Spot>, spot: Spot) {
+    let is_same = |known: &&mut Spot| {
+        let (one, other) = (&known.placed, &spot.placed);
+        let both_found = [one.named, other.named].iter().all(|named| *named == Named::Found);
+        one.name == other.name && (!both_found || is_same_machine(&one.machine, &other.machine))
+    };
+    let Some(known) = spots.iter_mut().find(is_same) else {
+        spots.push(spot);
+        return;
+    };
+    known.results.extend(spot.results);
+    known.placed.results.extend(spot.placed.results);
+}
+
+/// Memory that is as much: the kernel keeps some for itself, by its version.
+const SAME_MEMORY: f64 = 0.1;
+
+/// Whether two results come from machines that are alike.
+pub(super) fn is_same_machine(one: &EnvironmentFacts, other: &EnvironmentFacts) -> bool {
+    let memory = match (one.memory_bytes, other.memory_bytes) {
+        (Some(one), Some(other)) => {
+            let (one, other) = (one as f64, other as f64);
+            (one - other).abs() <= SAME_MEMORY * one.max(other)
+        }
+        _ => true,
+    };
+    one.cpu == other.cpu && one.cpus == other.cpus && memory
+}
+
+/// Gives places with the same name what tells them apart.
+fn tell_apart(spots: &mut [Spot]) {
+    let names: Vec<String> = spots.iter().map(|spot| spot.placed.name.clone()).collect();
+    for name in &names {
+        let same: Vec<usize> = (0..spots.len()).filter(|at| names[*at] == *name).collect();
+        if same.len() < 2 {
+            continue;
+        }
+        let ways: [fn(&Spot) -> String; 4] = [
+            |spot| words::processors(spot.placed.machine.cpus),
+            |spot| spot.placed.machine.cpu.clone(),
+            |spot| words::memory(spot.placed.machine.memory_bytes),
+            |spot| spot.placed.results.first().map(|one| one.id.clone()).unwrap_or_default(),
+        ];
+        let told = ways.iter().map(|way| same.iter().map(|at| way(&spots[*at])).collect());
+        let differs = |told: &Vec<String>| {
+            told.iter().enumerate().all(|(at, word)| !told[..at].contains(word))
+        };
+        let Some(told) = told.into_iter().find(differs) else { continue };
+        for (at, word) in same.into_iter().zip(told) {
+            spots[at].placed.name = format!("{name} ({word})");
+        }
+    }
+}

@@ -1,0 +1,338 @@
+//! Tables of published numbers next to the numbers of the study, in their author's digits.
+
+use assay_core::exhibit::{Column, Table};
+use assay_core::quantity::units::show;
+use assay_study::findings::shown::{Rating, unit_of};
+use assay_study::findings::{Cell, Comparison, Findings, Kind};
+use assay_study::results::plan::Arm;
+use assay_workloads::metrics::noun;
+
+use super::{Published, Unit};
+
+/// Arms up to which those stand here, too, that nothing published is about.
+const MOST_ARMS: usize = 16;
+/// The same where some arms have a published number beside them.
+const MOST_BESIDE: usize = 8;
+
+/// What was published of one metric of one workload, with one's own numbers.
+pub(super) struct Group<'a> {
+    pub workload: &'a str,
+    pub metric: &'a str,
+    /// The factor over whose first level all numbers are ratios.
+    pub ratio: Option<&'a str>,
+    pub lines: Vec<Line<'a>>,
+}
+
+/// One line: a published number, an own one, or both.
+pub(super) struct Line<'a> {
+    /// The arm's name; empty where nothing varies.
+    pub own_name: String,
+    pub published: Option<&'a Published>,
+    pub own: Option<Own>,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Own {
+    pub value: f64,
+    pub interval: Option<[f64; 2]>,
+    pub rating: Option<Rating>,
+}
+
+/// The groups in the order of the study.
+pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Group<'a>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for one in all {
+        let ratio = one.ratio.as_deref();
+        let is_own = |group: &Group<'_>| {
+            group.workload == one.workload && group.metric == one.metric && group.ratio == ratio
+        };
+        if !groups.iter().any(is_own) {
+            let lines = if let Some(factor) = ratio {
+                of_ratios(findings, all, one, factor)
+            } else {
+                of_values(findings, all, one)
+            };
+            groups.push(Group { workload: &one.workload, metric: &one.metric, ratio, lines });
+        }
+    }
+    groups
+}
+
+fn same<'a>(all: &'a [Published], one: &'a Published) -> impl Iterator<Item = &'a Published> {
+    all.iter().filter(move |other| {
+        other.workload == one.workload && other.metric == one.metric && other.ratio == one.ratio
+    })
+}
+
+fn of_values<'a>(
+    findings: &'a Findings,
+    all: &'a [Published],
+    one: &'a Published,
+) -> Vec<Line<'a>> {
+    let own =
+        |cell: &&Cell| cell.workload == one.workload && cell.metric == one.metric && !cell.control;
+    let cells: Vec<&Cell> = findings.measurements.iter().filter(own).collect();
+    let is_at = |arm: &Arm, cell: &Cell| {
+        arm.iter().all(|(name, level)| cell.configuration.get(name) == Some(level))
+    };
+    let mut shown: Vec<&Arm> = Vec::new();
+    let mut lines = Vec::new();
+    for published in same(all, one) {
+        let mut at = cells.iter().filter(|cell| is_at(&published.configuration, cell));
+        // What stands beside several arms stands beside none of them.
+        let cell = at.next().filter(|_| at.next().is_none() && !published.configuration.is_empty());
+        let (own_name, own) = match cell {
+            Some(cell) if shown.contains(&&cell.configuration) => (String::new(), None),
+            Some(cell) => {
+                shown.push(&cell.configuration);
+                (name(findings, &cell.configuration), of_cell(cell))
+            }
+            None => (String::new(), None),
+        };
+        lines.push(Line { own_name, published: Some(published), own });
+    }
+    let rest: Vec<&&Cell> =
+        cells.iter().filter(|cell| !shown.contains(&&cell.configuration)).collect();
+    let is_open = shown.is_empty();
+    if let ([cell], [line], true) = (rest.as_slice(), lines.as_mut_slice(), is_open) {
+        // One number of each.
+        (line.own_name, line.own) = (name(findings, &cell.configuration), of_cell(cell));
+        return lines;
+    }
+    let most = if shown.is_empty() { MOST_ARMS } else { MOST_BESIDE };
+    if rest.len() > most {
+        return lines;
+    }
+    let rest = rest.into_iter().map(|cell| Line {
+        own_name: name(findings, &cell.configuration),
+        published: None,
+        own: of_cell(cell),
+    });
+    // What stands beside nothing of its own comes first.
+    if shown.is_empty() {
+        rest.chain(lines).collect()
+    } else {
+        lines.into_iter().chain(rest).collect()
+    }
+}
+
+/// An arm by the levels of what varies, in the order of the study: `ext4, none`.
+fn name(findings: &Findings, arm: &Arm) -> String {
+    let varied = findings.study.factors.iter().filter(|factor| factor.varies());
+    let levels: Vec<&str> =
+        varied.filter_map(|factor| arm.get(&factor.name).map(String::as_str)).collect();
+    if levels.is_empty() { "this machine".to_owned() } else { levels.join(", ") }
+}
+
+fn of_cell(cell: &Cell) -> Option<Own> {
+    let value = cell.value().filter(|value| value.is_finite())?;
+    Some(Own { value, interval: cell.ci95, rating: Rating::of(cell) })
+}
+
+/// Published ratios, and the own ones over the first level of the factor.
+fn of_ratios<'a>(
+    findings: &'a Findings,
+    all: &'a [Published],
+    one: &'a Published,
+    factor: &str,
+) -> Vec<Line<'a>> {
+    let published = same(all, one).map(|published| Line {
+        own_name: String::new(),
+        published: Some(published),
+        own: None,
+    });
+    let is_own = |found: &&Comparison| {
+        let others = |arm: &Arm| {
+            let mut arm = arm.clone();
+            arm.remove(factor);
+            arm
+        };
+        matches!(found.kind, Kind::Paired | Kind::Unpaired)
+            && found.workload == one.workload
+            && found.metric == one.metric
+            && found.configuration.get(factor) != found.baseline.get(factor)
+            && others(&found.configuration) == others(&found.baseline)
+    };
+    let level = |arm: &Arm| arm.get(factor).cloned().unwrap_or_default();
+    let own = findings.comparisons.iter().filter(is_own).filter_map(|found| {
+        let rating =
+            |arm: &Arm| findings.cell(&found.workload, arm, &found.metric).and_then(Rating::of);
+        let sides = [rating(&found.configuration), rating(&found.baseline)];
+        Some(Line {
+            own_name: format!("{} over {}", level(&found.configuration), level(&found.baseline)),
+            published: None,
+            own: Some(Own {
+                value: found.ratio?,
+                interval: found.ci95_simultaneous.or(found.ci95),
+                rating: sides.into_iter().flatten().reduce(Rating::with),
+            }),
+        })
+    });
+    published.chain(own).collect()
+}
+
+impl Group<'_> {
+    /// `sequential-write: rate`, `write-512-mib: energy, ratio`.
+    pub fn title(&self) -> String {
+        let ratio = if self.ratio.is_some() { ", ratio" } else { "" };
+        format!("{}: {}{ratio}", self.workload, noun(self.metric).replace('_', " "))
+    }
+
+    /// The author's unit, where all numbers have the same.
+    pub fn unit(&self) -> Option<&Unit> {
+        let mut units = self.lines.iter().filter_map(|line| line.published?.unit.as_ref());
+        let first = units.next()?;
+        units.all(|unit| unit == first).then_some(first)
+    }
+
+    /// An own number as the author would have written it.
+    pub fn told(&self, value: f64) -> String {
+        match (self.ratio, self.unit()) {
+            (None, Some(unit)) => format!("{} {}", self.bare(value), unit.name),
+            _ => self.bare(value),
+        }
+    }
+
+    /// The same without the author's unit.
+    fn bare(&self, value: f64) -> String {
+        match (self.ratio, self.unit()) {
+            (Some(_), _) => show::ratio(value),
+            (None, Some(unit)) => digits(value / unit.size),
+            (None, None) => unit_of(self.metric).alone(value),
+        }
+    }
+}
+
+/// At least three digits, and all that stand before the point.
+fn digits(value: f64) -> String {
+    if value.abs() >= 1000.0 { format!("{value:.0}") } else { show::three_digits(value) }
+}
+
+/// A table for each metric of a workload with numbers of the study, and one of all other published numbers.
+pub(super) fn tables(
+    findings: &Findings,
+    published: &[Published],
+    groups: &[Group<'_>],
+) -> Vec<Table> {
+    let (beside, lone): (Vec<_>, Vec<_>) =
+        groups.iter().partition(|group| group.lines.iter().any(|line| line.own.is_some()));
+    let mut tables: Vec<Table> = beside.into_iter().map(table).collect();
+    if !lone.is_empty() {
+        tables.push(alone(&lone));
+    }
+    if let Some(last) = tables.last_mut() {
+        last.notes.extend(sources(findings, published, groups));
+    }
+    tables
+}
+
+fn table(group: &Group<'_>) -> Table {
+    let unit = match (group.ratio, group.unit()) {
+        (Some(_), _) => "ratio",
+        (None, Some(unit)) => &unit.name,
+        (None, None) => "result",
+    };
+    let lines = &group.lines;
+    let mut table = Table::new(group.title());
+    table.add(Column::key("article"), lines, Line::of);
+    table.add(Column::right("published"), lines, |line| line.published.map(|one| &one.text));
+    table.add(Column::key("here"), lines, Line::here);
+    table.add(Column::right(unit), lines, |line| Some(group.bare(line.own.as_ref()?.value)));
+    table.add(Column::right("95% CI").detail(), lines, |line| {
+        let ends = line.own.as_ref()?.interval?;
+        let [low, high] = ends.map(|end| group.bare(end));
+        ends.iter().all(|end| end.is_finite()).then(|| format!("{low} to {high}"))
+    });
+    table.add(Column::verdict("trust"), lines, |line| {
+        line.own.as_ref().map_or_else(|| "".into(), |own| Rating::cell(own.rating))
+    });
+    for (row, line) in table.rows.iter_mut().zip(lines) {
+        let name = [line.of(), line.here()].join(" ");
+        row.name = format!("{}: {}", group.title(), name.trim());
+        // What speaks against a published number stands below it.
+        row.notes = line.published.map(|one| one.flags.clone()).unwrap_or_default();
+    }
+    table
+}
+
+impl Line<'_> {
+    fn of(&self) -> &str {
+        self.published.map_or("", |one| &one.of)
+    }
+
+    fn here(&self) -> &str {
+        self.own.as_ref().map_or("", |_| &self.own_name)
+    }
+}
+
+/// Published numbers beside which nothing was measured: one table of all.
+fn alone(groups: &[&Group<'_>]) -> Table {
+    let mut all: Vec<(String, &Published)> = Vec::new();
+    for group in groups {
+        all.extend(group.lines.iter().filter_map(|line| Some((group.title(), line.published?))));
+    }
+    let mut table = Table::new("No measurement in your result matches these published numbers.");
+    table.add(Column::key("work"), &all, |(title, _)| title);
+    table.add(Column::key("article"), &all, |(_, one)| &one.of);
+    table.add(Column::right("published"), &all, |(_, one)| &one.text);
+    for (row, (title, one)) in table.rows.iter_mut().zip(&all) {
+        row.name = format!("{title}: {}", one.of);
+        row.notes.clone_from(&one.flags);
+    }
+    table
+}
+
+/// Where the numbers stand and what they are, and that they say nothing of this machine.
+fn sources(findings: &Findings, published: &[Published], groups: &[Group<'_>]) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    for one in published {
+        let table = one.table.split(':').next().unwrap_or_default();
+        let text = format!("Published in \"{}\" ({table}): {}.", one.article, one.statistic);
+        if !told.contains(&text) {
+            told.push(text);
+        }
+    }
+    told.push(
+        "The published numbers come from another machine, so Assay gives no verdict on the difference. Your numbers \
+         are converted to the author's unit."
+            .to_owned(),
+    );
+    // One level of it has nothing to be a ratio over.
+    let is_lone = |factor: &&str| {
+        let known = findings.study.factors.iter().find(|known| known.name == **factor);
+        known.is_none_or(|known| known.levels.len() < 2)
+    };
+    let lone = groups.iter().filter_map(|group| group.ratio).find(is_lone);
+    told.extend(lone.map(|factor| format!("A ratio needs numbers for two levels of {factor}.")));
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::Bench;
+    use super::*;
+    use assay_core::exhibit::Unit;
+    use assay_study::findings::{Because, LENT, Trust};
+
+    #[test]
+    fn a_number_of_a_lent_drive_is_as_given_beside_published_ones() {
+        let mut cell = Bench::new(&["."])
+            .row(0, "random-read", 4096, &[9, 9])
+            .findings()
+            .measurements
+            .remove(0);
+        cell.trust = Some(Trust::Trusted);
+        let word = |cell: &Cell| {
+            let lines = vec![Line { own_name: String::new(), published: None, own: of_cell(cell) }];
+            let group = Group { workload: "work", metric: &cell.metric, ratio: None, lines };
+            table(&group).rows[0].cells[5].text(Unit::Words)
+        };
+        cell.reasons.clear();
+        assert_eq!(word(&cell), "trusted");
+        let text = "the host's cache is invisible to this guest".to_owned();
+        cell.reasons = vec![Because { rule: LENT.to_owned(), trust: Trust::Trusted, text }];
+        assert_eq!(word(&cell), "virtual");
+        cell.trust = Some(Trust::Suspect);
+        assert_eq!(word(&cell), "suspect");
+    }
+}

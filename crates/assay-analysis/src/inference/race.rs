@@ -1,0 +1,300 @@
+//! A race as it is told (R15): the rule of `plan::race` on what every trial measured, and its words.
+
+mod screened;
+
+use assay_core::quantity::Better;
+use assay_core::quantity::metric::class;
+use assay_core::quantity::units::show;
+use assay_study::findings::race::{Behind, Departure, RaceAnswer, RaceEnd, Runner};
+use assay_study::findings::{Findings, MetricRef, Sentence, SentenceRole, Trust};
+use assay_study::plan::race::{self, Left, Over, Race, Run, Why};
+use assay_study::results::design::Stopping;
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Arm, Plan};
+use assay_study::results::record::{Status, Trial};
+use assay_workloads::metrics::{self, change, is_of_speed};
+
+use super::trial_value;
+use super::verdicts::words::{counted, load};
+
+/// The logarithm of what a trial counts by in a race, the higher the better; none where it has no such value.
+pub fn log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {
+    measured(plan, environment, trial).map(|(_, _, log)| log)
+}
+
+/// Metric, direction and logarithm.
+fn measured(
+    plan: &Plan,
+    environment: &Environment,
+    trial: &Trial,
+) -> Option<(String, Better, f64)> {
+    if !trial.record.status.counts() {
+        return None;
+    }
+    let (metric, value) = trial_value(plan, environment, trial);
+    let value = value.ok().filter(|value| value.is_finite() && *value > 0.0)?;
+    // A race has no winner where nobody says which way one wins.
+    let better = Some(direction(&metric, trial)).filter(|better| better.is_known())?;
+    let log = better.sign() * value.ln();
+    Some((metric, better, log))
+}
+
+fn direction(metric: &str, trial: &Trial) -> Better {
+    let mut told = trial.record.measured.iter().flat_map(|measured| measured.detail.told());
+    told.find(|own| own.name == metric).map_or_else(|| metrics::better(metric), |own| own.better)
+}
+
+#[derive(Default)]
+pub(super) struct RaceRuns {
+    runs: Vec<Run>,
+    metric: Option<(String, Better)>,
+}
+
+impl RaceRuns {
+    /// Takes a trial; nothing of a study that is no race.
+    pub fn add(&mut self, plan: &Plan, environment: &Environment, trial: &Trial) {
+        if !race::is_one(plan) {
+            return;
+        }
+        let told = measured(plan, environment, trial);
+        self.runs.push(Run::of(&trial.record, told.as_ref().map(|(.., log)| *log)));
+        if self.metric.is_none() {
+            self.metric = told.map(|(metric, better, _)| (metric, better));
+        }
+    }
+
+    /// What became of the race; none of a study that is none, or of which nothing was measured.
+    pub fn answer(&self, plan: &Plan, found: &Findings) -> Option<RaceAnswer> {
+        let Stopping::Race { closeness, .. } = plan.design.stopping else { return None };
+        let (metric, better) = self.metric.clone()?;
+        let race = race::race(plan, &self.runs)?;
+        let rules = race::rules(plan)?;
+        let teller = Teller { plan, race: &race, better };
+        let arm = |index: usize| plan.workloads[index].arm.clone();
+        // An emulator's times say nothing of hardware, nor of settings.
+        let is_told = !(found.environment.is_emulated() && is_of_speed(&metric));
+        let leader = race.standing.leader.filter(|_| is_told);
+        let counted = |run: &&Run| run.status != Status::Warmup;
+        let own = plan.workloads.first().map_or("", |own| own.name.as_str());
+        let mut answer = RaceAnswer {
+            workload: own.to_owned(),
+            baseline: arm(rules.baseline),
+            replicates: race.standing.replicates,
+            trials: self.runs.iter().filter(counted).count(),
+            screen: screened::answer(plan, &race, better).filter(|_| is_told),
+            end: end(&race, found),
+            winner: leader.map(arm),
+            trust: leader.and_then(|leader| trust(found, &plan.workloads[leader].arm, &metric)),
+            winner_ratio: leader.and_then(|leader| teller.ratio(leader, rules.baseline)),
+            baseline_eliminated: leader.is_some() && race.standing.baseline_behind.is_some(),
+            entries: (0..rules.arms).map(|index| teller.runner(index, leader)).collect(),
+            text: String::new(),
+            indifference_zone: closeness,
+            metric,
+            better,
+        };
+        answer.text = match race.pass(plan) {
+            Some(pass) if is_told => screened::under_way(&answer, pass),
+            _ => words(&answer, found, is_told),
+        };
+        if !is_told {
+            answer.entries.clear();
+        }
+        Some(answer)
+    }
+}
+
+/// Why it is over: by its rule, or else because the study ended before.
+fn end(race: &Race, found: &Findings) -> Option<RaceEnd> {
+    let by_rule = race.standing.over.map(|over| match over {
+        Over::One => RaceEnd::OneLeft,
+        Over::Close => RaceEnd::WithinZone,
+        Over::Replicates => RaceEnd::Replicates,
+    });
+    by_rule.or_else(|| found.study.stopped_by.as_ref().map(|_| RaceEnd::Budget))
+}
+
+fn trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
+    let own =
+        found.measurements.iter().find(|cell| cell.metric == metric && cell.configuration == *arm);
+    own.and_then(|cell| cell.trust)
+}
+
+/// Makes ratios of values of differences of logarithms.
+struct Teller<'a> {
+    plan: &'a Plan,
+    race: &'a Race,
+    better: Better,
+}
+
+/// The ratio that is meant by a difference of logarithms, of which the higher is the better.
+fn ratio_of(better: Better, difference: f64) -> f64 {
+    (better.sign() * difference).exp()
+}
+
+/// The ends of a ratio, the lower one first.
+fn ends_of(better: Better, by: f64, width: f64) -> [f64; 2] {
+    let mut ends = [by - width, by + width].map(|end| ratio_of(better, end));
+    ends.sort_by(f64::total_cmp);
+    ends
+}
+
+impl Teller<'_> {
+    fn of(&self, difference: f64) -> f64 {
+        ratio_of(self.better, difference)
+    }
+
+    fn ratio(&self, arm: usize, other: usize) -> Option<f64> {
+        let difference = self.race.logs.beside(arm, other, self.race.standing.replicates)?;
+        Some(self.of(difference))
+    }
+
+    fn runner(&self, index: usize, leader: Option<usize>) -> Runner {
+        let (n, mean) = self.race.logs.mean(index);
+        Runner {
+            configuration: self.plan.workloads[index].arm.clone(),
+            n,
+            mean: mean.map(|mean| self.of(mean)),
+            ratio_to_winner: leader.and_then(|leader| self.ratio(index, leader)),
+            eliminated: self.race.standing.left[index].map(|left| self.departure(left)),
+        }
+    }
+
+    fn departure(&self, left: Left) -> Departure {
+        let mut dropped = None;
+        let behind = match left.why {
+            Why::Silent | Why::Harmed => None,
+            Why::Level { factor, level } => {
+                dropped = screened::level(self.plan, factor, level);
+                None
+            }
+            Why::Behind { leader, by, width } => {
+                let ends = ends_of(self.better, by, width);
+                let leader = self.plan.workloads[leader].arm.clone();
+                Some(Behind { leader, ratio: self.of(by), ends })
+            }
+        };
+        let harmed = left.why == Why::Harmed;
+        Departure { after: left.after, ratio_to_leader: behind, rolled_back: harmed, dropped }
+    }
+}
+
+/// The sentence that leads, and that of the screen before it.
+pub(super) fn sentences(answer: &RaceAnswer) -> Vec<Sentence> {
+    let mut sentences = vec![Sentence {
+        about: vec![MetricRef::new(&answer.workload, &answer.metric)],
+        ..Sentence::new(SentenceRole::Answer, "race", answer.text.clone())
+    }];
+    sentences.extend(answer.screen.iter().map(|own| Sentence::finding("screen", own.text.clone())));
+    sentences
+}
+
+/// What a race promised of its winner, beside what fresh trials give of the same metric, which is the one that the
+/// study names; none of what confirms no race.
+pub(super) fn confirmed(found: &Findings, metric: Option<&str>) -> Option<Sentence> {
+    let promised = found.study.race_ratio?;
+    // Each class of requests is compared, and the promise is of one.
+    let mut fresh = found.comparisons.iter().filter(|one| one.ratio.is_some());
+    let fresh = fresh.find(|one| metric.map_or(one.primary, |metric| one.metric == metric))?;
+    let ends = fresh.ci95_simultaneous.or(fresh.ci95)?;
+    let [ratio, low, high] = show::ratios(fresh.ratio?, ends);
+    let what = match fresh.note_facts.iter().find_map(load) {
+        Some(load) => format!("no verdict because the load differed ({load})"),
+        None => "use the fresh value".to_owned(),
+    };
+    let text = format!(
+        "The race showed {} compared with the baseline; fresh trials show \
+         {} (ratio {ratio}, 95% CI {low}-{high}): {what}.",
+        change_of(&show::ratio(promised), &fresh.metric),
+        change_of(&ratio, &fresh.metric)
+    );
+    Some(Sentence { interval: true, ..Sentence::finding("confirmation", text) })
+}
+
+/// Returns a change of a metric with the class of its requests.
+fn change_of(ratio: &str, metric: &str) -> String {
+    let of = class(metric).map_or_else(String::new, |(class, _)| format!(" for {class} requests"));
+    format!("{}{of}", change(ratio, metric))
+}
+
+fn words(answer: &RaceAnswer, found: &Findings, is_told: bool) -> String {
+    let among = format!("the race among {} configurations", answer.entries.len());
+    let before = if answer.screen.is_some() { "a screen, " } else { "" };
+    let counted = format!(
+        "after {before}{} and {} trials",
+        counted(answer.replicates as usize, "replicate"),
+        answer.trials
+    );
+    if !is_told {
+        return format!("No winner in {among}: the times describe an emulator.");
+    }
+    let left = answer.left_in().count();
+    let left_in = match left {
+        1 => "no other configuration remains".to_owned(),
+        _ => format!("{left} remain, including the winner"),
+    };
+    let apart = if left > 1 { " without a significant difference" } else { "" };
+    let Some(winner) = &answer.winner else {
+        return format!(
+            "No leader in {among} {counted}: no configuration has values from three replicates."
+        );
+    };
+    let name = found.arm_words(winner);
+    let closeness = show::share(answer.indifference_zone);
+    let head = match answer.end {
+        None => {
+            return format!(
+                "{name} leads {among} {counted}; the race is unfinished: {left} configurations remain."
+            );
+        }
+        Some(RaceEnd::OneLeft) => format!("{name} won {among} {counted}: {}.", alone(answer, left)),
+        Some(RaceEnd::WithinZone) => format!(
+            "{name} won {among} {counted}: {left_in}, and no other can be more than {closeness} better than {name}."
+        ),
+        Some(RaceEnd::Replicates) => format!(
+            "{name} won {among} {counted} (the maximum): {left_in}, without a significant difference."
+        ),
+        Some(RaceEnd::Budget) => {
+            format!("{name} won {among} {counted}, when the race ended early: {left_in}{apart}.")
+        }
+    };
+    let trust = match answer.trust {
+        Some(Trust::Suspect) => " The winner's numbers are suspect.",
+        Some(Trust::Invalid) => " The winner's numbers are invalid: do not confirm it.",
+        _ => "",
+    };
+    format!("{head}{trust} {}", promise(answer, found)).trim_end().to_owned()
+}
+
+/// Who stayed to the end where one is left; the baseline stays whatever it does.
+fn alone(answer: &RaceAnswer, left: usize) -> String {
+    let is_baseline = answer.winner.as_ref() == Some(&answer.baseline);
+    let is_screened = answer.screen.as_ref().is_some_and(|screen| screen.settings > 0);
+    let raced = if is_screened { " in the race" } else { "" };
+    let mut departures = answer.entries.iter().filter_map(|runner| runner.eliminated.as_ref());
+    let harm = if departures.any(|left| left.rolled_back) { " or harmed production" } else { "" };
+    if left > 1 && !is_baseline {
+        format!("all others{raced} except the baseline were worse (95% confidence){harm}")
+    } else {
+        format!("all others{raced} were worse (95% confidence){harm}")
+    }
+}
+
+/// What the winner promises, and how that is found out.
+fn promise(answer: &RaceAnswer, found: &Findings) -> String {
+    if answer.winner.as_ref() == Some(&answer.baseline) {
+        return "The winner is the baseline; change nothing.".to_owned();
+    }
+    let Some(promised) = answer.winner_ratio.filter(|_| answer.can_be_confirmed()) else {
+        return String::new();
+    };
+    let baseline = if answer.baseline_eliminated { "" } else { " (not significant)" };
+    let id = match found.study.id.as_str() {
+        "" => String::new(),
+        id => format!(" {id}"),
+    };
+    format!(
+        "It has {} compared with the baseline{baseline}. This gain is biased upward; run assay advise confirm{id}.",
+        change_of(&show::ratio(promised), &answer.metric)
+    )
+}

@@ -1,0 +1,265 @@
+//! One row a workload and target: its trials in order, and how far they can be trusted.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_core::presence::Presence;
+use assay_core::quantity::metric::{FDATASYNCS, Nature, Side};
+use assay_machine::probes::energy::Energy;
+use assay_machine::system::machine::Machine;
+use assay_machine::system::site::Site;
+use assay_study::findings::measurements::Series;
+use assay_study::findings::{AbsentCell, Because, CellTrial, LENT, Trust};
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
+use assay_study::results::record::{Trial, TrialRecord};
+use assay_study::results::tally::Tally;
+use assay_workloads::metrics::{is_told, nature, side};
+use assay_workloads::{OwnMetric, io};
+
+use super::series::cell_trial;
+use super::{cells, distinct, hosts};
+use crate::rules::{self, Case, Remark, Unquiet};
+
+/// A workload under one arm.
+pub(super) struct Row<'a> {
+    pub workload: &'a PlannedWorkload,
+    pub arm: Arm,
+    /// What its target stands on; none in a bundle that lost it.
+    pub site: Option<&'a Site>,
+    pub idle: &'a Presence<Energy>,
+    /// Every trial that was started, in the order of the plan.
+    pub trials: Vec<Measured<'a>>,
+    pub remarks: Vec<(&'static str, Remark)>,
+    /// Trials that count during which others were at work.
+    pub unquiet: Unquiet,
+    /// The worst of what the rules say of the metric that it is compared by; none where nothing was
+    /// measured.
+    pub trust: Option<Trust>,
+    /// Replicates of which nothing counts, as hosts were lost in them.
+    pub broken: BTreeSet<u32>,
+}
+
+/// A trial with the latencies of all its classes.
+pub(super) struct Measured<'a> {
+    pub record: &'a TrialRecord,
+    /// Service times in nanoseconds.
+    pub latency_ns: Option<Cow<'a, Tally>>,
+    /// Of an open loop response times in nanoseconds, from intended starts.
+    pub response_ns: Option<Cow<'a, Tally>>,
+    /// Nanoseconds of each `fdatasync` behind a write, without the write.
+    pub sync_ns: Option<Cow<'a, Tally>>,
+    /// All of them by class, as they are stored; none where only the record matters.
+    classes: Option<&'a BTreeMap<String, Tally>>,
+}
+
+impl<'a> Measured<'a> {
+    /// A trial of which only the record matters.
+    pub fn without_times(record: &'a TrialRecord) -> Self {
+        Self { record, latency_ns: None, response_ns: None, sync_ns: None, classes: None }
+    }
+
+    pub fn of(trial: &'a Trial) -> Self {
+        let is_response = |class: &str| io::of_response(class).is_some();
+        Self {
+            record: &trial.record,
+            latency_ns: merged(&trial.latency_ns, |class| {
+                !is_response(class) && class != FDATASYNCS
+            }),
+            response_ns: merged(&trial.latency_ns, is_response),
+            sync_ns: merged(&trial.latency_ns, |class| class == FDATASYNCS),
+            classes: Some(&trial.latency_ns),
+        }
+    }
+
+    /// The response times of one class of operations, or its service times; none where it has none.
+    pub fn times_of(&self, class: &str, is_response: bool) -> Option<&'a Tally> {
+        let is_own = |name: &str| {
+            if is_response { io::of_response(name) == Some(class) } else { name == class }
+        };
+        let mut all = self.classes?.iter();
+        all.find(|(name, own)| is_own(name) && !own.is_empty()).map(|(_, own)| own)
+    }
+}
+
+impl Measured<'_> {
+    /// Whether the trial counts: not failed, not left out by design.
+    pub fn counts(&self) -> bool {
+        self.record.status.counts()
+    }
+}
+
+impl<'a> Row<'a> {
+    /// Its series among those of all rows, those of its classes included.
+    pub fn own_series<'s>(&self, series: &'s mut [Series]) -> impl Iterator<Item = &'s mut Series> {
+        let own = (self.workload.name.as_str(), &self.arm, self.workload.control);
+        series.iter_mut().filter(move |one| {
+            let workload = one.class_of.as_ref().unwrap_or(&one.workload);
+            (workload.as_str(), &one.arm, one.control) == own
+        })
+    }
+
+    pub fn absent(&self, metric: Option<&str>, reason: String) -> AbsentCell {
+        AbsentCell::new(&self.workload.name, &self.arm, metric, reason)
+    }
+
+    pub fn counting(&self) -> impl Iterator<Item = &Measured<'a>> {
+        self.trials.iter().filter(|trial| trial.counts())
+    }
+
+    /// Trials that its numbers sum up, of those of which something is told.
+    pub fn summed_up(&self, is_told: impl Fn(&Measured<'a>) -> bool) -> Vec<&Measured<'a>> {
+        let told = |trial: &Measured<'a>| cell_trial(trial, is_told(trial).then_some(1.0));
+        let told: Vec<CellTrial> = self.trials.iter().map(told).collect();
+        cells::counting(&told).into_iter().map(|at| &self.trials[at]).collect()
+    }
+
+    /// Whether its drive is lent by somebody whose caches cannot be seen from here.
+    pub fn is_borrowed(&self) -> bool {
+        self.site.is_some_and(|site| site.drives.iter().any(rules::hides_its_cache))
+    }
+
+    /// Metrics that programs told of themselves in its trials, in the order in which they were read, each
+    /// once. A record may say anything: what has another name is none.
+    pub fn told(&self) -> Vec<&OwnMetric> {
+        let mut found: Vec<&OwnMetric> = Vec::new();
+        let measured = self.trials.iter().filter_map(|trial| trial.record.measured.as_ref());
+        for own in measured.flat_map(|measured| measured.detail.told()) {
+            if is_told(&own.name) && found.iter().all(|known| known.name != own.name) {
+                found.push(own);
+            }
+        }
+        found
+    }
+
+    /// How far a metric of the row can be trusted, and why: what the rules say that can change it.
+    pub fn judged(&self, (nature, side): (Nature, Side)) -> (Option<Trust>, Vec<Because>) {
+        let about = |(rule, remark): &&(&'static str, Remark)| remark.is_about(rule, nature);
+        let told: Vec<Because> = (self.remarks.iter().filter(about))
+            .map(|(rule, remark)| remark.because_of(rule, side))
+            .collect();
+        let worst = told.iter().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
+        (self.trust.map(|_| worst), told)
+    }
+
+    /// That an amount by which the row is known is what this machine is given, where its drive is lent: the
+    /// rule of that is about speed, and its note takes nothing away.
+    pub fn as_given(&self, nature: Nature) -> Option<Because> {
+        let (rule, remark) = self.remarks.iter().find(|(rule, _)| *rule == LENT)?;
+        let apart = nature == Nature::Amount && !remark.is_about(rule, nature);
+        apart.then(|| Because { trust: Trust::Trusted, ..remark.because(rule) })
+    }
+}
+
+pub(super) fn row<'a>(
+    workload: &'a PlannedWorkload,
+    plan: &'a Plan,
+    environment: &'a Environment,
+    trials: &[&'a Trial],
+) -> Row<'a> {
+    let mut own = trials.to_vec();
+    // Sums of floating point numbers depend on their order; the order of the plan decides it.
+    own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
+    let measured: Vec<Measured<'_>> = own.into_iter().map(Measured::of).collect();
+    let site = environment.sites.get(workload.target);
+    let fleet = environment.fleet.as_ref();
+    let judged = judged(workload, plan, (site, &environment.machine), &measured);
+    let judged = judged.map(|own| {
+        let together = hosts::remarks(fleet, plan, workload, site, &measured);
+        together.map_or(own, |remarks| (remarks, Unquiet::default()))
+    });
+    let mut row = bare(workload, plan, environment);
+    row.trust = judged.as_ref().map(|(told, _)| {
+        let primary = workload.work.primary(&|_| false);
+        let about = told.iter().filter(|(rule, remark)| remark.is_about(rule, nature(primary)));
+        let trust = about.map(|(rule, remark)| remark.because_of(rule, side(primary)).trust);
+        trust.max().unwrap_or(Trust::Trusted)
+    });
+    (row.remarks, row.unquiet) = judged.unwrap_or_default();
+    row.trials = measured;
+    row
+}
+
+pub(super) fn bare<'a>(
+    workload: &'a PlannedWorkload,
+    plan: &Plan,
+    environment: &'a Environment,
+) -> Row<'a> {
+    Row {
+        workload,
+        arm: if workload.arm.is_empty() {
+            arm(plan, workload.target)
+        } else {
+            workload.arm.clone()
+        },
+        site: environment.sites.get(workload.target),
+        idle: &environment.surroundings.idle,
+        trials: Vec::new(),
+        remarks: Vec::new(),
+        unquiet: Unquiet::default(),
+        trust: None,
+        broken: hosts::broken(environment.fleet.as_ref(), plan),
+    }
+}
+
+/// The row of one trial alone, which nobody has judged.
+pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a Trial) -> Row<'a> {
+    let workload = &plan.workloads[trial.record.workload];
+    Row {
+        arm: trial.record.arm.clone(),
+        trials: vec![Measured::of(trial)],
+        ..bare(workload, plan, environment)
+    }
+}
+
+/// What the rules say of a row, one by one and of others' work; none where no trial of it counts.
+fn judged(
+    workload: &PlannedWorkload,
+    plan: &Plan,
+    (site, machine): (Option<&Site>, &Machine),
+    trials: &[Measured<'_>],
+) -> Option<(Vec<(&'static str, Remark)>, Unquiet)> {
+    let counting: Vec<&TrialRecord> =
+        trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
+    if counting.is_empty() {
+        return None;
+    }
+    if workload.work.is_only_watched() || workload.work.is_recorded() {
+        return Some((rules::remarks_on_recording(&counting), Unquiet::default()));
+    }
+    let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
+        // A bundle without its site cannot be judged, and what is not judged is not trusted.
+        let text = "the record does not contain the target's devices".to_owned();
+        let told = vec![("device-bytes", Remark::of(Trust::Suspect, text))];
+        return Some((told, Unquiet::default()));
+    };
+    let emulator = machine.emulator();
+    let case = Case { site, survey, workload, trials: &counting, emulator };
+    Some((rules::remarks(&case), rules::unquiet(&case)))
+}
+
+pub(super) fn workload_names<'r>(rows: &'r [Row<'_>]) -> Vec<&'r str> {
+    distinct(rows.iter().map(|row| row.workload.name.as_str()))
+}
+
+/// The arm of a target: its name where there are several, nothing where there is one.
+pub(super) fn arm(plan: &Plan, target: usize) -> Arm {
+    if plan.surveys.len() < 2 {
+        return Arm::new();
+    }
+    let name = plan.surveys.get(target).map_or("?", |survey| survey.target.as_str());
+    Arm::from([("target".to_owned(), name.to_owned())])
+}
+
+/// Latencies of all classes of a trial together.
+fn merged(
+    classes: &BTreeMap<String, Tally>,
+    is_own: impl Fn(&str) -> bool,
+) -> Option<Cow<'_, Tally>> {
+    let mut classes = classes.iter().filter(|(class, _)| is_own(class)).map(|(_, own)| own);
+    let mut sum = Cow::Borrowed(classes.next()?);
+    for other in classes {
+        sum.to_mut().add(other).ok()?;
+    }
+    (!sum.is_empty()).then_some(sum)
+}

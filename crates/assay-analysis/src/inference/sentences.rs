@@ -1,0 +1,477 @@
+//! What the numbers mean to an owner: one to five sentences, chosen by rules.
+//!
+//! Nothing is said from an invalid row but that it is invalid; a suspect row says so at its number, and
+//! nothing is advised from it. Each yardstick is named with its number.
+
+mod owner;
+#[cfg(test)]
+mod tests;
+mod unquiet;
+mod usual;
+
+use assay_core::quantity::metric::{Nature, class};
+use assay_core::quantity::units::show;
+use assay_machine::system::site::{Backing, TargetKind};
+use assay_study::findings::{
+    Cell, Comparison, Findings, MetricRef, Needed, Sentence, SentenceRole, Trust, Verdict,
+};
+use assay_study::results::design::Stopping;
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Plan, arm_in_words, without_target};
+use assay_workloads::metrics::{change, nature};
+
+use super::rows::Row;
+use super::verdicts::words::listed;
+use super::verdicts::{Stage, words};
+use super::{acknowledged, card, distinct, facts};
+use crate::rules::WRONG_DATA;
+
+const MOST: usize = 5;
+
+const MOST_INVALID: usize = 2;
+
+/// Of a drive that is none there is nothing to tell its owner.
+fn simulated() -> Sentence {
+    let text = "Simulated: the numbers describe the simulated drive, not a real drive.";
+    Sentence::new(SentenceRole::Warning, "simulated", text)
+}
+
+/// Topics of what a study was run for: they precede what limits the numbers.
+const LEADS: [&str; 2] = ["factor", "max-rate"];
+
+/// What comes before all numbers of a machine that a program makes up.
+fn emulated(story: &Story<'_>) -> Option<Sentence> {
+    let name = story.environment.machine.emulator()?;
+    let text = format!(
+        "Emulated: {name}, not a CPU, executed the instructions. Times and rates describe the emulator, not hardware."
+    );
+    Some(Sentence::new(SentenceRole::Caveat, "emulated", text))
+}
+
+pub(super) struct Story<'a> {
+    pub plan: &'a Plan,
+    pub environment: &'a Environment,
+    pub rows: &'a [Row<'a>],
+    pub found: &'a Findings,
+    pub told: Vec<Sentence>,
+}
+
+/// The sentences, the most important first, the trust of the whole last.
+pub(super) fn summary(story: &Story<'_>) -> Vec<Sentence> {
+    let is_simulated =
+        story.environment.sites.iter().all(|site| site.kind == TargetKind::Simulated);
+    let invalid = invalid(story);
+    // Where every row is invalid for one reason, that says how far the whole can be trusted.
+    let all_invalid = story.plan.absent.is_empty()
+        && story.rows.len() > 1
+        && invalid.iter().any(|(rows, _)| *rows == story.rows.len());
+    let invalid = invalid.into_iter().take(MOST_INVALID).map(|(_, sentence)| sentence);
+    let of_kinds = super::kinds::sentences(story.found);
+    if !of_kinds.is_empty() {
+        // What others recorded did not run as the machine is now, and no rule of trust has evidence of it.
+        let recorded = story.rows.iter().all(|row| row.workload.work.is_recorded());
+        let mut told: Vec<Sentence> = emulated(story).filter(|_| !recorded).into_iter().collect();
+        told.extend(of_kinds);
+        told.extend(story.told.iter().cloned());
+        told.extend(invalid);
+        if !recorded {
+            told.push(if is_simulated { simulated() } else { trust(story) });
+        }
+        return told;
+    }
+    let judged = story.plan.design.margin.is_some();
+    // What a study was run for leads, with its trust in it.
+    let is_lead = |one: &Sentence| LEADS.contains(&one.topic.as_str());
+    let (leads, others): (Vec<Sentence>, Vec<Sentence>) =
+        story.told.iter().cloned().partition(is_lead);
+    if is_simulated && !judged {
+        let is_compared = story.environment.sites.len() > 1;
+        let of_targets = if is_compared { of_a_check(story) } else { Vec::new() };
+        return leads.into_iter().chain(of_targets).chain([simulated()]).collect();
+    }
+    // Where more than is told by its number would be needed, a quiet machine is all there is to ask for. Of a
+    // study with declared looks no number can be asked for.
+    let can_grow = judged && story.plan.design.stopping == Stopping::Fixed;
+    let needed = Needed::of_comparisons(&story.found.comparisons).and_then(Needed::for_all);
+    let limits = [wrong_data(story), emulated(story)].into_iter().flatten();
+    let mut told: Vec<Sentence> = limits.collect();
+    let unquiet = unquiet::sentence(story.rows, needed.filter(|_| can_grow));
+    let most = MOST - 1 + told.len() + usize::from(unquiet.is_some());
+    told.extend(leads);
+    told.extend(unquiet);
+    told.extend(invalid);
+    if judged {
+        told.extend(others);
+    } else {
+        told.extend(of_a_check(story));
+        // Those of verdicts are few already, and say where there is more.
+        told.truncate(most);
+    }
+    if is_simulated {
+        told.push(simulated());
+    } else if !all_invalid {
+        told.push(trust(story));
+    }
+    told
+}
+
+/// What a check tells its owner: its workloads are known to be comparable with those yardsticks.
+fn of_a_check(story: &Story<'_>) -> Vec<Sentence> {
+    // Of an emulator's numbers there is nothing to tell an owner: no yardstick is held against them.
+    if story.found.study.kind != "check" || story.environment.machine.emulator().is_some() {
+        return Vec::new();
+    }
+    let is_class = |one: &&Sentence| one.topic == card::CLASS_TOPIC;
+    let mut told: Vec<Sentence> = story.told.iter().filter(is_class).cloned().collect();
+    if story.environment.sites.len() > 1 {
+        // Which target is faster comes first, and of several each may have its own to say of syncs.
+        let all = &story.found.comparisons;
+        let targets = distinct(all.iter().filter_map(|found| found.configuration.get("target")));
+        told.extend(targets.iter().filter_map(|target| faster(story, target)));
+        told.extend(story.rows.iter().filter_map(acknowledged_on));
+        return told;
+    }
+    let noun = facts::noun(story.environment.sites.first());
+    let owner = owner::sentences(story.rows, story.found, noun).into_iter();
+    told.extend(owner.map(|text| Sentence::finding("owner", text)));
+    told
+}
+
+/// What stands where fresh trials do not show what the first ones did.
+const NOT_CONFIRMED: &str =
+    "Not confirmed: the configuration is not better in fresh trials (95% confidence).";
+
+/// Where there is more to say than fits above the tables.
+const MORE: &str = "See the tables below for more workloads.";
+
+/// What comparing arms says: each factor of a grid first, the bench, then who ranks first in each workload.
+pub(super) fn of_verdicts(
+    found: &Findings,
+    factors: &[(String, String)],
+    stage: Stage,
+) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    if let Some(floor) = found.effects.noise_floor.as_ref().filter(|floor| floor.different) {
+        sentences.push(Sentence {
+            about: vec![MetricRef::new(&floor.workload, &floor.metric)],
+            interval: true,
+            ..Sentence::new(SentenceRole::Warning, "noise-floor", &*floor.text)
+        });
+    }
+    if found.effects.ranks.is_empty() {
+        sentences.extend(of_comparisons(&found.comparisons));
+    } else {
+        sentences.extend(of_ranks(found));
+    }
+    if stage == Stage::Confirming && found.advice.is_empty() {
+        sentences.push(Sentence::new(SentenceRole::Warning, "not-confirmed", NOT_CONFIRMED));
+    }
+    if sentences.len() > MOST {
+        sentences.truncate(MOST - 1);
+        sentences.push(Sentence::finding("more", MORE));
+    }
+    // That none of them tells anything has been said.
+    let judged = found.comparisons.iter().filter(|found| found.verdict.is_some()).count();
+    let none = found.effects.ranks.is_empty() && undecided(&found.comparisons).len() == judged;
+    let counts = counted(&found.comparisons).filter(|_| !none);
+    sentences.extend(counts.map(|text| Sentence::finding("counts", text)));
+    let load = found.answers.all.iter().filter(|answer| answer.max_rate.is_some());
+    let load = load.map(|own| Sentence::new(SentenceRole::Answer, "max-rate", own.answer.as_str()));
+    let factors = factors.iter().map(|(factor, text)| of_factor(found, factor, text));
+    load.chain(factors).chain(sentences).collect()
+}
+
+fn of_factor(found: &Findings, factor: &str, text: &str) -> Sentence {
+    let effects = found.effects.main.iter().filter(|effect| effect.factor == factor);
+    Sentence {
+        about: effects.map(|own| MetricRef::new(&own.workload, &own.metric)).collect(),
+        ..Sentence::new(SentenceRole::Conclusion, "factor", text)
+    }
+}
+
+fn of_comparison(found: &Comparison) -> Sentence {
+    Sentence::of_comparison(found, format!("{}: {}", found.workload, found.text))
+}
+
+/// Each comparison that was judged; those that need more replicates together.
+fn of_comparisons(comparisons: &[Comparison]) -> Vec<Sentence> {
+    let undecided = undecided(comparisons);
+    let is_told = |found: &&Comparison| undecided.iter().all(|one| one.id != found.id);
+    let primary = comparisons.iter().filter(|found| found.primary && found.verdict.is_some());
+    let mut sentences: Vec<Sentence> = primary.clone().filter(is_told).map(of_comparison).collect();
+    if let Some(text) = words::undecided(&undecided, primary.count()) {
+        let comparisons = undecided.iter().map(|found| found.id.clone()).collect();
+        sentences.push(Sentence { comparisons, ..Sentence::finding("inconclusive", text) });
+    }
+    sentences
+}
+
+/// Who ranks first in each workload, with the comparison that advice rests on.
+fn of_ranks(found: &Findings) -> Vec<Sentence> {
+    let mut sentences = Vec::new();
+    let evidence: Vec<&String> = found.advice.iter().flat_map(|advice| &advice.evidence).collect();
+    for rank in &found.effects.ranks {
+        sentences.push(Sentence {
+            about: vec![MetricRef::new(&rank.workload, &rank.metric)],
+            ..Sentence::finding("rank", &*rank.text)
+        });
+        let mut advised = evidence.iter().filter_map(|id| found.comparison(id));
+        let best = advised.find(|found| found.workload == rank.workload);
+        sentences.extend(best.map(of_comparison));
+    }
+    // Where the load differed between some arms, there are no places: what is sure is told alone.
+    for one in found.comparisons.iter().filter(|one| one.primary) {
+        let is_sure = matches!(one.verdict, Some(Verdict::Better | Verdict::Worse));
+        if is_sure && found.effects.ranks.iter().all(|rank| rank.workload != one.workload) {
+            sentences.push(of_comparison(one));
+        }
+    }
+    sentences
+}
+
+/// Comparisons of which each would say that more replicates are needed: from two on one sentence says it
+/// for all, and the table has their numbers.
+fn undecided(comparisons: &[Comparison]) -> Vec<&Comparison> {
+    let open = comparisons.iter().filter(|found| found.is_open());
+    let found: Vec<&Comparison> = open.filter(|one| one.replicates_needed.is_some()).collect();
+    if found.len() > 1 { found } else { Vec::new() }
+}
+
+/// How many comparisons ended how, where there are more than two.
+fn counted(comparisons: &[Comparison]) -> Option<String> {
+    let of = |verdict| comparisons.iter().filter(|found| found.verdict == Some(verdict)).count();
+    let counts = [
+        (of(Verdict::Better), "better"),
+        (of(Verdict::Worse), "worse"),
+        (of(Verdict::Equivalent), "equivalent"),
+        (of(Verdict::Inconclusive), "inconclusive"),
+    ];
+    let all: usize = counts.iter().map(|(count, _)| count).sum();
+    let told: Vec<String> = counts
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}"))
+        .collect();
+    (all > 2).then(|| format!("{all} comparisons with the baseline: {}.", told.join(", ")))
+}
+
+/// What comes before all numbers: that data were lost or changed.
+fn wrong_data(story: &Story<'_>) -> Option<Sentence> {
+    let rows: Vec<&Row<'_>> = story.rows.iter().filter(|row| has_wrong_data(row)).collect();
+    (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, story.rows.len()))
+}
+
+fn has_wrong_data(row: &Row<'_>) -> bool {
+    let says = |rule: &str, trust| rule == WRONG_DATA && trust == Trust::Invalid;
+    row.remarks.iter().any(|(rule, remark)| says(rule, remark.trust))
+}
+
+/// One sentence a rule that made rows invalid, with how many: what those rows measure instead.
+fn invalid(story: &Story<'_>) -> Vec<(usize, Sentence)> {
+    let mut by_rule: Vec<(&str, Vec<&Row<'_>>)> = Vec::new();
+    for row in story.rows.iter().filter(|row| !has_wrong_data(row)) {
+        let speaking = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid);
+        let Some((rule, _)) = speaking else { continue };
+        match by_rule.iter_mut().find(|(known, _)| known == rule) {
+            Some((_, rows)) => rows.push(row),
+            None => by_rule.push((rule, vec![row])),
+        }
+    }
+    let all = story.rows.len();
+    let told = by_rule.iter();
+    told.map(|(rule, rows)| (rows.len(), invalid_sentence(rule, rows, all))).collect()
+}
+
+fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> Sentence {
+    let (who, many) = if rows.len() == all && all > 1 {
+        (every(all), true)
+    } else {
+        (listed(rows.iter().map(|row| row_name(row))), rows.len() > 1)
+    };
+    let memory =
+        rows.iter().all(|row| row.site.is_some_and(|site| site.backing == Backing::Memory));
+    let what = match (rule, many) {
+        ("cached", true) if memory => "they measure memory, not a drive",
+        ("cached", false) if memory => "it measures memory, not a drive",
+        ("cached", true) => "they measure memory, not the drive",
+        ("cached", false) => "it measures memory, not the drive",
+        ("unwritten", true) => "they measure reads of blocks that were never written",
+        ("unwritten", false) => "it measures reads of blocks that were never written",
+        (WRONG_DATA, _) => "written data was lost or changed",
+        ("device-bytes", _) => "the device did not move all of the bytes during the trial",
+        ("link-ceiling", true) => "they are faster than the link to the drive",
+        ("link-ceiling", false) => "it is faster than the link to the drive",
+        ("io-limit", true) => "they measure a limit of a control group, not the drive",
+        ("io-limit", false) => "it measures a limit of a control group, not the drive",
+        ("clock", _) => "the trace has no times, so rates and latencies are unknown",
+        (_, true) => "they do not measure what they claim",
+        (_, false) => "it does not measure what it claims",
+    };
+    let text = format!("{who} {} invalid: {what}.", if many { "are" } else { "is" });
+    Sentence::new(SentenceRole::Warning, "invalid", text)
+}
+
+/// `random-write-q1`, with its target where there are several.
+fn row_name(row: &Row<'_>) -> String {
+    let name = match arm_in_words(without_target(&row.arm).iter()).as_str() {
+        "" => row.workload.name.clone(),
+        levels => format!("{} ({levels})", row.workload.name),
+    };
+    match row.arm.get("target") {
+        Some(target) => format!("{name} on {target}"),
+        None => name,
+    }
+}
+
+/// In how many workloads a target is faster than the first one, and where it differs most; nothing from invalid rows.
+fn faster(story: &Story<'_>, target: &String) -> Option<Sentence> {
+    let mut own: Vec<(&Comparison, f64)> = Vec::new();
+    for found in &story.found.comparisons {
+        if found.configuration.get("target") == Some(target) {
+            own.extend(usable(story, found).map(|(ratio, _)| (found, ratio)));
+        }
+    }
+    // Of equal ones the first counts.
+    own.sort_by(|one, other| other.1.ln().abs().total_cmp(&one.1.ln().abs()));
+    own.sort_by_key(|(found, _)| !differs(found));
+    let most = own.first()?.0;
+    let (ratio, trust) = usable(story, most)?;
+    let (first, ratio) = (most.baseline.get("target")?, show::times(ratio));
+    let change = format!("{}{}", about(trust)?, change(&ratio, &most.metric));
+    let sure = own.iter().filter(|(found, _)| differs(found));
+    let is_gain = |(found, ratio): &&(&Comparison, f64)| (ratio - 1.0) * found.better.sign() > 0.0;
+    let (all, sure, better) = (own.len(), sure.clone().count(), sure.filter(is_gain).count());
+    let counts = [
+        (better, "faster"),
+        (sure - better, "slower"),
+        (all - sure, "not significantly different"),
+    ];
+    let mut told = Vec::new();
+    for (count, word) in counts.into_iter().filter(|(count, _)| *count > 0) {
+        told.push(format!("{word} in {count} of {all} workloads"));
+    }
+    let (told, workload) = (told.join(", "), &most.workload);
+    let next = format!("for verdicts, run `assay run check {first} {target} --set replicates=20`");
+    let text = match most.ci95 {
+        None => format!("{change} at {workload}, from too few replicates for a 95% CI; {next}"),
+        Some(_) if sure == 0 => format!("{told} (95% CIs); {next}"),
+        Some(ends) => {
+            let ([low, high], doubt) = (ends.map(show::times), trust.doubt());
+            format!(
+                "{told}; most at {workload}: {change} (ratio {ratio}, 95% CI {low}-{high}{doubt})"
+            )
+        }
+    };
+    let text = format!("{target} compared with {first}: {text}.");
+    Some(Sentence { interval: sure > 0, ..Sentence::of_comparison(most, text) })
+}
+
+/// The ratio of a comparison, of few replicates that of the means, and the worse trust of its sides.
+fn usable(story: &Story<'_>, found: &Comparison) -> Option<(f64, Trust)> {
+    let cell = |arm| story.found.cell(&found.workload, arm, &found.metric);
+    let [own, first] = [cell(&found.configuration)?, cell(&found.baseline)?];
+    let ratio = found.ratio.or_else(|| Some(own.value()? / first.value()?))?;
+    let worst = own.trust?.max(first.trust?);
+    (worst != Trust::Invalid && ratio.is_finite() && ratio > 0.0).then_some((ratio, worst))
+}
+
+/// Whether the interval of a comparison excludes that there is no difference.
+fn differs(found: &Comparison) -> bool {
+    found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0)
+}
+
+/// What the syncs of a row rest on, with its target.
+fn acknowledged_on(row: &Row<'_>) -> Option<Sentence> {
+    let text = acknowledged::of_row(row)?;
+    Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
+}
+
+/// The word before a number: nothing, or `about ` where something speaks against it. None for an
+/// invalid number: nothing is said from it.
+fn about(trust: Trust) -> Option<&'static str> {
+    match trust {
+        Trust::Trusted => Some(""),
+        Trust::Suspect => Some("about "),
+        Trust::Invalid => None,
+    }
+}
+
+/// How a row stands and whether as given, by the number that pages count it by: that of the metric that
+/// matters, or else the first that was judged.
+fn stands(found: &Findings, row: &Row<'_>) -> Option<(Trust, bool)> {
+    let trust = row.trust?;
+    let is_own = |cell: &&Cell| {
+        (&cell.workload, &cell.configuration, cell.control)
+            == (&row.workload.name, &row.arm, row.workload.control)
+            && cell.trust.is_some()
+    };
+    let own = || found.measurements.iter().filter(is_own);
+    let cell = own().find(|cell| cell.primary).or_else(|| own().next());
+    Some(cell.map_or((trust, false), |cell| (cell.trust.unwrap_or(trust), cell.is_lent())))
+}
+
+/// Whether all numbers are of one trial. Amounts, such as a capacity or lost cuts, are counted once by nature.
+fn are_of_one_trial(found: &Findings) -> bool {
+    let is_rate = |cell: &&Cell| cell.primary && nature(&cell.metric) != Nature::Amount;
+    let mut rates = found.measurements.iter().filter(is_rate).peekable();
+    rates.peek().is_some() && rates.all(|cell| cell.n < 2)
+}
+
+fn trust(story: &Story<'_>) -> Sentence {
+    Sentence::new(SentenceRole::Trust, "trust", trust_words(story))
+}
+
+fn trust_words(story: &Story<'_>) -> String {
+    // A class of requests is a row of its own, as in the counts of pages and warnings.
+    let is_class = |cell: &&Cell| cell.primary && class(&cell.metric).is_some();
+    let classes = story.found.measurements.iter().filter(is_class);
+    let classes = classes.map(|cell| Some((cell.trust?, cell.is_lent())));
+    let stands: Vec<Option<(Trust, bool)>> =
+        story.rows.iter().map(|row| stands(story.found, row)).chain(classes).collect();
+    let all = stands.len() + story.plan.absent.len();
+    let of = |trust: Trust| stands.iter().flatten().filter(|(own, _)| *own == trust).count();
+    let trusted = of(Trust::Trusted);
+    let given = stands.iter().flatten().filter(|(_, is_lent)| *is_lent).count();
+    let absent = story.plan.absent.len() + stands.iter().filter(|own| own.is_none()).count();
+    if all == absent {
+        return "Nothing was measured.".to_owned();
+    }
+    if trusted == all {
+        let rows = if all == 1 { "The row is".to_owned() } else { format!("{} are", every(all)) };
+        if given == all {
+            return format!(
+                "{rows} trusted for this virtual device: no trust rule was triggered; the \
+                 host's cache is invisible to this guest."
+            );
+        }
+        if given == 0 && are_of_one_trial(story.found) {
+            return "No trust rule was triggered, but each number is from a single trial without a spread."
+                .to_owned();
+        }
+        if given == 0 {
+            return format!("{rows} trusted: no trust rule was triggered.");
+        }
+    }
+    let counts = [
+        (trusted - given, "trusted"),
+        (given, "trusted for this virtual device"),
+        (of(Trust::Suspect), "suspect"),
+        (of(Trust::Invalid), "invalid"),
+        (absent, "absent"),
+    ];
+    let told: Vec<(usize, &str)> = counts.into_iter().filter(|(count, _)| *count > 0).collect();
+    match (all, told.as_slice()) {
+        (1, [(_, word)]) => format!("The row is {word}."),
+        (_, [(_, word)]) => format!("{} are {word}.", every(all)),
+        _ => {
+            let told: Vec<String> =
+                told.iter().map(|(count, word)| format!("{count} {word}")).collect();
+            format!("Of {all} rows: {}.", told.join(", "))
+        }
+    }
+}
+
+/// All rows, more than one.
+fn every(all: usize) -> String {
+    if all == 2 { "Both rows".to_owned() } else { format!("All {all} rows") }
+}

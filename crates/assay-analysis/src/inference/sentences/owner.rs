@@ -1,0 +1,237 @@
+//! One drive against yardsticks that an owner knows.
+
+use assay_core::quantity::units::show;
+use assay_study::findings::{Findings, Trust, as_sentence, is_wide};
+
+use super::super::acknowledged::of_row;
+use super::super::rows::Row;
+use super::about;
+use super::usual::{Usual, usual};
+use crate::rules::carried;
+
+/// Random operations of 4 KiB per second of a 5400 rpm laptop disk ("author's rule",
+/// reference/anchors.csv).
+const LAPTOP_DISK: f64 = 90.0;
+
+/// What is called much slower than a laptop disk, as a share of it.
+const MUCH_SLOWER: f64 = 0.5;
+
+/// Ratio within which a rate is "about what a laptop disk reaches".
+const LIKE: f64 = 1.25;
+
+/// Ratio from which on a laptop disk is no yardstick any more.
+const FAR_BEYOND: f64 = 20.0;
+
+/// Ratio of reads to writes from which on it is worth a sentence.
+const UNEQUAL: f64 = 3.0;
+
+/// Bytes per second that each link carries at most, slowest first: USB 2.0 signals 480 Mbit/s,
+/// gigabit Ethernet 1 Gbit/s, SATA 6 Gbit/s of which 8b/10b coding leaves 4.8.
+const LINKS: [(&str, f64); 3] =
+    [("USB 2.0", 60e6), ("gigabit Ethernet", 125e6), ("SATA 6 Gbit/s", 600e6)];
+
+/// Share of a link's ceiling from which on the link may be the limit.
+const NEAR_LINK: f64 = 0.85;
+
+/// Bytes per second that no link of USB 2 carries.
+const USB_3: f64 = 1e8;
+/// The same for USB 2.0: its bulk transfers carry 53 MB/s (13 packets of 512 bytes per 125 us) at most.
+const NEAR_USB_2: f64 = 0.6;
+
+/// Sentences on one target, the most important first.
+pub(super) fn sentences(rows: &[Row<'_>], found: &Findings, noun: &str) -> Vec<String> {
+    let told = Told { rows, found };
+    [random(&told, noun), commits(&told), acknowledged(&told), sequential(&told), unequal(&told)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+struct Told<'a> {
+    rows: &'a [Row<'a>],
+    found: &'a Findings,
+}
+
+impl Told<'_> {
+    /// The number of a usual workload as its row tells it, unless that is invalid or absent.
+    fn number(&self, wanted: Usual, metric: &str) -> Option<Spoken> {
+        let row = self.rows.iter().find(|row| usual(row) == Some(wanted))?;
+        let cell = self.found.cell(&row.workload.name, &row.arm, metric)?;
+        let trust = cell.trust.filter(|trust| *trust != Trust::Invalid)?;
+        Some(Spoken { value: cell.value()?, ci95: cell.ci95, trust })
+    }
+}
+
+struct Spoken {
+    value: f64,
+    ci95: Option<[f64; 2]>,
+    trust: Trust,
+}
+
+impl Spoken {
+    fn is_trusted(&self) -> bool {
+        self.trust == Trust::Trusted
+    }
+
+    fn about(&self) -> &'static str {
+        about(self.trust).unwrap_or_default()
+    }
+
+    /// Returns the ends of the 95% CI as multiples of a yardstick. A sentence compares the number with it only if
+    /// both ends lie on the same side.
+    fn ratios(&self, yardstick: f64) -> Option<[f64; 2]> {
+        self.ci95.map(|ends| ends.map(|end| end / yardstick))
+    }
+
+    /// `about 19 (suspect)`; with its interval where that is wide.
+    fn shown(&self, show: impl Fn(f64) -> String) -> String {
+        let wide = self.ci95.filter(|ends| is_wide(Some(*ends)));
+        let interval = wide.map(|[low, high]| format!("95% CI {} to {}", show(low), show(high)));
+        let suspect = (!self.is_trusted()).then(|| "suspect".to_owned());
+        let aside: Vec<String> = suspect.into_iter().chain(interval).collect();
+        let aside =
+            if aside.is_empty() { String::new() } else { format!(" ({})", aside.join(", ")) };
+        format!("{}{}{aside}", self.about(), show(self.value))
+    }
+}
+
+/// Random writes, or reads where nothing may be written, against a laptop disk.
+fn random(told: &Told<'_>, noun: &str) -> Option<String> {
+    let writable = told.rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
+    let (what, wanted) =
+        if writable { ("writes", Usual::RandomWrite) } else { ("reads", Usual::RandomRead) };
+    Some(random_sentence(what, &told.number(wanted, "iops")?, noun))
+}
+
+fn per_second(value: f64) -> String {
+    format!("{} IOPS", show::per_second(value))
+}
+
+fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
+    let disk = show::per_second(LAPTOP_DISK);
+    let begin = format!("Random 4 KiB {what}: {}", told.shown(per_second));
+    let Some([low, high]) = told.ratios(LAPTOP_DISK) else {
+        return format!("{begin}; a 5400 rpm laptop disk reaches {disk}.");
+    };
+    // What to do is not told from a number that something speaks against.
+    let advice = |text: String| if told.is_trusted() { text } else { String::new() };
+    if high < MUCH_SLOWER {
+        let advice = advice(format!(". Do not run an operating system from this {noun}"));
+        format!("{begin}; a 5400 rpm laptop disk reaches {disk}{advice}.")
+    } else if high < 1.0 / LIKE {
+        let advice = advice(format!(". An operating system will feel slow on this {noun}"));
+        format!("{begin}; a 5400 rpm laptop disk reaches {disk}{advice}.")
+    } else if low >= 1.0 / LIKE && high <= LIKE {
+        format!("{begin}, about as many as a 5400 rpm laptop disk ({disk}).")
+    } else if low > FAR_BEYOND {
+        format!("{begin} at queue depth 1; a 5400 rpm laptop disk reaches {disk}.")
+    } else if low <= LIKE {
+        format!("{begin}; a 5400 rpm laptop disk reaches {disk}.")
+    } else {
+        let times = times(told.value / LAPTOP_DISK, [low, high]);
+        format!(
+            "{begin}, {}{times} times as many as a 5400 rpm laptop disk ({disk}).",
+            told.about()
+        )
+    }
+}
+
+/// How many times as many: a number, or the ends of its interval where that is wide.
+fn times(ratio: f64, [low, high]: [f64; 2]) -> String {
+    if is_wide(Some([low, high])) {
+        format!("{} to {}", show::times(low), show::times(high))
+    } else {
+        show::times(ratio)
+    }
+}
+
+/// Three trials and yardsticks of two digits deserve no third one in a sentence.
+fn two_digits(value: f64) -> f64 {
+    let unit = 10_f64.powi(value.log10().floor() as i32 - 1);
+    (value / unit).round() * unit
+}
+
+/// What a commit costs a database or a mail server, where a sync is known to reach the medium.
+fn commits(told: &Told<'_>) -> Option<String> {
+    if told.rows.iter().any(Row::is_borrowed) {
+        return None;
+    }
+    let number = told.number(Usual::Commit, "iops")?;
+    Some(format!(
+        "A database or mail server that syncs every commit waits {}{} per commit on average: {} at queue depth 1.",
+        number.about(),
+        show::duration(1e9 / number.value),
+        number.shown(|value| format!("{} commits per second", show::per_second(value)))
+    ))
+}
+
+/// What syncs rest on where that is not the medium.
+fn acknowledged(told: &Told<'_>) -> Option<String> {
+    told.rows.iter().find_map(of_row).map(as_sentence)
+}
+
+/// Sequential rates against links that people know.
+fn sequential(told: &Told<'_>) -> Option<String> {
+    let metric = "bandwidth_bytes_per_s";
+    let (what, number) = match told.number(Usual::SequentialRead, metric) {
+        Some(reads) => ("reads", reads),
+        None => ("writes", told.number(Usual::SequentialWrite, metric)?),
+    };
+    let begin = format!("Sequential {what}: {}", number.shown(show::rate));
+    let link = told.rows.first().and_then(|row| row.site).and_then(carried);
+    let near = |most: f64| if most < USB_3 { NEAR_USB_2 } else { NEAR_LINK };
+    if let Some((link, most)) = link.filter(|(_, most)| number.value > near(*most) * most) {
+        let words = format!("{link}, at most {}", show::rate(most));
+        return Some(format!("{begin}, near the limit of the link ({words}); try a faster port."));
+    }
+    let Some([low, high]) = number.ci95 else { return Some(format!("{begin}.")) };
+    let words = |(name, most): &(&str, f64)| format!("{name} carries ({})", show::rate(*most));
+    let slower = LINKS.iter().rev().find(|(_, most)| *most < low);
+    let faster = LINKS.iter().find(|(_, most)| *most > high);
+    Some(match (slower, faster) {
+        (Some(slower), Some(faster)) => {
+            format!("{begin}, more than {} and less than {}.", words(slower), words(faster))
+        }
+        (Some(slower), None) => format!("{begin}, more than {}.", words(slower)),
+        (None, Some(faster)) => format!("{begin}, less than {}.", words(faster)),
+        (None, None) => format!("{begin}."),
+    })
+}
+
+/// Reads and writes that are far apart, random ones first.
+fn unequal(told: &Told<'_>) -> Option<String> {
+    let pairs = [
+        ("Random", Usual::RandomRead, Usual::RandomWrite, "iops"),
+        ("Sequential", Usual::SequentialRead, Usual::SequentialWrite, "bandwidth_bytes_per_s"),
+    ];
+    pairs.into_iter().find_map(|(kind, read, write, metric)| {
+        let (read, write) = (told.number(read, metric)?, told.number(write, metric)?);
+        let ([slowest_read, fastest_read], [slowest_write, fastest_write]) =
+            (read.ci95?, write.ci95?);
+        let worst = read.trust.max(write.trust);
+        let about = about(worst)?;
+        let doubt = if worst == Trust::Trusted { "" } else { " (suspect numbers)" };
+        let reads_first = read.value > write.value;
+        let (faster, ratio, ends) = if reads_first {
+            (
+                "reads",
+                read.value / write.value,
+                [slowest_read / fastest_write, fastest_read / slowest_write],
+            )
+        } else {
+            (
+                "writes",
+                write.value / read.value,
+                [slowest_write / fastest_read, fastest_write / slowest_read],
+            )
+        };
+        let slower = if reads_first { "writes" } else { "reads" };
+        (ends[0] >= UNEQUAL).then(|| {
+            let times = times(two_digits(ratio), ends.map(two_digits));
+            format!(
+                "{kind} {faster} are {about}{times} times as fast as {} {slower}{doubt}.",
+                kind.to_lowercase()
+            )
+        })
+    })
+}

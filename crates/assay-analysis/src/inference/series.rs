@@ -1,0 +1,143 @@
+//! Rows of measured trials as series: one metric of one row, trial by trial.
+
+use assay_core::quantity::metric::{Nature, Side};
+use assay_core::quantity::{Better, Metric, Scale};
+use assay_study::findings::measurements::Series;
+use assay_study::findings::{AbsentCell, CellTrial};
+use assay_study::results::design::Design;
+use assay_study::results::record::Status;
+use assay_workloads::OwnMetric;
+
+use super::rows::{Measured, Row};
+use super::{hosts, metrics};
+
+struct What<'m> {
+    metric: &'m str,
+    better: Better,
+    nature: Nature,
+    scale: Scale,
+    side: Side,
+}
+
+impl<'m> What<'m> {
+    fn known(metric: &'static Metric) -> Self {
+        let Metric { name, better, nature, scale, .. } = *metric;
+        Self { metric: name, better, nature, scale, side: metric.side() }
+    }
+
+    fn told(own: &'m OwnMetric) -> Self {
+        let (nature, side) = (
+            assay_workloads::metrics::nature(&own.name),
+            assay_workloads::metrics::side(&own.name),
+        );
+        let (metric, better, scale) = (own.name.as_str(), own.better, Scale::Ratio);
+        Self { metric, better, nature, scale, side }
+    }
+}
+
+/// All series of a row, and all its numbers that are not there.
+pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+    let (mut series, mut absent) = (Vec::new(), Vec::new());
+    absent.extend(nothing_measured(row));
+    if row.trials.is_empty() {
+        return (series, absent);
+    }
+    let told = row.told().into_iter().map(What::told);
+    let known =
+        assay_workloads::metrics::of_work().filter(|metric| metrics::applies(metric.name, row));
+    for what in told.chain(known.map(What::known)) {
+        match one(design, row, &what) {
+            Ok(one) => series.push(one),
+            Err(reason) => absent.push(row.absent(Some(what.metric), reason)),
+        }
+    }
+    (series, absent)
+}
+
+/// One of our metrics of a row, or why it is not there.
+pub(super) fn of_metric(
+    design: &Design,
+    row: &Row<'_>,
+    metric: &'static Metric,
+) -> Result<Series, String> {
+    one(design, row, &What::known(metric))
+}
+
+/// Why a planned row has no number at all.
+fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
+    if row.trust.is_some() {
+        return None;
+    }
+    let failed = row.trials.iter().find(|trial| trial.record.status == Status::Failed);
+    let reason = match failed.map(|trial| trial.record.reason.as_deref()) {
+        Some(Some(reason)) => format!("every trial failed: {reason}"),
+        Some(None) => "every trial failed".to_owned(),
+        None if row.trials.is_empty() => "no trial ran".to_owned(),
+        None => "only the warm-up ran".to_owned(),
+    };
+    Some(row.absent(None, reason))
+}
+
+fn one(design: &Design, row: &Row<'_>, what: &What<'_>) -> Result<Series, String> {
+    if let Some(reason) = metrics::unsupported(what.metric, row) {
+        return Err(reason);
+    }
+    let mut trials = Vec::with_capacity(row.trials.len());
+    let (mut cut, mut has_value) = (None, false);
+    for trial in &row.trials {
+        if trial.counts() && row.broken.contains(&trial.record.replicate) {
+            let (status, reason) = (Status::Failed, Some(hosts::BROKEN.to_owned()));
+            trials.push(CellTrial { status, reason, ..cell_trial(trial, None) });
+            continue;
+        }
+        let value = metrics::value(what.metric, row, trial);
+        let why = trial.record.measured.as_ref().and_then(|own| own.detail.cut_short());
+        match (&value, why) {
+            // It is told of this trial, and counts as one that gave no number.
+            (Err(_), Some(why)) if trial.counts() => {
+                let (status, reason) = (Status::Failed, Some(why.clone()));
+                trials.push(CellTrial { status, reason, ..cell_trial(trial, None) });
+                cut = Some(why);
+                continue;
+            }
+            (Err(reason), _) if trial.counts() => return Err(reason.clone()),
+            (Ok(_), _) => has_value |= trial.counts(),
+            _ => {}
+        }
+        trials.push(cell_trial(trial, value.ok()));
+    }
+    if let Some(why) = cut.filter(|_| !has_value) {
+        return Err(why);
+    }
+    let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
+    let (trust, mut because) = row.judged((what.nature, what.side));
+    let primary = what.metric == wanted;
+    because.extend(row.as_given(what.nature).filter(|_| primary));
+    Ok(Series {
+        control: row.workload.control,
+        scale: what.scale,
+        primary,
+        trials,
+        trust,
+        because,
+        ..Series::bare(&row.workload.name, row.arm.clone(), what.metric, what.better)
+    })
+}
+
+pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> CellTrial {
+    let record = trial.record;
+    let value = value.filter(|_| record.status != Status::Failed);
+    CellTrial {
+        reason: record.reason.clone(),
+        repeats: record.repeats,
+        ..CellTrial::bare(record.replicate, Some(record.order), value, record.status)
+    }
+}
+
+/// The metric by which a row is compared where the study does not say: the first that programs told of
+/// themselves, where they were asked to.
+pub(super) fn primary<'r>(design: &Design, row: &'r Row<'_>) -> &'r str {
+    let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
+    let told = row.told().into_iter().next();
+    told.map_or_else(|| row.workload.work.primary(&varies), |own| own.name.as_str())
+}

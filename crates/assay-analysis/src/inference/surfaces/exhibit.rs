@@ -1,0 +1,241 @@
+//! Tables and figures of the rate over the area, from its first byte to its last, and of the times of single accesses.
+
+use assay_core::catalogue::About;
+use assay_core::exhibit::figure::{
+    Axis, AxisScale, Figure, Guide, Mark, Point, Series, id_of, joined, short, with_marks,
+};
+use assay_core::exhibit::parts::{as_wide, left_out};
+use assay_core::exhibit::{Column, Exhibit, Table, Unit};
+use assay_study::findings::shown::{Names, Rating, mark_trust};
+use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::results::plan::{Arm, arm_in_words};
+use assay_workloads::tell::FactsFigure;
+
+use super::super::published::Published;
+use super::{Accesses, Extremes, Surface};
+
+pub static SURFACE: FactsFigure = FactsFigure {
+    key: TOPIC,
+    about: About {
+        name: TOPIC,
+        summary: "rate over the area, from its first byte to its last, with access times as dots",
+        text: "A line connects the geometric means of the trials at each offset, or in each tenth of the area if \
+               there are too many offsets; the band spans the lowest to the highest trial. A disk becomes slower \
+               towards its end, and a partly written drive shows its unwritten part. Each access time is one \
+               operation of one trial, shown as a dot at its offset.",
+    },
+    leads: false,
+};
+
+const TOPIC: &str = "surface";
+const RATE: &str = "bandwidth_bytes_per_s";
+const LATENCY: &str = "latency_mean_ns";
+const MOST_LINES: usize = 8;
+const MOST_DOTS: usize = 1000;
+
+/// Tables and figures of all surfaces and accesses; `None` if there are none.
+pub fn exhibit(
+    found: &Findings,
+    published: &[Published],
+    surfaces: &[Surface],
+    accesses: &[Accesses],
+) -> Option<Exhibit> {
+    if surfaces.is_empty() && accesses.is_empty() {
+        return None;
+    }
+    let names = Names::of(found);
+    let mut tables: Vec<Table> = surfaces.iter().map(|one| surface_table(found, one)).collect();
+    if let Some(first) = tables.first_mut() {
+        let how = "Rate in each tenth of the area, starting at the first byte: geometric mean of n trials, with the \
+                   lowest and highest trial.";
+        first.notes.insert(0, how.to_owned());
+    }
+    if !accesses.is_empty() {
+        tables.push(access_table(found, accesses));
+    }
+    let figures = [rate_figure(published, surfaces, &names), access_figure(accesses, &names)];
+    Some(Exhibit {
+        topic: TOPIC.to_owned(),
+        tables,
+        figures: figures.into_iter().flatten().collect(),
+        ..Exhibit::default()
+    })
+}
+
+fn surface_table(found: &Findings, surface: &Surface) -> Table {
+    let Surface { workload, configuration, bands, .. } = surface;
+    let rating = rating(found.cell(workload, configuration, RATE), surface.trust);
+    let name = format!("{workload} {}", arm_in_words(configuration.iter()));
+    let mut table = Table::new(format!("{}: rate over the area", name.trim_end()));
+    table.add(Column::right("area"), bands, |band| {
+        format!("{}-{}%", band.from_percent, band.to_percent)
+    });
+    table.add(Column::new("rate", Unit::BytesPerS), bands, |band| band.bandwidth_bytes_per_s);
+    table.add(Column::new("lowest", Unit::BytesPerS), bands, |band| band.min);
+    table.add(Column::new("highest", Unit::BytesPerS), bands, |band| band.max);
+    table.add(Column::new("n", Unit::Count), bands, |band| band.n as u64);
+    table.add(Column::verdict("trust"), bands, |band| Rating::cell(rating.filter(|_| band.n > 0)));
+    if let Some(of) = surface.whole {
+        let [lowest, mean, highest] =
+            [of.lowest, of.mean, of.highest].map(|rate| Unit::BytesPerS.text(rate));
+        table
+            .notes
+            .push(format!("Over all positions: lowest {lowest}, highest {highest}, mean {mean}."));
+    }
+    table.notes.extend(surface.note.iter().map(|note| format!("Incomplete: {note}.")));
+    table
+}
+
+/// Single accesses: one row per workload and configuration.
+fn access_table(found: &Findings, all: &[Accesses]) -> Table {
+    let setting = |one: &Accesses| arm_in_words(one.configuration.iter());
+    let mut table = Table::new("access times");
+    table.add(Column::key("workload"), all, |one| &one.workload);
+    if all.iter().any(|one| one.configuration != all[0].configuration) {
+        table.add(Column::key("setting"), all, setting);
+    }
+    table.add(Column::new("lowest", Unit::Nanoseconds), all, |one| one.whole.lowest);
+    table.add(Column::new("mean", Unit::Nanoseconds), all, |one| one.whole.mean);
+    table.add(Column::new("highest", Unit::Nanoseconds), all, |one| one.whole.highest);
+    table.add(Column::new("n", Unit::Count), all, |one| one.n as u64);
+    table.add(Column::verdict("trust"), all, |one| {
+        Rating::cell(rating(found.cell(&one.workload, &one.configuration, LATENCY), one.trust))
+    });
+    for (row, one) in table.rows.iter_mut().zip(all) {
+        row.name = format!("{} {}", one.workload, setting(one));
+    }
+    let how = "Individual operations at random positions, one at a time, from all n trials.";
+    table.notes.push(how.to_owned());
+    table
+}
+
+/// Rating of numbers with this trust, of the drive that a row's number is of.
+fn rating(row: Option<&Cell>, trust: Option<Trust>) -> Option<Rating> {
+    let is_lent = trust == Some(Trust::Trusted) && row.is_some_and(Cell::is_lent);
+    trust.map(|trust| Rating { trust, is_lent })
+}
+
+/// What a line is called: its workload where there are several, and its arm.
+fn called(names: &Names, several: bool, workload: &str, arm: &Arm) -> String {
+    let workload = if several { short(workload) } else { String::new() };
+    joined(&[&workload, &names.arm(arm)])
+}
+
+/// All workloads in one figure: reads and writes lie beside each other.
+fn rate_figure(published: &[Published], own: &[Surface], names: &Names) -> Option<Figure> {
+    let first = own.first()?;
+    let several = own.iter().any(|one| one.workload != first.workload);
+    let called = |one: &Surface| called(names, several, &one.workload, &one.configuration);
+    let lines = own.iter().take(MOST_LINES).map(|one| (called(one), points(one, &called(one))));
+    let series = with_marks(Series::each(lines, Mark::Line))?;
+    let whole = own.iter().take(MOST_LINES);
+    let whole = whole.filter_map(|one| Some(extremes(&called(one), one.whole?, Unit::BytesPerS)));
+    let cut = own.iter().filter_map(|one| Some(format!("Incomplete: {}.", one.note.as_ref()?)));
+    let more = left_out(own.len().saturating_sub(MOST_LINES), "line");
+    let each = if own.iter().any(|one| !one.positions.is_empty()) { "position" } else { "tenth" };
+    let title = if several { "read and write" } else { &first.workload };
+    let along = Axis::new("position in the area", AxisScale::Linear, Unit::Percent);
+    let value = Axis::new("rate", AxisScale::Linear, Unit::BytesPerS).from_zero();
+    Some(Figure {
+        id: id_of(&["surface", &first.workload]),
+        title: format!("{}: rate over the area, from its first byte to its last", short(title)),
+        description: format!(
+            "The line connects the geometric means of the trials per {each} of the area; the band spans the lowest to \
+             the highest trial."
+        ),
+        guides: averages(published, own),
+        interval: "lowest to highest".to_owned(),
+        notes: whole.chain(cut).chain(more).collect(),
+        workload: Some(first.workload.clone()),
+        ..Figure::upright(along, value, series)
+    })
+}
+
+/// `surface: minimum 300 MiB/s, mean 512 MiB/s, maximum 560 MiB/s.`
+fn extremes(name: &str, of: Extremes, unit: Unit) -> String {
+    let [lowest, mean, highest] = [of.lowest, of.mean, of.highest].map(|value| unit.text(value));
+    let name = if name.is_empty() { String::new() } else { format!("{name}: ") };
+    format!("{name}minimum {lowest}, mean {mean}, maximum {highest}.")
+}
+
+/// What was published of the rates: averages over a whole surface.
+fn averages(published: &[Published], surfaces: &[Surface]) -> Vec<Guide> {
+    let is_own = |one: &&Published| {
+        one.metric == RATE && surfaces.iter().any(|own| own.workload == one.workload)
+    };
+    let guide = |one: &Published| {
+        let value = one.value.filter(|value| value.is_finite() && *value > 0.0)?;
+        let name = format!("{}: {} {}", short(&one.workload), short(&one.of), one.text);
+        Some(Guide::line(value, name))
+    };
+    published.iter().filter(is_own).filter_map(guide).take(2).collect()
+}
+
+/// Each place where they are known, else each tenth.
+fn points(surface: &Surface, name: &str) -> Vec<Point> {
+    let unit = Unit::BytesPerS;
+    if !surface.positions.is_empty() {
+        let spots = surface.positions.iter().map(|spot| {
+            let place = joined(&[name, &format!("{:.0}%", spot.percent)]);
+            let ends = Some([spot.min, spot.max]);
+            let told = Point::new(spot.percent, unit, &place, spot.bandwidth_bytes_per_s, ends);
+            mark_trust(told, surface.trust)
+        });
+        return spots.collect();
+    }
+    let mut before = None;
+    let mut points = Vec::new();
+    for band in &surface.bands {
+        let Some(value) = band.bandwidth_bytes_per_s.filter(|value| value.is_finite()) else {
+            continue;
+        };
+        let place = format!("{} to {}%", band.from_percent, band.to_percent);
+        let ends = band.min.zip(band.max).map(|(low, high)| [low, high]);
+        let at = f64::from(band.from_percent + band.to_percent) / 2.0;
+        let told = Point::new(at, unit, &joined(&[name, &place]), value, ends);
+        let told = mark_trust(told, surface.trust);
+        points.push(Point { joined: before == Some(band.from_percent), ..told });
+        before = Some(band.to_percent);
+    }
+    points
+}
+
+/// Access times as dots, with their mean.
+fn access_figure(own: &[Accesses], names: &Names) -> Option<Figure> {
+    let first = own.first()?;
+    let several = own.iter().any(|one| one.workload != first.workload);
+    let unit = Unit::Nanoseconds;
+    let mut room = MOST_DOTS;
+    let (mut series, mut notes) = (Vec::new(), Vec::new());
+    for (index, one) in own.iter().enumerate() {
+        if one.dots.is_empty() || one.dots.len() > room || index >= MOST_LINES {
+            continue;
+        }
+        room -= one.dots.len();
+        let name = called(names, several, &one.workload, &one.configuration);
+        let dot = |(percent, ns): &(f64, u64)| {
+            let place = format!("{percent:.1}%");
+            mark_trust(Point::new(*percent, unit, &place, *ns as f64, None), one.trust)
+        };
+        let points = one.dots.iter().map(dot).collect();
+        notes.push(extremes(&name, one.whole, unit));
+        series.push(Series::new(index, name, Mark::Points, points));
+    }
+    let series = with_marks(series)?;
+    let along = Axis::new("position in the area", AxisScale::Linear, Unit::Percent);
+    let mean = first.whole.mean;
+    let guide = Guide::line(mean, format!("mean {}", unit.text(mean)));
+    let (value, _) = as_wide("access time", unit, &series);
+    notes.extend(left_out(own.len() - series.len(), "configuration"));
+    Some(Figure {
+        id: id_of(&["surface", &first.workload]),
+        title: format!("{}: time of single operations over the area", short(&first.workload)),
+        description:
+            "Each dot is one operation of one trial at its position; minimum, mean and maximum cover all trials."
+                .to_owned(),
+        guides: (series.len() == 1).then_some(guide).into_iter().collect(),
+        notes,
+        workload: Some(first.workload.clone()),
+        ..Figure::upright(along, value, series)
+    })
+}

@@ -1,0 +1,438 @@
+//! Rates over the area: what evenly spaced operations say of each tenth of it.
+
+mod exhibit;
+
+use assay_core::quantity::units::show;
+use assay_core::stats::geometric_mean;
+use assay_study::findings::measurements::Series;
+use assay_study::findings::{CellTrial, Trust};
+use assay_study::results::plan::{Area, Arm, Plan};
+use assay_workloads::io::{self, random_offsets, sample_offset};
+
+use super::cells::{number, summarised};
+use super::rows::{Measured, Row};
+use super::series::cell_trial;
+
+pub use exhibit::{SURFACE, exhibit};
+
+const BANDS: u64 = 10;
+/// Places up to which each is told.
+const MOST_PLACES: u64 = 400;
+
+/// The rate of a workload over its area, from its first byte to its last.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Surface {
+    pub workload: String,
+    pub configuration: Arm,
+    /// Trust of the workload, which is that of each of its bands; absent when nothing was measured.
+    pub trust: Option<Trust>,
+    /// Ten equal parts of the area.
+    pub bands: Vec<Band>,
+    /// Each place that was gone to, where there are so many that they can be drawn; places that no
+    /// trial came to are left out.
+    pub positions: Vec<Spot>,
+    /// What the places say together.
+    pub whole: Option<Extremes>,
+    /// What keeps it from being whole.
+    pub note: Option<String>,
+}
+
+/// One place of an area.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spot {
+    /// Where it lies, in percent of the area.
+    pub percent: f64,
+    pub n: usize,
+    /// Bytes per second of service time: geometric mean of the trials.
+    pub bandwidth_bytes_per_s: f64,
+    /// Trial with the lowest.
+    pub min: f64,
+    /// Trial with the highest.
+    pub max: f64,
+}
+
+/// The lowest, the mean and the highest of several numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extremes {
+    pub lowest: f64,
+    /// Their mean: of times the arithmetic one, of rates that of all places one after the other.
+    pub mean: f64,
+    pub highest: f64,
+}
+
+/// How soon single operations at random places ended.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Accesses {
+    pub workload: String,
+    pub configuration: Arm,
+    pub trust: Option<Trust>,
+    /// Trials that the three numbers are of.
+    pub n: usize,
+    /// Nanoseconds of single operations, over all trials that count.
+    pub whole: Extremes,
+    /// The operations of the first of them: percent of the area, and nanoseconds.
+    pub dots: Vec<(f64, u64)>,
+}
+
+/// One part of an area. A part that no sample of any trial went to has no numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Band {
+    pub from_percent: u32,
+    pub to_percent: u32,
+    pub n: usize,
+    /// Bytes per second of service time: geometric mean of the trials.
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Trial with the lowest.
+    pub min: Option<f64>,
+    /// Trial with the highest.
+    pub max: Option<f64>,
+}
+
+/// The surface of a row that has one; the second copy of the baseline is left to the noise floor.
+pub(super) fn of_row(plan: &Plan, row: &Row<'_>, series: &[Series]) -> Option<Surface> {
+    if row.workload.control || row.trials.is_empty() {
+        return None;
+    }
+    let area = plan.surveys.get(row.workload.target)?.area;
+    surface(&row.workload.own_part(&area), row, series)
+}
+
+/// None for another pattern, whose offsets the plan does not tell.
+fn surface(area: &Area, row: &Row<'_>, series: &[Series]) -> Option<Surface> {
+    let io = io::Planned::of(&row.workload.work)?;
+    sample_offset(io, area, 0)?;
+    let places = places(io, area, row);
+    let rates = places.iter().map(|place| place.bandwidth_bytes_per_s);
+    Some(Surface {
+        workload: row.workload.name.clone(),
+        configuration: row.arm.clone(),
+        trust: row.trust,
+        bands: (0..BANDS).map(|band| one(io, area, row, band)).collect(),
+        whole: extremes(rates, series, "bandwidth_bytes_per_s"),
+        positions: places,
+        note: cut_short(row),
+    })
+}
+
+/// Each place of a row with its rate; none where there are too many to be drawn.
+fn places(io: &io::Planned, area: &Area, row: &Row<'_>) -> Vec<Spot> {
+    let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
+    let bytes = f64::from(io.size_bytes());
+    let trials = standing(row);
+    let one = |index: u64| {
+        let at = sample_offset(io, area, index)?;
+        let trials = trials.iter().filter_map(|trial| counted(trial));
+        let ns = trials.filter_map(|one| one.sample_latencies_ns.get(usize::try_from(index).ok()?));
+        let rates: Vec<f64> =
+            ns.filter(|ns| **ns > 0).map(|ns| bytes / (*ns as f64 / 1e9)).collect();
+        Some(Spot {
+            percent: percent(area, at),
+            n: rates.len(),
+            bandwidth_bytes_per_s: geometric_mean(&rates)?.mean,
+            min: rates.iter().copied().reduce(f64::min)?,
+            max: rates.iter().copied().reduce(f64::max)?,
+        })
+    };
+    (0..count).filter_map(one).collect()
+}
+
+/// Trials that the numbers of a row sum up, of those that tell their samples.
+fn standing<'a, 'r>(row: &'r Row<'a>) -> Vec<&'r Measured<'a>> {
+    row.summed_up(|trial| counted(trial).is_some())
+}
+
+fn percent(area: &Area, at: u64) -> f64 {
+    100.0 * at.saturating_sub(area.start) as f64 / area.length.max(1) as f64
+}
+
+/// Returns the lowest and highest of several values with the number that the row has for them.
+fn extremes(
+    values: impl Iterator<Item = f64> + Clone,
+    series: &[Series],
+    metric: &str,
+) -> Option<Extremes> {
+    let own = series.iter().find(|series| series.metric == metric)?;
+    Some(Extremes {
+        lowest: values.clone().reduce(f64::min)?,
+        mean: number(&own.trials, None)?,
+        highest: values.reduce(f64::max)?,
+    })
+}
+
+/// Single operations of a row whose offsets follow from the seeds of its trials.
+pub(super) fn accesses(plan: &Plan, row: &Row<'_>, series: &[Series]) -> Option<Accesses> {
+    let area = plan.surveys.get(row.workload.target)?.area;
+    let area = row.workload.own_part(&area);
+    let io = io::Planned::of(&row.workload.work).filter(|_| !row.workload.control)?;
+    drop(random_offsets(io, &area, 0)?);
+    let trials = standing(row);
+    let samples = || trials.iter().filter_map(|trial| counted(trial));
+    let all = samples().flat_map(|one| &one.sample_latencies_ns).map(|ns| *ns as f64);
+    let whole = extremes(all, series, "latency_mean_ns")?;
+    // What was run again has drawn anew.
+    let planned = |trial: &&Measured<'_>| {
+        let own = plan.trials.iter().find(|own| own.order == trial.record.order)?;
+        let is_first = trial.record.repeats.is_none() && !own.is_lead_in();
+        (is_first && own.workload == trial.record.workload).then_some(own.seed)
+    };
+    let first = trials.iter().find_map(|trial| Some((planned(trial)?, counted(trial)?)));
+    let dots = first.map(|(seed, counted)| {
+        let offsets = random_offsets(io, &area, seed).into_iter().flatten();
+        let places = offsets.map(|at| percent(&area, at));
+        places.zip(counted.sample_latencies_ns.iter().copied()).collect()
+    });
+    Some(Accesses {
+        workload: row.workload.name.clone(),
+        configuration: row.arm.clone(),
+        trust: row.trust,
+        n: samples().count(),
+        whole,
+        dots: dots.unwrap_or_default(),
+    })
+}
+
+/// Trials whose time was over before their last place.
+fn cut_short(row: &Row<'_>) -> Option<String> {
+    let places = row.workload.work.operations()?;
+    let reached = |trial: &Measured<'_>| {
+        counted(trial).map(|counted| counted.sample_latencies_ns.len() as u64)
+    };
+    let reached: Vec<u64> = row.counting().filter_map(reached).collect();
+    let (cut, fewest) = (reached.iter().filter(|one| **one < places).count(), reached.iter().min());
+    fewest.filter(|_| cut > 0).map(|fewest| {
+        format!(
+            "the time limit of {} ended {cut} of {} trials early (at least {} of {} positions completed); use a \
+             longer time limit",
+            show::duration(row.workload.time_ns as f64),
+            reached.len(),
+            show::count(*fewest),
+            show::count(places)
+        )
+    })
+}
+
+fn one(io: &io::Planned, area: &Area, row: &Row<'_>, band: u64) -> Band {
+    let rate = |trial: &Measured<'_>| rate(io, area, trial, band);
+    let trials: Vec<CellTrial> =
+        row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
+    let values = summarised(&trials);
+    let share = |band: u64| (band * 100 / BANDS) as u32;
+    Band {
+        from_percent: share(band),
+        to_percent: share(band + 1),
+        n: values.len(),
+        bandwidth_bytes_per_s: geometric_mean(&values).map(|centre| centre.mean),
+        min: values.iter().copied().reduce(f64::min),
+        max: values.iter().copied().reduce(f64::max),
+    }
+}
+
+/// Bytes per second of service time of one trial in one band; none where it has no sample there.
+fn rate(io: &io::Planned, area: &Area, trial: &Measured<'_>, band: u64) -> Option<f64> {
+    let counted = counted(trial)?;
+    let own = (0..).zip(&counted.sample_latencies_ns).filter(|(index, _)| {
+        sample_offset(io, area, *index).is_some_and(|at| band_of(area, at) == band)
+    });
+    let (samples, ns) = own.fold((0, 0_u64), |(count, sum), (_, ns)| (count + 1, sum + ns));
+    let bytes = samples * io.block_size.largest().0;
+    (ns > 0).then(|| bytes as f64 / (ns as f64 / 1e9))
+}
+
+fn counted<'a>(trial: &'a Measured<'_>) -> Option<&'a io::Detail> {
+    io::Detail::of(trial.record.measured.as_ref()?)
+}
+
+fn band_of(area: &Area, offset: u64) -> u64 {
+    let within = u128::from(offset - area.start) * u128::from(BANDS);
+    (within / u128::from(area.length.max(1))) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::{Because, LENT, Trust};
+    use assay_study::results::record::{Repeats, Status, Trial, TrialRecord};
+    use assay_workloads::io::Pattern;
+
+    use super::super::tests::Bench;
+    use super::super::{design, rows, series};
+    use super::{Accesses, Surface, accesses, exhibit, of_row};
+    use crate::rules::testing;
+
+    const PLACES: u64 = 100;
+
+    fn in_table(bench: &Bench, metric: &str) -> Option<f64> {
+        let cells = bench.findings().measurements;
+        cells.iter().find(|cell| cell.metric == metric)?.value()
+    }
+
+    #[test]
+    fn each_place_has_its_rate_and_all_have_a_lowest_mean_and_highest() {
+        let found = surface(&bench());
+        let rate = in_table(&bench(), "bandwidth_bytes_per_s");
+        assert_eq!((found.positions.len(), found.positions[95].n), (100, 3));
+        let mib = f64::from(1 << 20);
+        let near = |value: f64, expected: f64| (value / expected - 1.0).abs() < 1e-9;
+        let (last, whole) = (&found.positions[95], found.whole.unwrap());
+        assert!((last.percent - 95.0).abs() < 1e-9, "{last:?}");
+        assert!(near(last.max, 50.0 * mib) && near(last.min, 50.0 * mib / 3.0), "{last:?}");
+        let most = 100.0 * mib / 6.0_f64.cbrt();
+        assert!(near(whole.highest, most) && near(whole.lowest, most / 2.0), "{whole:?}");
+        assert_eq!(Some(whole.mean), rate);
+    }
+
+    #[test]
+    fn random_accesses_have_the_places_that_their_seed_drew() {
+        let mut bench = Bench::new(&["/mnt/card"])
+            .row(0, "access", 4096, &[4, 4])
+            .each(|trial| testing::counted(trial).sample_latencies_ns = vec![100, 300, 200, 400]);
+        let workload = bench.plan.workloads.last_mut().unwrap();
+        let io = testing::io_of(workload);
+        (io.pattern, io.operations, io.threads, io.queue_depth) = (Pattern::Random, Some(4), 1, 1);
+        let found = places(&bench).1.unwrap();
+        let whole = found.whole;
+        assert_eq!((whole.lowest, whole.highest), (100.0, 400.0));
+        assert_eq!(Some(whole.mean), in_table(&bench, "latency_mean_ns"));
+        assert_eq!(found.n, 2);
+        let ns: Vec<u64> = found.dots.iter().map(|(_, ns)| *ns).collect();
+        assert!(ns.is_empty() || ns == [100, 300, 200, 400], "{ns:?}");
+        assert!(found.dots.iter().all(|(percent, _)| (0.0..100.0).contains(percent)));
+        let workload = bench.plan.workloads.last_mut().unwrap();
+        testing::io_of(workload).queue_depth = 8;
+        assert!(places(&bench).1.is_none() && bench.findings().exhibits.is_empty());
+    }
+
+    /// Of three trials two were disturbed: the row sums up all three, and so does each of its places.
+    #[test]
+    fn places_are_of_the_trials_that_their_row_sums_up() {
+        let n = |bench: &Bench| {
+            let found = bench.findings();
+            let cell = found.measurements.iter().find(|cell| cell.primary).unwrap();
+            {
+                let own = surface(bench);
+                (cell.n, own.positions[0].n, own.bands[0].n)
+            }
+        };
+        let two = |trial: &mut TrialRecord| {
+            if trial.replicate > 1 {
+                trial.status = Status::Disturbed;
+            }
+        };
+        assert_eq!(n(&bench().each(two)), (3, 3, 3));
+        // Where a trial of four was disturbed, three are enough.
+        let one = |trial: &mut TrialRecord| {
+            if trial.replicate == 2 {
+                trial.status = Status::Disturbed;
+            }
+        };
+        let four = bench_of(&[100; 4]).each(one);
+        assert_eq!(n(&four), (3, 3, 3));
+        // What was repeated because of the baseline counts once.
+        let again = |trial: &mut TrialRecord| {
+            if trial.replicate == 4 {
+                trial.repeats = Some(Repeats { replicate: 3, order: 3 });
+            }
+        };
+        assert_eq!(n(&bench_of(&[100; 4]).each(again)), (3, 3, 3));
+    }
+
+    /// Three trials of 100 reads of 1 MiB; the last tenth of the area is half as fast.
+    fn bench() -> Bench {
+        bench_of(&[100; 3])
+    }
+
+    /// The same of as many trials as there are numbers of reads.
+    fn bench_of(reads: &[u64]) -> Bench {
+        let mut bench =
+            Bench::new(&["/mnt/card"]).row(0, "surface-read-q1", 1 << 20, reads).each(|trial| {
+                let slow = |place| if place < 90 { 10_000_000 } else { 20_000_000 };
+                let factor = u64::from(trial.replicate);
+                testing::counted(trial).sample_latencies_ns =
+                    (0..PLACES).map(|place| factor * slow(place)).collect();
+            });
+        bench.plan.surveys[0].area.length = 1000 << 20;
+        let workload = bench.plan.workloads.last_mut().unwrap();
+        let io = testing::io_of(workload);
+        (io.pattern, io.operations) = (Pattern::Spaced, Some(PLACES));
+        bench
+    }
+
+    /// Surface and accesses of the last workload.
+    fn places(bench: &Bench) -> (Option<Surface>, Option<Accesses>) {
+        let Bench { plan, environment, trials, .. } = bench;
+        let last = plan.workloads.len() - 1;
+        let own: Vec<&Trial> =
+            trials.iter().filter(|trial| trial.record.workload == last).collect();
+        let row = rows::row(&plan.workloads[last], plan, environment, &own);
+        let (series, _) = series::series(&design(plan), &row);
+        (of_row(plan, &row, &series), accesses(plan, &row, &series))
+    }
+
+    fn surface(bench: &Bench) -> Surface {
+        let exhibits = bench.findings().exhibits;
+        let topics: Vec<&str> = exhibits.iter().map(|one| one.topic.as_str()).collect();
+        assert_eq!(topics, ["surface"]);
+        assert_eq!((exhibits[0].tables.len(), exhibits[0].figures.len()), (1, 1));
+        places(bench).0.unwrap()
+    }
+
+    #[test]
+    fn bands_are_the_rates_of_their_samples_over_the_trials() {
+        let found = surface(&bench());
+        assert_eq!((found.trust, found.note), (Some(Trust::Trusted), None));
+        let bands: Vec<_> = found.bands.iter().map(|b| (b.from_percent, b.to_percent)).collect();
+        assert_eq!((bands.len(), bands[0], bands[9]), (10, (0, 10), (90, 100)));
+        let mib = f64::from(1 << 20);
+        for (index, band) in found.bands.iter().enumerate() {
+            let fast = if index < 9 { 100.0 * mib } else { 50.0 * mib };
+            let near =
+                |value: Option<f64>, expected: f64| (value.unwrap() / expected - 1.0).abs() < 1e-9;
+            assert_eq!(band.n, 3);
+            assert!(near(band.max, fast) && near(band.min, fast / 3.0), "{band:?}");
+            // Trials at 1, 1/2 and 1/3 of it.
+            assert!(near(band.bandwidth_bytes_per_s, fast / 6.0_f64.cbrt()), "{band:?}");
+        }
+    }
+
+    #[test]
+    fn what_time_cut_off_has_no_number_and_is_told() {
+        let cut = bench().each(|trial| {
+            if trial.replicate > 1 {
+                testing::counted(trial).sample_latencies_ns.truncate(45);
+            }
+        });
+        let found = surface(&cut);
+        let counts: Vec<usize> = found.bands.iter().map(|band| band.n).collect();
+        assert_eq!(counts, [3, 3, 3, 3, 3, 1, 1, 1, 1, 1]);
+        assert_eq!(
+            found.note.as_deref(),
+            Some(
+                "the time limit of 800 ms ended 2 of 3 trials early (at least 45 of 100 positions completed); use a longer time limit"
+            )
+        );
+        let none = bench().each(|trial| testing::counted(trial).sample_latencies_ns.truncate(20));
+        let found = surface(&none);
+        let last = &found.bands[9];
+        assert_eq!((last.n, last.bandwidth_bytes_per_s, last.min, last.max), (0, None, None, None));
+    }
+
+    #[test]
+    fn a_surface_of_a_lent_drive_is_rated_as_virtual() {
+        let (mut found, surface) = (bench().findings(), surface(&bench()));
+        let because = |text: &str| Because {
+            rule: LENT.to_owned(),
+            trust: Trust::Trusted,
+            text: text.to_owned(),
+        };
+        found.measurements.iter_mut().for_each(|cell| cell.reasons.push(because("lent")));
+        let table = exhibit(&found, &[], &[surface], &[]).unwrap().tables.remove(0);
+        assert_eq!(table.texts(&table.rows[0]).last().map(String::as_str), Some("virtual"));
+    }
+
+    #[test]
+    fn trust_is_that_of_the_workload_and_other_patterns_have_no_surface() {
+        let invalid = bench().each(|trial| testing::device(trial).run.read_bytes = 0);
+        assert_eq!(surface(&invalid).trust, Some(Trust::Invalid));
+        let plain = Bench::new(&["."]).row(0, "random-read", 4096, &[9, 9]).findings();
+        assert!(!serde_json::to_string(&plain).unwrap().contains("exhibits"));
+    }
+}

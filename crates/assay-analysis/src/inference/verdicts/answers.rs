@@ -1,0 +1,783 @@
+//! Answers to the claims that a study asked about: read from the same pairs, places and slopes as
+//! its verdicts, never from a bare maximum. The cases of one claim share its error; two arms that the
+//! study compares have the interval of that comparison, where those of the cases are not wider.
+
+use std::borrow::Cow;
+
+use assay_core::quantity::{Better, Scale, level_number};
+use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample};
+use assay_study::file::Amount;
+use assay_study::findings::answers::{Answer, Claim};
+use assay_study::findings::measurements::Series;
+use assay_study::findings::{AbsentCell, Comparison, Trust};
+use assay_study::results::design::{Ask, AskKind, Design, Factor};
+use assay_study::results::plan::{Arm, arm_in_words};
+use assay_study::results::record::Status;
+use assay_workloads::metrics::is_of_speed;
+
+use super::arms::{Question, Runs};
+use super::bound::Bound;
+use super::load::unequal_load;
+use super::orders::two_orders;
+use super::pairs::pairs;
+use super::ranks::{could_be_best, mean, own_levels};
+use super::trends::{contexts, slopes};
+use super::words;
+use crate::inference::distinct;
+use crate::rules::only_slowed;
+
+/// A slope of logarithms this near to 1 is proportional, and this near to 0 flat.
+const NEAR: f64 = 0.2;
+
+/// What arithmetic may add to a number, as a share.
+const ROUNDING: f64 = 1e-9;
+
+/// Levels below which there is no peak and no line.
+const FEWEST_LEVELS: usize = 3;
+
+/// One case of a claim: what becomes of it there, and what the numbers are.
+pub(super) struct Case {
+    pub claim: Claim,
+    pub text: String,
+    /// What would become of it if its numbers were not suspect.
+    pub would_be: Option<Claim>,
+}
+
+impl Case {
+    fn new(claim: Claim, text: String) -> Self {
+        Self { claim, text, would_be: None }
+    }
+
+    /// The same of numbers that are suspect: they decide nothing, but slowed numbers still meet a lower bound.
+    fn of_suspect_numbers(self, slowed: Option<String>) -> Self {
+        match (self.claim, slowed) {
+            (Claim::Supported, Some(rules)) => {
+                let text = format!("{}, suspect, but {rules} can only lower it", self.text);
+                Self { text, ..self }
+            }
+            (Claim::Supported | Claim::Contradicted, _) => Self {
+                claim: Claim::NotShown,
+                text: format!("{}, {}", self.text, words::SUSPECT),
+                would_be: Some(self.claim),
+            },
+            (Claim::NotShown | Claim::NoData, _) => self,
+        }
+    }
+}
+
+/// Where a claim is put to the test: a workload at some levels of the factors.
+struct Place<'q, 'a> {
+    question: &'q Question<'a>,
+    others: Arm,
+    /// Everything that was measured, also what may not be used.
+    series: &'q [Series],
+    comparisons: &'q [Comparison],
+}
+
+impl Place<'_, '_> {
+    /// How many comparisons share the error of that of two arms; one where the study does not judge it.
+    fn family(&self, arms: [&Arm; 2]) -> usize {
+        let own = self.comparisons.iter().filter(|found| self.is_of(found) && found.primary);
+        match self.compared(arms) {
+            Some(found) if found.primary => own.count() * self.question.sharing,
+            _ => 1,
+        }
+    }
+
+    /// The study's comparison of two arms, whichever of them is the baseline.
+    fn compared(&self, [one, other]: [&Arm; 2]) -> Option<&Comparison> {
+        let both = |found: &&Comparison| {
+            [(&found.configuration, &found.baseline), (&found.baseline, &found.configuration)]
+                .contains(&(one, other))
+        };
+        self.comparisons.iter().filter(|found| self.is_of(found)).find(both)
+    }
+
+    fn is_of(&self, found: &Comparison) -> bool {
+        found.workload == self.question.workload && found.metric == self.question.metric
+    }
+
+    /// Whether any number that a claim rests on here is suspect.
+    fn is_suspect(&self, ask: &Ask) -> bool {
+        let own = |arm: &Arm| {
+            let at = self.others.iter().all(|(name, level)| arm.get(name) == Some(level));
+            // What is best is best among all levels.
+            at && (!ask.kind.is_of_two() || has_level_of(ask, arm))
+        };
+        let mut arms = self.question.arms.iter().map(|runs| runs.arm).filter(|arm| own(arm));
+        arms.any(|arm| self.question.is_suspect(arm))
+    }
+
+    /// The rules that made numbers suspect, if the numbers are rates with a lower bound and only slowed.
+    fn slowed(&self, ask: &Ask) -> Option<String> {
+        let (workload, metric) = (self.question.workload, self.question.metric);
+        let own = |one: &&Series| one.workload == workload && one.metric == metric;
+        let reasons = self.series.iter().filter(own).flat_map(|one| &one.because);
+        let is_lower = ask.kind == AskKind::Bound && ask.max.is_none();
+        let is_rate = self.question.better == Better::Higher;
+        if is_lower && is_rate { only_slowed(reasons.collect()) } else { None }
+    }
+
+    /// Why there is no number there, at a level of a factor where one is asked for.
+    fn why(&self, level: Option<(&String, &str)>) -> &'static str {
+        let mut levels = self.others.clone();
+        levels.extend(level.map(|(factor, level)| (factor.clone(), level.to_owned())));
+        why(self.series, self.question.workload, &levels)
+    }
+}
+
+/// Why no number stands for a workload at some levels: the gravest of what is known of its trials.
+pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
+    let own = |one: &&Series| {
+        let at = levels.iter().all(|(name, level)| one.arm.get(name) == Some(level));
+        one.workload == workload && one.primary && at
+    };
+    let own: Vec<&Series> = series.iter().filter(own).collect();
+    let trials = || {
+        let all = own.iter().flat_map(|one| &one.trials);
+        all.filter(|trial| trial.status != Status::Warmup)
+    };
+    let all = |status: Status| trials().all(|trial| trial.status == status);
+    match () {
+        () if trials().next().is_none() => words::UNMEASURED,
+        () if own.iter().any(|one| one.trust == Some(Trust::Invalid)) => words::INVALID,
+        () if all(Status::Failed) => words::FAILED,
+        () if trials().any(|trial| trial.status == Status::Disturbed) => words::DISTURBED,
+        () if trials().count() < FEWEST_FOR_INTERVAL => words::FEW,
+        () => words::NOT_TOGETHER,
+    }
+}
+
+pub(super) fn answers(
+    design: &Design,
+    (questions, emulated): (&[Question<'_>], bool),
+    series: &[Series],
+    comparisons: &[Comparison],
+) -> Vec<Answer> {
+    let asked = design.questions.iter().map(|ask| with_levels(design, ask));
+    asked.map(|ask| answer(design, &ask, (questions, series, emulated), comparisons)).collect()
+}
+
+/// Says of answers without data why their level was left out, and what else can be done, as the plan has it.
+/// Removes those to questions about levels that the user removed from the study.
+pub(in crate::inference) fn explain(
+    answers: &mut Vec<Answer>,
+    design: &Design,
+    absent: &[AbsentCell],
+) {
+    let mut questions = design.questions.iter();
+    answers.retain_mut(|answer| {
+        let Some(ask) = questions.next().filter(|_| answer.verdict == Claim::NoData) else {
+            return true;
+        };
+        let ask = with_levels(design, ask);
+        let level = ask.factor.as_ref().zip(ask.level.as_ref());
+        let is_asked = |one: &&AbsentCell| {
+            let is_at =
+                |(factor, level): (&String, &String)| one.configuration.get(factor) == Some(level);
+            ask.workloads.contains(&one.workload) && level.is_none_or(is_at)
+        };
+        let absent: Vec<&AbsentCell> = absent.iter().filter(is_asked).collect();
+        let obstacles = absent.iter().filter_map(|one| one.obstacle.as_ref());
+        let reasons = distinct(obstacles).into_iter();
+        answer.reasons.extend(reasons.map(|reason| words::left_out_because(reason)));
+        design.fit.is_some() || !absent.is_empty() || has_asked_levels(design, &ask)
+    });
+}
+
+/// Whether the factor that a question is about still has the level in the study.
+fn has_asked_levels(design: &Design, ask: &Ask) -> bool {
+    let Some(own) = design.factors.iter().find(|own| Some(&own.name) == ask.factor.as_ref()) else {
+        return true;
+    };
+    let mut levels = [&ask.level, &ask.versus].into_iter().flatten().chain(&ask.between);
+    levels.all(|level| own.levels.contains(level))
+}
+
+/// The claim with the levels that it leaves open: the second of the one factor that varies, over the
+/// first. It stays as it is where several vary, or none does.
+fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
+    if !ask.is_of_any_two() {
+        return Cow::Borrowed(ask);
+    }
+    let is_meant = |factor: &&Factor| match &ask.factor {
+        Some(name) => factor.name == *name,
+        None => factor.varies(),
+    };
+    let mut meant = design.factors.iter().filter(is_meant);
+    let (Some(factor), None) = (meant.next(), meant.next()) else { return Cow::Borrowed(ask) };
+    let [over, level] = [0, 1].map(|at| factor.levels.get(at).cloned());
+    Cow::Owned(Ask { factor: Some(factor.name.clone()), level, versus: over, ..ask.clone() })
+}
+
+fn answer(
+    design: &Design,
+    ask: &Ask,
+    (questions, series, emulated): (&[Question<'_>], &[Series], bool),
+    comparisons: &[Comparison],
+) -> Answer {
+    let places = ask.workloads.iter();
+    let places: Vec<Place<'_, '_>> =
+        places.flat_map(|name| places_of(ask, name, questions, (series, comparisons))).collect();
+    let case = |place: &Place<'_, '_>| {
+        if emulated && is_of_speed(place.question.metric) {
+            let text = format!("{}: {}", name(design, place), words::NO_VERDICT_EMULATED);
+            return Case::new(Claim::NotShown, text);
+        }
+        let case = case(design, ask, place, places.len() * sharing(design));
+        if place.is_suspect(ask) { case.of_suspect_numbers(place.slowed(ask)) } else { case }
+    };
+    let mut cases: Vec<Case> = places.iter().map(case).collect();
+    let measured = |name: &&String| places.iter().any(|place| place.question.workload == **name);
+    let missing = ask.workloads.iter().filter(|name| !measured(name));
+    let reason = |name: &String| {
+        // Measured, but not what was asked: nothing tells the energy, say.
+        let own = |one: &&Series| one.workload == *name;
+        let is_told = |metric: &String| series.iter().filter(own).any(|one| one.metric == *metric);
+        match &ask.metric {
+            Some(metric) if series.iter().any(|one| own(&one)) && !is_told(metric) => {
+                words::no_metric(name, metric)
+            }
+            _ => words::missing(name, why(series, name, &Arm::new())),
+        }
+    };
+    cases.extend(missing.map(|name| no_data(reason(name))));
+    let verdict = overall(&cases);
+    let evidence = comparisons.iter().filter(|found| rests_on(ask, &places, found));
+    Answer {
+        ask: ask.ask.clone(),
+        published: ask.published.clone(),
+        answer: words::answer(verdict, &cases),
+        verdict,
+        reasons: words::because(verdict, &cases),
+        evidence: evidence.map(|found| found.id.clone()).collect(),
+        max_rate: None,
+    }
+}
+
+/// How many questions share the error of one: where all of them together say whether a place is good
+/// enough, one that is answered wrongly is enough for a wrong answer.
+fn sharing(design: &Design) -> usize {
+    if design.fit.is_some() { design.questions.len().max(1) } else { 1 }
+}
+
+/// Whether a comparison is about the arms that an answer rests on.
+fn rests_on(ask: &Ask, places: &[Place<'_, '_>], found: &Comparison) -> bool {
+    places.iter().any(|place| {
+        let here =
+            place.others.iter().all(|(name, level)| found.configuration.get(name) == Some(level));
+        place.is_of(found) && here && has_level_of(ask, &found.configuration)
+    })
+}
+
+/// Whether an arm has one of the levels that a claim is about: any, where it names none.
+fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
+    let Some(level) = ask.factor.as_ref().and_then(|factor| arm.get(factor)) else {
+        return true;
+    };
+    let levels = [&ask.level, &ask.versus];
+    levels.iter().all(|wanted| wanted.is_none())
+        || levels.into_iter().flatten().any(|wanted| wanted == level)
+}
+
+/// Every combination of the other factors' levels that a claim is about.
+fn places_of<'q, 'a>(
+    ask: &Ask,
+    workload: &str,
+    all: &'q [Question<'a>],
+    (series, comparisons): (&'q [Series], &'q [Comparison]),
+) -> Vec<Place<'q, 'a>> {
+    let wanted = |question: &&Question<'_>| match &ask.metric {
+        Some(metric) => question.metric == *metric,
+        None => question.primary,
+    };
+    let mut own = all.iter().filter(|question| question.workload == workload);
+    let Some(question) = own.find(wanted) else { return Vec::new() };
+    let here = |arm: &Arm| ask.at.iter().all(|(name, level)| arm.get(name) == Some(level));
+    let others: Vec<Arm> = match &ask.factor {
+        Some(factor) => contexts(question, factor).into_iter().filter(here).collect(),
+        None => question.arms.iter().map(|runs| runs.arm.clone()).filter(here).collect(),
+    };
+    others.into_iter().map(|others| Place { question, others, series, comparisons }).collect()
+}
+
+/// A claim holds where it holds in every case, and does not where one case speaks against it.
+fn overall(cases: &[Case]) -> Claim {
+    let all = |claim: Claim| cases.iter().all(|case| case.claim == claim);
+    match () {
+        () if cases.is_empty() || all(Claim::NoData) => Claim::NoData,
+        () if cases.iter().any(|case| case.claim == Claim::Contradicted) => Claim::Contradicted,
+        () if all(Claim::Supported) => Claim::Supported,
+        () => Claim::NotShown,
+    }
+}
+
+/// A case among those that share the error of a claim: its name, and how many they are.
+#[derive(Clone, Copy)]
+struct Sharing<'n> {
+    name: &'n str,
+    cases: usize,
+}
+
+fn no_data(text: String) -> Case {
+    Case::new(Claim::NoData, text)
+}
+
+/// What becomes of a claim at one place; `cases` of them share the error.
+fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case {
+    let name = name(design, place);
+    if ask.kind.is_of_two() && (ask.level.is_none() || ask.versus.is_none()) {
+        return no_data(words::no_two(&name, ask.factor.as_deref()));
+    }
+    let Some(factor) = &ask.factor else {
+        return reaches(design, ask, place, Sharing { name: &name, cases });
+    };
+    if let Some(why) = words::no_verdict(design.order) {
+        return Case::new(Claim::NotShown, format!("{name}: {why}"));
+    }
+    let Some(factor) = design.factors.iter().find(|one| one.name == *factor) else {
+        return no_data(words::not_varied(&name, factor));
+    };
+    let curve = curve(place, factor);
+    let how = Sharing { name: &name, cases };
+    match ask.kind {
+        AskKind::Peak => peak(design, ask, place, &curve, how),
+        AskKind::Linear => slope(design, place, &curve, (1.0, &factor.name), how),
+        AskKind::Flat => slope(design, place, &curve, (0.0, &factor.name), how),
+        AskKind::Best => foremost(design, ask, (place, &curve), place.question.better, how),
+        AskKind::Worst => {
+            foremost(design, ask, (place, &curve), opposite(place.question.better), how)
+        }
+        AskKind::Better => beats(design, ask, place, &curve, how),
+        AskKind::Equivalent => equal(design, ask, place, &curve, how),
+        AskKind::Bound => reaches(design, ask, place, how),
+        AskKind::Ratio => ratio(design, ask, place, &curve, how),
+        AskKind::Knee => knee(ask, place, &curve, &name),
+        AskKind::Enough => enough(design, ask, place, &curve, how),
+        // Such a study asks nothing else, and is answered by itself.
+        AskKind::MaxRate => no_data(words::missing(&name, words::UNMEASURED)),
+    }
+}
+
+/// `random-read (filesystem=ext4)`: what has one level only needs no name.
+fn name(design: &Design, place: &Place<'_, '_>) -> String {
+    let mut others = place.others.clone();
+    let varies = |name: &String| design.varied().any(|factor| factor.name == *name);
+    others.retain(|name, _| varies(name));
+    match arm_in_words(others.iter()) {
+        others if others.is_empty() => place.question.workload.to_owned(),
+        others => format!("{} ({others})", place.question.workload),
+    }
+}
+
+/// The measured levels of a factor, in its order.
+type Curve<'q, 'a> = Vec<(&'q str, &'q Runs<'a>)>;
+
+fn curve<'q, 'a>(place: &Place<'q, 'a>, factor: &'q Factor) -> Curve<'q, 'a> {
+    let at = |level: &'q String| {
+        let mut arm = place.others.clone();
+        arm.insert(factor.name.clone(), level.clone());
+        Some((level.as_str(), place.question.find(&arm)?))
+    };
+    factor.levels.iter().filter_map(at).filter(|(_, runs)| !runs.first.is_empty()).collect()
+}
+
+fn runs_of<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<&'q Runs<'a>> {
+    curve.iter().map(|(_, runs)| *runs).collect()
+}
+
+fn peak(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    Sharing { name, cases }: Sharing<'_>,
+) -> Case {
+    let ends: Option<Vec<f64>> = ask.between.iter().map(|level| level_number(level)).collect();
+    let levels: Option<Vec<f64>> = curve.iter().map(|(level, _)| level_number(level)).collect();
+    let (Some([low, high]), Some(levels)) = (ends.as_deref(), levels) else {
+        return no_data(words::no_numbers(name));
+    };
+    let inside = |level: f64| (*low..=*high).contains(&level);
+    let within = levels.iter().filter(|level| inside(**level)).count();
+    if curve.len() < FEWEST_LEVELS || within == 0 || within == levels.len() {
+        return no_data(words::no_levels(name, &ask.between));
+    }
+    let Some(best) = could_be_best(design, place.question.better, &runs_of(curve), cases) else {
+        return no_data(words::missing(name, place.why(None)));
+    };
+    let could: Vec<(f64, &str)> = (levels.iter().copied())
+        .zip(curve)
+        .zip(&best.candidates)
+        .filter(|(_, could)| **could)
+        .map(|((number, (level, _)), _)| (number, *level))
+        .collect();
+    let claim = match could.iter().filter(|(level, _)| inside(*level)).count() {
+        count if count == could.len() && count > 0 => Claim::Supported,
+        0 => Claim::Contradicted,
+        _ => Claim::NotShown,
+    };
+    let names: Vec<&str> = could.iter().map(|(_, level)| *level).collect();
+    let text =
+        words::peak_is(name, place.question.metric, curve[best.best].0, &names, levels.len());
+    Case::new(claim, text)
+}
+
+/// A line through logarithms: near a slope, surely away from it, or neither.
+fn slope(
+    design: &Design,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    (wanted, factor): (f64, &str),
+    Sharing { name, cases }: Sharing<'_>,
+) -> Case {
+    let measured: Option<Vec<(f64, &Runs<'_>)>> =
+        curve.iter().map(|(level, runs)| Some((level_number(level)?, *runs))).collect();
+    let ratio = place.question.scale == Scale::Ratio;
+    let measured = measured.filter(|all| {
+        ratio && all.len() >= FEWEST_LEVELS && all.iter().all(|(level, _)| *level > 0.0)
+    });
+    let Some(measured) = measured else { return no_data(words::no_numbers(name)) };
+    let Some(sample) = Sample::of(&slopes(&measured)) else {
+        return no_data(words::missing(name, place.why(None)));
+    };
+    let ends = Bound::of(design, cases).interval(&sample);
+    let claim = match ends {
+        Some([low, high]) if low >= wanted - NEAR && high <= wanted + NEAR => Claim::Supported,
+        Some([low, high]) if high < wanted - NEAR || low > wanted + NEAR => Claim::Contradicted,
+        _ => Claim::NotShown,
+    };
+    let text = words::slope_is(name, place.question.metric, factor, sample.mean, ends);
+    Case::new(claim, text)
+}
+
+/// Whether one level alone can be the best.
+fn foremost(
+    design: &Design,
+    ask: &Ask,
+    (place, curve): (&Place<'_, '_>, &Curve<'_, '_>),
+    better: Better,
+    Sharing { name, cases }: Sharing<'_>,
+) -> Case {
+    let level = ask.level.as_deref().unwrap_or_default();
+    let Some(own) = curve.iter().position(|(one, _)| *one == level) else {
+        return no_data(no_level(place, ask, level, name));
+    };
+    if curve.len() < 2 {
+        return no_data(words::no_levels(name, &[]));
+    }
+    let Some(best) = could_be_best(design, better, &runs_of(curve), cases) else {
+        return no_data(words::missing(name, place.why(None)));
+    };
+    let could: Vec<&str> = curve
+        .iter()
+        .zip(&best.candidates)
+        .filter(|(_, could)| **could)
+        .map(|((level, _), _)| *level)
+        .collect();
+    let claim = match best.candidates[own] {
+        true if could.len() == 1 => Claim::Supported,
+        true => Claim::NotShown,
+        false => Claim::Contradicted,
+    };
+    Case::new(claim, words::foremost_is(name, ask.kind == AskKind::Worst, &could, curve.len()))
+}
+
+fn opposite(better: Better) -> Better {
+    match better {
+        Better::Higher => Better::Lower,
+        Better::Lower => Better::Higher,
+        Better::Unknown => Better::Unknown,
+    }
+}
+
+fn no_level(place: &Place<'_, '_>, ask: &Ask, level: &str, name: &str) -> String {
+    let at = ask.factor.as_ref().map(|factor| (factor, level));
+    words::missing(&format!("{name}: {level}"), place.why(at))
+}
+
+fn two<'q, 'a>(
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'q, 'a>,
+    name: &str,
+) -> Result<[(&'q str, &'q Runs<'a>); 2], Case> {
+    let of = |level: &Option<String>| {
+        let level = level.as_deref().unwrap_or_default();
+        let found = curve.iter().find(|(one, _)| *one == level).copied();
+        found.ok_or_else(|| no_data(no_level(place, ask, level, name)))
+    };
+    Ok([of(&ask.level)?, of(&ask.versus)?])
+}
+
+fn beats(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    told: Sharing<'_>,
+) -> Case {
+    let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
+        let (above, below) = match place.question.better {
+            Better::Unknown => (Claim::NotShown, Claim::NotShown),
+            Better::Higher => (Claim::Supported, Claim::Contradicted),
+            Better::Lower => (Claim::Contradicted, Claim::Supported),
+        };
+        match (low > 0.0, high < 0.0) {
+            (true, _) => above,
+            (_, true) => below,
+            _ => Claim::NotShown,
+        }
+    };
+    of_two(design, ask, place, curve, told, claim)
+}
+
+/// Within the margin by the interval that equivalence is read from, surely beyond it, or neither.
+fn equal(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    told: Sharing<'_>,
+) -> Case {
+    let margin = design.margin.unwrap_or_default().ln_1p();
+    let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| {
+        if equivalence[0] > -margin && equivalence[1] < margin {
+            Claim::Supported
+        } else if high < -margin || low > margin {
+            Claim::Contradicted
+        } else {
+            Claim::NotShown
+        }
+    };
+    of_two(design, ask, place, curve, told, claim)
+}
+
+/// Whether the ratio of two levels lies within what is claimed, surely outside, or neither.
+fn ratio(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    told: Sharing<'_>,
+) -> Case {
+    let least = ask.min.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
+    let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
+    let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
+        if low >= least && high <= most {
+            Claim::Supported
+        } else if high < least || low > most {
+            Claim::Contradicted
+        } else {
+            Claim::NotShown
+        }
+    };
+    of_two(design, ask, place, curve, told, claim)
+}
+
+/// What the interval of the ratio of two levels says, and the one that equivalence is read from; nothing
+/// without them, or where the load may explain it.
+fn of_two(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    Sharing { name, cases }: Sharing<'_>,
+    claim: impl Fn([f64; 2], [f64; 2]) -> Claim,
+) -> Case {
+    let [level, over] = match two(ask, place, curve, name) {
+        Ok(two) => two,
+        Err(case) => return case,
+    };
+    let undisturbed = |runs: &Runs<'_>| runs.first.keys().any(|one| runs.standing(*one).is_some());
+    if let Some((level, _)) = [level, over].iter().find(|(_, runs)| !undisturbed(runs)) {
+        return no_data(no_level(place, ask, level, name));
+    }
+    let arms = [level.1.arm, over.1.arm];
+    let family = place.family(arms);
+    let bound = Bound::of(design, cases.max(family));
+    let sample = Sample::of(&pairs(over.1, level.1).differences());
+    let within = |bound: &Bound| sample.as_ref().and_then(|sample| bound.interval(sample));
+    let ends = within(&bound).zip(within(&bound.equivalence()));
+    let cases = if cases > family { cases } else { 1 };
+    let shown = words::AtOnce { ends: ends.map(|(ends, _)| ends), cases };
+    let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, shown);
+    let other_reason = |found: &Comparison| unequal_load(found).or_else(|| two_orders(found));
+    if let Some(reason) = place.compared(arms).and_then(other_reason) {
+        return Case::new(Claim::NotShown, format!("{text}; {reason}"));
+    }
+    Case::new(ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text)
+}
+
+/// The arms that questions about a knee find, each with its workload.
+pub(super) fn knees(
+    design: &Design,
+    questions: &[Question<'_>],
+    series: &[Series],
+) -> Vec<(String, Arm)> {
+    let asked = design.questions.iter().filter(|ask| ask.kind == AskKind::Knee);
+    let of = |ask: &Ask| -> Vec<(String, Arm)> {
+        let own =
+            ask.workloads.iter().flat_map(|name| places_of(ask, name, questions, (series, &[])));
+        own.filter_map(|place| {
+            Some((place.question.workload.to_owned(), arm_of(design, ask, &place)?))
+        })
+        .collect()
+    };
+    asked.flat_map(of).collect()
+}
+
+/// The arm at the knee of one place.
+fn arm_of(design: &Design, ask: &Ask, place: &Place<'_, '_>) -> Option<Arm> {
+    let factor = design.factors.iter().find(|one| ask.factor.as_ref() == Some(&one.name))?;
+    let curve = curve(place, factor);
+    let (levels, below) = by_share(ask, place, &curve);
+    let (_, level, _) = levels.get(below.checked_sub(1)?)?;
+    let mut arm = place.others.clone();
+    arm.insert(factor.name.clone(), (*level).to_owned());
+    Some(arm)
+}
+
+/// Levels that are shares or numbers, in order, with their trials.
+fn numbered<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<(f64, &'q str, &'q Runs<'a>)> {
+    let levels = curve.iter();
+    let levels = levels.filter_map(|(level, runs)| Some((share_or_number(level)?, *level, *runs)));
+    let mut levels: Vec<_> = levels.collect();
+    levels.sort_by(|one, other| one.0.total_cmp(&other.0));
+    levels
+}
+
+/// Levels that are shares or numbers, in order, with their median trials; and how many from the first stay
+/// below the bound.
+fn by_share<'q>(
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'q, '_>,
+) -> (Vec<(f64, &'q str, f64)>, usize) {
+    let most = bound_of(ask, place);
+    let levels = numbered(curve).into_iter();
+    let levels: Vec<(f64, &str, f64)> =
+        levels.filter_map(|(number, level, runs)| Some((number, level, middle(runs)?))).collect();
+    let below = levels.iter().take_while(|(.., middle)| *middle <= most).count();
+    (levels, below)
+}
+
+fn bound_of(ask: &Ask, place: &Place<'_, '_>) -> f64 {
+    ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(place.question.metric))
+}
+
+/// The highest level whose median trial stays below a bound, with all below it: a level that does so by
+/// luck above one that does not is none.
+fn knee(ask: &Ask, place: &Place<'_, '_>, curve: &Curve<'_, '_>, name: &str) -> Case {
+    let (metric, most) = (place.question.metric, bound_of(ask, place));
+    let (levels, below) = by_share(ask, place, curve);
+    if levels.len() < FEWEST_LEVELS {
+        return no_data(words::no_numbers(name));
+    }
+    let found = below.checked_sub(1).and_then(|at| levels.get(at));
+    let claimed = ask.level.as_deref().unwrap_or_default();
+    let claim = match found {
+        Some((_, level, _)) if *level == claimed => Claim::Supported,
+        _ => Claim::Contradicted,
+    };
+    let told = |(_, level, middle): &(f64, &str, f64)| ((*level).to_owned(), *middle);
+    let text = words::knee_is(name, metric, most, found.map(told), levels.get(below).map(told));
+    Case::new(claim, text)
+}
+
+/// Whether a level has as much as the best of all within the margin, surely not, or neither; and from which
+/// level on that is so.
+fn enough(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
+    Sharing { name, cases }: Sharing<'_>,
+) -> Case {
+    let levels = numbered(curve);
+    if levels.len() < FEWEST_LEVELS {
+        return no_data(words::no_numbers(name));
+    }
+    let claimed = ask.level.as_deref().unwrap_or_default();
+    let Some(own) = levels.iter().position(|(_, level, _)| *level == claimed) else {
+        return no_data(no_level(place, ask, claimed, name));
+    };
+    let sign = place.question.better.sign();
+    let middles: Vec<f64> =
+        levels.iter().map(|(.., runs)| sign * mean(&own_levels(runs))).collect();
+    let best =
+        (0..levels.len()).fold(0, |best, at| if middles[at] > middles[best] { at } else { best });
+    let margin = design.margin.unwrap_or_default().ln_1p();
+    let as_much = |at: &usize| middles[*at] >= middles[best] - margin;
+    let from = (0..=best).rev().take_while(as_much).last().unwrap_or(best);
+    let sample = Sample::of(&pairs(levels[best].2, levels[own].2).differences());
+    let bound = Bound::of(design, cases * (levels.len() - 1));
+    let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
+    let behind = ends
+        .map(|ends| ends.map(|end| sign * end))
+        .map(|[one, other]| [one.min(other), one.max(other)]);
+    let claim = match behind {
+        _ if own == best => Claim::Supported,
+        Some([low, _]) if low >= -margin => Claim::Supported,
+        Some([_, high]) if high < -margin => Claim::Contradicted,
+        _ => Claim::NotShown,
+    };
+    let [from, best_level] = [from, best].map(|at| levels[at].1);
+    let told = words::Enough {
+        from,
+        best: best_level,
+        claimed,
+        is_smallest: best == 0,
+        margin: margin.exp_m1(),
+    };
+    let shown = sample.filter(|_| own != best).zip(ends);
+    Case::new(
+        claim,
+        words::enough_is(name, place.question.metric, place.question.better, &told, shown),
+    )
+}
+
+/// A level that is a number, or a share in per cent.
+fn share_or_number(level: &str) -> Option<f64> {
+    level_number(level).or_else(|| level.strip_suffix('%')?.trim().parse().ok())
+}
+
+/// The median of the trials that stand: one that something else disturbed moves it little.
+fn middle(runs: &Runs<'_>) -> Option<f64> {
+    let standing = runs.first.keys().filter_map(|replicate| runs.standing(*replicate));
+    let mut levels: Vec<f64> = standing.map(|run| run.level.exp()).collect();
+    levels.sort_by(f64::total_cmp);
+    let upper = *levels.get(levels.len() / 2)?;
+    let lower = *levels.get(levels.len().saturating_sub(1) / 2)?;
+    Some(f64::midpoint(lower, upper))
+}
+
+fn reaches(
+    design: &Design,
+    ask: &Ask,
+    place: &Place<'_, '_>,
+    Sharing { name, cases }: Sharing<'_>,
+) -> Case {
+    let question = place.question;
+    let runs = question.find(&place.others).filter(|runs| !runs.first.is_empty());
+    let sample = runs.and_then(|runs| Sample::of(&own_levels(runs)));
+    let (Some(sample), Scale::Ratio) = (sample, question.scale) else {
+        return no_data(words::missing(name, place.why(None)));
+    };
+    let ends = Bound::of(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
+    let least = ask.min.as_ref().map_or(0.0, |amount| amount.of(question.metric));
+    let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
+    // What is exactly the bound is within it: logarithms and back must not put it on the other side.
+    let (least, most) = (least * (1.0 - ROUNDING), most * (1.0 + ROUNDING));
+    let claim = match ends {
+        _ if ask.min.is_none() && ask.max.is_none() => Claim::NotShown,
+        Some([low, high]) if low >= least && high <= most => Claim::Supported,
+        Some([low, high]) if high < least || low > most => Claim::Contradicted,
+        _ => Claim::NotShown,
+    };
+    let mut limits = ask.min.iter().chain(&ask.max);
+    let is_decimal = limits.any(Amount::is_decimal_rate);
+    let at_once = words::AtOnce { ends, cases };
+    let text = words::level_is(name, (question.metric, is_decimal), sample.mean.exp(), at_once);
+    Case::new(claim, text)
+}

@@ -1,0 +1,257 @@
+//! Arms against their baseline: ratio, intervals, verdict (R3 to R6).
+
+use assay_core::quantity::{Better, Scale};
+use assay_core::stats::{
+    FEWEST_FOR_INTERVAL, Judgement, Sample, holm, judge, leave_one_out, replicates_to_resolve,
+    sign_flip,
+};
+use assay_study::findings::notes::Note;
+use assay_study::findings::{Comparison, Difference, Kind, Trust, Verdict};
+use assay_study::results::design::{Design, Stopping};
+use assay_workloads::metrics::is_of_speed;
+
+use super::arms::{Question, Sides};
+use super::bound::{Bound, exp};
+use super::notes;
+use super::pairs::{Pairs, pairs};
+use super::unpaired;
+use super::words;
+
+/// Pairs that the exact sign-flip test can enumerate.
+const MOST_FOR_SIGN_FLIP: usize = 20;
+
+/// The comparisons of one workload and metric, in the order of the arms.
+pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Comparison> {
+    let compared: Vec<Sides<'_, '_>> = question
+        .arms
+        .iter()
+        .filter_map(|arm| Some(Sides { baseline: question.baseline_of(design, arm.arm)?, arm }))
+        .collect();
+    let family = if question.primary { compared.len() * question.sharing } else { 1 };
+    let ruler = Ruler::new(design, family, question.better);
+    let mut found: Vec<Comparison> =
+        compared.iter().map(|sides| comparison(design, question, *sides, &ruler)).collect();
+    if question.primary {
+        correct(found.iter_mut());
+        for p in found.iter_mut().filter_map(|one| one.p_holm.as_mut()) {
+            *p = (*p * question.sharing as f64).min(1.0);
+        }
+    }
+    found
+}
+
+/// What the comparisons of a family have in common.
+pub(super) struct Ruler {
+    single: Bound,
+    family: Bound,
+    equivalence: Bound,
+    margin: f64,
+    higher_is_better: bool,
+}
+
+impl Ruler {
+    pub fn new(design: &Design, comparisons: usize, better: Better) -> Self {
+        Self::with(design, Bound::of(design, comparisons), better)
+    }
+
+    /// The same for a family whose bound is known.
+    pub fn with(design: &Design, family: Bound, better: Better) -> Self {
+        Self {
+            single: Bound::of(design, 1),
+            equivalence: family.equivalence(),
+            family,
+            margin: design.margin.unwrap_or(0.0),
+            higher_is_better: better == Better::Higher,
+        }
+    }
+
+    /// The single and the family interval of a mean difference, on the scale of comparison.
+    pub fn intervals(&self, sample: &Sample) -> [Option<[f64; 2]>; 2] {
+        [self.single.interval(sample), self.family.interval(sample)]
+    }
+
+    /// The error of a single interval, and of one of the family.
+    fn alphas(&self) -> [f64; 2] {
+        [self.single.alpha, self.family.alpha]
+    }
+
+    /// The verdict on a mean difference of logarithms.
+    pub fn verdict(&self, sample: &Sample) -> Option<Judgement> {
+        let family = self.family.interval(sample)?;
+        let equivalence = self.equivalence.interval(sample)?;
+        Some(judge(family, equivalence, self.margin, self.higher_is_better))
+    }
+
+    /// The same on a metric that is compared by difference: a margin has no meaning there.
+    fn verdict_on(&self, sample: &Sample, scale: Scale) -> Option<Judgement> {
+        match scale {
+            Scale::Ratio => self.verdict(sample),
+            Scale::Difference => {
+                let family = self.family.interval(sample)?;
+                Some(judge(family, [f64::MIN, f64::MAX], self.margin, self.higher_is_better))
+            }
+        }
+    }
+}
+
+pub(in crate::inference) fn word(verdict: assay_core::stats::Verdict) -> Verdict {
+    match verdict {
+        assay_core::stats::Verdict::Better => Verdict::Better,
+        assay_core::stats::Verdict::Worse => Verdict::Worse,
+        assay_core::stats::Verdict::Equivalent => Verdict::Equivalent,
+        assay_core::stats::Verdict::Inconclusive => Verdict::Inconclusive,
+    }
+}
+
+fn comparison(
+    design: &Design,
+    question: &Question<'_>,
+    sides: Sides<'_, '_>,
+    ruler: &Ruler,
+) -> Comparison {
+    let Sides { baseline, arm } = sides;
+    let pairs = pairs(baseline, arm);
+    let differences = pairs.differences();
+    let sample = Sample::of(&differences);
+    let [ci95, family] = sample.as_ref().map_or([None, None], |sample| ruler.intervals(sample));
+    let ratios = question.scale == Scale::Ratio;
+    // A mean of one or two pairs is chance, and looks like a finding.
+    let told = sample.filter(|sample| sample.n >= FEWEST_FOR_INTERVAL);
+    let judged = sample.as_ref().and_then(|sample| ruler.verdict_on(sample, question.scale));
+    let verdict = verdict(design, question, sides, judged.as_ref());
+    // Looks share their error; a plain p would claim more.
+    let fixed = design.stopping == Stopping::Fixed;
+    let mut found = Comparison {
+        class_of: question.class_of.map(str::to_owned),
+        primary: question.primary,
+        n: differences.len(),
+        means: told.map(|_| pairs.means().map(|mean| if ratios { mean.exp() } else { mean })),
+        ratio: told.filter(|_| ratios).map(|sample| sample.mean.exp()).filter(|r| r.is_finite()),
+        ci95: ci95.filter(|_| ratios).and_then(exp),
+        ci95_simultaneous: family.filter(|_| ratios && question.primary).and_then(exp),
+        ci_equivalence: sample
+            .filter(|_| ratios && question.primary && design.margin.is_some())
+            .and_then(|sample| ruler.equivalence.interval(&sample))
+            .and_then(exp),
+        difference: told.filter(|_| !ratios).map(|sample| Difference {
+            value: sample.mean,
+            ci95,
+            ci95_simultaneous: family.filter(|_| question.primary),
+            sd: sample.sd,
+        }),
+        sd_log: sample.filter(|_| ratios).and_then(|sample| sample.sd),
+        p_holm: sample.as_ref().and_then(|sample| sample.p_value(0.0)).filter(|_| fixed),
+        p_sign_flip: sign_flip_p(&differences, question.primary).filter(|_| fixed),
+        verdict,
+        within_margin: verdict.is_some() && judged.is_some_and(|judged| judged.within_margin),
+        margin: design.margin,
+        ..Comparison::bare(
+            Kind::Paired,
+            [question.workload, question.metric],
+            question.better,
+            [baseline.arm.clone(), arm.arm.clone()],
+        )
+    };
+    let is_open = matches!(design.stopping, Stopping::Open { .. });
+    if verdict == Some(Verdict::Inconclusive) && ratios && !is_open {
+        found.replicates_needed =
+            sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
+    }
+    if !design.order.tells_arms_from_time() {
+        unpaired::put(&mut found, sides, &ruler.alphas(), question.scale);
+    }
+    let mut told = notes::notes(design, question, sides, &pairs, &found);
+    if let Some(judged) = judged.filter(|_| verdict.is_some()) {
+        told.extend(depends(&pairs, judged, ruler, question.scale));
+    }
+    let names = [baseline, arm].map(|runs| words::short_words(runs.arm, design));
+    for note in told {
+        let words = words::note(&note, [&names[0], &names[1]]);
+        found.add(note, words);
+    }
+    found.text = words::comparison(&found, design);
+    found
+}
+
+/// Takes the verdicts back: trials are still to come, and a look that was not declared is none.
+pub(super) fn withhold(design: &Design, found: &mut [Comparison]) {
+    for one in found.iter_mut().filter(|one| one.verdict.is_some()) {
+        one.verdict = Some(Verdict::Inconclusive);
+        one.withheld = true;
+        (one.within_margin, one.replicates_needed) = (false, None);
+        one.keep_notes(|note| !note.is_of_the_verdict());
+        one.text = words::unfinished(one, design);
+    }
+}
+
+/// Takes the verdicts on times and rates away: the machine is emulated.
+pub(super) fn of_an_emulator(design: &Design, found: &mut [Comparison]) {
+    for one in found.iter_mut().filter(|one| is_of_speed(&one.metric)) {
+        let had = one.verdict.take().is_some();
+        (one.withheld, one.within_margin, one.replicates_needed) = (false, false, None);
+        one.keep_notes(|note| !note.is_of_the_verdict());
+        if had {
+            one.text = words::emulated(one, design);
+            one.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
+        }
+    }
+}
+
+/// The verdict that may be given; none for secondary metrics and for numbers that are invalid.
+fn verdict(
+    design: &Design,
+    question: &Question<'_>,
+    Sides { baseline, arm }: Sides<'_, '_>,
+    judged: Option<&Judgement>,
+) -> Option<Verdict> {
+    design.margin?;
+    let invalid = [baseline, arm].iter().any(|runs| runs.trust == Some(Trust::Invalid));
+    if !question.primary || invalid {
+        return None;
+    }
+    if !design.order.tells_arms_from_time() {
+        return Some(Verdict::Inconclusive);
+    }
+    Some(judged.map_or(Verdict::Inconclusive, |judged| word(judged.verdict)))
+}
+
+fn sign_flip_p(differences: &[f64], primary: bool) -> Option<f64> {
+    (primary && (3..=MOST_FOR_SIGN_FLIP).contains(&differences.len()))
+        .then(|| sign_flip(differences))?
+}
+
+/// Replicates that would tell a difference as large as the margin.
+pub(super) fn replicates_needed(sample: &Sample, ruler: &Ruler) -> Option<u32> {
+    let needed = replicates_to_resolve(sample.sd?, sample.n, ruler.margin, ruler.family.alpha)?;
+    u32::try_from(needed.max(sample.n + 1)).ok()
+}
+
+/// What the verdict hangs on: single replicates, and the disturbed trials (R11).
+fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec<Note> {
+    let mut told = Vec::new();
+    let again = |sample: &Sample| ruler.verdict_on(sample, scale).map(|judged| judged.verdict);
+    if judged.verdict != assay_core::stats::Verdict::Inconclusive {
+        let without = leave_one_out(&pairs.differences());
+        let flips =
+            pairs.undisturbed.iter().zip(&without).filter(|(_, sample)| {
+                again(sample).is_some_and(|verdict| verdict != judged.verdict)
+            });
+        let replicates: Vec<u32> = flips.map(|(pair, _)| pair.replicate).collect();
+        told.extend((!replicates.is_empty()).then_some(Note::Fragile { replicates }));
+    }
+    if pairs.all.len() > pairs.undisturbed.len() {
+        let all = Sample::of(&pairs.all).as_ref().and_then(again);
+        let other = all.filter(|all| *all != judged.verdict);
+        told.extend(other.map(|all| Note::Disturbed { verdict: word(all) }));
+    }
+    told
+}
+
+/// Holm's p in the place of the plain one, over the comparisons of a family.
+pub(in crate::inference) fn correct<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
+    let mut told: Vec<&mut Comparison> = family.filter(|one| one.p_holm.is_some()).collect();
+    let p: Vec<f64> = told.iter().filter_map(|one| one.p_holm).collect();
+    for (one, p) in told.iter_mut().zip(holm(&p)) {
+        one.p_holm = Some(p);
+    }
+}

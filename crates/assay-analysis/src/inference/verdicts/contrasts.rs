@@ -1,0 +1,177 @@
+//! Levels against the baseline's, in one form, whether a comparison or a main effect tells of them.
+
+use assay_core::quantity::Better;
+use assay_study::findings::{Comparison, Effect, Verdict};
+use assay_study::results::design::Design;
+use assay_study::results::plan::Arm;
+use assay_workloads::is_work;
+
+use super::advice::Evidence;
+use super::arms::Question;
+use super::noise::{Reach, reach};
+use super::pairs::pairs;
+use super::ranks::mean;
+
+/// What one level, or one arm, is against another in a workload.
+pub(super) struct Contrast {
+    pub id: String,
+    pub workload: String,
+    pub metric: String,
+    pub what: Arm,
+    pub than: Arm,
+    pub ratio: f64,
+    pub ends: [f64; 2],
+    /// Inconclusive where the difference is one that identical arms may show, or that does not
+    /// matter.
+    pub verdict: Verdict,
+    /// Whether the whole interval lies beyond the margin.
+    pub sure: bool,
+    pub suspect: bool,
+    /// Averaged over the levels of other factors.
+    pub averaged: bool,
+}
+
+/// Every level that the baseline names another one of. Where main effects tell of a workload, they
+/// do, the levels of a grid, and beside them the arms that are surely worse by one level that is
+/// not so everywhere; else its arms do.
+pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
+    let mut all = Vec::new();
+    for question in evidence.questions {
+        let ruler = Ruler {
+            design: evidence.design,
+            question,
+            reach: reach(evidence.design, question),
+            margin: evidence.design.margin.unwrap_or(0.0),
+        };
+        let own = evidence.effects.iter().filter(|effect| effect.workload == question.workload);
+        let named = |effect: &&Effect| evidence.design.baseline.contains_key(&effect.factor);
+        let before = all.len();
+        all.extend(own.filter(named).filter_map(|effect| ruler.of_effect(effect)));
+        let own = evidence
+            .comparisons
+            .iter()
+            .filter(|found| found.primary && found.workload == question.workload);
+        if all.len() == before {
+            all.extend(own.filter_map(|found| ruler.of_comparison(found)));
+            continue;
+        }
+        let told: Vec<Arm> =
+            all[before..].iter().filter(|one| one.is_bad()).map(|one| one.what.clone()).collect();
+        let alone = own.filter(|found| {
+            in_one_factor(found) && !told.iter().any(|levels| holds(&found.configuration, levels))
+        });
+        all.extend(alone.filter_map(|found| ruler.of_comparison(found)).filter(Contrast::is_bad));
+    }
+    all.retain(|one| !is_other_work(&one.what, &one.than));
+    all
+}
+
+/// Whether two arms do different work: then neither is a choice for the other's.
+pub(super) fn is_other_work(arm: &Arm, baseline: &Arm) -> bool {
+    arm.iter().any(|(name, level)| is_work(name) && baseline.get(name).is_some_and(|b| b != level))
+}
+
+/// Whether an arm and its baseline differ by one level: then that level is what tells them apart.
+fn in_one_factor(found: &Comparison) -> bool {
+    let differs = |(name, level): (&String, &String)| found.baseline.get(name) != Some(level);
+    found.configuration.iter().filter(|pair| differs(*pair)).count() == 1
+}
+
+pub(super) fn holds(arm: &Arm, levels: &Arm) -> bool {
+    levels.iter().all(|(factor, level)| arm.get(factor) == Some(level))
+}
+
+impl Contrast {
+    pub fn is_bad(&self) -> bool {
+        self.verdict == Verdict::Worse && self.sure
+    }
+}
+
+struct Ruler<'a, 'q> {
+    design: &'a Design,
+    question: &'a Question<'q>,
+    reach: Option<Reach>,
+    margin: f64,
+}
+
+impl Ruler<'_, '_> {
+    fn of_comparison(&self, found: &Comparison) -> Option<Contrast> {
+        let (ratio, ends) = found.ratio.zip(found.ci95_simultaneous)?;
+        let verdict = if found.within_margin { Verdict::Inconclusive } else { found.verdict? };
+        let suspect = |arm: &Arm| self.question.is_suspect(arm);
+        Some(Contrast {
+            id: found.id.clone(),
+            workload: found.workload.clone(),
+            metric: found.metric.clone(),
+            what: self.varied(&found.configuration),
+            than: self.varied(&found.baseline),
+            ratio,
+            ends,
+            verdict: self.weighed(verdict, ratio, ends),
+            sure: self.is_sure(ends),
+            suspect: suspect(&found.configuration) || suspect(&found.baseline),
+            averaged: false,
+        })
+    }
+
+    /// The levels that tell an arm from others.
+    fn varied(&self, arm: &Arm) -> Arm {
+        let varied = arm.iter().filter(|(name, _)| self.design.tells(name));
+        varied.map(|(name, level)| (name.clone(), level.clone())).collect()
+    }
+
+    fn of_effect(&self, effect: &Effect) -> Option<Contrast> {
+        let (ratio, ends) = (effect.ratio, effect.ci95_simultaneous?);
+        let level = |level: &String| Arm::from([(effect.factor.clone(), level.clone())]);
+        let verdict = match effect.verdict? {
+            verdict if self.is_everywhere(effect, verdict) => verdict,
+            _ => Verdict::Inconclusive,
+        };
+        let either = |arm: &Arm| {
+            let own = arm.get(&effect.factor);
+            own == Some(&effect.level) || own == Some(&effect.baseline)
+        };
+        let arms = self.question.arms.iter().filter(|runs| either(runs.arm));
+        Some(Contrast {
+            id: effect.id(),
+            workload: effect.workload.clone(),
+            metric: effect.metric.clone(),
+            what: level(&effect.level),
+            than: level(&effect.baseline),
+            ratio,
+            ends,
+            verdict: self.weighed(verdict, ratio, ends),
+            sure: self.is_sure(ends),
+            suspect: arms.into_iter().any(|runs| self.question.is_suspect(runs.arm)),
+            averaged: true,
+        })
+    }
+
+    /// A verdict that something can be made of.
+    fn weighed(&self, verdict: Verdict, ratio: f64, ends: [f64; 2]) -> Verdict {
+        let beyond = self.reach.is_none_or(|reach| reach.is_passed_by(ratio, Some(ends)));
+        let inside = ends[0] > 1.0 / (1.0 + self.margin) && ends[1] < 1.0 + self.margin;
+        if beyond && !inside { verdict } else { Verdict::Inconclusive }
+    }
+
+    fn is_sure(&self, [low, high]: [f64; 2]) -> bool {
+        low > 1.0 + self.margin || high < 1.0 / (1.0 + self.margin)
+    }
+
+    /// Whether an effect goes the same way at every combination of the other factors' levels.
+    fn is_everywhere(&self, effect: &Effect, verdict: Verdict) -> bool {
+        let up = match verdict {
+            Verdict::Better => self.question.better == Better::Higher,
+            Verdict::Worse => self.question.better == Better::Lower,
+            Verdict::Equivalent | Verdict::Inconclusive => return true,
+        };
+        let here = |arm: &Arm| arm.get(&effect.factor) == Some(&effect.level);
+        self.question.arms.iter().filter(|runs| here(runs.arm)).all(|runs| {
+            let mut other = runs.arm.clone();
+            other.insert(effect.factor.clone(), effect.baseline.clone());
+            let Some(base) = self.question.find(&other) else { return true };
+            let differences = pairs(base, runs).differences();
+            differences.is_empty() || (mean(&differences) > 0.0) == up
+        })
+    }
+}

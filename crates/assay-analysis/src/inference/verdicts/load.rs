@@ -1,0 +1,384 @@
+//! Rule `unequal-load`: under others' work the load of two levels may differ, and explain what looks
+//! like their difference. The rates at which a class was served are compared like its latency.
+
+use assay_core::catalogue::About;
+use assay_core::quantity::metric::{self, Statistic};
+use assay_core::stats::Sample;
+use assay_study::findings::notes::Note;
+use assay_study::findings::{Check, Comparison, Verdict};
+use assay_study::results::design::Design;
+
+use super::arms::Question;
+use super::comparisons::Ruler;
+use super::pairs::pairs;
+use super::{is_gated, words};
+
+pub(super) static ABOUT: About = About {
+    name: "unequal-load",
+    summary: "the load differed between two levels and may explain the difference",
+    text: "Applies to live workloads (`production`), to each request class separately. Assay compares the served rates \
+           (requests and bytes per second) between the levels like latency: paired, with simultaneous 95% CIs for all \
+           comparisons of the workload. Better latency with a significantly lower rate, or worse latency with a \
+           significantly higher one, gets no verdict, because fewer requests complete sooner. Better latency with a \
+           rate that is not lower keeps its verdict, as does worse latency with a rate that is not higher. \
+           Equivalence requires equal rates: the CI of the rate ratio is within the margin.",
+};
+
+/// Rates at which a class is served.
+const RATES: [Statistic; 2] = [Statistic::Rate, Statistic::Bytes];
+
+/// What counts as the same load where no margin was declared.
+const LIKE: f64 = 0.05;
+
+/// How a rate of an arm compares with the baseline's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Lower,
+    Higher,
+}
+
+/// Takes back the verdicts that the load itself may explain; a gate is told of it, too.
+pub(super) fn judge(
+    design: &Design,
+    questions: &[Question<'_>],
+    live: &[String],
+    found: &mut [Comparison],
+) {
+    let asked = |one: &Comparison| one.primary || is_gated(design, &one.metric, one.primary);
+    let of_others =
+        |one: &Comparison| asked(one) && one.class_of.as_ref().is_some_and(|of| live.contains(of));
+    for one in found.iter_mut().filter(|one| of_others(one)) {
+        let Some(unequal) = unequal(design, questions, one) else { continue };
+        one.verdict = one.verdict.map(|_| Verdict::Inconclusive);
+        (one.within_margin, one.replicates_needed) = (false, None);
+        one.keep_notes(|note| !note.is_of_the_verdict());
+        one.text = words::unequal_load(one, design, &unequal);
+        let words = words::note(&unequal, ["", ""]);
+        one.add(unequal, words);
+    }
+}
+
+/// The rate that differs so that it may explain a verdict, the clearest of them.
+fn unequal(design: &Design, questions: &[Question<'_>], one: &Comparison) -> Option<Note> {
+    let (class, of) = metric::class(&one.metric)?;
+    // A gate speaks also where no verdict does, and another load may hide what it asks for; of a rate it
+    // asks for the load itself.
+    let gated = is_gated(design, &one.metric, one.primary) && !RATES.contains(&of);
+    let verdict = one.verdict.filter(|verdict| *verdict != Verdict::Inconclusive);
+    let verdict = verdict.or(gated.then_some(Verdict::Equivalent))?;
+    let own = questions.iter().find(|own| own.primary && own.workload == one.workload)?;
+    let compared = own.arms.iter().filter(|arm| own.baseline_of(design, arm.arm).is_some()).count();
+    let family = compared * own.sharing;
+    let differs = RATES.into_iter().filter_map(|what| {
+        let rate = metric::of_requests(class, what)?;
+        let mut served = questions.iter().filter(|other| other.metric == rate.name);
+        let served = served.find(|other| other.workload == one.workload)?;
+        let (baseline, arm) = (served.find(&one.baseline)?, served.find(&one.configuration)?);
+        let sample = Sample::of(&pairs(baseline, arm).differences())?;
+        let ruler = Ruler::new(design, family, rate.better);
+        let ends = ruler.intervals(&sample)[1]?.map(f64::exp);
+        differs(rate.name, sample.mean.exp(), ends, design.margin.unwrap_or_default())
+    });
+    clearest(differs, verdict)
+}
+
+/// Which way a rate surely differs, and the remark on it; none where it may be the same.
+fn differs(metric: &str, ratio: f64, ends: [f64; 2], margin: f64) -> Option<(Way, f64, Note)> {
+    let [low, high] = ends;
+    // Loads that are surely the same within what counts as nothing are the same.
+    let same = low > 1.0 / (1.0 + margin) && high < 1.0 + margin;
+    let way = (high < 1.0).then_some(Way::Lower).or((low > 1.0).then_some(Way::Higher));
+    let note = Note::UnequalLoad { metric: metric.to_owned(), ratio, ci95_family: ends };
+    Some((way.filter(|_| !same)?, ratio.ln().abs(), note))
+}
+
+/// The clearest of the differences that may explain a verdict.
+fn clearest(differs: impl Iterator<Item = (Way, f64, Note)>, verdict: Verdict) -> Option<Note> {
+    let explains = differs.filter(|(way, ..)| explains(*way, verdict));
+    explains.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)
+}
+
+/// The same of two results, whose rates stand among what is compared; `is_live` tells of a workload and a
+/// class whether it was others' work.
+pub(in crate::inference) fn judge_across(
+    found: &mut [Comparison],
+    is_live: impl Fn(&str, &'static str) -> bool,
+) {
+    let unequal: Vec<Option<Note>> =
+        found.iter().map(|one| between(found, one, &is_live)).collect();
+    for (one, unequal) in found.iter_mut().zip(unequal) {
+        let Some(unequal) = unequal else { continue };
+        one.verdict = Some(Verdict::Inconclusive);
+        one.within_margin = false;
+        let load = words::load(&unequal).unwrap_or_default();
+        let head = words::across(one);
+        one.text = format!(
+            "{} No verdict: the load differed ({load}) and could explain the result.",
+            head.trim_end()
+        );
+        let words = words::note(&unequal, ["", ""]);
+        one.add(unequal, words);
+    }
+}
+
+/// The rate of two results that differs so that it may explain a verdict on them.
+fn between(
+    found: &[Comparison],
+    one: &Comparison,
+    is_live: &impl Fn(&str, &'static str) -> bool,
+) -> Option<Note> {
+    let verdict = one.verdict.filter(|verdict| *verdict != Verdict::Inconclusive)?;
+    let (class, _) = metric::class(&one.metric)?;
+    if !one.primary || !is_live(&one.workload, class) {
+        return None;
+    }
+    let rates = RATES.into_iter().filter_map(|what| {
+        let rate = metric::of_requests(class, what)?.name;
+        let same = |other: &&Comparison| {
+            other.metric == rate
+                && other.workload == one.workload
+                && other.configuration == one.configuration
+        };
+        let served = found.iter().find(same)?;
+        differs(rate, served.ratio?, served.ci95?, one.margin.unwrap_or(LIKE))
+    });
+    clearest(rates, verdict)
+}
+
+/// Whether another load may be all that a verdict says: fewer requests are served sooner, more later,
+/// and behind either an equal latency may hide a difference.
+fn explains(way: Way, verdict: Verdict) -> bool {
+    match verdict {
+        Verdict::Better => way == Way::Lower,
+        Verdict::Worse => way == Way::Higher,
+        Verdict::Equivalent => true,
+        Verdict::Inconclusive => false,
+    }
+}
+
+/// Whether a comparison has no verdict because of the load.
+pub(super) fn is_unequal(one: &Comparison) -> bool {
+    unequal_load(one).is_some()
+}
+
+/// Why nothing can be told from a comparison, if the load is why.
+pub(super) fn unequal_load(one: &Comparison) -> Option<String> {
+    let unequal = one.note_facts.iter().find(|note| matches!(note, Note::UnequalLoad { .. }))?;
+    let load = words::load(unequal)?;
+    Some(format!("the load differed ({load}) and could explain the result"))
+}
+
+/// One check a comparison that the rule speaks of.
+pub(super) fn checks(found: &[Comparison]) -> Vec<Check> {
+    let unequal = found.iter().filter(|one| is_unequal(one));
+    unequal.map(|one| Check::new(ABOUT.name, format!("{}: {}", one.workload, one.text))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::quantity::Better;
+    use assay_study::findings::Findings;
+    use assay_study::findings::answers::Claim;
+    use assay_study::findings::gate::{GateAnswer, GateEnd};
+    use assay_study::findings::measurements::Series;
+    use assay_study::results::design::{AskKind, Gate};
+    use assay_workloads::production::metrics::ARRIVALS;
+
+    use super::super::answers_tests::two;
+    use super::super::tests::Study;
+    use super::*;
+
+    fn found(latency: f64, rate: f64) -> Findings {
+        study(latency, rate).findings()
+    }
+
+    /// Reads of others' work under two levels, the second with so many times the latency and the rate.
+    fn study(latency: f64, rate: f64) -> Study {
+        let noise = [1.0, 1.02, 0.99, 1.01, 0.995, 1.005];
+        let other = [1.01, 1.0, 1.0, 0.99, 1.005, 0.995];
+        let scaled = |of: [f64; 6], by: f64| of.map(|one| one * by);
+        let of = |metric: &str, by: f64, base: f64, primary: bool| {
+            let (one, two) = (scaled(noise, base), scaled(other, base * by));
+            let study = Study::of(&[("old", &one), ("new", &two)]);
+            let series = study.measured.series.into_iter().map(|series| Series {
+                workload: "live, reads".to_owned(),
+                class_of: Some("live".to_owned()),
+                metric: metric.to_owned(),
+                better: if primary { Better::Lower } else { Better::Higher },
+                primary,
+                ..series
+            });
+            series.collect::<Vec<_>>()
+        };
+        let mut study = Study::of(&[("old", &noise), ("new", &other)]);
+        study.measured.series = of("block_read_mean_ns", latency, 1e6, true);
+        study.measured.series.extend(of("block_read_iops", rate, 400.0, false));
+        study.measured.live = vec!["live".to_owned()];
+        study
+    }
+
+    fn verdict(found: &Findings) -> (Option<Verdict>, bool) {
+        let own = found.comparisons.iter().find(|one| one.primary).unwrap();
+        (own.verdict, is_unequal(own))
+    }
+
+    #[test]
+    fn the_load_decides_which_verdict_stands() {
+        for (latency, rate, expected) in [
+            (0.5, 1.0, (Verdict::Better, false)),
+            (0.5, 1.6, (Verdict::Better, false)),
+            (0.5, 0.6, (Verdict::Inconclusive, true)),
+            (2.0, 1.6, (Verdict::Inconclusive, true)),
+            (2.0, 0.6, (Verdict::Worse, false)),
+            (2.0, 1.0, (Verdict::Worse, false)),
+            (1.0, 1.0, (Verdict::Equivalent, false)),
+            (1.0, 1.6, (Verdict::Inconclusive, true)),
+            // Surely another rate, and surely within the margin of the same.
+            (0.5, 0.98, (Verdict::Better, false)),
+        ] {
+            let told = verdict(&found(latency, rate));
+            assert_eq!(told, (Some(expected.0), expected.1), "{latency} {rate}");
+        }
+    }
+
+    #[test]
+    fn the_rule_is_named_and_nothing_is_advised() {
+        let found = found(0.5, 0.6);
+        let check = found.checks.iter().find(|check| check.name == ABOUT.name).unwrap();
+        assert!(check.text.contains("no verdict: the load differed (40.2% fewer"), "{check:?}");
+        assert!(found.advice.is_empty() && found.effects.ranks.is_empty(), "{:?}", found.advice);
+    }
+
+    /// A day on which both levels had so many times the latency and the rate of another day.
+    fn day(id: &str, latency: f64, rate: f64) -> Findings {
+        let mut found = found(1.0, 1.0);
+        id.clone_into(&mut found.study.id);
+        for cell in &mut found.measurements {
+            let by = if cell.metric == "block_read_mean_ns" { latency } else { rate };
+            cell.trials.iter_mut().for_each(|trial| trial.value = trial.value.map(|own| own * by));
+        }
+        let mut arrivals = found.measurements[0].clone();
+        "live".clone_into(&mut arrivals.workload);
+        ARRIVALS.clone_into(&mut arrivals.metric);
+        arrivals.primary = false;
+        found.measurements.push(arrivals);
+        found
+    }
+
+    fn week(id: &str, latency: f64, rate: f64) -> [Findings; 3] {
+        [1.0, 1.01, 0.99].map(|luck| day(&format!("{id}{luck}"), latency * luck, rate * luck))
+    }
+
+    #[test]
+    fn the_load_of_two_weeks_decides_as_well() {
+        let before = week("one", 1.0, 1.0);
+        for (latency, rate, expected) in [
+            (0.5, 1.0, (Verdict::Better, false)),
+            (0.5, 0.6, (Verdict::Inconclusive, true)),
+            (2.0, 1.6, (Verdict::Inconclusive, true)),
+            (2.0, 0.6, (Verdict::Worse, false)),
+        ] {
+            // Single days suggest nothing, whatever the load was.
+            let days = crate::inference::days::Days::default();
+            let told = crate::inference::compare(&before[0], &[day("two", latency, rate)], days);
+            assert!(told.comparisons.iter().all(|one| !is_unequal(one)));
+            let after = week("two", latency, rate);
+            let told = crate::inference::compare_sides(&before, &after, None).unwrap();
+            let own = told.comparisons.iter().find(|one| one.primary).unwrap();
+            let expected = (Some(expected.0), expected.1);
+            assert_eq!((own.verdict, is_unequal(own)), expected, "{}", own.text);
+            assert_eq!(own.text.contains("No verdict: the load differed"), expected.1);
+        }
+    }
+
+    #[test]
+    fn a_claim_is_not_shown_by_what_the_load_may_explain() {
+        let asked = |rate: f64| {
+            let mut study = study(0.5, rate);
+            let mut ask = two(AskKind::Better, "new", "old");
+            ask.workloads = vec!["live, reads".to_owned()];
+            study.measured.design.questions = vec![ask];
+            study.findings().answers.all.remove(0)
+        };
+        assert_eq!(asked(1.0).verdict, Claim::Supported);
+        let found = asked(0.6);
+        assert_eq!(found.verdict, Claim::NotShown);
+        assert!(found.reasons[0].contains("the load differed"), "{found:?}");
+    }
+
+    #[test]
+    fn a_gate_says_nothing_of_what_the_load_may_hide_also_where_no_verdict_does() {
+        let gated = |margin: Option<f64>, rate: f64| -> GateAnswer {
+            let mut study = study(1.0, rate);
+            let metric = None;
+            study.measured.design.margin = margin;
+            study.measured.design.gate = Some(Gate {
+                max_regression: 0.1,
+                more: None,
+                must_detect: None,
+                metric,
+                until_decided: false,
+                allow_inconclusive: false,
+            });
+            study.findings().answers.gate.unwrap()
+        };
+        // Nothing is judged without a margin, and nothing is sure with one so small.
+        for margin in [None, Some(0.0001)] {
+            let same = gated(margin, 1.0);
+            assert_eq!(same.outcome, GateEnd::Pass, "{}", same.text);
+            for rate in [0.6, 1.6] {
+                let other = gated(margin, rate);
+                assert_eq!(other.outcome, GateEnd::Inconclusive, "{}", other.text);
+                assert!(other.text.contains("the load differed"), "{}", other.text);
+            }
+        }
+    }
+
+    #[test]
+    fn work_of_ones_own_is_served_as_it_can_be() {
+        let mut study = Study::of(&[("old", &[1.0, 1.1, 0.9]), ("new", &[2.0, 2.1, 1.9])]);
+        study.measured.live = vec!["other".to_owned()];
+        assert!(study.findings().checks.iter().all(|check| check.name != ABOUT.name));
+    }
+
+    /// Reads and writes of two kinds of others' work: four classes, one study.
+    #[test]
+    fn all_classes_of_a_live_study_share_one_error() {
+        let width = |live: &[&str]| {
+            let mut measured = study(0.9, 1.0).measured;
+            let own = measured.series.clone();
+            for (workload, class_of) in
+                [("live, writes", "live"), ("other, reads", "other"), ("other, writes", "other")]
+            {
+                measured.series.extend(own.iter().map(|series| Series {
+                    workload: workload.to_owned(),
+                    class_of: Some(class_of.to_owned()),
+                    ..series.clone()
+                }));
+            }
+            measured.live = live.iter().map(|name| (*name).to_owned()).collect();
+            let study = Study { measured, emulated: false };
+            let found = study.findings();
+            let own = found.comparisons.iter().find(|one| one.primary).unwrap();
+            let [low, high] = own.ci95_simultaneous.unwrap();
+            (high / low).ln()
+        };
+        // Classes of programs share the error of their own workload alone.
+        let (alone, together) = (width(&[]), width(&["live", "other"]));
+        let t = |family: f64| assay_core::stats::t_quantile(1.0 - 0.025 / family, 5.0).unwrap();
+        assert!((together / alone - t(4.0) / t(2.0)).abs() < 1e-9, "{together} {alone}");
+    }
+
+    #[test]
+    fn a_load_explains_what_it_pushes_in_the_same_direction() {
+        for (verdict, lower, higher) in [
+            (Verdict::Better, true, false),
+            (Verdict::Worse, false, true),
+            (Verdict::Equivalent, true, true),
+            (Verdict::Inconclusive, false, false),
+        ] {
+            assert_eq!(explains(Way::Lower, verdict), lower, "{verdict:?}");
+            assert_eq!(explains(Way::Higher, verdict), higher, "{verdict:?}");
+        }
+    }
+}

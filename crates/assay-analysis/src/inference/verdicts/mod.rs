@@ -1,0 +1,206 @@
+//! Verdicts: arms against their baseline, and what else a grid of arms can be asked (rules R3 to
+//! R8, R10, R11). Pure; the one place where better, worse and equivalent are said.
+
+mod advice;
+mod answers;
+mod arms;
+mod bound;
+mod checks;
+mod comparisons;
+mod contrasts;
+mod effects;
+mod factors;
+mod load;
+mod most_load;
+#[cfg(test)]
+mod most_load_tests;
+mod noise;
+mod notes;
+mod orders;
+mod outliers;
+mod pairs;
+mod ranks;
+mod tied;
+mod trends;
+mod unknowable;
+mod unpaired;
+pub(super) mod words;
+mod words_of_advice;
+
+pub(super) use advice::Stage;
+pub(super) use answers::explain;
+pub(super) use comparisons::{correct, word as verdict_word};
+pub(super) use load::judge_across;
+pub(super) use outliers::mark;
+pub(super) use unknowable::unknowable;
+pub(super) use words::across as across_words;
+pub use words::note as note_words;
+
+use assay_core::catalogue::About;
+use assay_study::findings::measurements::Measurements;
+use assay_study::findings::{Comparison, Findings, Trust, Verdict};
+use assay_study::results::design::Design;
+use assay_study::results::plan::level_words;
+use assay_workloads::metrics::is_of_speed;
+
+use arms::Question;
+
+/// Rules that look at two arms at once, or at two windows.
+pub static COMPARED: &[&About] = &[&load::ABOUT, &super::windows::ABOUT];
+
+/// The verdict across days, where nothing can be shown to be equivalent.
+pub(super) fn verdict_of_ends(ends: [f64; 2], higher_is_better: bool) -> Verdict {
+    match (ends[0] > 1.0, ends[1] < 1.0) {
+        (true, _) if higher_is_better => Verdict::Better,
+        (_, true) if !higher_is_better => Verdict::Better,
+        (false, false) => Verdict::Inconclusive,
+        _ => Verdict::Worse,
+    }
+}
+
+pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
+    bound::Bound::of(design, comparisons).alpha
+}
+
+/// Compares all arms of all workloads and returns what a grid says of each of its factors, in words. `stage`
+/// says whether the study is the first one or confirms another; on an emulated machine nothing is said from
+/// times and rates.
+pub(super) fn compare(
+    found: &mut Findings,
+    measured: &Measurements,
+    stage: Stage,
+) -> Vec<(String, String)> {
+    let emulated = found.environment.is_emulated();
+    let design = &measured.design;
+    let mut questions: Vec<Question<'_>> = arms::questions(&measured.series, &measured.live);
+    let judged = design.margin.is_some();
+    // Without a margin there are ratios alone, and of the metric that matters most.
+    let asked = questions.iter().filter(|question| {
+        judged || question.primary || is_gated(design, question.metric, question.primary)
+    });
+    let mut comparisons: Vec<Comparison> =
+        asked.flat_map(|question| comparisons::comparisons(design, question)).collect();
+    load::judge(design, &questions, &measured.live, &mut comparisons);
+    orders::judge(design, &questions, &mut comparisons);
+    unknowable::judge(design, &questions, &mut comparisons);
+    // The others are asked nothing more, and there may be a quarter of a million runs in them.
+    questions.retain(|question| question.primary);
+    let primary: Vec<&Question<'_>> = questions.iter().collect();
+    let noise_floor = noise::floor(design, &primary);
+    let mut checks = checks::checks(design, &primary, noise_floor.as_ref());
+    // Numbers that are not what they say they are have no place among the others.
+    let sound = measured.series.iter().filter(|one| one.trust != Some(Trust::Invalid));
+    let mut sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
+    sound.retain(|question| question.better.is_known());
+    let told = judged && !measured.unfinished;
+    let answers = match most_load::asked(design) {
+        // A look that was not declared would be one before its end.
+        Some(asked) if !measured.unfinished => {
+            vec![most_load::answer(asked, &measured.series, emulated)]
+        }
+        None if told => {
+            answers::answers(design, (&sound, emulated), &measured.series, &comparisons)
+        }
+        _ => Vec::new(),
+    };
+    let knees = answers::knees(design, &sound, &measured.series);
+    let tells_nothing = |one: &&Comparison| {
+        load::is_unequal(one)
+            || one.primary && one.note_facts.iter().any(|note| unknowable(note).is_some())
+    };
+    let unequal: Vec<String> =
+        comparisons.iter().filter(tells_nothing).map(|one| one.workload.clone()).collect();
+    let all = &sound;
+    let sound: Vec<&Question<'_>> = sound.iter().filter(|question| question.primary).collect();
+    checks.extend(load::checks(&comparisons));
+    if measured.unfinished {
+        comparisons::withhold(design, &mut comparisons);
+    }
+    if emulated {
+        comparisons::of_an_emulator(design, &mut comparisons);
+    }
+    let grid = if judged && !measured.unfinished { sound } else { Vec::new() };
+    if !grid.is_empty() {
+        checks.extend(checks::left_out(&primary, &grid));
+    }
+    // Where the load differs, arms have no places and no effects either.
+    let stands = |question: &&Question<'_>| {
+        let speaks = !emulated || !is_of_speed(question.metric);
+        speaks && !unequal.iter().any(|name| name == question.workload)
+    };
+    let grid: Vec<&Question<'_>> = grid.into_iter().filter(stands).collect();
+    let grid = grid.as_slice();
+    // Where one factor varies, its levels averaged over those of the others are its arms once more.
+    let several = if design.varied().count() > 1 { grid } else { &[] };
+    let rank = |question: &&Question<'_>| ranks::rank(design, question, &primary, &comparisons);
+    let mut effects = effects::grid(design, several);
+    let factors = factors::told(design, several, &effects);
+    effects.noise_floor = noise_floor;
+    effects.trends = grid.iter().flat_map(|question| trends::trends(design, question)).collect();
+    effects.ranks = grid.iter().filter_map(rank).collect();
+    let evidence = advice::Evidence {
+        design,
+        questions: grid,
+        all,
+        comparisons: &comparisons,
+        effects: &effects.main,
+        ranks: &effects.ranks,
+        knees: &knees,
+        unmeasured: &unmeasured(measured),
+    };
+    let advice = advice::advice(&evidence, stage);
+    found.comparisons = comparisons;
+    found.effects = effects;
+    found.advice = advice;
+    found.answers.all = answers;
+    found.checks = checks;
+    doubt(grid, found);
+    factors
+}
+
+fn is_gated(design: &Design, metric: &str, primary: bool) -> bool {
+    design.gate.as_ref().is_some_and(|gate| gate.is_about(metric, primary))
+}
+
+/// Says of what rests on several arms at once that some of their numbers are suspect.
+fn doubt(grid: &[&Question<'_>], found: &mut Findings) {
+    let own = |name: &str| {
+        let of = grid.iter().filter(|question| question.workload == name);
+        of.flat_map(|question| &question.arms).any(|runs| runs.trust == Some(Trust::Suspect))
+    };
+    let ranks = found.effects.ranks.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let effects = found.effects.main.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let both = found.effects.interactions.iter_mut().map(|one| (&one.workload, &mut one.text));
+    let trends = found.effects.trends.iter_mut().map(|one| (&one.workload, &mut one.text));
+    for (name, text) in ranks.chain(effects).chain(both).chain(trends) {
+        if own(name) {
+            *text = words::from_suspect_numbers(text);
+        }
+    }
+}
+
+/// Levels of which there is no number, in words.
+fn unmeasured(measured: &Measurements) -> Vec<String> {
+    let there = |name: &str, level: &String| {
+        let own = measured.series.iter().filter(|one| one.arm.get(name) == Some(level));
+        own.flat_map(|one| &one.trials).any(|trial| trial.value.is_some())
+    };
+    let levels = measured.design.factors.iter().flat_map(|factor| {
+        let absent = factor.levels.iter().filter(|level| !there(&factor.name, level));
+        absent.map(|level| level_words(&factor.name, level))
+    });
+    levels.collect()
+}
+
+#[cfg(test)]
+mod advice_tests;
+#[cfg(test)]
+mod answers_tests;
+#[cfg(test)]
+mod imported_tests;
+#[cfg(test)]
+mod sentences_tests;
+#[cfg(test)]
+pub(super) mod tests;
+#[cfg(test)]
+mod trends_tests;

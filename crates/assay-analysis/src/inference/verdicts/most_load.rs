@@ -1,0 +1,134 @@
+//! How much load there can be below a limit (R16): read from the trials of each rate, whatever found the rates.
+
+use assay_study::file::limit::Limit;
+use assay_study::file::limit::bracket::{self, Bracket, Seen, Standing};
+use assay_study::findings::answers::{Answer, Claim};
+use assay_study::findings::measurements::Series;
+use assay_study::findings::most_load::{MostLoad, Rate};
+use assay_study::findings::{CellTrial, Trust};
+use assay_study::plan::most_load::{self, RATE_METRIC};
+use assay_study::results::course::{self, RATE};
+use assay_study::results::design::{Ask, Design};
+use assay_study::results::plan::Arm;
+use assay_study::results::record::Status;
+
+use super::words::most_load as words;
+use crate::inference::distinct;
+
+/// The rule of schedules that were not held.
+const BEHIND: &str = "late-submission";
+
+/// The question of a study that looks for the most load.
+pub(super) fn asked(design: &Design) -> Option<(&Ask, Limit)> {
+    most_load::asked(design)
+}
+
+pub(super) fn answer((ask, limit): (&Ask, Limit), series: &[Series], emulated: bool) -> Answer {
+    let workload = ask.workloads.first().map_or("", String::as_str);
+    let rates = rates(workload, limit, series);
+    let standings: Vec<Standing> = rates.iter().map(|own| own.outcome).collect();
+    let Bracket { holds, fails } = Bracket::of(&standings);
+    let name = |place: Option<usize>| place.map(|place| rates[place].rate.clone());
+    let found = MostLoad {
+        workload: workload.to_owned(),
+        metric: limit.metric().to_owned(),
+        slo: limit.to_string(),
+        slo_ns: limit.below_ns(),
+        max_passing_rate: name(holds),
+        min_failing_rate: name(fails),
+        rates,
+    };
+    let is_suspect = [&found.max_passing_rate, &found.min_failing_rate]
+        .into_iter()
+        .flatten()
+        .filter_map(|name| found.rate(name))
+        .any(|own| own.trust == Some(Trust::Suspect));
+    let (verdict, answer) = match () {
+        () if found.rates.is_empty() => (Claim::NoData, words::NOTHING.to_owned()),
+        () if emulated => (Claim::NotShown, words::EMULATED.to_owned()),
+        () if is_suspect => (Claim::NotShown, words::suspect(&found, limit)),
+        () => (verdict(&found), words::answer(&found, limit)),
+    };
+    Answer {
+        ask: ask.ask.clone(),
+        published: ask.published.clone(),
+        answer,
+        verdict,
+        reasons: found.rates.iter().map(|own| words::rate(own, limit)).collect(),
+        evidence: Vec::new(),
+        max_rate: Some(found),
+    }
+}
+
+/// A load that holds is shown; that none does is shown where each fails.
+fn verdict(found: &MostLoad) -> Claim {
+    match (&found.max_passing_rate, &found.min_failing_rate) {
+        (Some(_), _) => Claim::Supported,
+        (None, Some(fails)) if found.rates.first().is_some_and(|own| own.rate == *fails) => {
+            Claim::Contradicted
+        }
+        _ => Claim::NotShown,
+    }
+}
+
+/// The rates of a workload, the lowest first, each as its trials judge it.
+fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
+    let own = || series.iter().filter(move |one| one.workload == workload && !one.control);
+    let mut known: Vec<(f64, &Arm)> = Vec::new();
+    for one in own() {
+        let Some(per_s) = course::rate(&one.arm) else { continue };
+        if known.iter().all(|(_, arm)| **arm != one.arm) {
+            known.push((per_s, &one.arm));
+        }
+    }
+    known.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let of = |metric: &str, arm: &Arm| own().find(|one| one.metric == metric && one.arm == *arm);
+    let rate = |(per_s, arm): (f64, &Arm)| {
+        rate(arm, per_s, limit, [limit.metric(), RATE_METRIC].map(|metric| of(metric, arm)))
+    };
+    known.into_iter().map(rate).collect()
+}
+
+/// One rate, by the percentiles and by the operations per second of its trials.
+fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Series>; 2]) -> Rate {
+    let trials = [percentiles, done].into_iter().flatten().flat_map(counting);
+    let replicates = distinct(trials.map(|trial| trial.replicate));
+    let value = |of: Option<&Series>, replicate: u32| {
+        of.into_iter().flat_map(counting).find(|trial| trial.replicate == replicate)?.value
+    };
+    let seen = replicates.iter().map(|replicate| Seen {
+        percentile_ns: value(percentiles, *replicate),
+        done_per_s: value(done, *replicate),
+    });
+    let seen: Vec<Seen> = seen.collect();
+    let judged = bracket::judge(&seen, per_s, limit.below_ns() as f64);
+    let fails = judged.standing == Standing::Exceeds;
+    let both = [percentiles, done].into_iter().flatten();
+    let trust = both.filter_map(|one| trust(one, fails)).max();
+    // Numbers that are not what they say they are hold nothing and fail nothing.
+    let is_sound = trust != Some(Trust::Invalid);
+    let whole = |ns: f64| ns.round() as u64;
+    Rate {
+        rate: arm.get(RATE).cloned().unwrap_or_default(),
+        outcome: if is_sound { judged.standing } else { Standing::Inconclusive },
+        trials: seen.len(),
+        late: seen.iter().filter(|one| one.is_late(per_s)).count(),
+        mean_ns: judged.middle_ns.map(whole),
+        bounds_ns: judged.ends_ns.map(|ends| ends.map(whole)),
+        trust,
+    }
+}
+
+/// How far the numbers of a rate can be trusted. That operations were not issued on time is no reason to doubt that
+/// it fails: it is why.
+fn trust(series: &Series, fails: bool) -> Option<Trust> {
+    let others = series.because.iter().filter(|because| because.rule != BEHIND);
+    let doubt = others.clone().map(|because| because.trust).max().unwrap_or(Trust::Trusted);
+    let is_behind = others.count() < series.because.len();
+    if fails && is_behind { series.trust.map(|_| doubt) } else { series.trust }
+}
+
+/// Trials whose number counts, the undisturbed ones.
+fn counting(series: &Series) -> impl Iterator<Item = &CellTrial> {
+    series.trials.iter().filter(|trial| trial.status == Status::Ok && trial.value.is_some())
+}

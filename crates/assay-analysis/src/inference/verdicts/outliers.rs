@@ -1,0 +1,85 @@
+//! Trials that stand apart from what their replicate and arm let expect (R11c): marked, never
+//! removed.
+
+use std::collections::BTreeMap;
+
+use assay_core::quantity::Scale;
+use assay_core::stats::{MODIFIED_Z_LIMIT, median, modified_z};
+use assay_study::findings::CellTrial;
+use assay_study::findings::measurements::Series;
+
+/// Trials of an arm below which none can be said to stand apart.
+const FEWEST: usize = 4;
+/// Arms from which the common part of a replicate can be told from one arm's own.
+const FEWEST_ARMS: usize = 3;
+
+pub(in crate::inference) fn mark(series: &mut [Series]) {
+    let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
+    for (index, one) in series.iter().enumerate() {
+        groups.entry((one.workload.clone(), one.metric.clone())).or_default().push(index);
+    }
+    for members in groups.values() {
+        let residuals = residuals(members.iter().map(|index| (*index, &series[*index])));
+        let values: Vec<f64> = residuals.iter().map(|residual| residual.value).collect();
+        for (residual, score) in residuals.iter().zip(modified_z(&values)) {
+            let trial = &mut series[residual.series].trials[residual.trial];
+            trial.outlier = score.abs() > MODIFIED_Z_LIMIT;
+        }
+    }
+}
+
+fn level(trial: &CellTrial, scale: Scale) -> Option<f64> {
+    let value = trial.value.filter(|_| trial.status.counts())?;
+    match scale {
+        Scale::Ratio => (value > 0.0).then(|| value.ln()),
+        Scale::Difference => Some(value),
+    }
+}
+
+fn levels(series: &Series) -> Vec<(usize, u32, f64)> {
+    let one = |(index, trial): (usize, &CellTrial)| {
+        Some((index, trial.replicate, level(trial, series.scale)?))
+    };
+    series.trials.iter().enumerate().filter_map(one).collect()
+}
+
+fn middle(levels: &[(usize, u32, f64)]) -> Option<f64> {
+    median(&levels.iter().map(|(_, _, level)| *level).collect::<Vec<_>>())
+}
+
+/// What all arms of a replicate have in common: the median distance from the arms' own medians.
+fn replicate_shifts<'a>(series: impl Iterator<Item = &'a Series>) -> BTreeMap<u32, f64> {
+    let mut distances: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for one in series {
+        let levels = levels(one);
+        let Some(middle) = middle(&levels) else { continue };
+        for (_, replicate, level) in levels {
+            distances.entry(replicate).or_default().push(level - middle);
+        }
+    }
+    distances.retain(|_, own| own.len() >= FEWEST_ARMS);
+    distances.into_iter().filter_map(|(replicate, own)| Some((replicate, median(&own)?))).collect()
+}
+
+/// How far a trial lies from what its arm and its replicate let expect.
+struct Residual {
+    series: usize,
+    trial: usize,
+    value: f64,
+}
+
+/// The residuals of all arms together: few trials of one arm alone would flag each other.
+fn residuals<'a>(series: impl Iterator<Item = (usize, &'a Series)> + Clone) -> Vec<Residual> {
+    let shifts = replicate_shifts(series.clone().map(|(_, one)| one));
+    let mut found = Vec::new();
+    for (place, one) in series {
+        let levels = levels(one);
+        let Some(middle) = middle(&levels).filter(|_| levels.len() >= FEWEST) else { continue };
+        found.extend(levels.into_iter().map(|(trial, replicate, level)| Residual {
+            series: place,
+            trial,
+            value: level - middle - shifts.get(&replicate).copied().unwrap_or(0.0),
+        }));
+    }
+    found
+}

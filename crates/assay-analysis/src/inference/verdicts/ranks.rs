@@ -1,0 +1,162 @@
+//! Arms in order, with the places that the numbers allow each of them: arms that cannot be told
+//! apart share places.
+
+use assay_core::quantity::{Better, Scale};
+use assay_core::stats::Sample;
+use assay_study::findings::{Comparison, Place, Rank};
+use assay_study::results::course::RATE;
+use assay_study::results::design::Design;
+
+use super::arms::{Question, Runs};
+use super::bound::Bound;
+use super::pairs::pairs;
+use super::words;
+use crate::inference::cells;
+
+/// Arms from which there is an order to speak of.
+const FEWEST_ARMS: usize = 3;
+
+/// The places of all arms of a workload. `all` has the question with all of its arms, also those whose numbers
+/// are invalid; `compared` are the comparisons with the baseline, which the sentence must not contradict.
+pub(super) fn rank(
+    design: &Design,
+    question: &Question<'_>,
+    all: &[&Question<'_>],
+    compared: &[Comparison],
+) -> Option<Rank> {
+    if question.scale != Scale::Ratio || !design.order.tells_arms_from_time() {
+        return None;
+    }
+    // More load never is the better configuration.
+    let is_load = design.factors.iter().all(|factor| !factor.varies() || factor.name == RATE);
+    let runs = placed(question);
+    if is_load || runs.len() < FEWEST_ARMS {
+        return None;
+    }
+    let table = Table::of(question.better, &runs, &bound_of(design, runs.len(), question.sharing));
+    let is_own =
+        |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
+    let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
+    let mut places: Vec<Place> = (0..runs.len())
+        .map(|arm| Place {
+            configuration: runs[arm].arm.clone(),
+            rank_range: [1 + table.ahead[arm], runs.len() - table.behind[arm]],
+            geometric_mean: of_row(design, whole, runs[arm]),
+        })
+        .collect();
+    let sign = question.better.sign();
+    places.sort_by(|a, b| (sign * b.geometric_mean).total_cmp(&(sign * a.geometric_mean)));
+    let mut rank = Rank {
+        workload: question.workload.to_owned(),
+        metric: question.metric.to_owned(),
+        ranks: places,
+        text: String::new(),
+    };
+    rank.text = words::rank(&rank, design, compared);
+    Some(rank)
+}
+
+/// The arms that have a place: a single trial beside several of the others has none, however good it looks.
+fn placed<'q, 'a>(question: &'q Question<'a>) -> Vec<&'q Runs<'a>> {
+    let most = question.arms.iter().map(|runs| runs.first.len()).max().unwrap_or(0);
+    let fewest = if most >= ENOUGH { 2 } else { 1 };
+    question.arms.iter().filter(|runs| runs.first.len() >= fewest).collect()
+}
+
+/// The best of some arms, and which others could be it.
+pub(super) struct Best {
+    pub best: usize,
+    pub candidates: Vec<bool>,
+}
+
+/// The arm with the best mean, and all arms that no other one beats clearly, where so many tables
+/// share the error.
+pub(super) fn could_be_best(
+    design: &Design,
+    better: Better,
+    runs: &[&Runs<'_>],
+    tables: usize,
+) -> Option<Best> {
+    best_within(better, runs, &bound_of(design, runs.len(), tables))
+}
+
+/// The bound of all pairs of so many arms, in so many tables.
+fn bound_of(design: &Design, arms: usize, tables: usize) -> Bound {
+    Bound::of(design, pairs_of(arms) * tables)
+}
+
+pub(super) const fn pairs_of(arms: usize) -> usize {
+    arms * arms.saturating_sub(1) / 2
+}
+
+/// The same where the bound of each pair is known.
+pub(super) fn best_within(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Option<Best> {
+    let table = Table::of(better, runs, bound);
+    let sign = better.sign();
+    let best = (0..runs.len())
+        .max_by(|a, b| (sign * table.means[*a]).total_cmp(&(sign * table.means[*b])))?;
+    Some(Best { best, candidates: table.ahead.iter().map(|ahead| *ahead == 0).collect() })
+}
+
+/// How many arms are clearly better and clearly worse than each: all pairs at one error.
+struct Table {
+    means: Vec<f64>,
+    ahead: Vec<usize>,
+    behind: Vec<usize>,
+}
+
+impl Table {
+    fn of(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Self {
+        let count = runs.len();
+        let mut table = Self {
+            means: runs.iter().map(|runs| own_mean(runs)).collect(),
+            ahead: vec![0; count],
+            behind: vec![0; count],
+        };
+        for first in 0..count {
+            for second in first + 1..count {
+                let differences = pairs(runs[first], runs[second]).differences();
+                let clear = Sample::of(&differences).and_then(|sample| bound.interval(&sample));
+                let Some([low, high]) = clear.map(|ends| ends.map(|end| better.sign() * end))
+                else {
+                    continue;
+                };
+                let (ahead, behind) = match (low.min(high) > 0.0, low.max(high) < 0.0) {
+                    (true, _) => (second, first),
+                    (_, true) => (first, second),
+                    _ => continue,
+                };
+                table.behind[ahead] += 1;
+                table.ahead[behind] += 1;
+            }
+        }
+        table
+    }
+}
+
+fn of_row(design: &Design, question: &Question<'_>, runs: &Runs<'_>) -> f64 {
+    let baseline = question.baseline_of(design, runs.arm).map(|base| base.trials);
+    cells::number(runs.trials, baseline).unwrap_or_else(|| own_mean(runs).exp())
+}
+
+/// Undisturbed runs from which the disturbed ones are left out, as cells do.
+const ENOUGH: usize = 3;
+
+/// The mean logarithm of an arm over the replicates that have an undisturbed run.
+fn own_mean(runs: &Runs<'_>) -> f64 {
+    mean(&own_levels(runs))
+}
+
+/// The logarithms of an arm, of its undisturbed runs where there are enough.
+pub(super) fn own_levels(runs: &Runs<'_>) -> Vec<f64> {
+    let standing = |replicate: &u32| runs.standing(*replicate).map(|run| run.level);
+    let levels: Vec<f64> = runs.first.keys().filter_map(standing).collect();
+    if levels.len() < ENOUGH {
+        return runs.first.values().map(|run| run.level).collect();
+    }
+    levels
+}
+
+pub(super) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}

@@ -1,0 +1,668 @@
+//! The sentences of comparisons. Each says what the numbers say and no more; each is a snapshot.
+
+mod answers;
+mod factors;
+pub(super) mod most_load;
+mod notes;
+mod trends;
+
+pub(in crate::inference) use answers::SUSPECT;
+pub(super) use answers::*;
+pub(super) use factors::factor;
+pub(in crate::inference) use factors::listed;
+pub use notes::note;
+pub(super) use notes::orders;
+pub(in crate::inference) use notes::{load, no_direction};
+pub(super) use trends::trend;
+
+use assay_core::quantity::Better;
+use assay_core::quantity::units::show::{self, share as percent};
+use assay_core::stats::FEWEST_FOR_INTERVAL;
+use assay_study::findings::notes::Note;
+use assay_study::findings::{
+    Comparison, Effect, Interaction, Kind, Needed, NoiseFloor, Place, Rank, Verdict,
+};
+use assay_study::results::design::{Design, LeadIn, Order, Stopping};
+use assay_study::results::plan::{Arm, arm_in_words, level_words};
+use assay_workloads::metrics::{change, noun};
+
+/// Why a study gets no verdict: a drift and a difference of its arms cannot be told apart.
+pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
+    match order {
+        Order::Sequential => Some(
+            "no verdict: the configurations ran in sequence, so drift could explain the difference",
+        ),
+        Order::Unknown => Some(
+            "no verdict: the order of the trials is unknown, so drift could explain the difference",
+        ),
+        Order::Recorded => Some(
+            "no verdict: the order was not randomized, so a simultaneous change could explain the difference",
+        ),
+        Order::Random | Order::Chained | Order::Rcbd | Order::Crd => None,
+    }
+}
+
+/// Why numbers of an emulated machine get no verdict.
+pub(in crate::inference) const NO_VERDICT_EMULATED: &str =
+    "no verdict: times and rates of an emulated machine do not describe hardware";
+
+/// An arm for a sentence, by what varies.
+pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
+    arm_in_words(arm.iter().filter(|(factor, _)| design.tells(factor)))
+}
+
+/// `1 replicate`, `6 replicates`.
+pub(super) fn replicates(count: usize) -> String {
+    counted(count, "replicate")
+}
+
+pub(in crate::inference) fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
+    let (arm, base) =
+        (short_words(&found.configuration, design), short_words(&found.baseline, design));
+    let Some(amount) = amount(found) else {
+        return match found.n {
+            n if found.kind == Kind::Unpaired => {
+                let few = counted(n, "value");
+                format!(
+                    "{arm} and {base}: too few trials ({few} on one side; a comparison needs 3)."
+                )
+            }
+            0 => format!("{arm} and {base}: inconclusive (no complete, undisturbed pair)."),
+            n => format!("{arm} and {base}: inconclusive ({}; a CI needs 3).", counted(n, "pair")),
+        };
+    };
+    let interval = interval(found, design);
+    let plain = match found.difference {
+        None if found.cannot_tell() => format!("{arm} and {base}: the CI is too wide"),
+        _ => format!("{arm} against {base}: {amount}"),
+    };
+    match found.verdict {
+        None => format!("{plain}{interval}."),
+        Some(Verdict::Inconclusive) if !design.order.tells_arms_from_time() => {
+            let why = no_verdict(design.order).unwrap_or_default();
+            format!("{plain}{interval}; {why}.")
+        }
+        Some(verdict @ (Verdict::Better | Verdict::Worse)) => {
+            let word = if verdict == Verdict::Better { "better" } else { "worse" };
+            let small = if found.within_margin { small(found) } else { String::new() };
+            format!("{arm} is {word} than {base}: {amount}{interval}{small}.")
+        }
+        Some(Verdict::Equivalent) => {
+            let margin = found.margin.map(percent).unwrap_or_default();
+            let told = one_sided(found).unwrap_or(interval);
+            format!("{arm} is equivalent to {base} within {margin}: {amount}{told}.")
+        }
+        Some(Verdict::Inconclusive) => format!("{plain}{interval}: inconclusive{}.", needed(found)),
+    }
+}
+
+/// `4.2% more bandwidth`, or a difference in the metric's unit.
+pub(super) fn amount(found: &Comparison) -> Option<String> {
+    match (&found.difference, found.ratio) {
+        (Some(difference), _) => {
+            Some(format!("{:+} in {}", rounded(difference.value), noun(&found.metric)))
+        }
+        (None, Some(ratio)) => {
+            let ratio = ratio_text(found, ratio);
+            Some(change(&ratio, &found.metric))
+        }
+        (None, None) => None,
+    }
+}
+
+/// The ends of the interval that the verdict is read from.
+fn ends(found: &Comparison) -> Option<[String; 2]> {
+    match (&found.difference, found.ratio) {
+        (Some(difference), _) => {
+            let ends = difference.ci95_simultaneous.or(difference.ci95)?;
+            Some(ends.map(|end| format!("{:+}", rounded(end))))
+        }
+        (None, ratio) => {
+            let [_, low, high] = show::ratios(ratio?, found.ci95_simultaneous.or(found.ci95)?);
+            Some([low, high])
+        }
+    }
+}
+
+/// Returns the evidence of a comparison in brackets: ` (ratio 1.68, 95% CI 1.41-1.99, n = 6)`.
+pub(super) fn interval(found: &Comparison, design: &Design) -> String {
+    let unpaired = if found.kind == Kind::Unpaired { ", unpaired" } else { "" };
+    let name = match design.stopping {
+        Stopping::Fixed | Stopping::Race { .. } => "95% CI",
+        Stopping::Looks { .. } => "95% CI adjusted for interim analyses",
+        Stopping::Open { .. } => "95% CI valid at any stop",
+    };
+    let n = found.n;
+    match (ends(found), found.ratio) {
+        (Some([low, high]), Some(ratio)) if found.difference.is_none() => {
+            let ratio = ratio_text(found, ratio);
+            format!(" (ratio {ratio}, {name} {low}-{high}, n = {n}{unpaired})")
+        }
+        (Some([low, high]), _) => format!(" ({name} {low} to {high}, n = {n}{unpaired})"),
+        (None, _) => format!(" (n = {n}{unpaired}, too few trials for a CI)"),
+    }
+}
+
+/// Returns a ratio with as many digits as its interval is worth.
+fn ratio_text(found: &Comparison, ratio: f64) -> String {
+    match found.ci95_simultaneous.or(found.ci95) {
+        Some(ends) => show::ratios(ratio, ends)[0].clone(),
+        None => show::ratio(ratio),
+    }
+}
+
+/// The interval that *equivalent* is read from, which is narrower than the others'.
+fn one_sided(found: &Comparison) -> Option<String> {
+    let ends = found.ci_equivalence?;
+    let [ratio, low, high] = show::ratios(found.ratio?, ends);
+    Some(format!(" (ratio {ratio}, TOST, 90% CI {low}-{high}, n = {})", found.n))
+}
+
+fn small(found: &Comparison) -> String {
+    let margin = found.margin.map(percent).unwrap_or_default();
+    format!("; the difference is smaller than the margin of {margin}")
+}
+
+fn needed(found: &Comparison) -> String {
+    let needed = Needed::of(found.replicates_needed, found.margin.unwrap_or_default());
+    needed.map_or_else(String::new, |needed| format!("; {}", needed.words()))
+}
+
+/// Workloads that are named where the numbers of several tell nothing.
+const MOST_WORKLOADS: usize = 4;
+
+/// Comparisons of which the numbers tell nothing yet, in one sentence; nothing where there is none.
+pub(in crate::inference) fn undecided(found: &[&Comparison], all: usize) -> Option<String> {
+    let needed = Needed::of_comparisons(found.iter().copied())?;
+    let mut workloads: Vec<&str> = found.iter().map(|one| one.workload.as_str()).collect();
+    workloads.dedup();
+    let more = workloads.len().saturating_sub(MOST_WORKLOADS);
+    workloads.truncate(MOST_WORKLOADS);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    Some(format!(
+        "{} of {all} comparisons are inconclusive ({}{more}): {}.",
+        found.len(),
+        workloads.join("; "),
+        needed.words()
+    ))
+}
+
+/// Three significant digits, as a number.
+fn rounded(value: f64) -> f64 {
+    if value == 0.0 {
+        return 0.0;
+    }
+    let unit = 10_f64.powi(value.abs().log10().floor() as i32 - 2);
+    let digits = (value / unit).round();
+    // Multiplying by a negative power of ten leaves a tail of digits; dividing does not.
+    if unit < 1.0 { digits / (1.0 / unit).round() } else { digits * unit }
+}
+
+pub(super) fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "better",
+        Verdict::Worse => "worse",
+        Verdict::Equivalent => "equivalent",
+        Verdict::Inconclusive => "inconclusive",
+    }
+}
+
+/// What stands over a study whose arms ran one after the other.
+pub(super) const SEQUENTIAL_STUDY: &str =
+    "the configurations ran in sequence, so drift could explain the difference; no verdicts";
+
+/// What takes the verdicts away where nobody knows how the trials ran.
+pub(super) const UNORDERED_STUDY: &str =
+    "the order of the trials is unknown, so drift could explain the difference; no verdicts";
+
+/// What takes the verdicts away where nothing was tried, only recorded.
+pub(super) const RECORDED_STUDY: &str = "the data are observational, in time order: a difference between groups does \
+                                         not show a cause, so Assay gives no verdict";
+
+/// Where every arm had its own time.
+pub(super) const NO_DRIFT_SEQUENTIAL: &str =
+    "drift and carry-over are not detectable, because each configuration ran in a separate period";
+
+/// Invalid arms, which are compared with nothing.
+pub(super) fn left_out(arms: usize) -> String {
+    let verb = if arms == 1 { "is" } else { "are" };
+    format!(
+        "{} {verb} invalid and excluded from effects, trends and platforms",
+        counted(arms, "configuration")
+    )
+}
+
+pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
+    let (arm, base) =
+        (short_words(&found.configuration, design), short_words(&found.baseline, design));
+    match amount(found) {
+        Some(amount) => format!(
+            "{arm} against {base} so far: {amount} (n = {}); no verdict before the study ends.",
+            found.n
+        ),
+        None => format!("{arm} and {base}: no verdict before the study ends."),
+    }
+}
+
+pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
+    let plain = comparison(found, design);
+    format!("{}; {NO_VERDICT_EMULATED}.", plain.trim_end_matches('.'))
+}
+
+/// A comparison whose difference the load may explain.
+pub(super) fn unequal_load(found: &Comparison, design: &Design, unequal: &Note) -> String {
+    let load = load(unequal).unwrap_or_default();
+    let why = format!("the load differed ({load}) and could explain the result");
+    without_verdict(found, design, &why)
+}
+
+/// A comparison of two arms that differs by which of them ran first.
+pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> String {
+    without_verdict(found, design, &orders(note).unwrap_or_default())
+}
+
+/// A comparison with its numbers, and why nothing follows from them.
+pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) -> String {
+    let (arm, base) =
+        (short_words(&found.configuration, design), short_words(&found.baseline, design));
+    let head = match amount(found) {
+        None => format!("{arm} and {base}"),
+        Some(amount) => format!("{arm} against {base}: {amount}"),
+    };
+    format!("{head}{}; no verdict: {why}.", interval(found, design))
+}
+
+/// The same for the whole study.
+pub(super) fn carried_between(workload: &str, p: f64) -> String {
+    format!(
+        "{workload}: the difference depends on the order of the two configurations ({}), so one affects the other, and \
+         Assay gives no verdict; longer rests or recreating conditions before each trial may help",
+        p_words(p)
+    )
+}
+
+/// Where no order was recorded.
+pub(super) const NO_ORDER: &str =
+    "no order was recorded: Assay could not check for drift and carry-over between trials";
+
+/// Where both were looked for and nothing was seen.
+pub(super) const NO_DRIFT: &str = "no drift or carry-over detected";
+
+/// The same of carry-over where something was seen of drift.
+pub(super) const NO_CARRY_OVER: &str = "no carry-over detected";
+
+/// An effect of ten times, beyond which a number says no more than that any size went unseen.
+const LARGEST_EFFECT: f64 = 9.0;
+
+/// How large a carry-over may have been all the same, and what guards against it. Of two arms in random order the
+/// effect of their order is looked for.
+pub(super) fn missed_carry_over(design: &Design, effect: f64, of_orders: bool) -> String {
+    let what = if of_orders { "an order effect" } else { "a carry-over effect" };
+    let advice = if design.order == Order::Random && design.lead_in == LeadIn::Half {
+        "set warmup_trial = \"whole\" for longer warm-ups"
+    } else {
+        "use longer rests or recreate conditions before each trial"
+    };
+    let size = if effect < LARGEST_EFFECT {
+        format!("{what} below {}", percent(effect))
+    } else {
+        format!("{what} of any size")
+    };
+    format!("; {size} was not detectable (80% power). To reduce carry-over, {advice}")
+}
+
+/// Where two chained arms leave nothing to tell carry-over by.
+pub(super) const TWO_CHAINED: &str = "no significant drift; with two configurations in chained order, Assay cannot \
+    check for carry-over, but carry-over does not bias the comparison";
+
+/// Where there are too few replicates in one of the two orders.
+pub(super) const TWO_RANDOM: &str = "no significant drift; with two configurations and so few replicates, a \
+     carry-over effect is indistinguishable from the difference between the configurations";
+
+/// Where there are too few trials, or an order that leaves nothing to tell carry-over by.
+pub(super) const NO_DRIFT_ALONE: &str =
+    "no significant trend (5% level); Assay could not check for carry-over between trials";
+
+/// Where the baseline has too few trials for a line.
+pub(super) const NO_CARRY_OVER_ALONE: &str =
+    "no carry-over detected; Assay could not check for drift";
+
+/// Where there are too few trials for either.
+pub(super) const TOO_FEW: &str = "too few trials to check for drift or carry-over";
+
+/// A change of the baseline over the study.
+pub(super) fn drift(
+    workload: &str,
+    metric: &str,
+    change: Option<f64>,
+    p: f64,
+    order: Order,
+) -> String {
+    let what = noun(metric);
+    let how = match change {
+        Some(change) => {
+            let way = if change < 0.0 { "fell" } else { "rose" };
+            format!("{way} by {}", percent(change.abs()))
+        }
+        None => "changed".to_owned(),
+    };
+    let end = match order {
+        Order::Sequential => "drift alone could explain the differences between configurations",
+        Order::Crd => "the random order turns drift into noise, which widens the CIs",
+        Order::Unknown => "the effect on comparisons is unknown, because the order is unknown",
+        Order::Recorded => "drift can bias the differences between groups",
+        Order::Random | Order::Chained | Order::Rcbd => "pairing within replicates cancels drift",
+    };
+    format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
+}
+
+/// An arm that changes what its successor measures.
+pub(super) fn carry_over(workload: &str, p: f64) -> String {
+    format!(
+        "{workload}: the configuration that ran before a trial affects the trial's result ({}); longer rests or \
+         recreating conditions before each trial may help",
+        p_words(p)
+    )
+}
+
+/// A lead-in that is too short.
+pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> String {
+    let p = p_words(p);
+    let head = format!(
+        "{workload}: the first trial of a replicate depends on the last configuration of the previous replicate ({p})"
+    );
+    match lead_in {
+        LeadIn::Half => format!(
+            "{head}: the carry-over effect outlasts warm-ups of half a trial; set warmup_trial = \"whole\""
+        ),
+        LeadIn::Full => format!(
+            "{head}: the carry-over effect outlasts even whole warm-ups; longer trials or recreating conditions may \
+             help"
+        ),
+        LeadIn::None => format!("{head}, and no warm-up ran in between; remove warmup_trial"),
+    }
+}
+
+/// A study that runs nothing before its replicates.
+pub(super) const UNGUARDED: &str = "nothing reduces carry-over: no warm-up ran before the replicates (warmup_trial = \
+                                    \"none\")";
+
+fn p_words(p: f64) -> String {
+    if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {}", rounded(p)) }
+}
+
+pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
+    let [ratio, from, to] = show::ratios(floor.ratio, [low, high]);
+    let had = format!(
+        "{} in the second copy of {} (ratio {ratio}, 95% CI {from}-{to}, n = {})",
+        change(&ratio, &floor.metric),
+        floor.workload,
+        floor.n
+    );
+    if floor.different {
+        let most = (low.ln().abs()).max(high.ln().abs()).exp() - 1.0;
+        return format!(
+            "A/A control: do not trust differences below {} on this machine; {had}.",
+            percent(most)
+        );
+    }
+    // The word is read at 1% and the interval at 5%: where they part, that is said.
+    if low > 1.0 || high < 1.0 {
+        return format!("A/A control: significant at p = 0.05 but not at p = 0.01; {had}.");
+    }
+    format!("A/A control: no significant difference; {had}.")
+}
+
+pub(super) fn effect(effect: &Effect) -> String {
+    let [ratio, basis] =
+        with_interval(effect.ratio, effect.ci95_simultaneous.or(effect.ci95), effect.n);
+    format!(
+        "{}: {} against {}, averaged over the other factors: {} ({basis}).",
+        effect.workload,
+        level_words(&effect.factor, &effect.level),
+        level_words(&effect.factor, &effect.baseline),
+        change(&ratio, &effect.metric)
+    )
+}
+
+/// A ratio, and the interval with the replicates that it rests on.
+fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
+    match ends {
+        Some(ends) => {
+            let [ratio, low, high] = show::ratios(ratio, ends);
+            let basis = format!("ratio {ratio}, 95% CI {low}-{high}, n = {n}");
+            [ratio, basis]
+        }
+        None => [show::ratio(ratio), format!("n = {n}, too few trials for a CI")],
+    }
+}
+
+/// Two factors that depend on each other; `low` and `high` are the first factor's effects at the
+/// second one's baseline and at its other level.
+pub(super) fn interaction(
+    found: &Interaction,
+    corner: [&str; 2],
+    [low, high]: [assay_core::stats::Sample; 2],
+) -> String {
+    let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
+    let [_, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);
+    format!(
+        "{}: the effect of {first} depends on {second}; {level1} against {}: {} at {}, {} at {} (interaction {basis}).",
+        found.workload,
+        corner[0],
+        change(&show::ratio(low.mean.exp()), &found.metric),
+        level_words(second, corner[1]),
+        change(&show::ratio(high.mean.exp()), &found.metric),
+        level_words(second, level2),
+    )
+}
+
+/// A sentence on several arms, some of whose numbers are suspect.
+pub(super) fn from_suspect_numbers(text: &str) -> String {
+    format!("{} (from suspect numbers).", text.trim_end_matches('.'))
+}
+
+/// Who ranks first, and who cannot be told from it. All pairs share the error of the places, and only those
+/// with the baseline that of the comparisons: where these tell more, the sentence says what it rests on.
+pub(super) fn rank(rank: &Rank, design: &Design, compared: &[Comparison]) -> String {
+    let Some((first, others)) = rank.ranks.split_first() else { return String::new() };
+    let name = |place: &Place| short_words(&place.configuration, design);
+    let tied: Vec<String> =
+        others.iter().filter(|place| place.rank_range[0] == 1).map(name).collect();
+    let (count, what) = (rank.ranks.len(), noun(&rank.metric));
+    let head = format!(
+        "{}: {} is the best of {count} configurations in {what}",
+        rank.workload,
+        name(first)
+    );
+    let basis = if tells_more(rank, compared) { ALL_PAIRS } else { "" };
+    let from = format!("{head}; no significant difference from");
+    // Arms that the first one does not clearly beat, named where they are the ones in front.
+    let near = first.rank_range[1] - 1;
+    match tied.as_slice() {
+        _ if near == 0 => {
+            format!("{head}, significantly better than each of the others (95% confidence).")
+        }
+        many if many.len() == count - 1 => format!(
+            "{}: the {count} configurations do not differ significantly in {what}{basis}; {} has the best mean.",
+            rank.workload,
+            name(first)
+        ),
+        many if many.len() != near || near > 4 => {
+            format!("{from} {}{basis}.", counted(near, "other"))
+        }
+        [one] => format!("{from} {one}{basis}."),
+        [before @ .., last] => format!("{from} {} and {last}{basis}.", before.join(", ")),
+        [] => format!("{head}."),
+    }
+}
+
+/// What "cannot be distinguished" rests on where a comparison with the baseline distinguishes.
+const ALL_PAIRS: &str = " (all pairs, simultaneous 95% CIs)";
+
+/// Whether a comparison calls two arms different that the sentence of the places says are not told apart.
+fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
+    let Some((first, others)) = rank.ranks.split_first() else { return false };
+    let is_clear = |one: &&Comparison| {
+        let of_these = (&one.workload, &one.metric) == (&rank.workload, &rank.metric);
+        of_these && one.primary && matches!(one.verdict, Some(Verdict::Better | Verdict::Worse))
+    };
+    let clear: Vec<&Comparison> = compared.iter().filter(is_clear).collect();
+    let from_first = |place: &&Place| {
+        let both = [
+            (&place.configuration, &first.configuration),
+            (&first.configuration, &place.configuration),
+        ];
+        clear.iter().any(|one| both.contains(&(&one.configuration, &one.baseline)))
+    };
+    let is_tied = |place: &&Place| place.rank_range[0] == 1;
+    if others.iter().all(|place| is_tied(&place)) {
+        let is_placed = |arm: &Arm| rank.ranks.iter().any(|place| place.configuration == *arm);
+        return clear.iter().any(|one| is_placed(&one.configuration) && is_placed(&one.baseline));
+    }
+    // Which arms the first one clearly beats is not kept, how many is.
+    let beaten = rank.ranks.len() - first.rank_range[1];
+    others.iter().filter(from_first).count() > beaten
+        || others.iter().any(|place| is_tied(&place) && from_first(&place))
+}
+
+/// Two results of different days or machines: what the numbers suggest.
+pub(in crate::inference) fn across(found: &Comparison) -> String {
+    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
+    let mut levels = found.configuration.clone();
+    levels.remove("result");
+    let what = if levels.is_empty() {
+        found.workload.clone()
+    } else {
+        format!("{} ({})", found.workload, arm_in_words(levels.iter()))
+    };
+    let (later, earlier) = (result(&found.configuration), result(&found.baseline));
+    let Some((ratio, [low, high])) = found.ratio.zip(found.ci95_simultaneous.or(found.ci95)) else {
+        let why = if found.n < FEWEST_FOR_INTERVAL {
+            "have too few trials for a comparison"
+        } else {
+            "have no spread, so there is no CI"
+        };
+        return format!("{what}: {later} and {earlier} {why}.");
+    };
+    // Where both have a baseline of their own, ratios are compared and not the results.
+    let own = match found.kind {
+        Kind::RerunBaseline => ", each relative to its own baseline",
+        _ => "",
+    };
+    let [ratio, low, high] = show::ratios(ratio, [low, high]);
+    let says = match found.verdict {
+        Some(Verdict::Better) => format!("this suggests that {later} is better"),
+        Some(Verdict::Worse) => format!("this suggests that {later} is worse"),
+        Some(Verdict::Equivalent) => {
+            let margin = show::percent(100.0 * found.margin.unwrap_or_default());
+            format!("this suggests equivalence within {margin}")
+        }
+        Some(Verdict::Inconclusive) => match found.min_detectable_ratios {
+            Some(seen) => return one_day(found, (&what, own), [&later, &earlier], seen),
+            None => "the difference is inconclusive".to_owned(),
+        },
+        None if found.note_facts.contains(&Note::Emulated) => NO_VERDICT_EMULATED.to_owned(),
+        None => "there is no verdict".to_owned(),
+    };
+    format!(
+        "{what}: {} in {later} compared with {earlier}{own} (ratio {ratio}, 95% CI {low}-{high}). Across days or \
+         machines, {says}.",
+        change(&ratio, &found.metric)
+    )
+}
+
+/// One result per side: its trials say nothing of days, so that no direction is suggested.
+fn one_day(
+    found: &Comparison,
+    (what, own): (&str, &str),
+    [later, earlier]: [&str; 2],
+    seen: [f64; 2],
+) -> String {
+    let amount = found.ratio.zip(found.ci95_simultaneous).map(|(ratio, ends)| {
+        let [ratio, low, high] = show::ratios(ratio, ends);
+        let basis = format!("ratio {ratio}, 95% CI {low}-{high}, including day-to-day variation");
+        (ratio, basis)
+    });
+    let (ratio, basis) = amount.unwrap_or_default();
+    let [loss, gain] = match found.better {
+        Better::Higher | Better::Unknown => [1.0 - seen[0], seen[1] - 1.0],
+        Better::Lower => [seen[1] - 1.0, 1.0 - seen[0]],
+    };
+    format!(
+        "{what}: {} in {later} compared with {earlier}{own} ({basis}). Inconclusive: one result per side; smallest \
+         detectable loss {}, gain {} (80% power).",
+        change(&ratio, &found.metric),
+        percent(loss),
+        percent(gain)
+    )
+}
+
+/// Whether nothing but days needs to lie between two results.
+fn may_be_days(found: &Comparison) -> bool {
+    found.ci95_simultaneous.is_some_and(|[low, high]| low <= 1.0 && high >= 1.0)
+}
+
+/// Comparisons from which on one sentence says more than each by itself.
+const MANY: usize = 3;
+
+/// Rows of two results that all say the same, in one sentence; none where they differ.
+pub(in crate::inference) fn agreement(found: &[&Comparison]) -> Option<String> {
+    let (first, others) = found.split_first()?;
+    if found.iter().all(|one| one.n < 2) {
+        return Some("n = 1 each: no interval, differences cannot be judged.".to_owned());
+    }
+    let same = |one: &&&Comparison| {
+        one.verdict == first.verdict
+            && one.better == first.better
+            && one.configuration.get("result") == first.configuration.get("result")
+    };
+    if found.len() < MANY || !others.iter().all(|one| same(&one)) {
+        return None;
+    }
+    let ratios: Option<Vec<f64>> = found.iter().map(|one| one.ratio).collect();
+    let ratios = ratios?;
+    let low = ratios.iter().copied().reduce(f64::min)?;
+    let high = ratios.iter().copied().reduce(f64::max)?;
+    let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
+    let (later, earlier) = (result(&first.configuration), result(&first.baseline));
+    let says = match first.verdict? {
+        Verdict::Better => format!("this suggests that {later} is better"),
+        Verdict::Worse => format!("this suggests that {later} is worse"),
+        Verdict::Equivalent => "this suggests equivalence".to_owned(),
+        // Where days alone do not explain it, each row has its own words.
+        Verdict::Inconclusive
+            if found.iter().any(|one| one.min_detectable_ratios.is_some() && !may_be_days(one)) =>
+        {
+            return None;
+        }
+        Verdict::Inconclusive => return Some(no_difference(found, [&later, &earlier])),
+    };
+    Some(format!(
+        "All {} rows agree: {later} has {} to {} times the value of {earlier}. Across days or machines, {says}.",
+        found.len(),
+        show::ratio(low),
+        show::ratio(high)
+    ))
+}
+
+/// Rows of two results of which none shows a difference. A ratio that the table of its row calls unknown is
+/// not told here either.
+fn no_difference(found: &[&Comparison], [later, earlier]: [&str; 2]) -> String {
+    let known = found.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
+    let known: Vec<f64> = known.collect();
+    let ends = known.iter().copied().reduce(f64::min).zip(known.iter().copied().reduce(f64::max));
+    let head = format!("None of {} rows differs significantly", found.len());
+    let Some([low, high]) = ends.map(|(low, high)| [low, high].map(show::ratio)) else {
+        return format!("{head}: the CIs are too wide for a ratio.");
+    };
+    let unknown = match found.len() - known.len() {
+        0 => String::new(),
+        count => format!("; no ratio for {count} of them"),
+    };
+    format!("{head}: {later} has {low} to {high} times the value of {earlier}{unknown}.")
+}

@@ -1,0 +1,295 @@
+//! The sentences of answers.
+
+use assay_core::exhibit::Unit;
+use assay_core::quantity::Better;
+use assay_core::quantity::units::show;
+use assay_core::stats::Sample;
+use assay_study::file::words::choice;
+use assay_study::findings::answers::Claim;
+use assay_workloads::metrics::{change, noun};
+
+use super::counted;
+use crate::inference::verdicts::answers::Case;
+
+const MOST_TOLD: usize = 5;
+
+pub(in crate::inference::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> String {
+    let count = |claim: Claim| cases.iter().filter(|case| case.claim == claim).count();
+    let (all, with) = (cases.len(), count(Claim::Supported));
+    let doubted = would_be(cases).filter(|_| verdict == Claim::NotShown);
+    if let Some(text) = doubted {
+        return text.to_owned();
+    }
+    match verdict {
+        Claim::NoData => "No measurement answers this question.".to_owned(),
+        Claim::Supported if all == 1 => "The numbers support the claim.".to_owned(),
+        Claim::Supported => format!("The numbers support the claim in all {all} cases."),
+        Claim::Contradicted if all == 1 => "The numbers contradict the claim.".to_owned(),
+        Claim::Contradicted if count(verdict) == all => {
+            format!("The numbers contradict the claim in all {all} cases.")
+        }
+        Claim::Contradicted => format!(
+            "The numbers contradict the claim in {} of {all} cases and support it in {with}.",
+            count(Claim::Contradicted)
+        ),
+        Claim::NotShown if with == 0 => "The numbers are inconclusive.".to_owned(),
+        Claim::NotShown => format!("The numbers support the claim in only {with} of {all} cases."),
+    }
+}
+
+/// What stands beside a case whose numbers decide nothing.
+pub(in crate::inference) const SUSPECT: &str = "from suspect numbers";
+
+/// What would become of a claim, were its numbers not suspect; nothing where that is not what stands in
+/// the way.
+fn would_be(cases: &[Case]) -> Option<&'static str> {
+    let all = |claim: Claim| cases.iter().all(|case| case.would_be.unwrap_or(case.claim) == claim);
+    let any = |claim: Claim| cases.iter().any(|case| case.would_be == Some(claim));
+    match () {
+        () if any(Claim::Contradicted) => Some("The numbers contradict the claim but are suspect."),
+        () if any(Claim::Supported) && all(Claim::Supported) => {
+            Some("The numbers support the claim but are suspect.")
+        }
+        () => None,
+    }
+}
+
+/// What an answer rests on: what decided it first.
+pub(in crate::inference::verdicts) fn because(verdict: Claim, cases: &[Case]) -> Vec<String> {
+    let first = cases.iter().filter(|case| case.claim == verdict);
+    let others = cases.iter().filter(|case| case.claim != verdict);
+    let told: Vec<&Case> = first.chain(others).collect();
+    let mut texts: Vec<String> =
+        told.iter().take(MOST_TOLD).map(|case| format!("{}.", case.text)).collect();
+    let more = told.len().saturating_sub(MOST_TOLD);
+    if more > 0 {
+        texts.push(format!("{} more.", counted(more, "case")));
+    }
+    texts
+}
+
+/// Why there is no number where one is asked for: different things.
+pub(in crate::inference::verdicts) const UNMEASURED: &str = "was not measured";
+pub(in crate::inference::verdicts) const INVALID: &str = "has invalid numbers";
+pub(in crate::inference::verdicts) const FAILED: &str = "failed in every trial";
+pub(in crate::inference::verdicts) const DISTURBED: &str = "has too few undisturbed trials";
+pub(in crate::inference::verdicts) const FEW: &str = "has too few trials";
+pub(in crate::inference::verdicts) const NOT_TOGETHER: &str =
+    "has no replicate with all required measurements";
+
+/// Why a level was left out by the plan.
+pub(in crate::inference::verdicts) fn left_out_because(reason: &str) -> String {
+    format!("Excluded: {reason}.")
+}
+
+pub(in crate::inference::verdicts) fn missing(name: &str, why: &str) -> String {
+    format!("{name} {why}")
+}
+
+pub(in crate::inference::verdicts) fn not_varied(name: &str, factor: &str) -> String {
+    format!("{name}: {factor} did not vary")
+}
+
+/// A workload that was measured without the number that is asked for.
+pub(in crate::inference::verdicts) fn no_metric(name: &str, metric: &str) -> String {
+    format!("{name}: its {} was not measured", noun(metric))
+}
+
+/// A claim of two levels, where there are not two.
+pub(in crate::inference::verdicts) fn no_two(name: &str, factor: Option<&str>) -> String {
+    match factor {
+        Some(factor) => format!("{name}: the check needs two levels of {factor}"),
+        None => format!("{name}: the check needs one configuration with two levels"),
+    }
+}
+
+pub(in crate::inference::verdicts) fn no_numbers(name: &str) -> String {
+    format!("{name}: too few numeric levels")
+}
+
+pub(in crate::inference::verdicts) fn no_levels(name: &str, between: &[String]) -> String {
+    match between {
+        [low, high] => format!(
+            "{name}: the check needs levels both inside and outside the range {low} to {high}"
+        ),
+        _ => format!("{name}: one level has no matching trials of the other level"),
+    }
+}
+
+/// Where a metric is best, and where it could be.
+pub(in crate::inference::verdicts) fn peak_is(
+    name: &str,
+    metric: &str,
+    best: &str,
+    could: &[&str],
+    levels: usize,
+) -> String {
+    let head = format!("{name}: best {} at {best}", noun(metric));
+    match could {
+        [_] => format!("{head} (significant)"),
+        all if all.len() == levels => format!("{head}; any of the {levels} levels could be best"),
+        several => format!("{head}; the best level could be {}", choice(several)),
+    }
+}
+
+pub(in crate::inference::verdicts) fn slope_is(
+    name: &str,
+    metric: &str,
+    factor: &str,
+    slope: f64,
+    ends: Option<[f64; 2]>,
+) -> String {
+    let what = noun(metric);
+    match ends {
+        Some(ends) => {
+            let [times, low, high] = show::ratios(slope.exp2(), ends.map(f64::exp2));
+            format!(
+                "{name}: doubling {factor} multiplies {what} by {times} (95% CI {low}-{high}; 2 means proportional, 1 \
+                 means no effect)"
+            )
+        }
+        None => format!("{name}: too few replicates for a slope"),
+    }
+}
+
+/// Who is the best, or the worst, and who could be.
+pub(in crate::inference::verdicts) fn foremost_is(
+    name: &str,
+    last: bool,
+    could: &[&str],
+    levels: usize,
+) -> String {
+    let word = if last { "worst" } else { "best" };
+    match could {
+        [one] => format!("{name}: {one} is the {word} (significant)"),
+        all if all.len() == levels => {
+            format!("{name}: any of the {levels} levels could be the {word}")
+        }
+        several => format!("{name}: {} could be the {word}", choice(several)),
+    }
+}
+
+/// The ends of an interval, where there is one, and of how many cases at once it is.
+#[derive(Clone, Copy)]
+pub(in crate::inference::verdicts) struct AtOnce {
+    pub ends: Option<[f64; 2]>,
+    pub cases: usize,
+}
+
+/// Two levels side by side, by their logarithms.
+pub(in crate::inference::verdicts) fn two_are(
+    name: &str,
+    metric: &str,
+    [level, over]: [&str; 2],
+    sample: Option<Sample>,
+    AtOnce { ends, cases }: AtOnce,
+) -> String {
+    match (sample, ends) {
+        (Some(sample), Some(ends)) => {
+            let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
+            let at_once = at_once(cases);
+            format!(
+                "{name}: {level} has {} compared with {over} (ratio {ratio}, 95% CI{at_once} {low}-{high})",
+                change(&ratio, metric)
+            )
+        }
+        _ => format!("{name}: too few pairs of {level} and {over} for a CI"),
+    }
+}
+
+/// Up to which level a metric stays below a bound.
+pub(in crate::inference::verdicts) fn knee_is(
+    name: &str,
+    metric: &str,
+    most: f64,
+    found: Option<(String, f64)>,
+    next: Option<(String, f64)>,
+) -> String {
+    let (what, unit) = (noun(metric), Unit::of_metric(metric));
+    let most = unit.text(most);
+    let next = next.map(|(level, worst)| format!("{level} has {}", unit.text(worst)));
+    match (found, next) {
+        (Some((level, worst)), next) => {
+            let next = next.unwrap_or_else(|| "the study has no higher level".to_owned());
+            format!(
+                "{name}: {level} is the highest level whose median {what} is below {most} ({}); {next}",
+                unit.text(worst)
+            )
+        }
+        (None, Some(next)) => {
+            format!("{name}: the {what} is not below {most} at any level; {next}")
+        }
+        (None, None) => format!("{name}: the {what} is not below {most} at any level"),
+    }
+}
+
+/// From which level on a metric is as good as anywhere, and how the level of the claim stands.
+pub(in crate::inference::verdicts) struct Enough<'a> {
+    pub from: &'a str,
+    pub best: &'a str,
+    pub claimed: &'a str,
+    /// Whether nothing is smaller than the best.
+    pub is_smallest: bool,
+    /// As a share.
+    pub margin: f64,
+}
+
+pub(in crate::inference::verdicts) fn enough_is(
+    name: &str,
+    metric: &str,
+    better: Better,
+    &Enough { from, best, claimed, is_smallest, margin }: &Enough<'_>,
+    shown: Option<(Sample, [f64; 2])>,
+) -> String {
+    let (what, margin) = (noun(metric), show::share(margin));
+    let most = match better {
+        Better::Higher | Better::Unknown => "highest",
+        Better::Lower => "lowest",
+    };
+    let head = match () {
+        () if is_smallest => format!("{name}: {most} {what} at {best}, the smallest level"),
+        () if from == best => format!(
+            "{name}: {most} {what} at {best}; no smaller level is within {margin} of that value"
+        ),
+        () => format!("{name}: {most} {what} at {best}; within {margin} of that value from {from}"),
+    };
+    match shown {
+        Some((sample, ends)) => {
+            let [ratio, low, high] = show::ratios(sample.mean.exp(), ends.map(f64::exp));
+            format!("{head}; {claimed} has {ratio} times that value (95% CI {low} to {high})")
+        }
+        None => head,
+    }
+}
+
+/// Why an interval is wider than that of the same number elsewhere on the page.
+fn at_once(cases: usize) -> String {
+    match cases {
+        0 | 1 => String::new(),
+        count => format!(" over all {count} cases"),
+    }
+}
+
+/// `is_decimal`: in MB/s, as the limit.
+pub(in crate::inference::verdicts) fn level_is(
+    name: &str,
+    (metric, is_decimal): (&str, bool),
+    mean: f64,
+    AtOnce { ends, cases }: AtOnce,
+) -> String {
+    let interval = format!("95% CI{}", at_once(cases));
+    let unit = Unit::of_metric(metric);
+    let show = |value: f64| {
+        if is_decimal { format!("{} MB/s", show::mb_per_s(value)) } else { unit.text(value) }
+    };
+    match ends {
+        Some([low, high]) => format!(
+            "{name}: {} {} ({interval} {} to {})",
+            noun(metric),
+            show(mean),
+            show(low),
+            show(high)
+        ),
+        None => format!("{name}: {} {} (too few trials for a CI)", noun(metric), show(mean)),
+    }
+}

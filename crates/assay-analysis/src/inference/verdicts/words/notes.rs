@@ -1,0 +1,130 @@
+//! The words of remarks beside a comparison.
+
+use assay_core::quantity::units::show;
+use assay_study::findings::Trust;
+use assay_study::findings::notes::{Failures, Note, Side};
+use assay_workloads::metrics::{change, is_told, noun};
+
+use super::{NO_VERDICT_EMULATED, counted, no_verdict, p_words, replicates, rounded, verdict_word};
+use crate::inference::verdicts::notes::SETTLED;
+
+/// Pairs up to which no order keeps a disturbance that returns at a fixed distance out (R2c).
+const FEW: usize = 5;
+
+/// A remark in words; the names are those of the baseline and of the arm.
+pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
+    let name = |side: Side| match side {
+        Side::Baseline => baseline,
+        Side::Arm => arm,
+    };
+    match note {
+        Note::Trust { of, trust } => format!("the number of {} is {}", name(*of), word(*trust)),
+        Note::TrustOfResult { of, trust } => format!("{} number is {}", name(*of), word(*trust)),
+        Note::Failed { arm: own, baseline: other, more } => {
+            let more = more.map(|side| format!("; {} fails more often", name(side)));
+            let (own, other) = (failed(*own, arm), failed(*other, baseline));
+            format!("{own} and {other} failed{}", more.unwrap_or_default())
+        }
+        Note::RatioOnly { pairs } => format!("ratio only: no verdict with {}", replicates(*pairs)),
+        Note::Secondary => "secondary metric, unadjusted".to_owned(),
+        Note::Emulated => NO_VERDICT_EMULATED.to_owned(),
+        Note::NoOrder { order } => no_verdict(*order).unwrap_or_default().to_owned(),
+        Note::NoDirection { metric } => no_direction(metric),
+        Note::CoarseClock { metric, step } => format!(
+            "the clock has a resolution of {} ({}), and the difference does not exceed the resolution",
+            rounded(*step),
+            noun(metric)
+        ),
+        Note::TooFew { pairs: 0 } => "no complete and undisturbed pair".to_owned(),
+        Note::TooFew { pairs: 1 } => "1 pair: no ratio and no CI".to_owned(),
+        Note::TooFew { pairs } => format!("{pairs} pairs: no CI"),
+        Note::Provisional { pairs } => format!(
+            "provisional: with {pairs} pairs, the CI assumes near-normal log ratios; a distribution-free test needs \
+             {SETTLED} pairs for p < 0.05{}",
+            if *pairs <= FEW { "; periodic disturbances can look like a difference" } else { "" }
+        ),
+        Note::LeftOut { pairs } => format!("{} excluded", counted(*pairs, "disturbed pair")),
+        Note::NoRatio { of, trials } => {
+            let why = match trials {
+                1 => "has no ratio, because the value is not above zero",
+                _ => "have no ratio, because the values are not above zero",
+            };
+            format!("{} of {} {why}", counted(*trials, "trial"), name(*of))
+        }
+        Note::FarOff { of, trials, all } => format!(
+            "{trials} of {all} trials of {} {}; the CI understates the risk of such trials",
+            name(*of),
+            if *trials == 1 { "is an unfavorable outlier" } else { "are unfavorable outliers" }
+        ),
+        Note::Fragile { replicates } => fragile(replicates),
+        Note::Disturbed { verdict } => {
+            format!(
+                "the verdict would be \"{}\" if Assay included the disturbed trials",
+                verdict_word(*verdict)
+            )
+        }
+        Note::UnequalLoad { .. } => "the load differed and could explain the result".to_owned(),
+        Note::TwoOrders { .. } => {
+            "the order of the configurations changes the result: one affects the next".to_owned()
+        }
+        Note::InFlight { arm, baseline } => {
+            format!("{arm} operations in flight (baseline: {baseline})")
+        }
+    }
+}
+
+/// By how much the load differed: `40% fewer reads per second, ratio 0.6, 95% CI 0.5-0.7`; none of
+/// another remark.
+pub(in crate::inference) fn load(note: &Note) -> Option<String> {
+    let Note::UnequalLoad { metric, ratio, ci95_family } = note else { return None };
+    let [ratio, low, high] = show::ratios(*ratio, *ci95_family);
+    Some(format!("{}, ratio {ratio}, 95% CI {low}-{high}", change(&ratio, metric)))
+}
+
+/// What a comparison is in each order: `1.03 where it ran first (3 replicates), 1.44 where it ran second
+/// (3 replicates; p = 0.01)`; none of another remark.
+pub(in crate::inference::verdicts) fn orders(note: &Note) -> Option<String> {
+    let Note::TwoOrders { first, second, replicates: [one, other], p } = note else { return None };
+    Some(format!(
+        "ratio {} when run first ({}), {} when run second ({}; {}): one configuration affects the next",
+        show::ratio(*first),
+        replicates(*one),
+        show::ratio(*second),
+        replicates(*other),
+        p_words(*p)
+    ))
+}
+
+/// Why a metric gets no verdict of which nobody says which direction is better, and what states it.
+pub(in crate::inference) fn no_direction(metric: &str) -> String {
+    let name = noun(metric);
+    let option = if is_told(metric) {
+        "--parse FORMAT::higher or --parse FORMAT::lower".to_owned()
+    } else {
+        format!("--better {metric}=higher or --better {metric}=lower")
+    };
+    format!("the better direction of {name} is unknown; use {option}")
+}
+
+fn word(trust: Trust) -> &'static str {
+    match trust {
+        Trust::Trusted => "trusted",
+        Trust::Suspect => "suspect",
+        Trust::Invalid => "invalid",
+    }
+}
+
+fn failed(own: Failures, name: &str) -> String {
+    let trials = if own.started == 1 { "trial" } else { "trials" };
+    format!("{} of {} {trials} of {name}", own.failed, own.started)
+}
+
+/// Replicates whose absence would change the verdict.
+fn fragile(replicates: &[u32]) -> String {
+    match replicates {
+        [one] => format!("fragile: without replicate {one}, the verdict changes"),
+        several => {
+            format!("fragile: removing any one of {} replicates changes the verdict", several.len())
+        }
+    }
+}

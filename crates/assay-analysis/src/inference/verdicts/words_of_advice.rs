@@ -1,0 +1,135 @@
+//! The sentences of advice: what to use, what to leave, what to weigh.
+
+use assay_core::quantity::units::show;
+use assay_study::findings::{Comparison, Trust};
+use assay_study::results::design::Design;
+use assay_study::results::plan::arm_in_words;
+use assay_workloads::metrics::change;
+
+use super::advice::{Bad, Stage};
+use super::contrasts::Contrast;
+use super::tied::Tied;
+use super::words::{amount, interval, short_words};
+
+pub(super) fn candidate(
+    design: &Design,
+    best: &Comparison,
+    (stage, suspect): (Stage, bool),
+    (end, tied): (Option<&str>, &str),
+) -> String {
+    let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
+    let [arm, base] = [&best.configuration, &best.baseline].map(|arm| short_words(arm, design));
+    let amount = amount(best).unwrap_or_default();
+    let interval = interval(best, design);
+    let suspect = doubt(suspect);
+    let workload = &best.workload;
+    match stage {
+        Stage::Confirming => format!(
+            "{workload}: {arm} is also better than {base} in fresh trials: {amount}{interval}{suspect}."
+        ),
+        Stage::Measured | Stage::Imported | Stage::Together => format!(
+            "{workload}: use {arm}{end} (candidate): {amount} compared with {base}{interval}{suspect}{tied}."
+        ),
+    }
+}
+
+/// Which arm a smaller one is advised for, and what is gained by it.
+pub(super) fn tied(design: &Design, tied: &Tied<'_>) -> String {
+    let best = short_words(tied.best, design);
+    let tails = tied.tails.map(|tails| {
+        let [own, other] = tails.map(show::duration);
+        format!(", with a p99 of {own} instead of {other}")
+    });
+    format!("; the difference from {best} is within the margin{}", tails.unwrap_or_default())
+}
+
+/// What is to be known of it: that it is to be confirmed, and what was not there to be better.
+pub(super) fn more(stage: Stage, unmeasured: &[String]) -> String {
+    let how = match stage {
+        Stage::Confirming => None,
+        Stage::Imported => Some("confirm it with fresh trials of both configurations"),
+        Stage::Together => {
+            Some("confirm it with a second study of both configurations on the same hosts")
+        }
+        Stage::Measured => Some("run assay advise confirm"),
+    };
+    let how =
+        how.map_or_else(String::new, |how| format!(" The winner's gain is biased upward; {how}."));
+    match unmeasured {
+        [] => how,
+        levels => format!("{how} Not measured: {}.", levels.join(", ")),
+    }
+}
+
+/// What a level that is surely worse is, in each workload that tells so.
+pub(super) fn against(bad: &[Bad<'_>]) -> String {
+    let told: Vec<String> = bad.iter().map(one_bad).collect();
+    let level = match bad.first() {
+        Some(Bad::Level(one)) => arm_in_words(one.what.iter()),
+        Some(Bad::Baseline(all)) => arm_in_words(all[0].than.iter()),
+        None => String::new(),
+    };
+    format!("Avoid {level}: {}.", told.join("; "))
+}
+
+fn one_bad(bad: &Bad<'_>) -> String {
+    match bad {
+        Bad::Level(one) => format!(
+            "{} compared with {} in {}{}",
+            has(one),
+            arm_in_words(one.than.iter()),
+            one.workload,
+            basis(one)
+        ),
+        Bad::Baseline(all) => {
+            let nearest = all
+                .iter()
+                .min_by(|one, other| one.ratio.ln().abs().total_cmp(&other.ratio.ln().abs()));
+            let Some(one) = nearest else { return String::new() };
+            let what = arm_in_words(one.what.iter());
+            let head = match all.len() {
+                1 => format!("in {}, {what} is better", one.workload),
+                count => format!(
+                    "in {}, all {count} other configurations are better; {what}, the closest,",
+                    one.workload
+                ),
+            };
+            let joint = if all.len() == 1 { " and" } else { "" };
+            let suspect = all.iter().any(|one| one.suspect);
+            format!("{head}{joint} has {}{}", has(one), basis_of(one, suspect))
+        }
+    }
+}
+
+/// A level that is better in one workload and worse in another.
+pub(super) fn trade_off(all: &[&Contrast]) -> String {
+    let told: Vec<String> =
+        all.iter().map(|one| format!("{} in {}{}", has(one), one.workload, basis(one))).collect();
+    let (what, than) = all.first().map_or_else(Default::default, |one| {
+        (arm_in_words(one.what.iter()), arm_in_words(one.than.iter()))
+    });
+    format!(
+        "{what} is a trade-off against {than}: {}; choose according to your most important workload.",
+        told.join(", ")
+    )
+}
+
+fn has(one: &Contrast) -> String {
+    let [ratio, ..] = show::ratios(one.ratio, one.ends);
+    change(&ratio, &one.metric)
+}
+
+fn basis(one: &Contrast) -> String {
+    basis_of(one, one.suspect)
+}
+
+/// The interval of a contrast, and whether what is told with it rests on suspect numbers.
+fn basis_of(one: &Contrast, suspect: bool) -> String {
+    let [ratio, low, high] = show::ratios(one.ratio, one.ends);
+    let averaged = if one.averaged { "averaged over the other factors, " } else { "" };
+    format!(" ({averaged}ratio {ratio}, 95% CI {low}-{high}{})", doubt(suspect))
+}
+
+const fn doubt(suspect: bool) -> &'static str {
+    if suspect { Trust::Suspect.doubt() } else { "" }
+}

@@ -1,0 +1,311 @@
+//! Findings of a study, one workload after the other: of each only what findings need is kept, so that no
+//! more than the trials of one workload are in memory at once.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use assay_machine::probes::processors::ProcessorTicks;
+use assay_study::findings::measurements::{Measurements, Series};
+use assay_study::findings::notes::Note;
+use assay_study::findings::{
+    AbsentCell, Check, Comparison, Findings, Sentence, StudyFacts, Trust, WorkloadFacts,
+};
+use assay_study::results::course;
+use assay_study::results::design::Design;
+use assay_study::results::environment::Environment;
+use assay_study::results::plan::{Arm, Plan};
+use assay_study::results::record::Trial;
+use assay_workloads::Facts;
+
+use super::rows::{self, Row};
+use super::verdicts::{explain, words};
+use super::{
+    acknowledged, borrowed, card, checks, classes, conversions, decide, design, different, facts,
+    gated, harm, hosts, judged, kinds, lines, memory, played, published, race, reserved, sentences,
+    series, surfaces, surroundings, synchronised, watched,
+};
+
+/// Findings of a study whose workloads are added one after the other.
+pub struct Analysis<'a> {
+    plan: &'a Plan,
+    environment: &'a Environment,
+    design: Cow<'a, Design>,
+    found: Findings,
+    /// Rows without their trials.
+    rows: Vec<Row<'a>>,
+    series: Vec<Series>,
+    classes: ClassSeries,
+    trials: Trials,
+    rules: RowRules,
+    hosts: hosts::HostRates,
+    of_kinds: Vec<Facts>,
+    conversions: Vec<conversions::Conversion>,
+    rollbacks: Vec<Sentence>,
+    surfaces: Vec<surfaces::Surface>,
+    accesses: Vec<surfaces::Accesses>,
+}
+
+/// Requests by class: the series of a replayed load, and latencies of the block layer.
+#[derive(Default)]
+struct ClassSeries {
+    played: Vec<Series>,
+    seen: Vec<classes::Classes>,
+}
+
+/// What is counted over all trials, the search for a load included.
+#[derive(Default)]
+struct Trials {
+    counts: checks::Counts,
+    costs: watched::Costs,
+    ticks: ProcessorTicks,
+    race: race::RaceRuns,
+}
+
+/// Rules on several rows at once.
+#[derive(Default)]
+struct RowRules {
+    borrowed: borrowed::Rates,
+    different: Vec<different::WorkOfRow>,
+    acknowledged: Vec<acknowledged::Writes>,
+}
+
+impl<'a> Analysis<'a> {
+    pub fn new(study: StudyFacts, plan: &'a Plan, environment: &'a Environment) -> Self {
+        Self {
+            plan,
+            environment,
+            design: design(plan),
+            found: Findings::of(study, facts::environment(plan, environment)),
+            rows: Vec::new(),
+            series: Vec::new(),
+            classes: ClassSeries::default(),
+            trials: Trials::default(),
+            rules: RowRules::default(),
+            hosts: hosts::HostRates::default(),
+            of_kinds: Vec::new(),
+            conversions: Vec::new(),
+            rollbacks: Vec::new(),
+            surfaces: Vec::new(),
+            accesses: Vec::new(),
+        }
+    }
+
+    pub fn add(&mut self, trials: &[&Trial]) {
+        let (plan, environment) = (self.plan, self.environment);
+        let Some(workload) = plan.workloads.get(self.rows.len()) else { return };
+        self.trials.add(plan, environment, trials);
+        // What only found where to look is told of by nothing but its number.
+        let searches = course::is_of(plan);
+        let mut trials = trials.to_vec();
+        trials.retain(|trial| !searches || !course::is_search(&trial.record));
+        let row = rows::row(workload, plan, environment, &trials);
+        let (series, absent) = series::series(&self.design, &row);
+        let (by_class, lacking) = played::series(&self.design, &row);
+        self.rules.look(self.rows.len(), &row, &series, environment);
+        self.hosts.add(&row);
+        self.classes.played.extend(by_class);
+        self.classes.seen.extend(classes::of_row(&row));
+        self.of_kinds.extend(kinds::of_row(&row));
+        self.conversions.extend(conversions::of_row(&row));
+        self.rollbacks.extend(harm::sentence(&workload.name, &trials));
+        let found = &mut self.found;
+        found.workloads.push(workload_facts(&row));
+        found.absent.extend(absent);
+        found.absent.extend(lacking);
+        self.surfaces.extend(surfaces::of_row(plan, &row, &series));
+        self.accesses.extend(surfaces::accesses(plan, &row, &series));
+        found.environment.activity.members.extend(watched::members(&row));
+        surroundings::add(&mut found.environment.activity, &row);
+        self.series.extend(series);
+        self.rows.push(Row {
+            remarks: row.remarks,
+            unquiet: row.unquiet,
+            trust: row.trust,
+            ..rows::bare(workload, plan, environment)
+        });
+    }
+
+    /// Everything that the trials say, in the order of the plan.
+    pub fn findings(mut self) -> Findings {
+        let Self { plan, environment, mut found, mut rows, mut series, trials, .. } = self;
+        found.absent.extend(planned_absences(plan));
+        series.extend(self.classes.played);
+        let (by_class, unseen) = classes::series(self.classes.seen);
+        series.extend(by_class);
+        found.absent.extend(unseen);
+        self.rules.apply(&mut rows, &mut series);
+        if let Some(place) = &mut found.environment.platform {
+            place.steal_share = trials.ticks.steal_share();
+        }
+        let unfinished = found.study.stopped_by.is_none() && trials.counts.is_unfinished(plan);
+        let others = plan.workloads.iter().filter(|own| own.work.is_others());
+        let mut live: Vec<String> = others.map(|own| own.name.clone()).collect();
+        live.dedup();
+        let mut measured =
+            Measurements { design: self.design.into_owned(), series, unfinished, live };
+        let stage = hosts::stage(environment.fleet.as_ref(), super::stage(&found.study));
+        let verdicts = judged(&mut found, stage, &mut measured);
+        for comparison in &mut found.comparisons {
+            if let Some(note) = in_flight(comparison, &rows) {
+                // It names neither side.
+                let words = words::note(&note, ["", ""]);
+                comparison.add(note, words);
+            }
+        }
+        found.race = trials.race.answer(plan, &found);
+        found.of_kinds = self.of_kinds.into();
+        kinds::settle(&mut found);
+        lines::add(&mut found, plan, environment);
+        found.study.card.clone_from(&plan.design.card);
+        let cards = card::rows(plan, &found);
+        let published = published::beside(&plan.design, found.environment.is_emulated());
+        explain(&mut found.answers.all, &plan.design, &found.absent);
+        trust_surfaces(&mut self.surfaces, &mut self.accesses, &rows);
+        let surfaces = surfaces::exhibit(&found, &published, &self.surfaces, &self.accesses);
+        found.exhibits.extend(surfaces);
+        found.exhibits.extend(published::exhibit(&found, &published));
+        found.exhibits.extend(card::exhibit(&cards));
+        found.environment.activity.probes = trials.costs.told();
+        surroundings::finish(&mut found.environment.activity, environment);
+        found.environment.hosts = self.hosts.told(environment.fleet.as_ref());
+        add_checks(&mut found, plan, environment, &trials.counts);
+        let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
+        told.extend(self.rollbacks);
+        told.extend(classes::sentences(&found));
+        told.extend(reserved::sentences(&found, &rows));
+        told.extend(conversions::sentence(&self.conversions));
+        told.extend(synchronised::sentences(&found));
+        told.extend(memory::sentences(&found, &rows));
+        told.extend(verdicts);
+        told.extend(race::confirmed(&found, plan.design.primary.as_deref()));
+        told.extend(card::classes(plan, environment, &found));
+        told.extend(card::prices(&cards));
+        found.summary = sentences::summary(&sentences::Story {
+            plan,
+            environment,
+            rows: &rows,
+            found: &found,
+            told,
+        });
+        decide(&mut found, &measured, &planned(plan, &rows));
+        found
+    }
+}
+
+impl Trials {
+    fn add(&mut self, plan: &Plan, environment: &Environment, trials: &[&Trial]) {
+        for trial in trials {
+            self.counts.add(&trial.record);
+            self.costs.add(&trial.record);
+            self.race.add(plan, environment, trial);
+            let seen = trial.record.evidence.processors.value().and_then(|own| own.ticks.value());
+            self.ticks = self.ticks.and(seen.copied().unwrap_or_default());
+        }
+    }
+}
+
+impl RowRules {
+    /// Looks at the next row, the `at`th, and its series.
+    fn look(&mut self, at: usize, row: &Row<'_>, series: &[Series], environment: &Environment) {
+        self.borrowed.look(at, row, series);
+        self.different.extend(different::work(at, row));
+        if environment.machine.emulator().is_none() {
+            self.acknowledged.extend(acknowledged::writes(at, row));
+        }
+    }
+
+    /// Adds what they say to the rows and their series.
+    fn apply(&self, rows: &mut [Row<'_>], series: &mut [Series]) {
+        self.borrowed.tell(rows, series);
+        different::tell(&self.different, rows, series);
+        acknowledged::tell(&self.acknowledged, rows, series);
+    }
+}
+
+/// Rules on several rows may have lowered the trust in a row after its surface was made.
+fn trust_surfaces(
+    surfaces: &mut [surfaces::Surface],
+    accesses: &mut [surfaces::Accesses],
+    rows: &[Row<'_>],
+) {
+    let worse = |workload: &str, arm: &Arm, trust: Option<Trust>| {
+        let row = rows.iter().find(|row| row.workload.name == workload && row.arm == *arm);
+        trust.max(row.and_then(|row| row.trust).filter(|_| trust.is_some()))
+    };
+    for one in surfaces {
+        one.trust = worse(&one.workload, &one.configuration, one.trust);
+    }
+    for one in accesses {
+        one.trust = worse(&one.workload, &one.configuration, one.trust);
+    }
+}
+
+/// Puts the checks of verdicts between those of the trials and those of the machine.
+fn add_checks(
+    found: &mut Findings,
+    plan: &Plan,
+    environment: &Environment,
+    counts: &checks::Counts,
+) {
+    let of_verdicts = std::mem::take(&mut found.checks);
+    let mut all: Vec<Check> = checks::checks(plan, counts, found.study.stopped_by.as_deref());
+    all.extend(of_verdicts);
+    all.extend(surroundings::checks(&found.environment.activity, environment));
+    all.extend(surroundings::observer(environment));
+    all.extend(surroundings::studies(environment));
+    all.extend(hosts::checks(found.environment.hosts.as_ref(), environment.fleet.as_ref()));
+    found.checks = all;
+}
+
+/// Every workload under every arm that was planned, or left out where others of the workload were not.
+fn planned(plan: &Plan, rows: &[Row<'_>]) -> BTreeSet<gated::Planned> {
+    let is_there = |name: &String| rows.iter().any(|row| row.workload.name == *name);
+    let left_out = planned_absences(plan).filter(|absent| is_there(&absent.workload));
+    let left_out = left_out.map(|absent| (absent.workload, absent.configuration));
+    let own = rows.iter().filter(|row| !row.workload.control);
+    own.map(|row| (row.workload.name.clone(), row.arm.clone())).chain(left_out).collect()
+}
+
+/// Arms that could not keep the same number of operations in flight, though the study did not ask
+/// for that.
+fn in_flight(comparison: &Comparison, rows: &[Row<'_>]) -> Option<Note> {
+    let of = |arm: &Arm| {
+        let own = |row: &&Row<'_>| row.workload.name == comparison.workload && row.arm == *arm;
+        rows.iter().find(own).map(|row| row.workload)
+    };
+    let (left, right) = (of(&comparison.baseline)?, of(&comparison.configuration)?);
+    let asked = left.work.asked_in_flight() == right.work.asked_in_flight();
+    let [arm, baseline] = [right.work.in_flight(), left.work.in_flight()];
+    (asked && arm != baseline).then_some(Note::InFlight { arm, baseline })
+}
+
+/// Rows that the plan left out, with its reasons.
+fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
+    plan.absent.iter().map(|absent| AbsentCell {
+        workload: absent.name.clone(),
+        configuration: if absent.configuration.is_empty() {
+            rows::arm(plan, absent.target)
+        } else {
+            absent.configuration.clone()
+        },
+        metric: None,
+        reason: absent.words(),
+        obstacle: Some(absent.reason.clone()),
+    })
+}
+
+fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
+    WorkloadFacts {
+        name: row.workload.name.clone(),
+        configuration: row.arm.clone(),
+        text: row.workload.words(),
+        requested_queue_depth: row.workload.work.asked_in_flight(),
+        queue_depth: row.workload.work.in_flight(),
+        time_ns: row.workload.time_ns,
+        ramp_ns: row.workload.ramp_ns,
+        note: row.workload.note.clone(),
+        io: facts::io(row.workload),
+        pace: facts::pace(row),
+        permanent_commands: row.workload.work.lasting(),
+    }
+}

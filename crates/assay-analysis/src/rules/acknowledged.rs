@@ -1,0 +1,249 @@
+//! `cached-sync`: syncs end before their medium can hold what was written.
+
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_core::stats::{Sample, geometric_mean, welch};
+use assay_machine::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
+use assay_study::results::design::ALPHA;
+use assay_study::results::plan::PlannedWorkload;
+use assay_study::results::record::TrialRecord;
+use assay_workloads::Judged;
+use assay_workloads::io::{self, Pattern};
+
+use super::cached::is_loop_in_memory;
+use super::evidence::is_simulated;
+use super::host_cache::hides_its_cache;
+use super::{Case, Remark, Rule};
+
+pub const NAME: &str = "cached-sync";
+
+/// Nanoseconds in which the fastest flash programs a page: "A 128Gb 1b/Cell 96-Word-Line-Layer 3D Flash
+/// Memory to Improve Random Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
+const PROGRAM_NS: f64 = 75e3;
+
+/// Bytes of a write up to which hardly any ends at the end of a track, behind which the next one begins sooner
+/// than a turn later.
+const MOST_OF_A_TRACK: u32 = 64 << 10;
+
+const MINUTE_NS: f64 = 60e9;
+
+/// Share of what a medium needs below which a time is surely shorter: neither clocks nor motors are perfect.
+const SURELY: f64 = 0.9;
+
+/// A sync that does nothing makes a write take at most this many times as long.
+const COSTLESS: f64 = 1.25;
+
+const UNSEEN: &str = "power-loss protection is unknown";
+
+pub static RULE: Rule = Rule {
+    about: About {
+        name: NAME,
+        summary: "syncs complete faster than the medium can store data, so a cache acknowledges them",
+        text: "Reports (at 95% confidence) that a cache and not the medium acknowledges synced writes. The number \
+               stays trusted because the measured speed is real. Applies to synced writes of the kind io at queue \
+               depth 1 without a rate limit. With at least three trials, the whole 95% CI of the write time must be \
+               more than 10% below the time that the medium needs. On tmpfs, zram, RAM disks and loop devices with \
+               their file in memory, memory acknowledges the writes. A hard disk needs one revolution per sequential \
+               write (divided by the number of disks) and on average half a revolution per random write. Assay ignores \
+               sequential writes larger than 64 KiB because they can span tracks. It also ignores disks that do not \
+               report their rotation rate, because virtual disks, RAID controllers with SSDs and USB sticks also \
+               report as rotational. On any virtual drive (see host-cache), a sync below 75 us is faster than flash: \
+               no known flash programs a page in less (Kouchi et al., ISSCC 2020). An NVMe, SATA, SCSI, USB or MMC \
+               drive of this machine that announces a volatile write cache must meet two conditions: its syncs are \
+               faster than flash, and they take at most 1.25 times as long as the same writes without a sync (upper \
+               end of the 95% CI). Then no flush reached flash. The cache may be protected: Assay cannot distinguish \
+               capacitors, a controller battery, a disk that stores the data on reserved tracks or in flash, fast \
+               nonvolatile memory (3D XPoint) and a drive that drops flushes. Assay does not judge a local drive that \
+               announces no cache, because its cache may be absent or protected. If the rule is not triggered, a cache \
+               may still be in use.",
+    },
+    looks_at: Judged::Medium,
+    judge,
+    ..Rule::NONE
+};
+
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let io = case.io().filter(|_| !case.trials.is_empty() && !is_simulated(case))?;
+    io.sync.every().filter(|_| case.workload.writes())?;
+    if let Some(memory) = memory(case.site) {
+        return Some(Remark::note(format!("volatile memory acknowledges syncs: {memory}")));
+    }
+    // Times of an emulator say nothing of a medium.
+    let times = WriteTimes::of(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
+    let needed = Needed::of(&case.site.drives, io)?;
+    let (mean, [low, high]) = times.told()?;
+    (high < SURELY * needed.least_ns).then(|| {
+        Remark::note(format!(
+            "a cache acknowledges syncs: one completes every {} (95% CI {} to {}), and {}; {UNSEEN}",
+            show::duration(mean),
+            show::duration(low),
+            show::duration(high),
+            needed.words
+        ))
+    })
+}
+
+/// Why a target is memory, where it is.
+fn memory(site: &Site) -> Option<String> {
+    let is_memory = |drive: &Drive| is_on(drive, &["zram", "ram"]);
+    match site.drives.first() {
+        _ if site.backing == Backing::Memory => {
+            Some(format!("{} stores its files in memory", site.filesystem()))
+        }
+        _ if is_loop_in_memory(site) => Some(LOOP_IN_MEMORY.to_owned()),
+        Some(first) if site.drives.iter().all(is_memory) => {
+            Some(format!("{} is a RAM disk", first.name))
+        }
+        _ => None,
+    }
+}
+
+fn is_on(drive: &Drive, buses: &[&str]) -> bool {
+    drive.bus.value().is_some_and(|bus| buses.contains(&bus.as_str()))
+}
+
+/// What a sync would take that waits for the medium.
+struct Needed {
+    least_ns: f64,
+    /// Why, and what follows from a shorter time.
+    words: String,
+}
+
+impl Needed {
+    /// None where nobody knows.
+    fn of(drives: &[Drive], io: &io::Planned) -> Option<Self> {
+        Self::of_lent(drives).or_else(|| Self::of_turning(drives, io))
+    }
+
+    fn of_lent(drives: &[Drive]) -> Option<Self> {
+        let lent = drives.last().filter(|_| drives.iter().all(hides_its_cache))?;
+        let announces = match () {
+            () if lent.writes_through() => "which announces no cache",
+            () if lent.announces_a_cache() => "which announces a cache",
+            () => "whose cache is unknown",
+        };
+        let words = format!(
+            "the fastest flash programs a page in {}: the host of {}, {announces}, caches the data in memory or on \
+             faster media",
+            show::duration(PROGRAM_NS),
+            lent.name
+        );
+        Some(Self { least_ns: PROGRAM_NS, words })
+    }
+
+    /// The fastest of several disks is what all are compared with. They may take turns: while one waits for
+    /// its next place, so does another.
+    fn of_turning(drives: &[Drive], io: &io::Planned) -> Option<Self> {
+        let all: Option<Vec<u64>> = drives.iter().map(turns).collect();
+        let turns = all?.into_iter().max()?;
+        let turn_ns = MINUTE_NS / turns as f64;
+        let several = drives.len() > 1;
+        let (least_ns, place) = match io.pattern {
+            Pattern::Sequential if io.size_bytes() > MOST_OF_A_TRACK => return None,
+            Pattern::Sequential if several => {
+                (turn_ns / drives.len() as f64, "one of the disks reaches its next position after")
+            }
+            Pattern::Sequential => (turn_ns, "the disk reaches the next position after"),
+            Pattern::Random => {
+                (turn_ns / 2.0, "the disk reaches a random position on average after")
+            }
+            Pattern::Stride | Pattern::Spaced => return None,
+        };
+        let who = if several { "disks or their controllers store" } else { DISK_HAS };
+        let words = format!(
+            "at {} rpm, {place} {}: the {who} the data in a cache (memory, flash or reserved tracks)",
+            show::count(turns),
+            show::duration(least_ns)
+        );
+        Some(Self { least_ns, words })
+    }
+}
+
+/// Who has what was written where there is one disk.
+const DISK_HAS: &str = "disk or its controller stores";
+
+/// Turns a minute of a disk of this machine; none where it may have no platters. What does not tell them may be
+/// flash behind a controller, or another machine's.
+fn turns(drive: &Drive) -> Option<u64> {
+    let is_disk = drive.rotational.value() == Some(&true) && !hides_its_cache(drive);
+    drive.rpm.value().copied().filter(|turns| *turns > 0 && is_disk)
+}
+
+/// How long writes took that were done one after the other: by trial the nanoseconds of each, or of all up
+/// to the next sync.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WriteTimes {
+    each_ns: Vec<f64>,
+}
+
+impl WriteTimes {
+    /// None where the work is anything else, and where a trial does not tell.
+    pub fn of(workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
+        let io = one_by_one(workload)?;
+        let writes = f64::from(io.sync.every().unwrap_or(1));
+        let each = |trial: &&TrialRecord| {
+            let measured = trial.measured.as_ref()?;
+            let done = io::Detail::of(measured)?.classes.get("write")?.operations;
+            (done > 0).then(|| writes * measured.window_ns as f64 / done as f64)
+        };
+        let each_ns: Option<Vec<f64>> = trials.iter().map(each).collect();
+        each_ns.map(|each_ns| Self { each_ns })
+    }
+
+    /// Their mean with its 95% CI; none below three trials.
+    fn told(&self) -> Option<(f64, [f64; 2])> {
+        let centre = geometric_mean(&self.each_ns)?;
+        Some((centre.mean, centre.ci95?))
+    }
+
+    fn logarithms(&self) -> Option<Sample> {
+        Sample::of(&self.each_ns.iter().map(|ns| ns.ln()).collect::<Vec<f64>>())
+    }
+}
+
+/// The writes, where nothing else is done, one at a time and as fast as they end.
+pub fn one_by_one(workload: &PlannedWorkload) -> Option<&io::Planned> {
+    let alone = workload.background.is_none() && workload.writes() && !workload.reads();
+    let io = io::Planned::of(&workload.work).filter(|_| alone)?;
+    let is_plain = !io.is_held_back() && !io.is_shaped() && !io.mix.clears();
+    (io.in_flight() == 1 && is_plain).then_some(io)
+}
+
+/// Buses of drives whose medium is flash where it does not turn: what else announces a cache (memory that
+/// stays, a program of this machine) may hold a write at once.
+const OF_FLASH: [&str; 5] = ["nvme", "sata", "scsi", "usb", "mmc"];
+
+/// A drive of this machine that announces a cache which a flush empties, where all below a target are like
+/// it: a flush that reaches their medium takes its time.
+pub fn with_a_cache(site: &Site) -> Option<&Drive> {
+    let is_own = |drive: &Drive| {
+        drive.announces_a_cache()
+            && !hides_its_cache(drive)
+            && is_on(drive, &OF_FLASH)
+            && drive.rotational.value() == Some(&false)
+    };
+    let all = memory(site).is_none() && site.drives.iter().all(is_own);
+    site.drives.first().filter(|_| all)
+}
+
+/// What the same writes with and without syncs say of such a drive together.
+pub fn costless(drive: &str, synced: &WriteTimes, bare: &WriteTimes) -> Option<Remark> {
+    let (mean, [_, high]) = synced.told()?;
+    bare.told()?;
+    let apart = welch(&bare.logarithms()?, &synced.logarithms()?)?;
+    let ends = apart.interval(ALPHA)?.map(f64::exp);
+    if high >= SURELY * PROGRAM_NS || ends[1] > COSTLESS {
+        return None;
+    }
+    let [ratio, least, most] = show::ratios(apart.difference.exp(), ends);
+    Some(Remark::note(format!(
+        "a cache acknowledges syncs: a write with a sync takes {ratio} times as long as a write without (95% CI \
+         {least} to {most}): {}; the fastest flash programs a page in {}. {drive} announces a volatile cache, but no \
+         flush reached flash. The cache may be protected or the medium may be fast nonvolatile memory, so {UNSEEN}",
+        show::duration(mean),
+        show::duration(PROGRAM_NS)
+    )))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! `low-queue-depth`: fewer operations were in flight than was asked for.
+
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_machine::system::site::TargetKind;
+use assay_workloads::command::ImportEvidence;
+use assay_workloads::{Judged, io};
+
+use super::evidence::{counted_devices, in_trials, is_simulated};
+use super::imported::first_objection;
+use super::{Case, Remark, Rule, emptied};
+
+/// Share of the asked depth that the device must have had on average.
+const LEAST_SHARE: f64 = 0.5;
+
+/// Runs shorter than this are not judged: the kernel counts whole milliseconds.
+const SHORTEST_NS: u64 = 50_000_000;
+
+/// Looks at finished operations below which their share means nothing.
+const FEWEST_LOOKS: u64 = 8;
+
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "low-queue-depth",
+        summary: "the device had far fewer operations in flight than requested",
+        text: "The kernel sums the time that requests spend at the device. This sum divided by the run time is the \
+               mean queue depth. If it is below half of the requested depth, the number is suspect because it \
+               describes a lower queue depth. The same applies if most operations complete before their submission \
+               returns. The I/O engine's own count is not evidence. The threshold is 50% because a fast device \
+               completes part of its queue immediately. Assay judges all trials together, because CPU delays in one \
+               trial can hide the true queue depth. For numbers imported from fio, Assay uses iodepth_level.",
+    },
+    looks_at: Judged::Operations,
+    judge,
+    judge_import,
+    ..Rule::NONE
+};
+
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let asked = expected(case);
+    // By a clock or after a pause as many are in flight as it comes: the depth is a limit.
+    let held_back = case.io().is_some_and(|io| io.is_held_back());
+    if asked <= 1 || held_back || is_simulated(case) {
+        return None;
+    }
+    shallow(case, asked).or_else(|| finished_at_once(case, asked))
+}
+
+fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+    let (text, share) = first_objection(runs, |own| match *own {
+        ImportEvidence::Depth { requested, reached } if requested > 1.0 => {
+            shallow_import(requested, reached)
+        }
+        _ => None,
+    })?;
+    Some(Remark::suspect(format!("{text}{share}")))
+}
+
+/// Why a queue of another tool was not as deep as requested.
+fn shallow_import(requested: f64, reached: f64) -> Option<String> {
+    let requested_words = show::three_digits(requested);
+    if reached <= 1.0 {
+        return Some(format!("queue depth was 1, {requested_words} requested"));
+    }
+    (reached < LEAST_SHARE * requested).then(|| {
+        let reached = show::three_digits(reached);
+        format!("queue depth was at most {reached} on average, {requested_words} requested")
+    })
+}
+
+/// What the device should have had: the asked depth, or the smaller one that the plan says it used.
+fn expected(case: &Case<'_>) -> u32 {
+    let (asked, used) = (case.workload.work.asked_in_flight(), case.workload.work.in_flight());
+    if case.workload.note.is_some() && used < asked { used } else { asked }
+}
+
+/// Mean number in flight over all trials: single trials are short, and one that the processors
+/// were late for says nothing of the depth.
+fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
+    if case.workload.background.is_some() {
+        // The device's queue holds others' work as well.
+        return None;
+    }
+    if emptied::clears(case) && case.site.kind != TargetKind::Device {
+        // A file system does much of that without a device.
+        return None;
+    }
+    let (mut weighted_ms, mut submitting_ms) = (0.0, 0.0);
+    for trial in case.trials {
+        let Some(counted) = trial.measured.as_ref().and_then(io::Detail::of) else { continue };
+        let Some(device) = counted_devices(case, trial) else { continue };
+        if counted.submitting_ns >= SHORTEST_NS {
+            weighted_ms += device.run.weighted_ms as f64;
+            submitting_ms += counted.submitting_ns as f64 / 1e6;
+        }
+    }
+    let in_flight = weighted_ms / submitting_ms;
+    (in_flight < LEAST_SHARE * f64::from(asked)).then(|| {
+        Remark::suspect(format!(
+            "queue depth {asked} requested, {} measured",
+            show::three_digits(in_flight)
+        ))
+    })
+}
+
+/// One operation a thread is always complete when its submission returns; threads overlap all the
+/// same, so there the device's queue alone can tell.
+fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
+    if case.io().is_none_or(|io| io.queue_depth <= 1) {
+        return None;
+    }
+    let counted = case.trials.iter().filter_map(|trial| io::Detail::of(trial.measured.as_ref()?));
+    let hit = counted
+        .filter(|one| one.looked_at >= FEWEST_LOOKS && 2 * one.already_complete > one.looked_at)
+        .count();
+    (hit > 0).then(|| {
+        Remark::suspect(format!(
+            "queue depth {asked} requested, but operations completed before their submission returned{}: queue depth \
+             was 1",
+            in_trials(hit, case)
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::presence::Presence;
+    use assay_study::findings::Trust;
+    use assay_workloads::Background;
+
+    use super::super::testing::{Bench, counted, device};
+    use super::*;
+
+    fn weighted(ms: u64) -> Bench {
+        Bench::write().each(move |trial| device(trial).run.weighted_ms = ms)
+    }
+
+    #[test]
+    fn does_not_count_others_work_for_its_own() {
+        let bench = weighted(500);
+        let work = io::Planned::of(&bench.workload.work).unwrap().clone();
+        let other = Some(Background { work, note: None });
+        let bench = bench.workload(|workload| workload.background = other);
+        assert_eq!(bench.judge(&RULE), None);
+    }
+
+    #[test]
+    fn what_a_file_system_does_without_a_device_is_not_held_against_its_queue() {
+        let trims = |kind| {
+            let bench = weighted(500).site(move |site| site.kind = kind);
+            bench.io(|io| io.mix = "write/50:trim/50".parse().unwrap()).judge(&RULE)
+        };
+        assert_eq!(trims(TargetKind::Directory), None);
+        assert!(trims(TargetKind::Device).is_some());
+    }
+
+    #[test]
+    fn speaks_when_the_device_had_less_than_half() {
+        let remark = weighted(500).judge(&RULE).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(remark.text, "queue depth 32 requested, 0.5 measured");
+    }
+
+    #[test]
+    fn speaks_when_completions_are_there_at_once() {
+        let bench = Bench::write()
+            .each(|trial| trial.evidence.disk = Presence::absent("NFS"))
+            .first(1, |trial| counted(trial).already_complete = 900);
+        assert_eq!(
+            bench.judge(&RULE).unwrap().text,
+            "queue depth 32 requested, but operations completed before their submission returned, in 1 of 3 trials: \
+             queue depth was 1"
+        );
+        let few = Bench::write().each(|trial| {
+            counted(trial).looked_at = 7;
+            counted(trial).already_complete = 7;
+        });
+        assert_eq!(few.judge(&RULE), None);
+    }
+
+    #[test]
+    fn threads_with_one_operation_each_overlap() {
+        let threads = Bench::write()
+            .io(|io| (io.threads, io.queue_depth) = (32, 1))
+            .each(|trial| counted(trial).already_complete = counted(trial).looked_at);
+        assert_eq!(threads.judge(&RULE), None);
+    }
+
+    #[test]
+    fn silent_at_half_the_depth_at_depth_one_and_in_short_runs() {
+        assert_eq!(weighted(16_000).judge(&RULE), None);
+        let one = weighted(500).io(|io| {
+            io.queue_depth = 1;
+            io.asked_depth = 1;
+        });
+        assert_eq!(one.judge(&RULE), None);
+        let short = weighted(5).each(|trial| counted(trial).submitting_ns = 49_000_000);
+        assert_eq!(short.judge(&RULE), None);
+        let paced = weighted(5).io(|io| io.arrival_rate = Some("500/s".parse().unwrap()));
+        assert_eq!(paced.judge(&RULE), None);
+        let simulated = weighted(0).site(|site| site.kind = TargetKind::Simulated);
+        assert_eq!(simulated.judge(&RULE), None);
+    }
+
+    #[test]
+    fn a_depth_that_the_plan_lowered_counts_as_lowered() {
+        let lowered = |note: Option<&str>| {
+            let note = note.map(str::to_owned);
+            weighted(3_000).io(|io| io.queue_depth = 4).workload(|workload| workload.note = note)
+        };
+        assert_eq!(lowered(Some("depth 4: draining would take too long")).judge(&RULE), None);
+        assert!(lowered(None).judge(&RULE).is_some());
+    }
+}

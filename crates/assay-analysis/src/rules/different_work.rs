@@ -1,0 +1,267 @@
+//! `output-mismatch`: runs that were to produce the same did not, so one may have been faster by doing less.
+
+use std::collections::BTreeSet;
+
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_study::results::record::TrialRecord;
+use assay_workloads::command;
+
+use super::{ALL, Case, Remark, Rule};
+
+/// Bytes of a run that are worth a word.
+const LEAST_BYTES: f64 = (1_u64 << 20) as f64;
+/// Amounts differ from this factor on.
+const FACTOR: f64 = 1.1;
+/// Digits of a hash that tell it from others.
+const DIGITS: usize = 12;
+
+/// What is said where a command prints its number among what is compared.
+const NUMBER_PRINTED: &str = "; the output includes the number that Assay parses, which may be the only difference; \
+                              set same_output = \"PATH\" to compare a file or directory that the command writes";
+
+pub const NAME: &str = "output-mismatch";
+
+pub static RULE: Rule = Rule {
+    about: About {
+        name: NAME,
+        summary: "commands that must produce the same output did not",
+        text: "With the key `same_output`, Assay hashes the output of each run of a command. If the hashes differ \
+               between runs or between compared commands, a run or command may be faster because it did less work: the \
+               numbers are invalid, and Assay gives no verdict. Without `same_output`, Assay notes different exit \
+               codes, and bytes read or written that differ by more than 10% (from 1 MiB).",
+    },
+    changes: ALL,
+    judge,
+    ..Rule::NONE
+};
+
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let sums = Worked::of("", case.trials)?.sums;
+    (sums.len() > 1).then(|| {
+        let count = show::count(sums.len() as u64);
+        let why = if prints_its_number(case) { NUMBER_PRINTED } else { "" };
+        Remark::invalid(format!(
+            "all runs must produce the same output, but produced {count} different outputs{why}"
+        ))
+    })
+}
+
+/// Whether what is compared is the output that a number is read from.
+fn prints_its_number(case: &Case<'_>) -> bool {
+    command::Planned::of(&case.workload.work).is_some_and(|own| {
+        own.same_output == Some(command::Produced::Printed(true))
+            && own.parse.iter().any(|reading| reading.file.is_none())
+    })
+}
+
+/// What the runs of one side of a comparison did, as far as that can be compared.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Worked {
+    name: String,
+    /// Hashes of what they produced.
+    sums: BTreeSet<String>,
+    endings: BTreeSet<String>,
+    /// Bytes of a run, mean of its trials.
+    read_bytes: Option<f64>,
+    written_bytes: Option<f64>,
+}
+
+impl Worked {
+    /// Of the trials of a side that count; none where they are no commands.
+    pub fn of(name: &str, trials: &[&TrialRecord]) -> Option<Self> {
+        let mut own = Self { name: name.to_owned(), ..Self::default() };
+        let measured = || trials.iter().filter_map(|trial| trial.measured.as_ref());
+        for detail in measured().map(command::Detail::of) {
+            let detail = detail?;
+            own.sums.extend(detail.produced.keys().cloned());
+            own.endings.extend(detail.endings.keys().cloned());
+        }
+        let mean = |metric: &str| {
+            let all: Option<Vec<f64>> =
+                measured().map(|own| own.values.get(metric).copied()).collect();
+            let all = all.filter(|all| !all.is_empty())?;
+            Some(all.iter().sum::<f64>() / all.len() as f64)
+        };
+        (own.read_bytes, own.written_bytes) = (mean("read_bytes"), mean("write_bytes"));
+        (!own.endings.is_empty()).then_some(own)
+    }
+}
+
+type Amount = fn(&Worked) -> Option<f64>;
+
+/// What speaks against sides that are compared with each other, or is worth knowing of them. That the runs of
+/// one side differ among themselves is told of that side alone.
+pub fn between(sides: &[&Worked]) -> Vec<Remark> {
+    if sides.len() < 2 {
+        return Vec::new();
+    }
+    let produced: Vec<&&Worked> = sides.iter().filter(|side| side.sums.len() == 1).collect();
+    let all: BTreeSet<&BTreeSet<String>> = produced.iter().map(|side| &side.sums).collect();
+    let mut found = Vec::new();
+    if all.len() > 1 {
+        let each = produced.iter().map(|side| {
+            let sum = side.sums.first().map_or("", String::as_str);
+            let end = sum.char_indices().nth(DIGITS).map_or(sum.len(), |(end, _)| end);
+            format!("{} of {}", &sum[..end], side.name)
+        });
+        found.push(Remark::invalid(format!(
+            "the compared commands produced different outputs (hashes: {})",
+            several(each)
+        )));
+    }
+    let endings: BTreeSet<&BTreeSet<String>> = sides.iter().map(|side| &side.endings).collect();
+    if endings.len() > 1 {
+        let each = sides.iter().map(|side| {
+            let own: Vec<&str> = side.endings.iter().map(String::as_str).collect();
+            format!("{} of {}", own.join(" and "), side.name)
+        });
+        found.push(Remark::note(format!("the commands' exit statuses differ: {}", several(each))));
+    }
+    let amounts: [(&str, Amount); 2] =
+        [("read", |side| side.read_bytes), ("wrote", |side| side.written_bytes)];
+    for (what, bytes) in amounts {
+        let told: Vec<(f64, &str)> =
+            sides.iter().filter_map(|side| Some((bytes(side)?, side.name.as_str()))).collect();
+        let least =
+            told.iter().copied().reduce(|one, other| if other.0 < one.0 { other } else { one });
+        let most =
+            told.iter().copied().reduce(|one, other| if other.0 > one.0 { other } else { one });
+        let Some((least, most)) = least.zip(most) else { continue };
+        if most.0 >= LEAST_BYTES && most.0 > FACTOR * least.0 {
+            found.push(Remark::note(format!(
+                "the compared commands {what} different amounts per run: {} for {}, {} for {}",
+                show::bytes(least.0 as u64),
+                least.1,
+                show::bytes(most.0 as u64),
+                most.1
+            )));
+        }
+    }
+    found
+}
+
+/// The first few of many, in words.
+fn several(each: impl ExactSizeIterator<Item = String>) -> String {
+    const NAMED: usize = 4;
+    let more = each.len().saturating_sub(NAMED);
+    let named: Vec<String> = each.take(NAMED).collect();
+    let end = if more > 0 { format!(" and {more} more") } else { String::new() };
+    named.join(", ") + &end
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::findings::Trust;
+
+    use super::super::testing::Bench;
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    fn change(trial: &mut TrialRecord, how: impl Fn(&mut command::Detail)) {
+        how(command::Detail::of_mut(trial.measured.as_mut().unwrap()).unwrap());
+    }
+
+    /// Three trials that produced these, each in two runs that ended well.
+    fn producing(sums: [&str; 3]) -> Bench {
+        let mut bench = Bench::command();
+        for (trial, sum) in bench.trials.iter_mut().zip(sums) {
+            change(trial, |detail| {
+                detail.endings = [("exit code 0".to_owned(), 2)].into();
+                detail.produced = [(sum.to_owned(), 2)].into();
+            });
+        }
+        bench
+    }
+
+    fn worked(name: &str, sum: &str, ending: &str, bytes: u64) -> Worked {
+        Worked {
+            name: name.to_owned(),
+            sums: Some(sum.to_owned()).filter(|sum| !sum.is_empty()).into_iter().collect(),
+            endings: [ending.to_owned()].into(),
+            read_bytes: Some(0.0),
+            written_bytes: Some(bytes as f64),
+        }
+    }
+
+    #[test]
+    fn runs_of_one_side_that_differ_are_invalid() {
+        let said = producing(["aa", "aa", "bb"]).judge(&RULE).unwrap();
+        assert_eq!(said.trust, Trust::Invalid);
+        assert!(said.text.ends_with("2 different outputs"), "{}", said.text);
+        assert_eq!(producing(["aa"; 3]).judge(&RULE), None);
+        assert_eq!(Bench::command().judge(&RULE), None);
+        assert_eq!(Bench::read().judge(&RULE), None);
+    }
+
+    #[test]
+    fn a_number_within_what_is_compared_is_named_and_one_in_a_file_is_not() {
+        let said = |product: command::Produced, from: Option<&str>| {
+            let bench = producing(["aa", "aa", "bb"]).workload(|workload| {
+                let own = command::Planned::of_mut(&mut workload.work).unwrap();
+                own.same_output = Some(product);
+                own.parse = vec![command::Reading {
+                    file: from.map(str::to_owned),
+                    ..command::Reading::default()
+                }];
+            });
+            bench.judge(&RULE).unwrap().text
+        };
+        let printed = || command::Produced::Printed(true);
+        assert!(said(printed(), None).contains("2 different outputs; the output includes"));
+        for own in
+            [said(printed(), Some("out")), said(command::Produced::At("out".to_owned()), None)]
+        {
+            assert!(own.ends_with("2 different outputs"), "{own}");
+        }
+    }
+
+    #[test]
+    fn sides_that_produced_something_else_are_invalid_and_the_same_is_no_news() {
+        let (long, other) = ("0123456789abcdef", "fedcba9876543210");
+        let [one, two] =
+            [("a", long), ("b", other)].map(|(name, sum)| worked(name, sum, "exit code 0", 0));
+        let said = between(&[&one, &two]);
+        assert_eq!(said.len(), 1);
+        assert_eq!(said[0].trust, Trust::Invalid);
+        assert_eq!(
+            said[0].text,
+            "the compared commands produced different outputs (hashes: 0123456789ab of a, fedcba987654 of b)"
+        );
+        assert!(between(&[&one, &worked("b", long, "exit code 0", 0)]).is_empty());
+        assert!(between(&[&one]).is_empty());
+        let untold = worked("c", "", "exit code 0", 0);
+        assert!(between(&[&untold, &untold.clone()]).is_empty());
+    }
+
+    #[test]
+    fn a_side_whose_own_runs_differ_takes_nothing_from_the_others() {
+        let own = |name, sum| worked(name, sum, "exit code 0", 0);
+        let mut unsteady = own("a", "aa");
+        unsteady.sums.insert("bb".to_owned());
+        assert!(between(&[&unsteady, &own("b", "aa"), &own("c", "aa")]).is_empty());
+        let said = between(&[&unsteady, &own("b", "aa"), &own("c", "cc")]);
+        assert!(said[0].text.ends_with("(hashes: aa of b, cc of c)"), "{}", said[0].text);
+    }
+
+    #[test]
+    fn other_endings_and_amounts_are_notes() {
+        let own = |name, ending, bytes| worked(name, "", ending, bytes);
+        let said =
+            between(&[&own("a", "exit code 0", 10 * MIB), &own("b", "exit code 1", 12 * MIB)]);
+        assert!(said.iter().all(|one| one.trust == Trust::Trusted));
+        let texts: Vec<&str> = said.iter().map(|one| one.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "the commands' exit statuses differ: exit code 0 of a, exit code 1 of b",
+                "the compared commands wrote different amounts per run: 10 MiB for a, 12 MiB for b"
+            ]
+        );
+        for bytes in [[10 * MIB, 11 * MIB], [1, MIB - 1]] {
+            let [one, two] = bytes.map(|bytes| own("a", "exit code 0", bytes));
+            assert!(between(&[&one, &two]).is_empty());
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! What several rules ask of the evidence.
+
+use std::collections::BTreeMap;
+
+use assay_core::presence::Presence;
+use assay_machine::probes::mount_traffic::Moved;
+use assay_machine::system::site::TargetKind;
+use assay_study::results::record::{DeviceEvidence, Traffic, TrialRecord};
+use assay_workloads::Claims;
+
+use super::Case;
+
+/// Claims below this many bytes in a trial are not held against a device: 64 operations of 4 KiB,
+/// so that no single request can make the tenth that the rules look for.
+pub(super) const SMALLEST_CLAIM: u64 = 256 << 10;
+
+pub(super) const MIB: u64 = 1 << 20;
+
+/// Traffic of the counted devices around a trial, summed. None where the kernel does not tell it
+/// of every one of them.
+pub(super) fn counted_devices(case: &Case<'_>, trial: &TrialRecord) -> Option<DeviceEvidence> {
+    let devices = trial.evidence.disk.value()?;
+    if case.site.counted.is_empty() {
+        return None;
+    }
+    summed(&case.site.counted, |name| devices.get(name).copied())
+}
+
+/// Traffic of several devices, summed; none where one of them is not told.
+fn summed(
+    names: &[String],
+    told: impl Fn(&String) -> Option<DeviceEvidence>,
+) -> Option<DeviceEvidence> {
+    names.iter().try_fold(DeviceEvidence::default(), |sum, name| {
+        let one = told(name)?;
+        Some(DeviceEvidence {
+            gap: both(&sum.gap, &one.gap),
+            run: both(&sum.run, &one.run),
+            settle: both(&sum.settle, &one.settle),
+        })
+    })
+}
+
+fn both(left: &Traffic, right: &Traffic) -> Traffic {
+    Traffic {
+        span_ns: left.span_ns.max(right.span_ns),
+        reads: left.reads + right.reads,
+        read_bytes: left.read_bytes + right.read_bytes,
+        writes: left.writes + right.writes,
+        write_bytes: left.write_bytes + right.write_bytes,
+        discard_bytes: left.discard_bytes + right.discard_bytes,
+        read_ms: left.read_ms.zip(right.read_ms).map(|(left, right)| left + right),
+        write_ms: left.write_ms.zip(right.write_ms).map(|(left, right)| left + right),
+        busy_ms: left.busy_ms + right.busy_ms,
+        weighted_ms: left.weighted_ms + right.weighted_ms,
+    }
+}
+
+/// A finished trial with what the counted devices moved around it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Witnessed {
+    /// What the tool claims to have moved, others' work in the background included.
+    pub claims: Claims,
+    /// What the devices counted; below a loop device what the drives there counted, where that is
+    /// less: the page cache of the loop's file answers for the drive.
+    pub device: DeviceEvidence,
+    pub mover: Mover,
+}
+
+/// Whose counters are held against what is claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Mover {
+    /// Those of the topmost block devices.
+    Device,
+    /// Those of the drives below a loop device.
+    BelowLoop,
+    /// Those of the client of a network file system.
+    Server,
+}
+
+/// Trials whose bytes can be checked.
+pub(super) fn witnessed(case: &Case<'_>) -> Vec<Witnessed> {
+    case.trials
+        .iter()
+        .filter_map(|trial| {
+            trial.measured.as_ref()?;
+            let claims = trial.claims();
+            let Some(top) = counted_devices(case, trial) else {
+                let device = of_server(trial)?;
+                return Some(Witnessed { claims, device, mover: Mover::Server });
+            };
+            let device = lowest(case, trial).map_or(top, |lowest| less(&top, &lowest));
+            let moved = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
+            let below_loop = moved(&device) < moved(&top);
+            let mover = if below_loop { Mover::BelowLoop } else { Mover::Device };
+            Some(Witnessed { claims, device, mover })
+        })
+        .collect()
+}
+
+/// What crossed the network for the target's mount: bytes alone, no requests and no times.
+fn of_server(trial: &TrialRecord) -> Option<DeviceEvidence> {
+    let told = trial.evidence.mount_traffic.value()?;
+    let bytes = |moved: &Moved| Traffic {
+        read_bytes: moved.read_bytes,
+        write_bytes: moved.write_bytes,
+        ..Traffic::default()
+    };
+    let (run, settle) = (bytes(&told.run), bytes(&told.settle));
+    Some(DeviceEvidence { gap: Traffic::default(), run, settle })
+}
+
+/// Who moved fewer bytes than are claimed.
+pub(super) fn mover(trials: &[Witnessed]) -> &'static str {
+    let is = |mover: Mover| trials.iter().any(|trial| trial.mover == mover);
+    match () {
+        () if is(Mover::BelowLoop) => "the drive below the loop device",
+        () if is(Mover::Server) => "the server",
+        () => "the device",
+    }
+}
+
+/// Traffic of the drives at the bottom of loop devices, summed. None where no loop device is counted,
+/// and where the kernel does not tell it of every one of them.
+fn lowest(case: &Case<'_>, trial: &TrialRecord) -> Option<DeviceEvidence> {
+    let layer = |name: &String| case.site.layers.iter().find(|layer| layer.name == *name);
+    let is_loop = |name: &String| layer(name).is_some_and(|layer| layer.kind == "loop");
+    if !case.site.counted.iter().any(is_loop) {
+        return None;
+    }
+    let mut waiting = case.site.counted.clone();
+    let mut bottom: Vec<String> = Vec::new();
+    while let Some(name) = waiting.pop() {
+        match layer(&name).filter(|layer| !layer.below.is_empty()) {
+            Some(layer) => waiting.extend(layer.below.iter().cloned()),
+            // A loop device whose file lies in memory, or elsewhere, has nothing below it.
+            None if is_loop(&name) => return None,
+            None if !bottom.contains(&name) => bottom.push(name),
+            None => {}
+        }
+    }
+    let told = |name: &String| {
+        let of =
+            |all: &'_ Presence<BTreeMap<String, DeviceEvidence>>| all.value()?.get(name).copied();
+        of(&trial.evidence.disk).or_else(|| of(&trial.evidence.members))
+    };
+    summed(&bottom, told)
+}
+
+/// What both say at least: others' traffic on the drive below makes nothing of the missing bytes.
+fn less(top: &DeviceEvidence, lowest: &DeviceEvidence) -> DeviceEvidence {
+    let read_bytes = top.run.read_bytes.min(lowest.run.read_bytes);
+    let in_time = top.run.write_bytes.min(lowest.run.write_bytes);
+    let in_all = |one: &DeviceEvidence| one.run.write_bytes + one.settle.write_bytes;
+    let write_bytes = in_all(top).min(in_all(lowest)) - in_time;
+    DeviceEvidence {
+        gap: top.gap,
+        run: Traffic { read_bytes, write_bytes: in_time, ..top.run },
+        settle: Traffic { write_bytes, ..top.settle },
+    }
+}
+
+/// Bytes moved against bytes claimed, summed over the trials to which something applies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Share {
+    pub moved: u64,
+    pub claimed: u64,
+    pub trials: usize,
+}
+
+impl Share {
+    /// Adds up (moved, claimed) of those trials that claim enough and of whose claim less than
+    /// `limit` was moved. None when there is no such trial.
+    pub fn below(limit: f64, trials: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
+        let short = trials.filter(|(moved, claimed)| {
+            *claimed >= SMALLEST_CLAIM && (*moved as f64) < limit * *claimed as f64
+        });
+        let sum = short.fold(Self::default(), |sum, (moved, claimed)| Self {
+            moved: sum.moved + moved,
+            claimed: sum.claimed + claimed,
+            trials: sum.trials + 1,
+        });
+        (sum.trials > 0).then_some(sum)
+    }
+
+    pub fn percent(&self) -> f64 {
+        100.0 * self.moved as f64 / self.claimed as f64
+    }
+}
+
+pub(super) fn compression(case: &Case<'_>) -> Option<String> {
+    if let Some(name) = case.site.compression.value() {
+        return Some(format!("compression ({name})"));
+    }
+    let encoded = case.survey.coverage.value().is_some_and(|found| found.encoded_bytes > 0);
+    encoded.then(|| "compression (per the file's extents)".to_owned())
+}
+
+/// Whether the target is the simulated engine, below which there is nothing.
+pub(super) fn is_simulated(case: &Case<'_>) -> bool {
+    case.site.kind == TargetKind::Simulated
+}
+
+/// `, in 2 of 3 trials`, or nothing where all of them are meant.
+pub(super) fn in_trials(hit: usize, case: &Case<'_>) -> String {
+    let of = case.trials.len();
+    if hit == of { String::new() } else { format!(", in {hit} of {of} trials") }
+}
+
+pub(super) fn seconds(ns: u64) -> f64 {
+    ns as f64 / 1e9
+}

@@ -1,0 +1,362 @@
+//! `host-cache`: what lies between this machine and a drive that it only borrows.
+
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_core::stats::median;
+use assay_machine::system::site::{Backing, Drive, Site};
+use assay_study::findings::LENT;
+use assay_study::results::plan::PlannedWorkload;
+use assay_study::results::record::TrialRecord;
+use assay_workloads::Judged;
+use assay_workloads::io;
+
+use super::evidence::{in_trials, seconds};
+use super::{Case, Remark, Rule};
+
+/// A drive that is a file.
+const LOOP: &str = "loop";
+
+/// Share of its rate that writing keeps when the flush at its end is counted, below which most of what was
+/// written was not on the drive yet.
+const KEPT: f64 = 0.7;
+/// Share of the time of the writing below which a flush did nothing.
+const NOTHING: f64 = 0.01;
+/// Writing this many times as fast as the drive was read is not the drive's own.
+const FASTER: f64 = 1.25;
+/// A second reading this many times as fast as the first did not come from the drive.
+const AGAIN: f64 = 2.5;
+/// Less is not held against anybody: a flush takes its time however little there is.
+const LEAST_BYTES: u64 = 32 << 20;
+
+pub static RULE: Rule = Rule {
+    about: About {
+        name: LENT,
+        summary: "the drive is virtual: a host or a file provides it, and Assay cannot see the host's cache",
+        text: "Virtual drives are drives of virtual machines (virtio, Xen, Hyper-V), network block devices, loop \
+               devices and network filesystems. Their host may cache data, and no measurement in the guest can exclude \
+               that. The numbers describe the performance that this machine gets, not the drive itself, so Assay draws \
+               no conclusion about databases that wait for a sync. Three signs make rows suspect. First, the write \
+               rate including the final flush is less than 70% of the rate without it (Assay reports both rates). \
+               Second, a flush takes under 1% of the write time although the drive announces a cache, and writes are \
+               more than 1.25 times as fast as any workload's reads. Such a flush does nothing, so all write rows of \
+               the drive are suspect. Third, Assay reads parts of the drive outside the test area twice before any \
+               write, and the second pass is at least 2.5 times as fast (median): the host caches reads and writes. If \
+               the drive announces no write cache (write through), the third sign affects reads only, and rule cached \
+               reports it. Writes that are faster than reads are not proof on their own, and neither is the announced \
+               cache type.",
+    },
+    looks_at: Judged::Medium,
+    judge,
+    ..Rule::NONE
+};
+
+/// Whether what caches a drive on the other side cannot be seen.
+pub fn hides_its_cache(drive: &Drive) -> bool {
+    let is_loop = drive.bus.value().is_some_and(|bus| bus == LOOP);
+    drive.link.value().is_none() && (drive.is_served() || is_loop)
+}
+
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if case.trials.is_empty() {
+        return None;
+    }
+    if case.site.backing == Backing::Remote {
+        return Some(Remark::note(
+            "the server's cache is invisible to this client; a server with an async export acknowledges writes \
+             before storing them",
+        ));
+    }
+    lent(case)?;
+    // A host that writes through has written what it says is written: rule `cached` tells of its reads.
+    let kept_by_host = ReadAgain::of(case).filter(|again| !again.drive.writes_through());
+    let again = kept_by_host.map(|again| format!("{}: the host caches data", again.words()));
+    let loud = again.or_else(|| kept(case)).map(Remark::suspect);
+    Some(loud.unwrap_or_else(|| Remark::note("the host's cache is invisible to this guest")))
+}
+
+/// The drive that somebody lends, where there is one.
+fn lent<'a>(case: &Case<'a>) -> Option<&'a Drive> {
+    case.site.drives.iter().find(|drive| hides_its_cache(drive))
+}
+
+/// Pieces of a lent drive that came from somewhere nearer when they were read again.
+pub(super) struct ReadAgain<'a> {
+    pub drive: &'a Drive,
+    /// How many times as fast they were, in the median.
+    times: f64,
+}
+
+impl<'a> ReadAgain<'a> {
+    /// None where no drive is lent, where nothing was read twice, and where a drive may well be like that.
+    pub fn of(case: &Case<'a>) -> Option<Self> {
+        let drive = lent(case)?;
+        let read = case.survey.read_twice.value().filter(|read| read.drive == drive.name)?;
+        let ratio = |[first, second]: &[u64; 2]| *first as f64 / (*second).max(1) as f64;
+        let times = median(&read.piece_ns.iter().map(ratio).collect::<Vec<_>>())?;
+        (times >= AGAIN).then_some(Self { drive, times })
+    }
+
+    pub fn words(&self) -> String {
+        format!(
+            "a second direct read of parts of the drive was {} times as fast as the first",
+            show::three_digits(self.times)
+        )
+    }
+}
+
+/// A trial that only wrote, and the flush after it.
+struct Writing {
+    bytes: u64,
+    wrote_s: f64,
+    flush_s: f64,
+}
+
+impl Writing {
+    /// None where each write was synced, and where too little was written.
+    fn of(workload: &PlannedWorkload, trial: &TrialRecord) -> Option<Self> {
+        let only_writes = workload.writes() && !workload.reads();
+        let io = io::Planned::of(&workload.work).filter(|_| only_writes)?;
+        let flush_ns = trial.flush_ns.filter(|_| io.sync.every() != Some(1))?;
+        let measured = trial.measured.as_ref()?;
+        let bytes = measured.claims.write.bytes;
+        (bytes >= LEAST_BYTES && measured.elapsed_ns > 0).then(|| Self {
+            bytes,
+            wrote_s: seconds(measured.elapsed_ns),
+            flush_s: seconds(flush_ns),
+        })
+    }
+
+    /// Share of the rate that is kept when the flush counts.
+    fn kept(&self) -> f64 {
+        self.wrote_s / (self.wrote_s + self.flush_s)
+    }
+}
+
+/// Writing of which much came after its end.
+fn kept(case: &Case<'_>) -> Option<String> {
+    let all: Vec<Writing> =
+        case.trials.iter().filter_map(|trial| Writing::of(case.workload, trial)).collect();
+    let share = median(&all.iter().map(Writing::kept).collect::<Vec<_>>())?;
+    if share >= KEPT {
+        return None;
+    }
+    let late: Vec<&Writing> = all.iter().filter(|one| one.kept() < KEPT).collect();
+    let sum = |of: fn(&Writing) -> f64| late.iter().map(|one| of(one)).sum::<f64>();
+    let bytes = sum(|one| one.bytes as f64);
+    Some(format!(
+        "{} without the final flush, {} with it: a cache of the drive or the host absorbed the difference{}",
+        show::rate(bytes / sum(|one| one.wrote_s)),
+        show::rate(bytes / sum(|one| one.wrote_s + one.flush_s)),
+        in_trials(late.len(), case)
+    ))
+}
+
+/// Writing to a drive that announces a cache, after which a flush did nothing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IdleFlush {
+    pub bytes: u64,
+    pub flush_ns: f64,
+}
+
+impl IdleFlush {
+    /// Whether most trials of a workload had one, and the first of them.
+    pub fn of(site: &Site, workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
+        let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
+        drive.announces_a_cache().then_some(())?;
+        let all: Vec<Writing> =
+            trials.iter().filter_map(|trial| Writing::of(workload, trial)).collect();
+        let idle = |one: &&Writing| one.flush_s / one.wrote_s < NOTHING;
+        let first = all.iter().find(idle)?;
+        (2 * all.iter().filter(idle).count() > trials.len())
+            .then_some(Self { bytes: first.bytes, flush_ns: first.flush_s * 1e9 })
+    }
+
+    /// What it says of rows that write and read so many bytes per second: nothing where a drive could write like that.
+    pub fn beside(&self, writing: f64, reading: f64) -> Option<Remark> {
+        (writing > FASTER * reading).then(|| {
+            Remark::suspect(format!(
+                "the flush after {} took {} although the drive announces a cache, and writes ({}) are {} times as \
+                 fast as reads: the host caches writes, and the effect of a sync is unknown",
+                show::bytes(self.bytes),
+                show::duration(self.flush_ns),
+                show::rate(writing),
+                show::three_digits(writing / reading)
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::presence::Presence;
+    use assay_study::findings::Trust;
+    use assay_study::results::plan::ReadTwice;
+    use assay_workloads::io::WriteSync;
+
+    use super::super::testing::{Bench, MOVED as MOVED_BYTES, measured};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// On a virtual drive, with trials of a second and flushes of so many milliseconds.
+    fn bench(bench: Bench, bus: &str, flush_ms: [u64; 3]) -> Bench {
+        let bench = bench.site(|site| {
+            let own = &mut site.drives[0];
+            own.bus = Presence::Present(bus.to_owned());
+            own.link = Presence::absent("a virtual disk has no link");
+            own.write_cache = Presence::Present("write back".to_owned());
+        });
+        bench.each(|trial| {
+            measured(trial).elapsed_ns = 1000 * MS;
+            trial.flush_ns = Some(flush_ms[trial.replicate as usize - 1] * MS);
+        })
+    }
+
+    /// Pieces of 8 MiB, read in so many milliseconds.
+    fn read_twice(bench: Bench, piece_ms: &[[u64; 2]]) -> Bench {
+        bench.survey(|survey| {
+            survey.read_twice = Presence::Present(ReadTwice {
+                drive: "sda".to_owned(),
+                piece_bytes: 8 << 20,
+                piece_ns: piece_ms.iter().map(|pair| pair.map(|ms| ms * MS)).collect(),
+            });
+        })
+    }
+
+    /// Versions before stored pieces without a word, or nothing; this one says why there are none.
+    #[test]
+    fn what_older_versions_stored_of_it_is_read() {
+        use assay_study::results::plan::Survey;
+        let piece =
+            ReadTwice { drive: "vda".to_owned(), piece_bytes: 8 << 20, piece_ns: vec![[3, 1]] };
+        let stored = |read: Option<serde_json::Value>| -> Presence<ReadTwice> {
+            let mut survey = serde_json::to_value(super::super::testing::survey()).unwrap();
+            let own = survey.as_object_mut().unwrap();
+            own.remove("read_twice");
+            own.extend(read.map(|read| ("read_twice".to_owned(), read)));
+            serde_json::from_value::<Survey>(survey).unwrap().read_twice
+        };
+        let bare = serde_json::to_value(&piece).unwrap();
+        assert_eq!(stored(Some(bare)), Presence::Present(piece.clone()));
+        for now in [Presence::Present(piece), Presence::absent("vda: no room")] {
+            assert_eq!(stored(Some(serde_json::to_value(&now).unwrap())), now);
+        }
+        let reason = stored(None);
+        assert!(reason.reason().unwrap().contains("did not record"), "{reason:?}");
+    }
+
+    fn told(bench: &Bench) -> Option<(Trust, String)> {
+        bench.judge(&RULE).map(|remark| (remark.trust, remark.text))
+    }
+
+    fn rest() -> (Trust, String) {
+        (Trust::Trusted, "the host's cache is invisible to this guest".to_owned())
+    }
+
+    #[test]
+    fn a_drive_with_a_link_of_its_own_is_none_of_its_business() {
+        assert_eq!(told(&Bench::write()), None);
+        let slow = Bench::write().each(|trial| trial.flush_ns = Some(10_000 * MS));
+        assert_eq!(told(&read_twice(slow, &[[90, 1]; 3])), None);
+    }
+
+    #[test]
+    fn servers_of_files_are_lent_as_drives_are() {
+        for kind in [Bench::read(), Bench::write()] {
+            let remote = kind.site(|site| {
+                (site.backing, site.drives) = (Backing::Remote, Vec::new());
+            });
+            let (trust, text) = told(&remote).unwrap();
+            assert_eq!(trust, Trust::Trusted);
+            assert!(text.contains("the server's cache is invisible"), "{text}");
+        }
+        let unknown = Bench::read().site(|site| {
+            (site.backing, site.drives) = (Backing::Unknown, Vec::new());
+        });
+        assert_eq!(told(&unknown), None);
+    }
+
+    #[test]
+    fn without_a_sign_it_says_that_nothing_can_be_seen() {
+        for bus in ["virtio", "xen", "hyper-v", "nbd", "rbd", "loop"] {
+            assert_eq!(told(&bench(Bench::write(), bus, [100; 3])), Some(rest()), "{bus}");
+            assert_eq!(told(&bench(Bench::read(), bus, [100; 3])), Some(rest()), "{bus}");
+        }
+        let even =
+            read_twice(bench(Bench::read(), "virtio", [0; 3]), &[[20, 19], [20, 5], [30, 28]]);
+        assert_eq!(told(&even), Some(rest()));
+        assert_eq!(told(&bench(Bench::write().without_trials(), "virtio", [0; 3])), None);
+    }
+
+    #[test]
+    fn writing_of_which_much_comes_after_its_end_is_suspect_with_both_rates() {
+        let (trust, text) = told(&bench(Bench::write(), "virtio", [900, 1000, 300])).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert_eq!(
+            text,
+            "64 MiB/s without the final flush, 32.8 MiB/s with it: a cache of the drive or the host absorbed the \
+             difference, in 2 of 3 trials"
+        );
+        // Syncs after each write leave nothing to a flush, and a flush after little has its own time.
+        let synced =
+            bench(Bench::write(), "virtio", [900; 3]).io(|io| io.sync = WriteSync::EachWrite);
+        assert_eq!(told(&synced), Some(rest()));
+        let little = bench(Bench::write(), "virtio", [900; 3])
+            .each(|trial| measured(trial).claims.write.bytes = LEAST_BYTES - 1);
+        assert_eq!(told(&little), Some(rest()));
+    }
+
+    #[test]
+    fn a_second_reading_from_nearer_by_is_suspect_in_rows_of_reads_and_writes() {
+        for kind in [Bench::read(), Bench::write()] {
+            let kind = read_twice(bench(kind, "nbd", [100; 3]), &[[60, 10], [20, 19], [75, 25]]);
+            let (trust, text) = told(&kind).unwrap();
+            assert_eq!(trust, Trust::Suspect);
+            assert!(text.contains("was 3 times as fast as the first"), "{text}");
+        }
+    }
+
+    /// A host that writes through keeps what is read all the same, which rule `cached` tells.
+    #[test]
+    fn where_a_host_writes_through_it_speaks_of_what_writing_shows_alone() {
+        let on = |kind: Bench, cache: Presence<String>, flush_ms| {
+            let own = read_twice(bench(kind, "virtio", [flush_ms; 3]), &[[60, 10]; 3]);
+            own.site(|site| site.drives[0].write_cache = cache)
+        };
+        let through = |kind, flush_ms| {
+            told(&on(kind, Presence::Present("write through".to_owned()), flush_ms))
+        };
+        for kind in [Bench::read(), Bench::write(), Bench::mixed()] {
+            assert_eq!(through(kind, 100), Some(rest()));
+        }
+        let (trust, text) = through(Bench::write(), 900).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert!(text.contains("without the final flush"), "{text}");
+        // Nobody knows what a drive does that announces nothing at all.
+        let (trust, text) = told(&on(Bench::write(), Presence::absent("not told"), 100)).unwrap();
+        assert_eq!(trust, Trust::Suspect);
+        assert!(text.ends_with("the host caches data"), "{text}");
+    }
+
+    #[test]
+    fn a_flush_that_does_nothing_is_suspect_where_no_drive_writes_like_that() {
+        let idle = |bench: &Bench| {
+            bench.with_case(|case| IdleFlush::of(case.site, case.workload, case.trials))
+        };
+        // 64 MiB in a second.
+        let virtual_drive = |flush_ms| bench(Bench::write(), "virtio", [flush_ms, flush_ms, 900]);
+        let found = idle(&virtual_drive(1)).unwrap();
+        assert_eq!(found.bytes, MOVED_BYTES);
+        let remark = found.beside(1300.0, 1000.0).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert!(remark.text.starts_with("the flush after 64 MiB took 1 ms"), "{}", remark.text);
+        assert_eq!(found.beside(1250.0, 1000.0), None, "reading is hardly slower");
+        assert_eq!(idle(&virtual_drive(11)), None, "it did something");
+        let through = virtual_drive(1).site(|site| {
+            site.drives[0].write_cache = Presence::Present("write through".to_owned());
+        });
+        assert_eq!(idle(&through), None, "no flush is sent");
+        assert_eq!(idle(&bench(Bench::read(), "virtio", [1; 3])), None, "nothing was written");
+        assert_eq!(idle(&bench(Bench::write(), "nvme", [1; 3])), None, "it may be the drive's own");
+    }
+}

@@ -1,0 +1,503 @@
+//! Is the number what it says it is? One rule a file; each is a pure function of what the runner
+//! recorded, so that an old bundle can be judged again by a newer rule.
+
+mod acknowledged;
+mod behind;
+mod buffered_writes;
+mod cache_state;
+mod cached;
+mod clock;
+mod compressed;
+mod depth;
+mod device_bytes;
+mod different_work;
+mod emptied;
+mod emulated;
+mod evidence;
+mod fewer_hosts;
+mod foreign;
+mod host_cache;
+mod imported;
+mod io_limit;
+mod kernel_log;
+mod link_ceiling;
+mod of_kinds;
+mod oom;
+mod power_supply;
+mod printed_rate;
+mod skew;
+mod slow_host;
+mod slow_member;
+mod stalled;
+mod starved;
+mod steal;
+mod swap;
+#[cfg(test)]
+pub(crate) mod testing;
+mod throttled;
+mod too_small;
+mod tool_fault;
+pub(crate) mod unstable;
+mod unwritten;
+mod wrong_data;
+
+use std::collections::BTreeSet;
+use std::sync::LazyLock;
+
+use assay_core::catalogue::About;
+use assay_core::quantity::metric::{Nature, Side};
+use assay_machine::system::site::Site;
+use assay_study::findings::{Because, Trust};
+use assay_study::results::plan::{PlannedWorkload, Survey};
+use assay_study::results::record::TrialRecord;
+use assay_workloads::command::{self, ImportEvidence};
+use assay_workloads::metrics::nature;
+use assay_workloads::tell::OwnRule;
+use assay_workloads::{Judged, KINDS, io};
+
+pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
+pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
+pub use fewer_hosts::NAME as FEWER_HOSTS;
+pub use host_cache::{IdleFlush, RULE as HOST_CACHE, hides_its_cache};
+pub use imported::weigh;
+pub(crate) use link_ceiling::carried;
+pub use wrong_data::NAME as WRONG_DATA;
+
+/// Everything that a rule may look at: one workload at one target, with the trials that count.
+#[derive(Clone, Copy, Debug)]
+pub struct Case<'a> {
+    pub site: &'a Site,
+    pub survey: &'a Survey,
+    pub workload: &'a PlannedWorkload,
+    /// Its trials, lead-in and failed ones left out.
+    pub trials: &'a [&'a TrialRecord],
+    /// What carried out each instruction in the place of a processor, where something did.
+    pub emulator: Option<&'a str>,
+}
+
+impl<'a> Case<'a> {
+    /// The reads and writes, where the work is of that kind.
+    fn io(&self) -> Option<&'a io::Planned> {
+        io::Planned::of(&self.workload.work)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// How much it takes away; `Trusted` makes it a note.
+    pub trust: Trust,
+    /// One plain sentence, with numbers and units.
+    pub text: String,
+    /// Of which direction: metrics of the other one it takes nothing from.
+    pub side: Side,
+    /// What it can change, where that is less than what its rule can.
+    pub changes: Option<&'static [Nature]>,
+}
+
+impl Remark {
+    /// On everything that its rule can change.
+    pub(crate) fn of(trust: Trust, text: impl Into<String>) -> Self {
+        Self { trust, text: text.into(), side: Side::Both, changes: None }
+    }
+
+    /// The number is not what it says it is.
+    fn invalid(text: impl Into<String>) -> Self {
+        Self::of(Trust::Invalid, text)
+    }
+
+    fn suspect(text: impl Into<String>) -> Self {
+        Self::of(Trust::Suspect, text)
+    }
+
+    /// Worth knowing, and nothing against the number.
+    fn note(text: impl Into<String>) -> Self {
+        Self::of(Trust::Trusted, text)
+    }
+
+    /// The same, of what is read alone.
+    #[must_use]
+    fn of_reads(self) -> Self {
+        Self { side: Side::Reads, ..self }
+    }
+
+    /// The same, of how fast things are alone.
+    #[must_use]
+    fn of_speed(self) -> Self {
+        Self { changes: Some(SPEED), ..self }
+    }
+
+    /// Whether it is about metrics of a nature, said by a rule; one that is not known here may change all.
+    pub fn is_about(&self, rule: &str, nature: Nature) -> bool {
+        may_change(rule, nature) && self.changes.is_none_or(|own| own.contains(&nature))
+    }
+
+    /// As it stands in the findings.
+    pub fn because(&self, rule: &str) -> Because {
+        Because { rule: rule.to_owned(), trust: self.trust, text: self.text.clone() }
+    }
+
+    /// The same of a metric of one direction: of the other one than its own it is a note.
+    pub fn because_of(&self, rule: &str, side: Side) -> Because {
+        let trust = if self.side.reaches(side) { self.trust } else { Trust::Trusted };
+        Because { trust, ..self.because(rule) }
+    }
+}
+
+/// A rule about trials: what it looks at, and what it says of them.
+#[derive(Clone, Copy)]
+pub struct Rule {
+    pub about: About,
+    /// What it looks at: work of which there is no such thing is not judged by it.
+    looks_at: Judged,
+    /// What it can change: metrics of another nature are not judged by it.
+    changes: &'static [Nature],
+    judge: fn(&Case<'_>) -> Option<Remark>,
+    /// The rule of a kind of work that judges instead.
+    own: Option<&'static OwnRule>,
+    /// For rules about events in time: what happened during this trial that nobody asked for.
+    disturbance: Option<OfTrial>,
+    /// For rules whose word leaves a gate without a statement: what of a trial does. Where a study has a
+    /// gate, that is a disturbance, so that one trial is left out and the gate is not blind.
+    blinds: Option<OfTrial>,
+    /// Its remark on runs of another tool: of each run what the tool's file says beside the numbers.
+    judge_import: fn(&[Vec<ImportEvidence>]) -> Option<Remark>,
+    /// Whether it minds that others use the machine: it says nothing of others' work.
+    minds_others: bool,
+    /// Whether others were at work during this trial, where that is no disturbance.
+    blames_others: Option<fn(&Case<'_>, &TrialRecord) -> bool>,
+}
+
+type OfTrial = fn(&Case<'_>, &TrialRecord) -> Option<String>;
+
+impl Rule {
+    /// About the speed of the machine, without a word.
+    const NONE: Self = Self {
+        about: About { name: "", summary: "", text: "" },
+        looks_at: Judged::Machine,
+        changes: SPEED,
+        judge: |_| None,
+        own: None,
+        disturbance: None,
+        blinds: None,
+        judge_import: |_| None,
+        minds_others: false,
+        blames_others: None,
+    };
+
+    fn judge(&self, case: &Case<'_>) -> Option<Remark> {
+        self.own.map_or_else(|| (self.judge)(case), |own| of_kinds::remark(own, case))
+    }
+
+    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+        self.disturbance.and_then(|own| own(case, trial))
+    }
+
+    /// Whether others were at work during this trial, so that the machine should be quieter.
+    fn blames_others(&self, case: &Case<'_>, trial: &TrialRecord) -> bool {
+        let own = self.blames_others.map(|own| own(case, trial));
+        own.unwrap_or_else(|| self.disturbance(case, trial).is_some())
+    }
+}
+
+/// All rules, in the order in which they are told: those about what one kind of work counts stand behind
+/// those about what was moved, and before those about the machine.
+pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
+    let of_kinds = KINDS.iter().flat_map(|kind| kind.rules).map(of_kinds::rule);
+    OF_WORK
+        .iter()
+        .map(|rule| **rule)
+        .chain(of_kinds)
+        .chain(OF_MACHINE.iter().map(|rule| **rule))
+        .collect()
+});
+
+static OF_WORK: &[&Rule] = &[
+    &emulated::RULE,
+    &wrong_data::RULE,
+    &unwritten::RULE,
+    &emptied::RULE,
+    &cached::RULE,
+    &cache_state::RULE,
+    &different_work::RULE,
+    &device_bytes::RULE,
+    &buffered_writes::RULE,
+    &link_ceiling::RULE,
+    &io_limit::RULE,
+    &host_cache::RULE,
+    &acknowledged::RULE,
+    &depth::RULE,
+    &behind::RULE,
+    &compressed::RULE,
+    &tool_fault::RULE,
+    &printed_rate::RULE,
+    &too_small::RULE,
+];
+
+static OF_MACHINE: &[&Rule] = &[
+    &throttled::RULE,
+    &starved::RULE,
+    &stalled::RULE,
+    &unstable::RULE,
+    &slow_member::RULE,
+    &steal::RULE,
+    &foreign::RULE,
+    &swap::RULE,
+    &oom::RULE,
+    &kernel_log::RULE,
+    &clock::RULE,
+    &power_supply::RULE,
+    &fewer_hosts::RULE,
+    &skew::RULE,
+    &slow_host::RULE,
+];
+
+/// Rules about several hosts together, whose trials have no evidence of one machine.
+static OF_HOSTS: &[&Rule] = &[&fewer_hosts::RULE, &skew::RULE, &slow_host::RULE];
+
+/// Rules whose disturbances can only lower a rate, and that of scatter, which the interval contains.
+static ONLY_SLOW: &[&Rule] = &[
+    &throttled::RULE,
+    &starved::RULE,
+    &steal::RULE,
+    &foreign::RULE,
+    &swap::RULE,
+    &unstable::RULE,
+    &stalled::RULE,
+];
+
+const SPEED: &[Nature] = &[Nature::Speed];
+/// Them, and what was moved.
+const MOVED: &[Nature] = &[Nature::Speed, Nature::Traffic];
+const ALL: &[Nature] = &[Nature::Speed, Nature::Traffic, Nature::Amount];
+
+/// Whether what a rule says is about metrics of a nature; a rule that is not known here may change all.
+fn may_change(rule: &str, nature: Nature) -> bool {
+    let rule = RULES.iter().find(|known| known.about.name == rule);
+    rule.is_none_or(|rule| rule.changes.contains(&nature))
+}
+
+pub fn next_step(rule: &str) -> &'static str {
+    match rule {
+        "cpu-starved" | "foreign-io" | "swap" | "others-swapped" | "oom" | "unstable"
+        | "unequal-load" | "unequal-pressure" => "find the program (assay watch), stop it, repeat",
+        "steal" | "host-cache" | "emulated" => "measure on the host, or with dedicated hardware",
+        "cached" | "cache-state" | "buffered-writes" | "link-ceiling" | "printed-rate"
+        | "too-small" => "use a larger test area or direct I/O",
+        "device-bytes" | "compressed" => "use incompressible data, or measure the device itself",
+        "throttled" | "io-limit" => "cool the machine or raise the limit, then repeat",
+        "kernel-log" | "stalled" | "data-mismatch" => "read the kernel log (dmesg) and the health",
+        "late-submission" | "low-queue-depth" => "lower the rate, or use more threads",
+        "truncated-tree" | "not-steady" => "use a longer runtime",
+        "unwritten" | "trimmed-area" => "write the whole area before the trials, without trims",
+        _ => "remove the cause and run the study again",
+    }
+}
+
+/// The rules that made numbers suspect, if each of them can only lower a rate.
+pub fn only_slowed(mut reasons: Vec<&Because>) -> Option<String> {
+    reasons.retain(|own| own.trust != Trust::Trusted);
+    let slows = |own: &Because| ONLY_SLOW.iter().any(|rule| rule.about.name == own.rule);
+    let is_slowed = reasons.iter().all(|own| own.trust == Trust::Suspect && slows(own));
+    let names: BTreeSet<&str> = reasons.iter().map(|own| own.rule.as_str()).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    (is_slowed && !names.is_empty()).then(|| names.join(" and "))
+}
+
+fn rules(case: &Case<'_>) -> impl Iterator<Item = &'static Rule> {
+    let work = &case.workload.work;
+    // Whoever else is at work takes time away, and nothing from what is held.
+    let (judged, others) = (work.kind().judged, work.is_others() || !work.is_of_speed());
+    let fits =
+        move |rule: &&Rule| judged.contains(&rule.looks_at) && !(others && rule.minds_others);
+    RULES.iter().filter(fits)
+}
+
+/// What every rule has to say on a case, with the name of the rule.
+pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+    let own = rules(case).filter_map(|rule| Some((rule.about.name, rule.judge(case)?)));
+    own.chain(remarks_on_tools(case)).collect()
+}
+
+/// The remarks on what tools that a command ran say beside their numbers.
+fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+    let details =
+        case.trials.iter().filter_map(|trial| command::Detail::of(trial.measured.as_ref()?));
+    let runs: Vec<Vec<ImportEvidence>> = details.map(|detail| detail.evidence.clone()).collect();
+    if runs.iter().all(Vec::is_empty) {
+        return Vec::new();
+    }
+    let rules = RULES.iter();
+    rules.filter_map(|rule| Some((rule.about.name, (rule.judge_import)(&runs)?))).collect()
+}
+
+/// The remarks on what was only watched or recorded: the other rules compare what the tool did with the devices.
+pub fn remarks_on_recording(trials: &[&TrialRecord]) -> Vec<(&'static str, Remark)> {
+    clock::of_recording(trials).map(|remark| (clock::RULE.about.name, remark)).into_iter().collect()
+}
+
+/// The same of trials that several hosts ran together: every other rule reads what one machine recorded, and
+/// has spoken there.
+pub fn remarks_on_hosts(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
+    OF_HOSTS.iter().filter_map(|rule| Some((rule.about.name, rule.judge(case)?))).collect()
+}
+
+/// The name of a rule as it is known here; of one that is not, that hosts said it.
+pub fn known_name(rule: &str) -> &'static str {
+    let own = RULES.iter().map(|known| known.about.name);
+    own.into_iter().find(|name| *name == rule).unwrap_or("hosts")
+}
+
+/// Trials during which others were at work, and the rules that say so.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unquiet {
+    pub trials: usize,
+    /// Of how many that count.
+    pub of: usize,
+    /// Names of the rules, each once, in their order.
+    pub rules: Vec<&'static str>,
+}
+
+pub fn unquiet(case: &Case<'_>) -> Unquiet {
+    let blames = |rule: &&Rule| case.trials.iter().any(|trial| rule.blames_others(case, trial));
+    let rules: Vec<&Rule> = rules(case).filter(blames).collect();
+    let hit = |trial: &&&TrialRecord| rules.iter().any(|rule| rule.blames_others(case, trial));
+    let trials = case.trials.iter().filter(hit).count();
+    Unquiet {
+        trials,
+        of: case.trials.len(),
+        rules: rules.iter().map(|rule| rule.about.name).collect(),
+    }
+}
+
+/// What disturbed a trial, if anything did. In a study with a gate, `gated` is the metric that it judges.
+pub fn disturbance(case: &Case<'_>, trial: &TrialRecord, gated: Option<&str>) -> Option<String> {
+    let blinds = |rule: &Rule| {
+        let judged = gated.filter(|metric| rule.changes.contains(&nature(metric)));
+        judged.and_then(|_| rule.blinds?(case, trial))
+    };
+    let of = |rule: &'static Rule| rule.disturbance(case, trial).or_else(|| blinds(rule));
+    let told = rules(case).filter_map(of);
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| told.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::testing::Bench;
+    use super::*;
+
+    fn judge(case: &Case<'_>) -> (Trust, Vec<Because>) {
+        let remarks = remarks(case);
+        let worst = remarks.iter().map(|(_, remark)| remark.trust).max();
+        let because = remarks.iter().map(|(rule, remark)| remark.because(rule)).collect();
+        (worst.unwrap_or(Trust::Trusted), because)
+    }
+
+    #[test]
+    fn every_rule_introduces_itself() {
+        let mut names: Vec<_> = RULES.iter().map(|rule| rule.about.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), RULES.len());
+        for rule in RULES.iter() {
+            let about = rule.about;
+            assert!(!about.summary.is_empty() && !about.summary.ends_with('.'), "{}", about.name);
+            assert!(about.text.ends_with('.'), "{}", about.name);
+        }
+    }
+
+    #[test]
+    fn a_rule_speaks_of_what_it_can_change() {
+        for rule in RULES.iter() {
+            let name = rule.about.name;
+            assert!(may_change(name, Nature::Speed), "{name}: nothing leaves the speed alone");
+            let changes = |nature| rule.changes.contains(&nature);
+            assert!(!changes(Nature::Amount) || changes(Nature::Traffic), "{name}");
+        }
+        assert!(
+            !may_change("cpu-starved", Nature::Amount)
+                && !may_change("cpu-starved", Nature::Traffic)
+        );
+        assert!(may_change("cached", Nature::Traffic) && !may_change("cached", Nature::Amount));
+        assert!(may_change("oom", Nature::Amount));
+        assert!(may_change("a rule of a later version", Nature::Amount));
+    }
+
+    #[test]
+    fn a_remark_may_be_about_less_than_its_rule() {
+        let remark = Remark::suspect("the host answered");
+        assert!(remark.is_about("cached", Nature::Traffic));
+        assert!(!remark.is_about("cached", Nature::Amount), "its rule cannot change it");
+        let of_speed = remark.of_speed();
+        assert!(of_speed.is_about("cached", Nature::Speed));
+        assert!(!of_speed.is_about("cached", Nature::Traffic));
+    }
+
+    #[test]
+    fn whatever_claims_to_be_of_a_medium_is_judged_by_where_its_files_lie() {
+        use assay_workloads::{Judged, KINDS};
+        let of_medium = |name: &str| {
+            let writers =
+                ["io", "files", "capacity", "sustained", "steady_state", "burst", "replay"];
+            writers.contains(&name)
+        };
+        for kind in KINDS {
+            let judged = kind.judged.contains(&Judged::Medium);
+            assert_eq!(judged, of_medium(kind.about.name), "{}", kind.about.name);
+        }
+        let in_memory =
+            |site: &mut Site| site.backing = assay_machine::system::site::Backing::Memory;
+        let (trust, because) = Bench::files().site(in_memory).with_case(judge);
+        assert_eq!((trust, because[0].rule.as_str()), (Trust::Invalid, "cached"));
+        assert_eq!(Bench::files().with_case(judge), (Trust::Trusted, Vec::new()));
+    }
+
+    #[test]
+    fn probes_name_rules_that_are_there() {
+        for probe in assay_machine::probes::PROBES {
+            for rule in probe.rules {
+                let known = RULES.iter().any(|known| known.about.name == *rule);
+                assert!(known, "{} names {rule}", probe.about.name);
+            }
+        }
+    }
+
+    #[test]
+    fn no_rule_minds_a_case_without_trials() {
+        for bench in [Bench::read(), Bench::write(), Bench::mixed()] {
+            let bench = bench.without_trials();
+            assert_eq!(bench.with_case(judge), (Trust::Trusted, Vec::new()));
+        }
+    }
+
+    #[test]
+    fn clean_trials_are_trusted_and_undisturbed() {
+        for bench in [Bench::read(), Bench::write(), Bench::mixed()] {
+            assert_eq!(bench.with_case(judge), (Trust::Trusted, Vec::new()));
+            assert_eq!(bench.with_case(|case| disturbance(case, case.trials[0], None)), None);
+        }
+    }
+
+    #[test]
+    fn the_worst_word_counts_and_all_reasons_are_kept() {
+        let bench = Bench::read()
+            .each(|trial| testing::device(trial).run.read_bytes = 0)
+            .each(|trial| testing::processors(trial).steal = 90);
+        let (trust, because) = bench.with_case(judge);
+        assert_eq!(trust, Trust::Invalid);
+        let rules: Vec<_> = because.iter().map(|because| because.rule.as_str()).collect();
+        assert_eq!(rules, ["cached", "steal"]);
+    }
+
+    #[test]
+    fn remarks_are_one_line_without_a_full_stop() {
+        let bench = Bench::read().each(|trial| {
+            *testing::device(trial) = assay_study::results::record::DeviceEvidence::default();
+            testing::processors(trial).steal = 90;
+            testing::throttling(trial).throttle_events = assay_core::presence::Presence::Present(2);
+        });
+        for because in bench.with_case(judge).1 {
+            assert!(!because.text.ends_with('.') && !because.text.contains('\n'), "{because:?}");
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Rules about what one kind of work alone counts: each says itself what it looks at and what speaks against
+//! its numbers.
+
+use assay_workloads::Measured;
+use assay_workloads::tell::OwnRule;
+
+use super::evidence::in_trials;
+use super::{Case, Remark, Rule};
+
+pub(super) fn rule(own: &'static OwnRule) -> Rule {
+    let OwnRule { about, looks_at, changes, .. } = *own;
+    Rule { about, looks_at, changes, own: Some(own), ..Rule::NONE }
+}
+
+pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<Remark> {
+    let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
+    let measured: Vec<&Measured> = measured.collect();
+    let doubt = (own.doubt)(&case.workload.work, &measured)?;
+    let trials = in_trials(doubt.trials, case);
+    let text = format!("{}{trials}: {}", doubt.what, doubt.why);
+    Some(if doubt.invalid { Remark::invalid(text) } else { Remark::suspect(text) })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_workloads::files::{Asked, Detail, FileAct, Phase};
+    use assay_workloads::{KINDS, Kind as _};
+
+    use super::super::RULES;
+    use super::super::testing::Bench;
+    use super::*;
+
+    /// What is said of three trials, of which each left so many of 10,000 files uncreated.
+    fn left(each: [u64; 3]) -> Option<Remark> {
+        let mut bench = Bench::command();
+        bench.workload.work = Asked::sample().planned().into();
+        for (trial, left) in bench.trials.iter_mut().zip(each) {
+            let phase = Phase {
+                act: FileAct::Create,
+                operations: 10_000 - left,
+                bytes: 0,
+                elapsed_ns: 1,
+                sync_ns: 0,
+                left,
+            };
+            let detail = Detail { phases: vec![phase], emptied_bytes: None };
+            trial.measured.as_mut()?.detail = detail.into();
+        }
+        let rule = RULES.iter().find(|rule| rule.about.name == "truncated-tree")?;
+        bench.judge(rule)
+    }
+
+    #[test]
+    fn what_a_kind_doubts_is_told_with_the_trials_that_it_is_of() {
+        assert_eq!(
+            left([0, 9_000, 2_000]).unwrap(),
+            Remark::suspect(
+                "creating ended after 1,000 of 10,000 files, in 2 of 3 trials: use a longer runtime, or fewer files"
+            )
+        );
+        let all = left([9_000, 9_000, 9_000]).unwrap().text;
+        assert!(all.contains("of 10,000 files: use a longer runtime"), "{all}");
+    }
+
+    #[test]
+    fn silent_where_nothing_is_doubted_and_of_work_of_another_kind() {
+        assert_eq!(left([0, 0, 0]), None);
+        for rule in KINDS.iter().flat_map(|kind| kind.rules).map(rule) {
+            assert_eq!(Bench::command().judge(&rule), None, "{}", rule.about.name);
+        }
+    }
+
+    #[test]
+    fn every_rule_of_a_kind_is_among_all_rules_in_its_place() {
+        let names: Vec<&str> = RULES.iter().map(|rule| rule.about.name).collect();
+        let own: Vec<&str> =
+            KINDS.iter().flat_map(|kind| kind.rules).map(|rule| rule.about.name).collect();
+        let first = crate::rules::OF_WORK.len();
+        assert_eq!(names[first..first + own.len()], own);
+    }
+}

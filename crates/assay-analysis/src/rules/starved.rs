@@ -1,0 +1,345 @@
+//! `cpu-starved`: the measuring threads waited for a processor.
+
+use std::collections::BTreeSet;
+
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_core::stats::FEWEST_FOR_INTERVAL;
+use assay_study::results::record::{Status, TrialRecord};
+use assay_workloads::{Measured, command};
+
+use super::evidence::{in_trials, is_simulated, seconds};
+use super::{Case, Remark, Rule};
+
+/// Share of their time that threads may wait for a processor: a tenth of the time is about a tenth
+/// of the rate, twice the usual margin.
+const MOST_WAITING: f64 = 0.1;
+
+/// Processors' worth of others' work from which on it is they who are waited for.
+const FEWEST_OTHERS: f64 = 0.1;
+
+/// Share of the time in which anybody may wait for a processor, where the threads' own waiting was
+/// not recorded. Theirs cannot be told from others' there, so it takes most of the time.
+const MOST_PRESSURE: f64 = 0.5;
+
+/// Processors' worth of its own work below which the machine's waiting says nothing of it: what sleeps, or
+/// waits for a drive, is not what waits for a processor.
+const FEWEST_OWN: f64 = 0.1;
+
+/// The same share from which on it says something of everything: who waits for a processor all the time uses
+/// next to nothing of one.
+const PRESSURE_OF_ALL: f64 = 0.9;
+
+/// Runs shorter than this are not judged: ticks are 10 ms.
+const SHORTEST_NS: u64 = 50_000_000;
+
+pub static RULE: Rule = Rule {
+    about: About {
+        name: "cpu-starved",
+        summary: "other programs used the CPUs while the measuring threads waited for them",
+        text: "The kernel counts how long each ready thread waited for a CPU (/proc/PID/schedstat). If the wait \
+               exceeds 10% of a trial's time while other programs use the CPUs, the number is suspect: it measures the \
+               CPU queue and not the drive. Such a wait lowers the rate by about 10%, twice the usual margin of 5%. If \
+               the tool's own threads wait for each other, the number also depends on the CPUs; Assay adds a note but \
+               does not flag the number. For a command, Assay counts the waits of its processes, of the thread that \
+               waits for its exit, and of the shell startup that Assay subtracts. This excludes the command's child \
+               processes, so Assay also judges commands (and results without wait times) by CPU pressure \
+               (/proc/pressure/cpu) while other programs are active. The limit is 50% of the time if the workload used \
+               at least 10% of a CPU, because a sleeping workload does not wait for a CPU. Otherwise, the limit is \
+               90%. A gate is inconclusive if its numbers are flagged. In a study with a gate, Assay therefore marks \
+               such a trial as disturbed, repeats it, and excludes it if enough other trials remain.",
+    },
+    minds_others: true,
+    judge,
+    blames_others: Some(blames_others),
+    blinds: Some(blinds),
+    ..Rule::NONE
+};
+
+fn blames_others(case: &Case<'_>, trial: &TrialRecord) -> bool {
+    starved(case, trial).is_some()
+}
+
+fn blinds(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    let wait = starved(case, trial)?;
+    Some(told(&[wait], None))
+}
+
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    if is_simulated(case) {
+        return None;
+    }
+    let long = |trial: &&TrialRecord| Wait::of(case, trial).filter(Wait::is_long);
+    let waits: Vec<(&TrialRecord, Wait)> =
+        case.trials.iter().filter_map(|trial| Some((*trial, long(trial)?))).collect();
+    let (others, own): (Vec<_>, Vec<_>) =
+        waits.into_iter().partition(|(_, wait)| wait.is_for_others());
+    if others.is_empty() {
+        let own: Vec<Wait> = own.into_iter().map(|(_, wait)| wait).collect();
+        let most = most(&own, |wait| wait.share)?;
+        let waited = show::percent(100.0 * most);
+        let text = format!("tool threads waited for a CPU for up to {waited} of the time");
+        // Pressure alone may be anybody's.
+        return own.iter().any(|wait| wait.is_own).then(|| Remark::note(text));
+    }
+    let are_left_out =
+        are_left_out(case) && others.iter().all(|(trial, _)| trial.status == Status::Disturbed);
+    let others: Vec<Wait> = others.into_iter().map(|(_, wait)| wait).collect();
+    let text = told(&others, Some(case));
+    if are_left_out {
+        let which = if others.len() == 1 { "the trial is" } else { "the trials are" };
+        return Some(Remark::note(format!("{text}; {which} excluded")));
+    }
+    Some(Remark::suspect(text))
+}
+
+/// Whether what was disturbed counts for nothing, as enough replicates have a trial that was not.
+fn are_left_out(case: &Case<'_>) -> bool {
+    let quiet = case.trials.iter().filter(|trial| trial.status == Status::Ok);
+    let replicate = |trial: &&TrialRecord| trial.repeats.map_or(trial.replicate, |of| of.replicate);
+    let standing: BTreeSet<u32> = quiet.map(replicate).collect();
+    standing.len() >= FEWEST_FOR_INTERVAL
+}
+
+/// How long a trial waited for others, where that was too long.
+fn starved(case: &Case<'_>, trial: &TrialRecord) -> Option<Wait> {
+    let wait = Wait::of(case, trial).filter(|_| !is_simulated(case));
+    wait.filter(|wait| wait.is_long() && wait.is_for_others())
+}
+
+/// What is said of trials that waited for others: of a case in how many of its trials.
+fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
+    let up_to = if of.is_some() { "up to " } else { "" };
+    let share = |of: fn(&Wait) -> f64| most(waits, of).unwrap_or_default();
+    format!(
+        "{} waited for a CPU for {up_to}{} of the time while other programs used {up_to}{}{}",
+        if waits.iter().any(|wait| wait.is_own) { "the tool" } else { "programs" },
+        show::percent(100.0 * share(|wait| wait.share)),
+        processors(share(|wait| wait.others)),
+        of.map_or_else(String::new, |case| in_trials(waits.len(), case))
+    )
+}
+
+/// Waiting for a processor in one trial.
+#[derive(Clone, Copy, Debug)]
+struct Wait {
+    share: f64,
+    /// Whether it is that of the measuring threads, or that of anybody.
+    is_own: bool,
+    /// Processors' worth of others' work meanwhile.
+    others: f64,
+}
+
+impl Wait {
+    fn of(case: &Case<'_>, trial: &TrialRecord) -> Option<Self> {
+        let counted = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
+        let others = others(trial, counted)?;
+        let command = command::Detail::of(counted);
+        let span_ns = command
+            .map_or(counted.elapsed_ns as f64, |own| own.judged_ns(counted.window_ns).max(1.0));
+        let threads = f64::from(case.workload.work.threads().max(1));
+        let own = counted.waited_ns.map(|waited| waited as f64 / threads / span_ns);
+        let used = seconds(trial.all_cpu_ns()) / seconds(counted.elapsed_ns);
+        let says = |share: &f64| used >= FEWEST_OWN || *share > PRESSURE_OF_ALL;
+        let anybody = || pressure(trial).filter(says);
+        let (share, is_own) = match own {
+            // What a command's own processes wait for says nothing of those below them.
+            Some(share) if command.is_none() || share > MOST_WAITING => (share, true),
+            own => anybody().map(|share| (share, false)).or(own.map(|share| (share, true)))?,
+        };
+        // Clocks that are read one after the other may differ.
+        Some(Self { share: share.min(1.0), is_own, others })
+    }
+
+    fn is_long(&self) -> bool {
+        self.share > if self.is_own { MOST_WAITING } else { MOST_PRESSURE }
+    }
+
+    fn is_for_others(&self) -> bool {
+        self.others > FEWEST_OTHERS
+    }
+}
+
+/// Share of the time in which some task waited for a processor.
+fn pressure(trial: &TrialRecord) -> Option<f64> {
+    let pressure = trial.evidence.pressure.value()?.machine.value()?;
+    let waited_ns = pressure.waited.get("cpu")?.some_ns;
+    (pressure.span_ns > 0).then(|| waited_ns as f64 / pressure.span_ns as f64)
+}
+
+/// Processors' worth of work that was neither this trial's nor the kernel's.
+fn others(trial: &TrialRecord, measured: &Measured) -> Option<f64> {
+    let cpu = trial.evidence.cpu.value()?;
+    let busy = *cpu.busy_ns.value()?;
+    let kernel = cpu.kernel_threads_ns.value().copied().unwrap_or(0);
+    let others = busy.saturating_sub(kernel).saturating_sub(trial.all_cpu_ns());
+    Some(seconds(others) / seconds(measured.elapsed_ns))
+}
+
+fn most(waits: &[Wait], of: impl Fn(&Wait) -> f64) -> Option<f64> {
+    waits.iter().map(of).reduce(f64::max)
+}
+
+fn processors(count: f64) -> String {
+    format!("{} CPUs", show::three_digits(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::presence::Presence;
+    use assay_machine::probes::pressure::{Pressure, Waited};
+    use assay_machine::system::site::TargetKind;
+    use assay_study::findings::Trust;
+    use assay_study::results::record::Repeats;
+
+    use super::super::disturbance;
+    use super::super::testing::{Bench, cpu, measured};
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    /// One second each, in which others were busy so long and the thread waited so long.
+    fn bench(busy_ms: u64, waited_ms: Option<u64>) -> Bench {
+        Bench::read().first(2, move |trial| {
+            cpu(trial).busy_ns = Presence::Present(busy_ms * MS);
+            measured(trial).waited_ns = waited_ms.map(|ms| ms * MS);
+        })
+    }
+
+    #[test]
+    fn speaks_when_others_had_the_processors() {
+        let remark = bench(1_950, Some(790)).judge(&RULE).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        let said = "the tool waited for a CPU for up to 79% of the time while other programs used up to 1.85 CPUs";
+        assert_eq!(remark.text, format!("{said}, in 2 of 3 trials"));
+    }
+
+    #[test]
+    fn its_own_threads_waiting_for_each_other_are_a_note() {
+        let remark = bench(150, Some(400)).judge(&RULE).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert_eq!(remark.text, "tool threads waited for a CPU for up to 40% of the time");
+        let of_four = bench(1_950, Some(390)).io(|io| io.threads = 4);
+        assert_eq!(of_four.judge(&RULE), None);
+    }
+
+    #[test]
+    fn pressure_speaks_where_the_waiting_was_not_recorded() {
+        let pressed = |some_ms: u64, busy_ms| {
+            bench(busy_ms, None).each(move |trial| {
+                let waited = Waited { some_ns: some_ms * MS, full_ns: None };
+                let waited = [("cpu".to_owned(), waited)].into();
+                let pressure = Pressure { span_ns: 1_000 * MS, waited };
+                trial.evidence.pressure = Presence::Present(pressure.into());
+                measured(trial).waited_ns = None;
+            })
+        };
+        assert_eq!(
+            pressed(996, 1_950).judge(&RULE).unwrap().text,
+            "programs waited for a CPU for up to 100% of the time while other programs used up to 1.85 CPUs, \
+             in 2 of 3 trials"
+        );
+        assert_eq!(pressed(400, 1_950).judge(&RULE), None);
+        assert_eq!(pressed(996, 150).judge(&RULE), None);
+    }
+
+    /// Runs of a command, `wall_ms` in each trial of a second that used `cpu_ms`, of which the program waited so
+    /// long, while somebody waited for `pressed_ms` and others had two processors.
+    fn command(wall_ms: u64, cpu_ms: u64, waited_ms: u64, pressed_ms: u64) -> Option<Remark> {
+        let bench = Bench::command().each(move |trial| {
+            cpu(trial).busy_ns = Presence::Present(1_950 * MS);
+            let waited = Waited { some_ns: pressed_ms * MS, full_ns: None };
+            let pressure =
+                Pressure { span_ns: 1_000 * MS, waited: [("cpu".to_owned(), waited)].into() };
+            trial.evidence.pressure = Presence::Present(pressure.into());
+            let measured = measured(trial);
+            (measured.window_ns, measured.cpu_ns) = (wall_ms * MS, cpu_ms * MS);
+            measured.waited_ns = Some(waited_ms * MS);
+            let detail = command::Detail::of_mut(measured).unwrap();
+            (detail.runs, detail.shell_ns) = (10, Some(1e6));
+        });
+        bench.judge(&RULE)
+    }
+
+    #[test]
+    fn command_that_waited_itself_is_suspect() {
+        // Ten runs of 82 ms, of which 10 ms are sleep: nothing of the processor is used.
+        let sleep = command(820, 5, 700, 600).unwrap();
+        assert_eq!(sleep.trust, Trust::Suspect);
+        assert!(sleep.text.contains("up to 86% of the time"), "{}", sleep.text);
+        // A tenth of what is left without the shell's own starts.
+        assert!(command(820, 5, 82, 0).is_some());
+        assert_eq!(command(820, 5, 80, 0), None);
+        // Of runs that are hardly longer than the shell's start a tenth of that start.
+        assert!(command(11, 5, 2, 0).is_some());
+        assert_eq!(command(11, 5, 1, 0), None);
+    }
+
+    #[test]
+    fn nothing_is_trusted_where_somebody_always_waits() {
+        // Children that the program waited for are not seen; gzip had 0.16 s of 6.04 s.
+        assert!(command(1_000, 27, 0, 990).unwrap().text.contains("programs waited"));
+        assert!(command(1_000, 5, 0, 901).is_some());
+        assert_eq!(command(1_000, 5, 0, 899), None);
+        assert!(command(1_000, 101, 0, 501).is_some());
+        assert_eq!(command(1_000, 101, 0, 499), None);
+    }
+
+    /// What disturbed the first trial, by a gate on a metric where there is one.
+    fn disturbed(bench: &Bench, gated: Option<&str>) -> Option<String> {
+        bench.with_case(|case| disturbance(case, case.trials[0], gated))
+    }
+
+    #[test]
+    fn in_a_study_with_a_gate_it_disturbs_the_trial() {
+        let bench = bench(1_950, Some(790));
+        assert_eq!(bench.disturbances(&RULE), [None, None, None]);
+        assert_eq!(disturbed(&bench, None), None);
+        let told = disturbed(&bench, Some("iops")).unwrap();
+        let said =
+            "the tool waited for a CPU for 79% of the time while other programs used 1.85 CPUs";
+        assert_eq!(told, said);
+        // What is held, and how much was written, does not hang on who waited.
+        assert_eq!(disturbed(&bench, Some("peak_memory_bytes")), None);
+        let quiet = bench.each(|trial| measured(trial).waited_ns = Some(100 * MS));
+        assert_eq!(disturbed(&quiet, Some("iops")), None);
+    }
+
+    #[test]
+    fn what_is_left_out_takes_nothing_from_the_number() {
+        // Its first trial was disturbed, and run again at the end.
+        let spoilt = |count: usize| {
+            Bench::read()
+                .each(|trial| cpu(trial).busy_ns = Presence::Present(1_950 * MS))
+                .each(|trial| measured(trial).waited_ns = Some(10 * MS))
+                .first(count, |trial| measured(trial).waited_ns = Some(790 * MS))
+                .first(count, |trial| trial.status = Status::Disturbed)
+        };
+        let few = spoilt(1);
+        assert_eq!(few.judge(&RULE).unwrap().trust, Trust::Suspect, "two are too few");
+        let mut repeated = spoilt(1);
+        let mut again = repeated.trials[1].clone();
+        (again.replicate, again.repeats) = (4, Some(Repeats { replicate: 1, order: 0 }));
+        repeated.trials.push(again);
+        let note = repeated.judge(&RULE).unwrap();
+        assert_eq!(note.trust, Trust::Trusted);
+        assert!(note.text.ends_with(", in 1 of 4 trials; the trial is excluded"), "{}", note.text);
+        // One that nobody left out is one too many.
+        repeated.trials[1].status = Status::Ok;
+        measured(&mut repeated.trials[1]).waited_ns = Some(500 * MS);
+        assert_eq!(repeated.judge(&RULE).unwrap().trust, Trust::Suspect);
+    }
+
+    #[test]
+    fn silent_at_a_tenth_in_short_runs_and_without_evidence() {
+        assert_eq!(bench(1_950, Some(100)).judge(&RULE), None);
+        let short = bench(1_950, Some(790)).each(|trial| measured(trial).elapsed_ns = 49 * MS);
+        assert_eq!(short.judge(&RULE), None);
+        let unknown = bench(1_950, Some(790)).each(|trial| {
+            cpu(trial).busy_ns = Presence::absent("unreadable");
+        });
+        assert_eq!(unknown.judge(&RULE), None);
+        let simulated = bench(1_950, Some(790)).site(|site| site.kind = TargetKind::Simulated);
+        assert_eq!(simulated.judge(&RULE), None);
+    }
+}

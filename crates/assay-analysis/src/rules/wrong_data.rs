@@ -1,0 +1,156 @@
+//! `data-mismatch`: what was written is not what was read again.
+
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_workloads::Judged;
+use assay_workloads::io::{Detail, verify};
+
+use super::evidence::in_trials;
+use super::{ALL, Case, Remark, Rule};
+
+/// Its name, for those who end a command by it.
+pub const NAME: &str = "data-mismatch";
+
+pub static RULE: Rule = Rule {
+    about: About {
+        name: NAME,
+        summary: "blocks that Assay read back differ from the written data",
+        text: "Applies to workloads with verify = true: Assay reads their blocks again after each trial. One block \
+               that is torn, stale, misplaced, zeroed, bit-flipped, unreadable or foreign makes the number invalid, \
+               and the command exits with code 1. If Assay cannot read back an area at all, the number is suspect. \
+               Assay adds a note about blocks that it could not judge. Intact blocks do not trigger the rule.",
+    },
+    looks_at: Judged::Bytes,
+    changes: ALL,
+    judge,
+    ..Rule::NONE
+};
+
+fn judge(case: &Case<'_>) -> Option<Remark> {
+    let io = case.io()?;
+    let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
+    let details: Vec<&Detail> = measured.filter_map(Detail::of).collect();
+    wrong(case, &details)
+        .or_else(|| unread(case, &details))
+        .or_else(|| untold(case, &details, io.direct))
+}
+
+fn wrong(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
+    let found = details.iter().filter_map(|own| own.verified.as_ref());
+    let bad: Vec<_> = found.filter(|own| own.corrupt.all() > 0).collect();
+    let first = bad.first()?;
+    let sum = |count: fn(&verify::Verified) -> u64| {
+        show::count(bad.iter().fold(0_u64, |sum, own| sum.saturating_add(count(own))))
+    };
+    let example = first.first.first().map(|own| format!(": {}", verify::example(own)));
+    Some(Remark::invalid(format!(
+        "{} of {} blocks that Assay read back differ from the written data{}; the first such trial has {}{}",
+        sum(|own| own.corrupt.all()),
+        sum(|own| own.read),
+        in_trials(bad.len(), case),
+        verify::faults(first),
+        example.unwrap_or_default()
+    )))
+}
+
+fn unread(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
+    let reasons: Vec<&String> = details.iter().filter_map(|own| own.unverified.as_ref()).collect();
+    let first = reasons.first()?;
+    let trials = in_trials(reasons.len(), case);
+    Some(Remark::suspect(format!("Assay could not read back the written blocks{trials}: {first}")))
+}
+
+/// What the passes could not tell.
+fn untold(case: &Case<'_>, details: &[&Detail], is_direct: bool) -> Option<Remark> {
+    let told = details.iter().filter_map(|own| own.verified.as_ref());
+    let told: Vec<Vec<String>> = told.map(|own| verify::untold(own, is_direct)).collect();
+    let with = told.iter().filter(|own| !own.is_empty()).count();
+    let first = told.into_iter().find(|own| !own.is_empty())?;
+    Some(Remark::note(format!(
+        "all blocks that Assay can judge are correct{}: {}",
+        in_trials(with, case),
+        first.join("; ")
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::{Fault, FaultCounts, Stood, Verified};
+    use assay_study::findings::Trust;
+
+    use super::super::testing::{Bench, counted};
+    use super::*;
+
+    fn verified() -> Bench {
+        let sound = Verified { read: 1000, intact: 1000, block_bytes: 4096, ..Verified::default() };
+        Bench::write()
+            .io(|io| io.verify = true)
+            .each(move |trial| counted(trial).verified = Some(sound.clone()))
+    }
+
+    fn stale() -> Verified {
+        let stood = |operation| Some(Stood { thread: 0, operation, of_bytes: 4096 });
+        let first = assay_load::WrongData {
+            at_bytes: 4096,
+            fault: Fault::Stale,
+            expected: stood(7),
+            found: stood(1),
+            bits: None,
+        };
+        let wrong = FaultCounts { stale: 2, ..FaultCounts::default() };
+        Verified {
+            read: 1000,
+            intact: 998,
+            corrupt: wrong,
+            first: vec![first],
+            ..Verified::default()
+        }
+    }
+
+    #[test]
+    fn speaks_of_every_wrong_block_and_names_the_first() {
+        let bench = verified().first(2, |trial| counted(trial).verified = Some(stale()));
+        let remark = bench.judge(&RULE).unwrap();
+        assert_eq!(remark.trust, Trust::Invalid);
+        assert_eq!(
+            remark.text,
+            "4 of 2,000 blocks that Assay read back differ from the written data, in 2 of 3 trials; the first such \
+             trial has 2 stale: at byte 4,096, the block contains an older write, and the last write is lost; \
+             expected operation 8 of thread 1; found operation 2 of thread 1"
+        );
+    }
+
+    #[test]
+    fn what_could_not_be_read_again_is_no_proof() {
+        let bench = verified().each(|trial| {
+            (counted(trial).verified, counted(trial).unverified) =
+                (None, Some("no memory".to_owned()));
+        });
+        let remark = bench.judge(&RULE).unwrap();
+        assert_eq!(remark.trust, Trust::Suspect);
+        assert_eq!(remark.text, "Assay could not read back the written blocks: no memory");
+    }
+
+    #[test]
+    fn what_could_not_be_told_is_a_note() {
+        let open = verified().first(1, |trial| {
+            counted(trial).verified = Some(Verified { ambiguous: 3, ..stale_free() });
+        });
+        let remark = open.judge(&RULE).unwrap();
+        assert_eq!(remark.trust, Trust::Trusted);
+        assert!(remark.text.contains("for 3 blocks with overlapping writes"), "{}", remark.text);
+        let cached = verified().io(|io| io.direct = false);
+        assert!(cached.judge(&RULE).unwrap().text.contains("page cache"));
+    }
+
+    fn stale_free() -> Verified {
+        Verified { read: 1000, intact: 1000, ..Verified::default() }
+    }
+
+    #[test]
+    fn silent_where_all_is_sound_and_where_nothing_is_verified() {
+        assert_eq!(verified().judge(&RULE), None);
+        assert_eq!(Bench::write().judge(&RULE), None);
+        assert_eq!(Bench::command().judge(&RULE), None);
+    }
+}

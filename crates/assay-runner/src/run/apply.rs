@@ -1,0 +1,373 @@
+//! Makes the settings of an arm permanent, and takes them back: a file that brings each setting
+//! back at the next start, and the setting itself now.
+//!
+//! The journal of it lies where no run looks for unfinished ones; it stays until it is undone.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use super::resolve::refuse_unfinished;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
+use assay_machine::factors::guard::{Guard, SETTINGS, applied, setters};
+use assay_machine::factors::permanent::{self, Keeper};
+use assay_machine::factors::{self, Role, Setting, View};
+use assay_machine::system::journal::{self, Report, Undo, Unfinished, setting_value};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{Hold, System, identity, lock_names, resolve};
+use assay_study::file::Target;
+use assay_study::results::id::is_one as is_id;
+use assay_study::results::plan::Arm;
+use assay_study::results::vouch::Voucher;
+
+/// What would be done to make an arm permanent.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Proposal {
+    /// Files to be written, with their text.
+    pub files: Vec<(PathBuf, String)>,
+    /// Settings to be written now, with what they hold.
+    pub settings: Vec<(Setting, String)>,
+    /// What is left to the operator, a line each, and why.
+    pub by_hand: Vec<(String, String)>,
+    /// What the study says nothing of: present values that were no level of it.
+    pub unmeasured: Vec<String>,
+    locks: BTreeSet<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Applied {
+    Now,
+    /// Everything was so already.
+    Before,
+}
+
+/// What a study with such a target was measured on, as it is there now.
+///
+/// # Errors
+/// Refused where it is not there, or is another drive now.
+pub fn site_now(
+    system: &dyn System,
+    target: Option<&Target>,
+    before: &Site,
+    made: bool,
+) -> Outcome<Site> {
+    if matches!(target, Some(Target::Loop(_))) {
+        return Ok(Site::loop_to_be(before.layers.first().map_or(0, |layer| layer.size_bytes)));
+    }
+    if before.kind == TargetKind::Simulated {
+        return Ok(before.clone());
+    }
+    let path = before.path.to_string_lossy();
+    let now = resolve(system, if made { &before.target } else { &path })?;
+    let ids =
+        |site: &Site| -> Vec<String> { site.drives.iter().map(|drive| drive.id.clone()).collect() };
+    if ids(&now) == ids(before) {
+        return Ok(now);
+    }
+    Err(Failure::refused(format!(
+        "{} was on {} and is now on {}, so the result does not apply",
+        before.target,
+        ids(before).join(", "),
+        ids(&now).join(", ")
+    )))
+}
+
+/// What would make the levels of an arm permanent; `id` names the files.
+pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposal {
+    let mut proposal = Proposal::default();
+    let mut lines: Vec<(Keeper, String)> = Vec::new();
+    for (name, level) in setters(arm) {
+        match settings(system, (name, level), site) {
+            Ok(found) => {
+                for (setting, now, permanent) in found {
+                    lines.push((permanent.keeper, permanent.line));
+                    if setting.device.is_none() {
+                        proposal.locks.insert(SETTINGS.to_owned());
+                    } else {
+                        proposal.locks.extend(lock_names(site));
+                    }
+                    proposal.settings.push((setting, now));
+                }
+            }
+            Err(why) => {
+                let typed = permanent::typed(&Arm::from([(name.into(), level.into())]), site);
+                let line = typed.first().cloned().unwrap_or_else(|| format!("{name}={level}"));
+                proposal.by_hand.push((line, why));
+            }
+        }
+    }
+    let kept = permanent::kept(arm, id);
+    for setting in kept.iter().flat_map(|kept| &kept.settings) {
+        let now = read(system, &setting.path);
+        let lasting = permanent::permanent(system, setting);
+        match now.and_then(|now| Ok((now, lasting?))) {
+            Ok((now, permanent)) => {
+                lines.push((permanent.keeper, permanent.line));
+                proposal.locks.insert(SETTINGS.to_owned());
+                proposal.settings.push((setting.clone(), now));
+            }
+            Err(why) => {
+                let line = format!("echo {} > {}", setting.value, setting.path.display());
+                proposal.by_hand.push((line, why));
+            }
+        }
+    }
+    proposal.files = files(id, &lines);
+    proposal.files.extend(kept.into_iter().flat_map(|kept| kept.files));
+    proposal.by_hand.extend(by_hand(arm, site));
+    proposal
+}
+
+/// Present values that were no level of a study: nothing says that its best is better than they.
+pub fn unmeasured(
+    system: &dyn System,
+    levels: &BTreeMap<String, Vec<String>>,
+    arm: &Arm,
+    site: &Site,
+) -> Vec<String> {
+    let view = View { system, site };
+    let told = |(name, level): (&str, &str)| {
+        let factor = factors::find(name)?;
+        let now = factor.observe(name, &view).value()?.clone();
+        let measured = levels.get(name)?.iter().any(|own| factor.same(own, &now));
+        (!measured).then(|| {
+            format!(
+                "{name} is now {now}, which is not a level of the study; the study does not show that {level} is better"
+            )
+        })
+    };
+    setters(arm).into_iter().filter_map(told).collect()
+}
+
+type Lasting = (Setting, String, permanent::Permanent);
+
+/// The settings of one level with what they hold and what makes them last; all or none.
+fn settings(
+    system: &dyn System,
+    (name, level): (&str, &str),
+    site: &Site,
+) -> Result<Vec<Lasting>, String> {
+    let factor = factors::find(name).ok_or_else(|| format!("{name} is unknown"))?;
+    let wanted = factor.settings(name, level, &View { system, site })?;
+    let lasting = wanted.into_iter().map(|setting| {
+        let now = read(system, &setting.path)?;
+        let permanent = permanent::permanent(system, &setting)?;
+        Ok((setting, now, permanent))
+    });
+    lasting.collect()
+}
+
+fn read(system: &dyn System, path: &Path) -> Result<String, String> {
+    let text = system.read_text(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(setting_value(&text))
+}
+
+fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
+    let keepers: BTreeSet<Keeper> = lines.iter().map(|(keeper, _)| *keeper).collect();
+    let text = |keeper: Keeper| {
+        let own = lines.iter().filter(|(own, _)| *own == keeper);
+        let own: Vec<&str> = own.map(|(_, line)| line.as_str()).collect();
+        let own = own.join("\n");
+        format!(
+            "# Written by assay advise apply {id}; to remove, run assay advise undo {id}.\n{own}\n"
+        )
+    };
+    keepers.into_iter().map(|keeper| (keeper.file(id), text(keeper))).collect()
+}
+
+/// What of an arm the tool does not make permanent itself.
+fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
+    let made = permanent::made(arm, site);
+    let lost = permanent::lost(arm, site);
+    let lost = lost.map(|lost| (format!("# {lost}"), "move the files elsewhere first".to_owned()));
+    let now =
+        made.iter().flat_map(|one| one.typed.acts.iter().map(|act| (act.to_string(), one.why)));
+    let lasting = made.iter().filter_map(|one| one.lasting.clone());
+    let told = now.chain(lasting).map(|(line, why)| (line, why.to_owned()));
+    let mut told: Vec<(String, String)> = lost.into_iter().chain(told).collect();
+    for (name, level) in arm {
+        let why = match factors::find(name).map(factors::Factor::role) {
+            Some(Role::Setting | Role::Layer) => continue,
+            Some(Role::Observed) => "only you can change this setting",
+            None if name == assay_study::plan::arms::TARGET => "the location of the data",
+            None => "a program setting, not a machine setting",
+        };
+        told.push((format!("{name}={level}"), why.to_owned()));
+    }
+    told
+}
+
+/// Carries a proposal out: all of it or nothing, whatever ends it.
+///
+/// # Errors
+/// Refused without root, by a result that nobody vouched for to be applied, over an unfinished run, where a file is there already, where another
+/// result's settings stand, and where a setting does not take.
+pub fn apply(system: &dyn System, voucher: &Voucher, proposal: &Proposal) -> Outcome<Applied> {
+    let id = voucher.id();
+    if system.user().id != 0 {
+        return Err(Failure::refused("only root may change settings; run the command with sudo"));
+    }
+    if !voucher.is_for_keeps() || !is_id(id) {
+        return Err(Failure::refused("this result is unverified"));
+    }
+    proposal.files.iter().try_for_each(|(path, text)| is_text(path, text))?;
+    refuse_unfinished(system)?;
+    let home = identity::state_directory(system)?;
+    let known = journal::unfinished(system, &applied(&home))?;
+    if let Some(own) = known.iter().find(|one| one.id == id) {
+        return if is_in_place(system, proposal) {
+            Ok(Applied::Before)
+        } else {
+            Err(Failure::refused(format!(
+                "{} was applied before and is now missing or incomplete; run assay advise undo {} first",
+                own.id, own.id
+            )))
+        };
+    }
+    no_clash(&known, proposal)?;
+    proposal.files.iter().try_for_each(|(path, _)| is_free(system, path))?;
+    let _holds = hold(system, proposal)?;
+    let mut guard = Guard::begin_lasting(system, &home, id)?;
+    let done = carry_out(system, &mut guard, proposal);
+    match done {
+        Ok(()) => guard.keep(),
+        Err(failure) => {
+            guard.finish()?;
+            return Err(failure);
+        }
+    }
+    Ok(Applied::Now)
+}
+
+/// Refuses a file in which more would stand than lines of text.
+fn is_text(path: &Path, text: &str) -> Outcome<()> {
+    let odd = |text: &str| text.chars().any(|sign| sign.is_control() && sign != '\n');
+    if !odd(text) && !path.to_string_lossy().chars().any(char::is_control) {
+        return Ok(());
+    }
+    let path = path.display().to_string();
+    Err(Failure::refused(format!(
+        "not written: {} would contain control characters",
+        outside::spelled(&path)
+    )))
+}
+
+fn carry_out(system: &dyn System, guard: &mut Guard<'_>, proposal: &Proposal) -> Outcome<()> {
+    for (setting, _) in &proposal.settings {
+        guard.set(setting)?;
+    }
+    for (path, text) in &proposal.files {
+        guard.write(path, text)?;
+    }
+    if is_in_place(system, proposal) {
+        return Ok(());
+    }
+    Err(Failure::refused("the settings affect each other and cannot all apply at once"))
+}
+
+fn is_in_place(system: &dyn System, proposal: &Proposal) -> bool {
+    let mut files = proposal.files.iter();
+    let mut settings = proposal.settings.iter();
+    let same = |(path, text): &(PathBuf, String)| {
+        system.read_text(path).is_ok_and(|now| body(&now) == body(text))
+    };
+    files.all(same)
+        && settings
+            .all(|(wanted, _)| read(system, &wanted.path).is_ok_and(|now| now == wanted.value))
+}
+
+/// A file without its first remark, which says who wrote it: an older version said it in other words.
+fn body(text: &str) -> &str {
+    text.split_once('\n').filter(|(head, _)| head.starts_with('#')).map_or(text, |(_, body)| body)
+}
+
+/// Refuses to set what another result has set permanently.
+fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
+    let sets = |undo: &Undo| match undo {
+        Undo::Setting { path, .. } => {
+            proposal.settings.iter().any(|(setting, _)| setting.path == *path)
+        }
+        _ => false,
+    };
+    match known.iter().find(|other| other.undos().iter().any(sets)) {
+        Some(other) => Err(Failure::refused(format!(
+            "{} already set this permanently; run assay advise undo {} first",
+            other.id, other.id
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn is_free(system: &dyn System, path: &Path) -> Outcome<()> {
+    if system.status(path).is_ok() {
+        let path = path.display();
+        return Err(Failure::refused(format!(
+            "{path} already exists, and Assay did not write it; check the file"
+        )));
+    }
+    let directory = path.parent().unwrap_or(path);
+    system.list(directory).map(|_| ()).map_err(|error| {
+        Failure::refused(format!(
+            "{}: {error}; no program on this machine reads such a file",
+            directory.display()
+        ))
+    })
+}
+
+fn hold(system: &dyn System, proposal: &Proposal) -> Outcome<Vec<Hold>> {
+    let held = |_| Failure::refused("another assay process is measuring; wait until it ends");
+    proposal.locks.iter().map(|name| system.hold(name).map_err(held)).collect()
+}
+
+/// What was applied and not undone, the oldest first.
+pub fn standing(system: &dyn System) -> Outcome<Vec<Unfinished>> {
+    let home = identity::state_directory(system)?;
+    let mut known = journal::unfinished(system, &applied(&home))?;
+    known.sort_by(|one, other| one.started.cmp(&other.started).then(one.id.cmp(&other.id)));
+    Ok(known)
+}
+
+/// Takes back what was applied; where a file holds something else by now, nothing is touched.
+///
+/// # Errors
+/// Refused without root, and over files that somebody else has changed, with what they hold.
+pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
+    edited(system, standing)?;
+    if system.user().id != 0 {
+        return Err(Failure::refused("only root may change settings; run the command with sudo"));
+    }
+    refuse_unfinished(system)?;
+    let report = journal::undo_lasting(system, standing)?;
+    if report.failed.is_empty() {
+        return Ok(report);
+    }
+    Err(Failure::not_restored(format!(
+        "some changes were not undone: {}; stop the programs that use these settings, then \
+         run assay advise undo {} again",
+        report.failed.join("; "),
+        standing.id
+    )))
+}
+
+/// Refuses over files that do not hold what was written.
+pub fn edited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
+    for undo in standing.undos() {
+        let Undo::Text { path, written: Some(written), .. } = undo else { continue };
+        match system.read_text(path) {
+            Ok(now) if now != *written => {
+                return Err(Failure::refused(format!(
+                    "{} changed since Assay wrote it, so Assay does not touch it; remove or restore \
+                     the file, then run assay advise undo {} again. The file now contains:\n{}",
+                    path.display(),
+                    standing.id,
+                    now.trim_end()
+                )));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

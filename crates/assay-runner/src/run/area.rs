@@ -1,0 +1,680 @@
+//! The open target of a run and its area: made or opened, filled, and gone afterwards.
+
+use std::fs::File;
+use std::path::Path;
+use std::time::Duration;
+
+use assay_load::{Bystanders, Job, LoadError};
+
+use super::event::{Context, Event};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{AreaFile, Caching, Consent, System};
+use assay_study::file::{SMALLEST_AREA_BYTES, presets};
+use assay_study::plan::design::Uses;
+use assay_study::results::plan::{Area, DirectUse};
+use assay_workloads::Medium;
+use assay_workloads::check_option;
+use assay_workloads::io::{self, Content, Engine, Mix, Pattern};
+
+const MIB: u64 = 1 << 20;
+/// Area where nothing was asked for and there is room.
+pub(super) const USUAL_AREA_BYTES: u64 = 1 << 30;
+/// Bytes written between two looks at the clock and at the user's wish to stop.
+const FILL_STEP_BYTES: u64 = 64 * MIB;
+const FILL_DEPTH: u64 = 8;
+
+/// An open target. An area file of the tool's own is removed when this is dropped, whatever the
+/// reason; an unnamed one goes with its last handle.
+pub struct OpenTarget<'a> {
+    system: &'a dyn System,
+    held: Held,
+    /// First byte of a device that may be used.
+    start: u64,
+    /// How direct I/O is done, or why it is not.
+    pub direct: Presence<DirectUse>,
+    pub notes: Vec<String>,
+}
+
+enum Held {
+    Own(AreaFile),
+    Others(File),
+    Nothing,
+}
+
+impl Drop for OpenTarget<'_> {
+    fn drop(&mut self) {
+        if let Held::Own(area) = &self.held {
+            // Nothing can be done about a failure here; the next run finds the file and says so.
+            let _ = self.system.remove_area(area);
+        }
+    }
+}
+
+impl<'a> OpenTarget<'a> {
+    /// Opens what the study works on; a directory gets an area file.
+    pub fn open(system: &'a dyn System, site: &Site, consent: Option<&Consent>) -> Outcome<Self> {
+        holds_files(site)?;
+        let open = |caching| open(system, site, consent, caching);
+        let (held, refusal) = match open(Caching::Direct) {
+            Ok(held) => (held, None),
+            Err(error) if refuses_direct(&error) => {
+                let held =
+                    open(Caching::Buffered).map_err(|error| unopened(system, site, &error))?;
+                (held, Some(format!("{} rejects direct I/O", site.filesystem())))
+            }
+            Err(error) => return Err(unopened(system, site, &error)),
+        };
+        let direct = Presence::absent("");
+        let mut opened = Self { system, held, start: 0, direct, notes: Vec::new() };
+        if let Held::Own(AreaFile { note: Some(note), .. }) = &opened.held {
+            opened.notes.push(note.clone());
+        }
+        opened.direct = match refusal {
+            Some(reason) => Presence::Absent(reason),
+            None => opened.alignment(site),
+        };
+        Ok(opened)
+    }
+
+    /// The target of the simulated engine: nothing is open.
+    pub fn simulated(system: &'a dyn System) -> Self {
+        let direct = Presence::Present(DirectUse { memory_alignment: 4096, offset_alignment: 1 });
+        Self { system, held: Held::Nothing, start: 0, direct, notes: Vec::new() }
+    }
+
+    /// What work that needs no area stands on: nothing is open.
+    pub fn without_area(system: &'a dyn System) -> Self {
+        let direct = Presence::absent("no area was needed");
+        Self { system, held: Held::Nothing, start: 0, direct, notes: Vec::new() }
+    }
+
+    /// What a study works on: its area, where it needs one.
+    pub fn of(
+        system: &'a dyn System,
+        uses: Uses,
+        site: &Site,
+        consent: Option<&Consent>,
+    ) -> Outcome<Self> {
+        if uses.area { Self::open(system, site, consent) } else { Ok(Self::without_area(system)) }
+    }
+
+    /// The same of a device from one of its bytes on.
+    #[must_use]
+    pub fn starting_at(mut self, start: u64) -> Self {
+        self.start = start;
+        self
+    }
+
+    /// The open file, unless everything is simulated.
+    pub fn file(&self) -> Option<&File> {
+        match &self.held {
+            Held::Own(area) => Some(&area.file),
+            Held::Others(file) => Some(file),
+            Held::Nothing => None,
+        }
+    }
+
+    /// Sends operations past the page cache, or through it. The target was opened for direct I/O
+    /// where that is possible; a workload may ask for less.
+    pub fn set_direct(&self, direct: bool) -> std::io::Result<()> {
+        let caching = if direct { Caching::Direct } else { Caching::Buffered };
+        self.file().map_or(Ok(()), |file| self.system.set_caching(file, caching))
+    }
+
+    /// First byte that may be used.
+    pub fn first_byte(&self) -> u64 {
+        match &self.held {
+            Held::Own(area) => area.first_byte,
+            Held::Others(_) | Held::Nothing => self.start,
+        }
+    }
+
+    pub fn memory_alignment(&self) -> usize {
+        self.direct.value().map_or(4096, |direct| direct.memory_alignment.max(4096) as usize)
+    }
+
+    pub fn medium(&self, area: Area) -> Medium<'_> {
+        Medium { file: self.file(), area, memory_alignment: self.memory_alignment(), law: None }
+    }
+
+    fn alignment(&self, site: &Site) -> Presence<DirectUse> {
+        let told = self.file().and_then(|file| self.system.direct_alignment(file).ok().flatten());
+        match told {
+            Some(alignment) if alignment.offset_bytes == 0 => Presence::absent(format!(
+                "{} does not support direct I/O for this file",
+                site.filesystem()
+            )),
+            Some(alignment) => Presence::Present(DirectUse {
+                memory_alignment: alignment.memory_bytes,
+                offset_alignment: alignment.offset_bytes,
+            }),
+            None => Presence::Present(DirectUse { memory_alignment: 4096, offset_alignment: 4096 }),
+        }
+    }
+}
+
+fn open(
+    system: &dyn System,
+    site: &Site,
+    consent: Option<&Consent>,
+    caching: Caching,
+) -> std::io::Result<Held> {
+    match (site.kind, consent) {
+        (TargetKind::Directory, _) => system.create_area(&site.path, caching).map(Held::Own),
+        (TargetKind::Device, Some(consent)) => {
+            system.open_device_for_writing(consent, caching).map(Held::Others)
+        }
+        _ => system.open_for_reading(&site.path, caching).map(Held::Others),
+    }
+}
+
+/// File systems that the kernel makes up: nothing can be stored there.
+const MADE_UP: [&str; 14] = [
+    "proc",
+    "sysfs",
+    "devpts",
+    "cgroup",
+    "cgroup2",
+    "debugfs",
+    "tracefs",
+    "securityfs",
+    "pstore",
+    "bpf",
+    "configfs",
+    "efivarfs",
+    "fusectl",
+    "binfmt_misc",
+];
+
+/// Refuses a directory in which no file can be made, whoever asks.
+pub fn holds_files(site: &Site) -> Outcome<()> {
+    let filesystem = site.filesystem();
+    if site.kind != TargetKind::Directory || !MADE_UP.contains(&filesystem.as_str()) {
+        return Ok(());
+    }
+    Err(Failure::mistake(format!(
+        "{} is {filesystem}, a virtual filesystem that does not store data; use a directory on a \
+         drive, as in `assay check --quick /mnt/card`",
+        site.target
+    )))
+}
+
+/// `O_DIRECT` on a file system without it answers EINVAL.
+fn refuses_direct(error: &std::io::Error) -> bool {
+    error.kind() == std::io::ErrorKind::InvalidInput
+}
+
+fn unopened(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure {
+    use std::io::ErrorKind;
+    let target = &site.target;
+    let advice = match (error.kind(), site.kind) {
+        (ErrorKind::PermissionDenied, TargetKind::Directory) => {
+            "use a directory that you may write to".to_owned()
+        }
+        (ErrorKind::PermissionDenied, TargetKind::Device) if system.user().id == 0 => {
+            "a container or security module denies access; run outside the container, or use a directory"
+                .to_owned()
+        }
+        (ErrorKind::PermissionDenied, TargetKind::Device) => {
+            "run as root, or use a directory on the device".to_owned()
+        }
+        (ErrorKind::ReadOnlyFilesystem, _) => {
+            "the filesystem is read-only; to measure reads, give an existing file".to_owned()
+        }
+        (ErrorKind::ResourceBusy, _) => {
+            "it is in use; unmount it or stop the program that uses it".to_owned()
+        }
+        (ErrorKind::StorageFull, _) => "free space on the target first".to_owned(),
+        _ => "use another target".to_owned(),
+    };
+    Failure::refused(format!("cannot use {target}: {error}; {advice}"))
+}
+
+/// The area that is asked for, and by which command: a refusal names that one.
+#[derive(Clone, Copy, Default)]
+pub struct Wanted<'s> {
+    /// Its size, where one is asked for.
+    pub size: Option<Bytes>,
+    /// The shipped study that asks, where it is one.
+    pub preset: Option<&'s str>,
+    pub planned: bool,
+}
+
+impl Wanted<'_> {
+    /// The command that was typed, with an area that can be had.
+    fn again(self, target: &str, area: Bytes) -> String {
+        let study = self.preset.unwrap_or("STUDY");
+        let is_check = self.preset.is_some_and(presets::is_of_check);
+        let command = match (self.planned, is_check) {
+            (true, _) => format!("plan {study}"),
+            (false, true) => "check".to_owned(),
+            (false, false) => format!("run {study}"),
+        };
+        let option = if command == "check" { "--area " } else { "--set area.size=" };
+        format!("assay {command} {target} {option}{}", area.to_string().replace(' ', ""))
+    }
+}
+
+/// Bytes that the area of a target should have.
+pub fn asked_bytes(
+    system: &dyn System,
+    site: &Site,
+    opened: &OpenTarget<'_>,
+    consented: bool,
+    wanted: Wanted<'_>,
+) -> Outcome<u64> {
+    let size = wanted.size;
+    match site.kind {
+        TargetKind::Simulated => Ok(size.map_or(USUAL_AREA_BYTES, |size| size.0)),
+        TargetKind::Directory => {
+            directory_bytes(system, &site.path, &site.target, opened.first_byte(), wanted)
+        }
+        TargetKind::File | TargetKind::Device => {
+            let length = opened
+                .file()
+                .map_or(Ok(0), |file| system.length(file))
+                .map_err(|error| unopened(system, site, &error))?;
+            let usable = length.saturating_sub(opened.first_byte()) / 4096 * 4096;
+            if usable == 0 {
+                return Err(Failure::mistake(format!(
+                    "{} has only {length} bytes; a target needs at least 4 KiB",
+                    site.target
+                )));
+            }
+            if consented {
+                let asked = size.map_or(USUAL_AREA_BYTES, |size| size.0);
+                return Ok((asked.min(usable) / MIB * MIB).max(MIB));
+            }
+            Ok(size.map_or(usable, |size| size.0.min(usable)))
+        }
+    }
+}
+
+/// How the bytes of a target may be used.
+#[derive(Clone, Copy)]
+pub struct Terms {
+    /// Whether a device may be overwritten.
+    pub consented: bool,
+    /// The law of the simulated engine, where that is the target.
+    pub law: Option<assay_load::Law>,
+}
+
+/// Bytes of all that a target has: of a device that may be overwritten, or free in a directory.
+///
+/// # Errors
+/// A device that nobody gave up, an existing file, or next to no room.
+pub fn whole_bytes(
+    system: &dyn System,
+    site: &Site,
+    opened: &OpenTarget<'_>,
+    Terms { consented, law }: Terms,
+    size: Option<Bytes>,
+) -> Outcome<u64> {
+    let most = size.map_or(u64::MAX, |size| size.0);
+    let whole = match site.kind {
+        TargetKind::Simulated => {
+            let said = law.and_then(|law| law.store).map(|store| store.claimed_bytes);
+            said.unwrap_or(USUAL_AREA_BYTES)
+        }
+        TargetKind::Directory => free_bytes(system, site, opened.first_byte())?,
+        TargetKind::Device if !consented => return Err(not_given_up(system, site)),
+        TargetKind::File => {
+            return Err(Failure::mistake(format!(
+                "{} is an existing file, which Assay never overwrites; use a directory, or a device with --destroy",
+                site.target
+            )));
+        }
+        TargetKind::Device => {
+            let wanted = Wanted { size: Some(Bytes(most)), ..Wanted::default() };
+            return Ok(asked_bytes(system, site, opened, false, wanted)? / 4096 * 4096);
+        }
+    };
+    Ok(whole.min(most) / 4096 * 4096)
+}
+
+/// What is free in a directory but a fiftieth, which others may need meanwhile.
+fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64> {
+    if ["tmpfs", "ramfs"].contains(&site.filesystem().as_str()) {
+        return Err(Failure::mistake(format!(
+            "{} is in memory; use a directory on a card or drive",
+            site.target
+        )));
+    }
+    let space = system.space(&site.path).map_err(|error| {
+        Failure::refused(format!(
+            "{}: cannot determine the free space: {error}; use another directory",
+            site.target
+        ))
+    })?;
+    // What is asked for is refused there as everywhere.
+    directory_bytes(system, &site.path, &site.target, first_byte, Wanted::default())?;
+    let free = space.available_bytes.saturating_sub(first_byte);
+    let left = (free / LEFT_SHARE).clamp(LEAST_LEFT_BYTES, MOST_LEFT_BYTES);
+    Ok(free.saturating_sub(left))
+}
+
+/// Part of the free space that is left to others, within bounds.
+const LEFT_SHARE: u64 = 50;
+const LEAST_LEFT_BYTES: u64 = 4 * MIB;
+const MOST_LEFT_BYTES: u64 = 1 << 30;
+
+/// All of a device would be overwritten, and nobody said that it may.
+fn not_given_up(system: &dyn System, site: &Site) -> Failure {
+    use assay_machine::system::identity;
+    // Its plan says what is lost, whatever work is asked for.
+    let study = check_option::taking_all().unwrap_or("STUDY");
+    match identity::stake(system, site) {
+        Ok(_) => Failure::mistake(format!(
+            "the study overwrites all of {} and destroys all of its data: {}; or use a directory on \
+             the device, which uses only free space",
+            site.target,
+            identity::way_on(study, &site.target)
+        )),
+        Err(failure) => failure,
+    }
+}
+
+/// Refuses a directory before a file is made in it: read-only, or without room.
+pub fn directory_bytes(
+    system: &dyn System,
+    path: &Path,
+    target: &str,
+    first_byte: u64,
+    wanted: Wanted<'_>,
+) -> Outcome<u64> {
+    let space = system.space(path).map_err(|error| {
+        Failure::refused(format!(
+            "{target}: cannot determine the free space: {error}; use another directory"
+        ))
+    })?;
+    if space.read_only {
+        return Err(Failure::refused(format!(
+            "{target} is mounted read-only; to measure reads, give an existing file"
+        )));
+    }
+    let free = space.available_bytes.saturating_sub(first_byte);
+    if free < SMALLEST_AREA_BYTES {
+        return Err(Failure::refused(format!(
+            "{target} has {} free, but the smallest area is {}; free space or use another directory",
+            Bytes(free / 1024 * 1024),
+            Bytes(SMALLEST_AREA_BYTES)
+        )));
+    }
+    match wanted.size {
+        Some(size) if size.0 > free => Err(Failure::refused(format!(
+            "{target} has {free} free, less than the area of {size}; free space, or use a smaller area, as in \
+             `{again}`",
+            again = wanted.again(target, smaller_area(free)),
+            free = Bytes(free / MIB * MIB),
+        ))),
+        Some(size) => Ok(size.0 / MIB * MIB),
+        None => Ok(usual_bytes(free)),
+    }
+}
+
+/// The area that is named where the asked one does not fit: half of what is free, and one that is taken.
+fn smaller_area(free: u64) -> Bytes {
+    Bytes((free / 2 / MIB * MIB).max(SMALLEST_AREA_BYTES))
+}
+
+/// Bytes of an area that nobody asked for, where so many are free.
+pub fn usual_bytes(free: u64) -> u64 {
+    (free / 10).clamp(SMALLEST_AREA_BYTES, USUAL_AREA_BYTES) / MIB * MIB
+}
+
+pub struct Fill {
+    /// Engine for more than one operation in flight.
+    pub engine: Engine,
+    pub content: Content,
+    /// Time after which filling ends and what was written is the area.
+    pub limit_ns: u64,
+    pub seed: u64,
+}
+
+/// Writes the area once and syncs it; what was written is the area, where the time was over or a
+/// file system full. A device that takes no more is broken, or stands on something that is full: a
+/// smaller area of it would be trusted for nothing.
+pub fn fill(
+    context: &mut Context<'_>,
+    opened: &OpenTarget<'_>,
+    site: &Site,
+    asked: u64,
+    how: &Fill,
+) -> Outcome<Area> {
+    let system = context.system;
+    let start_ns = system.monotonic_ns();
+    let spent = || system.monotonic_ns() - start_ns;
+    let mut area = Area { start: opened.first_byte(), length: 0, asked, written: true, fill_ns: 0 };
+    let (mut depth, mut largest_step) = (1, FILL_STEP_BYTES);
+    while area.length < asked && spent() < how.limit_ns && !context.is_stopped() {
+        let step = if depth == 1 { MIB } else { largest_step.min(asked - area.length) };
+        let job = fill_job(&area, step, depth, how.limit_ns - spent(), how);
+        let began = spent();
+        let medium = opened.medium(area);
+        match io::run_job(how.engine, &job, &medium, &Bystanders::now(), context.stop) {
+            Ok(outcome) => area.length += outcome.totals.write_bytes,
+            Err(error) if may_fill_up(site, &error) && step > MIB => largest_step = MIB,
+            Err(error) if fills_up(system, site, &error, asked - area.length) => break,
+            Err(error) => return Err(unwritable(site, &error)),
+        }
+        // The first MiB shows how many operations can be in flight and still drain in time.
+        if depth == 1 {
+            let room = (how.limit_ns / 4) / (spent() - began).max(1);
+            depth = room.clamp(1, FILL_DEPTH) as u32;
+        }
+        (context.tell)(Event::Filling {
+            target: site.target.clone(),
+            done_bytes: area.length,
+            of_bytes: asked,
+            remaining_ns: (spent() as f64 * (asked - area.length) as f64
+                / area.length.max(1) as f64) as u64,
+        });
+    }
+    if let Some(file) = opened.file() {
+        system.sync_data(file).map_err(|error| {
+            let full = error.kind() == std::io::ErrorKind::StorageFull;
+            let advice = if full { format!("; {NO_ROOM_BELOW}") } else { String::new() };
+            Failure::refused(format!("cannot sync {}: {error}{advice}", site.target))
+        })?;
+    }
+    area.fill_ns = spent();
+    filled_enough(context, site, &area, how.limit_ns)?;
+    Ok(area)
+}
+
+fn filled_enough(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64) -> Outcome<()> {
+    if context.is_stopped() {
+        return Err(Failure::interrupted("interrupted while writing the area; no files remain"));
+    }
+    let full = was_full(area, limit_ns);
+    if area.length == 0 || (full && area.length < SMALLEST_AREA_BYTES) {
+        return Err(Failure::refused(format!(
+            "{} is full after {} of an area of {}; the smallest area is {}; free space or use another directory",
+            site.target,
+            Bytes(area.length),
+            Bytes(area.asked),
+            Bytes(SMALLEST_AREA_BYTES)
+        )));
+    }
+    Ok(())
+}
+
+/// Refuses an area that is smaller than the one with which a study began: its trials would not be
+/// those of the plan.
+pub fn is_as_large(site: &Site, before: &Area, found: &Area) -> Outcome<()> {
+    if found.length >= before.length {
+        return Ok(());
+    }
+    Err(Failure::refused(format!(
+        "{} now has space for {}, but the study began with an area of {}; free space, then resume",
+        site.target,
+        Bytes(found.length),
+        Bytes(before.length)
+    )))
+}
+
+/// Whether there was no room for all of the area. One that the time cut short is smaller, too, but
+/// has taken all of its time.
+fn was_full(area: &Area, limit_ns: u64) -> bool {
+    area.length < area.asked && area.fill_ns < limit_ns
+}
+
+/// What to tell of an area for all of which there was no room, if that is so.
+pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
+    was_full(area, limit_ns).then(|| {
+        format!(
+            "{} was full after {} of an area of {}, so the area is smaller; for a larger area, free space",
+            site.target,
+            Bytes(area.length),
+            Bytes(area.asked)
+        )
+    })
+}
+
+fn fill_job(area: &Area, step: u64, depth: u32, time_ns: u64, how: &Fill) -> Job {
+    let start = area.start + area.length;
+    let (area, seed) = (start..start + step, how.seed ^ start);
+    Job {
+        depth,
+        content: how.content,
+        time: Duration::from_nanos(time_ns),
+        operations: Some(step / MIB),
+        ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
+    }
+}
+
+fn is_full(error: &LoadError) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    match error {
+        LoadError::Operation { source, .. } => matches!(source.kind(), StorageFull | QuotaExceeded),
+        // A write that was cut short by the last free block.
+        LoadError::Short { .. } => true,
+        _ => false,
+    }
+}
+
+/// Whether an error may only say that a file system has no more room.
+fn may_fill_up(site: &Site, error: &LoadError) -> bool {
+    site.kind == TargetKind::Directory && is_full(error)
+}
+
+/// Whether it does say so. A file system that has room for the bytes that are left, and keeps them
+/// from nobody, stands on a device that took no more.
+fn fills_up(system: &dyn System, site: &Site, error: &LoadError, left: u64) -> bool {
+    let quota = matches!(error, LoadError::Operation { source, .. }
+        if source.kind() == std::io::ErrorKind::QuotaExceeded);
+    let room = || system.space(&site.path).is_ok_and(|space| space.available_bytes > left);
+    may_fill_up(site, error) && (quota || !room())
+}
+
+/// What to do where a file system has room, and what it stands on has none.
+const NO_ROOM_BELOW: &str = "the storage below the target is full (a thin pool, or the filesystem \
+                             below a loop device); free space on that storage";
+
+fn unwritable(site: &Site, error: &LoadError) -> Failure {
+    let advice = if is_full(error) { NO_ROOM_BELOW } else { "use another target" };
+    Failure::refused(format!("cannot write {}: {error}; {advice}", site.target))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods, reason = "a device that is always full")]
+
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use assay_machine::system::Fake;
+
+    #[test]
+    fn an_area_that_became_smaller_is_not_gone_on_with() {
+        let area = |length| Area { start: 0, length, asked: 64 << 20, written: true, fill_ns: 1 };
+        let site = Site::simulated("card");
+        assert!(is_as_large(&site, &area(64 << 20), &area(64 << 20)).is_ok());
+        let refused = is_as_large(&site, &area(64 << 20), &area(48 << 20)).unwrap_err();
+        assert_eq!(
+            refused.message,
+            "card now has space for 48 MiB, but the study began with an area of 64 MiB; free \
+             space, then resume"
+        );
+    }
+
+    /// The area of a directory with so much room, of which so much is asked.
+    fn had(free: u64, size: Option<u64>) -> Outcome<u64> {
+        let fake = Fake::new();
+        fake.add(&format!("dir /small\nspace /small {free} {free}")).unwrap();
+        let wanted = Wanted { size: size.map(Bytes), ..Wanted::default() };
+        directory_bytes(&fake, Path::new("/small"), "/small", 0, wanted)
+    }
+
+    #[test]
+    fn the_command_that_was_typed_is_the_one_that_is_named() {
+        let again = |preset, planned| {
+            let wanted = Wanted { preset, planned, size: None };
+            wanted.again("/small", Bytes(47 * MIB))
+        };
+        let check = again(Some("check"), false);
+        assert_eq!(check, "assay check /small --area 47MiB");
+        assert_eq!(
+            again(Some("large-files"), false),
+            "assay run large-files /small --set area.size=47MiB"
+        );
+        assert_eq!(again(Some("check"), true), "assay plan check /small --set area.size=47MiB");
+        // A study of one's own has a name that is not known here.
+        assert_eq!(again(None, false), "assay run STUDY /small --set area.size=47MiB");
+    }
+
+    #[test]
+    fn too_little_room_is_told_with_an_area_that_can_be_had() {
+        for (free, told, smaller) in [
+            (622 * MIB, "/small has 622 MiB free, less than the area of 2 GiB", 311),
+            // Half of it would be less than the smallest area.
+            (20 * MIB, "/small has 20 MiB free, less than the area of 2 GiB", 16),
+        ] {
+            let refused = had(free, Some(2 << 30)).unwrap_err().message;
+            assert!(refused.starts_with(told), "{refused}");
+            let next = format!("`assay run STUDY /small --set area.size={smaller}MiB`");
+            assert!(refused.contains(&next), "{refused}");
+            assert_eq!(had(free, Some(smaller * MIB)).unwrap(), smaller * MIB);
+        }
+        // Room enough: nothing is said of it.
+        assert_eq!(had(2 << 30, Some(2 << 30)).unwrap(), 2 << 30);
+        assert_eq!(had(20 * MIB, None).unwrap(), SMALLEST_AREA_BYTES);
+    }
+
+    /// Fills an area on what never has room, and says why that ended.
+    fn filled(kind: TargetKind, space: &str) -> String {
+        let fake = Fake::new();
+        fake.add(&format!("dir /full\nspace /full {space}")).unwrap();
+        let full = File::options().write(true).open("/dev/full").unwrap();
+        let held = Held::Others(full);
+        let direct = Presence::absent("a test");
+        let opened = OpenTarget { system: &fake, held, start: 0, direct, notes: Vec::new() };
+        let site = Site { kind, path: "/full".into(), ..Site::simulated("full") };
+        let stop = AtomicBool::new(false);
+        let mut context = Context { system: &fake, runs_as: None, stop: &stop, tell: &mut |_| {} };
+        let how =
+            Fill { engine: Engine::Psync, content: Content::Zero, limit_ns: u64::MAX / 4, seed: 1 };
+        fill(&mut context, &opened, &site, 64 * MIB, &how).unwrap_err().message
+    }
+
+    #[test]
+    fn a_device_without_room_is_an_error_in_the_kernels_words() {
+        let told = filled(TargetKind::Device, "0 1000");
+        assert!(told.contains("No space left on device") && told.contains("thin pool"), "{told}");
+    }
+
+    #[test]
+    fn a_device_without_room_below_a_file_system_with_room_is_one_too() {
+        let told = filled(TargetKind::Directory, "1000000000 1000000000");
+        assert!(told.contains("No space left on device") && told.contains("thin pool"), "{told}");
+    }
+
+    #[test]
+    fn a_full_file_system_has_the_area_that_it_took() {
+        let told = filled(TargetKind::Directory, "4096 1000000000");
+        assert!(told.starts_with("full is full after 0"), "{told}");
+    }
+}

@@ -1,0 +1,399 @@
+//! What trials stand on: the open targets, what is made on them for an arm, and the settings of an
+//! arm. Whatever was changed is put back when the bed is torn down, or dropped.
+
+mod surveys;
+
+use std::collections::BTreeMap;
+
+use super::area::{self, Fill, OpenTarget};
+use super::event::{Context, Event};
+use super::marks;
+use super::places::{Place, extent};
+use super::resolve::Resolved;
+use super::survey::Surveyed;
+use crate::fleet::common::Common;
+use assay_core::failure::{Failure, Outcome};
+use assay_machine::factors::guard::setters;
+use assay_machine::factors::layers::{self, Base, Device, Raised, Stack, Wish};
+use assay_machine::factors::{self, Guard, Setting, View};
+use assay_machine::system::journal::{Mark, Report};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{
+    Caching, Consent, Hold, System, Watchdog, identity, journal, resolve, sysfs,
+};
+use assay_study::file::Fresh;
+use assay_study::plan::design::Demands;
+use assay_study::results::plan::{Arm, Plan, PlannedTrial, Survey};
+
+/// One place where trials can be run: a target, or what is made on it.
+struct Slot<'a> {
+    place: usize,
+    /// What it stands on, as it was found last.
+    site: Site,
+    survey: Survey,
+    companions: Companions,
+    /// Open; what is not made now is not.
+    surveyed: Option<Surveyed<'a>>,
+}
+
+/// What the kernel sets beside a setting when a level of a factor is brought about (another
+/// scheduler begins with a queue depth of its own), by factor and level: so that a level is the same
+/// whichever one it follows.
+type Companions = BTreeMap<(String, String), Vec<Setting>>;
+
+/// Whether a setting has a file now; trouble with reading must not look like none.
+fn is_there(system: &dyn System, setting: &Setting) -> bool {
+    !matches!(sysfs::there(system.read_text(&setting.path)), Ok(None))
+}
+
+/// What is made now for an arm.
+struct Up {
+    slot: usize,
+    replicate: u32,
+    raised: Raised,
+    /// What making it took, until somebody has heard of it.
+    made_ns: Option<u64>,
+}
+
+/// The places of a study and what changes them.
+pub struct TestBed<'a> {
+    system: &'a dyn System,
+    demands: &'a Demands,
+    // Before the guard: open files go before what they lie on is taken down.
+    slots: Vec<Slot<'a>>,
+    up: Option<Up>,
+    /// The devices of the target, where the tool made them.
+    own: Vec<(Stack, Raised)>,
+    guard: Option<Guard<'a>>,
+    // After the guard: it is needed until everything was put back.
+    watchdog: Option<Box<dyn Watchdog>>,
+    places: Vec<Place>,
+    marks: Vec<Mark>,
+    holds: Vec<Hold>,
+    seed: u64,
+}
+
+impl<'a> TestBed<'a> {
+    /// That of a study at what was resolved for it.
+    pub fn of(
+        system: &'a dyn System,
+        demands: &'a Demands,
+        resolved: Resolved<'a>,
+        seed: u64,
+    ) -> Self {
+        let Resolved { places, own, guard, watchdog, marks, holds } = resolved;
+        let (slots, up) = (Vec::new(), None);
+        Self { system, demands, slots, up, own, guard, watchdog, places, marks, holds, seed }
+    }
+
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// What each survey was taken on, in their order.
+    pub fn sites(&self) -> Vec<Site> {
+        self.slots.iter().map(|slot| slot.site.clone()).collect()
+    }
+
+    pub fn surveys(&self) -> Vec<Survey> {
+        self.slots.iter().map(|slot| slot.survey.clone()).collect()
+    }
+
+    /// Takes what all hosts have in common instead of what was found here.
+    pub fn limit(&mut self, common: &Common) {
+        for (slot, shared) in self.slots.iter_mut().zip(&common.surveys) {
+            shared.limit(&mut slot.survey);
+            if let Some(surveyed) = &mut slot.surveyed {
+                surveyed.survey.area = slot.survey.area;
+            }
+        }
+    }
+
+    /// What a survey was taken on, and the target there; none where it is not up.
+    pub fn at(&self, index: usize) -> Option<(&Site, &Surveyed<'a>)> {
+        let slot = self.slots.get(index)?;
+        Some((&slot.site, slot.surveyed.as_ref()?))
+    }
+
+    /// What an arm stands on, made on the device of a place.
+    fn make(
+        &mut self,
+        context: &mut Context<'_>,
+        place: usize,
+        stack: &Stack,
+    ) -> Outcome<(Raised, Site)> {
+        let (place, demands) = (&self.places[place], self.demands);
+        let (site, made) = (&place.site, &demands.made);
+        let mut below = Vec::new();
+        let beside = !made.on_device;
+        if beside && site.kind != TargetKind::Directory {
+            return Err(Failure::mistake(format!(
+                "{}: Assay creates {} next to a directory; give a directory on a disk",
+                site.target,
+                layers::one(made.noun)
+            )));
+        }
+        let directory = beside.then(|| Base::Directory(site.path.clone()));
+        for device in place.devices().filter(|_| !beside) {
+            let extent = extent(self.system, demands, &device.site, !place.others.is_empty())?;
+            let Some(consent) = device.consent.clone() else {
+                // What must not be overwritten at all is refused with its own reason.
+                identity::stake(self.system, &device.site)?;
+                let what = layers::one(made.noun);
+                return Err(Failure::mistake(format!(
+                    "cannot create {what} without permission to destroy data: {}",
+                    identity::way_on("STUDY", &device.site.target)
+                )));
+            };
+            below.push(Device { extent, discard: demands.prepare.discard, consent });
+        }
+        let size = |device: &Device| device.extent.range.end - device.extent.range.start;
+        let sizes: Vec<u64> = below.iter().map(size).collect();
+        if let Some(missing) = stack.missing(self.system, &sizes) {
+            return Err(Failure::refused(missing));
+        }
+        if !stack.is_empty() {
+            let what = format!("{} on {}", stack.words(), site.target);
+            (context.tell)(Event::Making { what });
+        }
+        let target = site.target.clone();
+        let Some(guard) = &mut self.guard else {
+            return Err(Failure::refused("cannot change settings without a journal"));
+        };
+        let below = below.into_iter().map(Base::Device).chain(directory).collect();
+        let raised = stack.make(guard, below)?;
+        match resolve(self.system, &raised.base.path().to_string_lossy()) {
+            Ok(found) => Ok((raised, Site { target, ..found })),
+            Err(failure) => Err(self.lower(&raised).err().unwrap_or(failure)),
+        }
+    }
+
+    /// Takes down what was made for an arm; nothing of it is open any more.
+    fn lower(&mut self, raised: &Raised) -> Outcome<()> {
+        if let Base::Device(device) = &raised.base {
+            released(self.system, &device.consent);
+        }
+        self.guard.as_mut().map_or(Ok(()), |guard| guard.lower(raised))
+    }
+
+    /// Brings everything to a trial's arm; else why that could not be done.
+    pub fn bring(
+        &mut self,
+        context: &mut Context<'_>,
+        plan: &Plan,
+        planned: &PlannedTrial,
+    ) -> Result<(), String> {
+        let index = plan.workloads[planned.workload].target;
+        if !self.slots[index].survey.under.is_empty() {
+            self.raise(context, index, planned.replicate.max(1))
+                .map_err(|failure| failure.message)?;
+        }
+        self.see(index)?;
+        let (said, companions) = self.wanted(index, &planned.arm)?;
+        let Some(guard) = &mut self.guard else { return Ok(()) };
+        if let Some(shaped) = plan.workloads[planned.workload].work.shaped() {
+            factors::network::shape(self.system, guard, &shaped).map_err(|f| f.message)?;
+        }
+        let companions = companions.iter().filter(|setting| is_there(self.system, setting));
+        let mut wanted = said.iter().chain(companions);
+        wanted.try_for_each(|setting| guard.set(setting).map_err(|f| f.message))
+    }
+
+    /// What making took of what stands now, told once.
+    pub fn made_ns(&mut self) -> Option<u64> {
+        self.up.as_mut()?.made_ns.take()
+    }
+
+    /// Whether every setting is as it was found.
+    pub fn is_as_found(&self) -> bool {
+        self.guard.as_ref().is_none_or(Guard::is_as_found)
+    }
+
+    /// Puts every setting back, for now.
+    pub fn settings_back(&self) -> Outcome<()> {
+        self.guard.as_ref().map_or(Ok(()), Guard::settings_back)
+    }
+
+    /// What of a trial's arm does not hold any more, if anything.
+    pub fn strayed(&self, plan: &Plan, planned: &PlannedTrial) -> Option<String> {
+        let index = plan.workloads[planned.workload].target;
+        if let Err(how) = self.see(index) {
+            return Some(format!("after the trial: {how}"));
+        }
+        let (said, companions) = match self.wanted(index, &planned.arm) {
+            Ok(wanted) => wanted,
+            Err(reason) => return Some(format!("cannot read settings after the trial: {reason}")),
+        };
+        let shaped = plan.workloads[planned.workload].work.shaped();
+        let shaped = shaped.filter(|_| self.guard.is_some());
+        if let Some(Err(how)) = shaped.map(|own| factors::network::seen(self.system, &own)) {
+            return Some(format!("after the trial: {how}"));
+        }
+        let companions = companions.into_iter().filter(|setting| is_there(self.system, setting));
+        said.into_iter().chain(companions).find_map(|setting| {
+            let path = setting.path.display();
+            match self.system.read_text(&setting.path) {
+                Ok(now) if journal::setting_value(&now) == setting.value => None,
+                Ok(now) => {
+                    let now = journal::setting_value(&now);
+                    Some(format!(
+                        "{path} was {} before the trial and {now} after the trial",
+                        setting.value
+                    ))
+                }
+                Err(error) => Some(format!("cannot read {path} after the trial: {error}")),
+            }
+        })
+    }
+
+    /// What became of a device that the study began on and that is not there any more.
+    pub fn gone(&self) -> Option<String> {
+        marks::gone(self.system, &self.marks)
+    }
+
+    /// Sees that what a slot stands on is still as it was made.
+    fn see(&self, index: usize) -> Result<(), String> {
+        self.gone().map_or(Ok(()), Err)?;
+        self.own.iter().try_for_each(|(stack, raised)| stack.see(self.system, raised))?;
+        match &self.up {
+            Some(up) if up.slot == index => {
+                let under = &self.slots[index].survey.under;
+                Stack::of(&Wish::of(under))?.see(self.system, &up.raised)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The settings that an arm names, and those that the kernel sets beside them. The latter may not be there yet:
+    /// each scheduler has its own.
+    fn wanted(&self, index: usize, arm: &Arm) -> Result<(Vec<Setting>, Vec<Setting>), String> {
+        let slot = &self.slots[index];
+        let view = View { system: self.system, site: &slot.site };
+        let (mut said, mut companions) = (Vec::new(), Vec::new());
+        for (name, level) in setters(arm) {
+            if let Some(factor) = factors::find(name) {
+                said.extend(factor.settings(name, level, &view)?);
+            }
+            companions.extend(
+                slot.companions.get(&(name.to_owned(), level.to_owned())).into_iter().flatten(),
+            );
+        }
+        // What the arm says itself counts; the rest is as the level alone would have it. Of several
+        // that set one file beside their own, the first in rank brings the others along.
+        let (mut wanted, mut beside): (Vec<Setting>, Vec<Setting>) = (Vec::new(), Vec::new());
+        for setting in said {
+            let setting = factors::located(self.system, setting)?;
+            if !wanted.iter().any(|known| known.path == setting.path) {
+                wanted.push(setting);
+            }
+        }
+        for setting in companions {
+            if !wanted.iter().chain(&beside).any(|known| known.path == setting.path) {
+                beside.push(setting.clone());
+            }
+        }
+        Ok((wanted, beside))
+    }
+
+    /// Makes what a slot stands on, unless it is up and fresh enough.
+    fn raise(&mut self, context: &mut Context<'_>, index: usize, replicate: u32) -> Outcome<()> {
+        let demands = self.demands;
+        let fresh = |up: &Up| demands.fresh == Fresh::Study || up.replicate == replicate;
+        if self.up.as_ref().is_some_and(|up| up.slot == index && fresh(up)) {
+            return Ok(());
+        }
+        self.take_down()?;
+        let (place, survey) = (self.slots[index].place, self.slots[index].survey.clone());
+        let under = survey.under.clone();
+        let stack = Stack::of(&Wish::of(&under)).map_err(Failure::refused)?;
+        let began_ns = self.system.monotonic_ns();
+        let (raised, site) = self.make(context, place, &stack)?;
+        let made_ns = Some(self.system.monotonic_ns().saturating_sub(began_ns));
+        let filled = self.fill(context, &site, &raised.base, &survey, replicate);
+        self.up = Some(Up { slot: index, replicate, raised, made_ns });
+        match filled {
+            Ok(opened) => {
+                let holds = std::cell::Cell::new(Some(demands.filled.content));
+                let seed = self.seed;
+                let surveyed = Surveyed { opened, survey, law: None, holds, seed };
+                (self.slots[index].site, self.slots[index].surveyed) = (site, Some(surveyed));
+                Ok(())
+            }
+            Err(failure) => Err(self.take_down().err().unwrap_or(failure)),
+        }
+    }
+
+    /// An area like the one that was surveyed.
+    fn fill(
+        &self,
+        context: &mut Context<'_>,
+        site: &Site,
+        base: &Base,
+        survey: &Survey,
+        replicate: u32,
+    ) -> Outcome<OpenTarget<'a>> {
+        let opened = open(self.system, self.demands, site, base)?;
+        if survey.area.length == 0 {
+            return Ok(opened);
+        }
+        let how = Fill {
+            engine: survey.engine.name,
+            content: self.demands.filled.content,
+            limit_ns: u64::MAX / 4,
+            seed: self.seed ^ u64::from(replicate),
+        };
+        let area = area::fill(context, &opened, site, survey.area.length, &how)?;
+        if area.length == survey.area.length && area.start == survey.area.start {
+            return Ok(opened);
+        }
+        Err(Failure::refused(format!("the free space on {} changed since the survey", site.target)))
+    }
+
+    fn take_down(&mut self) -> Outcome<()> {
+        let Some(up) = self.up.take() else { return Ok(()) };
+        self.slots[up.slot].surveyed = None;
+        let lowered = self.lower(&up.raised);
+        if lowered.is_err() {
+            // It may be tried again.
+            self.up = Some(up);
+        }
+        lowered
+    }
+
+    /// Closes everything and puts the machine back.
+    pub fn tear_down(mut self) -> Outcome<Report> {
+        self.slots.clear();
+        let report = self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish);
+        drop(self.watchdog.take());
+        // Not before: another run must not take what is changed now for the original.
+        self.holds.clear();
+        report
+    }
+}
+
+fn open<'a>(
+    system: &'a dyn System,
+    demands: &Demands,
+    site: &Site,
+    base: &Base,
+) -> Outcome<OpenTarget<'a>> {
+    match base {
+        Base::Directory(_) => OpenTarget::of(system, demands.uses, site, None),
+        Base::Device(device) => {
+            let opened = OpenTarget::of(system, demands.uses, site, Some(&device.consent))?;
+            Ok(opened.starting_at(device.extent.range.start))
+        }
+    }
+}
+
+/// Waits, five seconds at most, until the kernel has let go of a device: rings that wrote to it hold
+/// it for a moment after they are closed, and a file system is not made on what is held.
+fn released(system: &dyn System, consent: &Consent) {
+    const TRIES: u32 = 500;
+    for _ in 0..TRIES {
+        if system.open_device_for_writing(consent, Caching::Buffered).is_ok() {
+            return;
+        }
+        system.sleep(std::time::Duration::from_millis(10));
+    }
+}

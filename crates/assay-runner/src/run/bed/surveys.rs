@@ -1,0 +1,302 @@
+//! The survey of a test bed: what each arm stands on is made once and looked at, and each level is
+//! brought about once.
+
+use super::{Companions, Slot, TestBed, open, released};
+use crate::run::area::{self, Fill, OpenTarget, Terms};
+use crate::run::changes::{refused, seen_at};
+use crate::run::event::{Context, Event};
+use crate::run::places::{Place, extent};
+use crate::run::survey;
+use assay_core::failure::{Failure, Kind, Outcome};
+use assay_machine::factors::layers::{Base, Stack, Wish};
+use assay_machine::factors::{Factor, Role, Setting, View};
+use assay_machine::system::identity;
+use assay_machine::system::site::Site;
+use assay_study::file::Precondition;
+use assay_study::plan::arms;
+use assay_study::plan::design::{Demands, Design, Varied};
+use assay_study::results::plan::{Arm, Plan, Refusal};
+
+impl TestBed<'_> {
+    /// Surveys every place that the study's arms want, and tries every setting once.
+    pub fn survey(&mut self, context: &mut Context<'_>, design: &Design<'_>) -> Outcome<()> {
+        let demands = design.demands;
+        for place in &self.places {
+            let refused = refused(self.system, design, place);
+            hopeless(demands, &refused)?;
+            if demands.made.on_device {
+                for device in place.devices() {
+                    extent(self.system, demands, &device.site, !place.others.is_empty())?;
+                }
+            }
+        }
+        for place in 0..self.places.len() {
+            if let Some(prime) = &demands.prepare.precondition {
+                self.prime(context, place, prime)?;
+            }
+            let mut refused = Vec::new();
+            for under in &design.layout.bases {
+                if context.is_stopped() {
+                    return Err(Failure::interrupted("interrupted before the first trial"));
+                }
+                let stood = if under.is_empty() {
+                    self.survey_target(context, design, place)
+                } else {
+                    self.survey_made(context, design, place, under)
+                };
+                match stood {
+                    Ok(()) => {}
+                    Err(failure)
+                        if matches!(failure.kind, Kind::Refused | Kind::Broken)
+                            && !under.is_empty() =>
+                    {
+                        let reason = failure.message;
+                        refused.push(Refusal { levels: under.clone(), reason });
+                    }
+                    Err(failure) => return Err(failure),
+                }
+            }
+            self.share(place, refused)?;
+        }
+        Ok(())
+    }
+
+    /// What cannot be had in one slot of a place is known in its others.
+    fn share(&mut self, place: usize, refused: Vec<Refusal>) -> Outcome<()> {
+        if !self.slots.iter().any(|slot| slot.place == place) {
+            let mut reasons: Vec<String> =
+                refused.into_iter().map(|refusal| refusal.reason).collect();
+            reasons.dedup();
+            return Err(Failure::refused(reasons.join("; ")));
+        }
+        let slots = self.slots.iter_mut().filter(|slot| slot.place == place);
+        slots.for_each(|slot| slot.survey.refused.extend(refused.iter().cloned()));
+        Ok(())
+    }
+
+    fn survey_target(
+        &mut self,
+        context: &mut Context<'_>,
+        design: &Design<'_>,
+        place: usize,
+    ) -> Outcome<()> {
+        let (system, seed) = (self.system, self.seed);
+        let surveyed = survey::at_target(system, context, design, &self.places[place], seed)?;
+        let site = self.places[place].site.clone();
+        let mut survey = surveyed.survey.clone();
+        let (refused, companions) = self.rehearse_all(&site)?;
+        survey.refused = refused;
+        self.slots.push(Slot { place, site, survey, companions, surveyed: Some(surveyed) });
+        Ok(())
+    }
+
+    /// Makes what an arm stands on, looks at it, and takes it down again.
+    fn survey_made(
+        &mut self,
+        context: &mut Context<'_>,
+        design: &Design<'_>,
+        place: usize,
+        under: &Arm,
+    ) -> Outcome<()> {
+        let (system, seed) = (self.system, self.seed);
+        let began_ns = system.monotonic_ns();
+        let stack = Stack::of(&Wish::of(under)).map_err(Failure::refused)?;
+        let (raised, site) = self.make(context, place, &stack)?;
+        let made_ns = system.monotonic_ns() - began_ns;
+        let terms = Terms { consented: matches!(raised.base, Base::Device(_)), law: None };
+        let looked = open(system, design.demands, &site, &raised.base)
+            .and_then(|opened| survey::make(context, design, &site, opened, terms, seed))
+            .map(|surveyed| surveyed.survey);
+        let rehearsed = looked.and_then(|survey| Ok((survey, self.rehearse_all(&site)?)));
+        self.lower(&raised)?;
+        let (mut survey, (refused, companions)) = rehearsed?;
+        (survey.under, survey.made_ns, survey.refused) = (under.clone(), made_ns, refused);
+        self.slots.push(Slot { place, site, survey, companions, surveyed: None });
+        Ok(())
+    }
+
+    /// Takes what a stored plan rests on, and opens the targets that are there now.
+    pub fn reopen(&mut self, context: &mut Context<'_>, plan: &Plan) -> Outcome<()> {
+        // What a cut left there is judged before anything else is done.
+        let keeps = plan.workloads.iter().any(|own| own.work.outlives_cuts());
+        let mut place = 0;
+        for (index, survey) in plan.surveys.iter().enumerate() {
+            if index > 0 && survey.target != plan.surveys[index - 1].target {
+                place += 1;
+            }
+            let own = &self.places[place.min(self.places.len() - 1)];
+            let surveyed = if survey.under.is_empty() {
+                let how = (plan.seed, keeps);
+                Some(survey::again(context, self.system, self.demands, own, survey, how)?)
+            } else {
+                None
+            };
+            let (site, survey) = (own.site.clone(), survey.clone());
+            let (_, companions) = self.rehearse(&site)?;
+            self.slots.push(Slot { place, site, survey, companions, surveyed });
+        }
+        Ok(())
+    }
+
+    /// Brings every level about once, so that those that cannot be had are known beforehand, and
+    /// what the kernel sets beside them.
+    fn rehearse(&mut self, site: &Site) -> Outcome<(Vec<Refusal>, Companions)> {
+        let (mut refused, mut companions) = (Vec::new(), Companions::new());
+        let demands = self.demands;
+        for Varied { name, levels, factor, .. } in demands.in_turn() {
+            let Some(factor) = *factor else { continue };
+            // The first once more: by then it follows another one, as it will in the trials.
+            for level in levels.iter().chain(levels.first().filter(|_| levels.len() > 1)) {
+                let tried = match factor.role() {
+                    Role::Setting => self.try_setting(factor, name, level, site)?,
+                    Role::Observed => {
+                        seen_at(factor, name, level, &View { system: self.system, site })
+                            .map(|()| Vec::new())
+                    }
+                    Role::Layer => Ok(Vec::new()),
+                };
+                match tried {
+                    Ok(found) => drop(companions.insert((name.clone(), level.clone()), found)),
+                    Err(reason) => {
+                        let levels = Arm::from([(name.clone(), level.clone())]);
+                        let known = refused.iter().any(|one: &Refusal| one.levels == levels);
+                        refused.extend((!known).then_some(Refusal { levels, reason }));
+                    }
+                }
+            }
+        }
+        if let Some(guard) = &self.guard {
+            guard.settings_back()?;
+        }
+        Ok((refused, companions))
+    }
+
+    /// Rehearses a study that begins: each level alone, then each two levels of settings of the device together, because
+    /// the kernel refuses some lengths of a queue under some schedulers.
+    fn rehearse_all(&mut self, site: &Site) -> Outcome<(Vec<Refusal>, Companions)> {
+        let (mut refused, companions) = self.rehearse(site)?;
+        let mut settings = self.demands.in_turn();
+        settings.retain(|varied| varied.factor.is_some_and(is_setting_of_device));
+        for (at, first) in settings.iter().enumerate() {
+            for second in &settings[at + 1..] {
+                self.rehearse_pairs(first, second, site, &mut refused)?;
+            }
+        }
+        if let Some(guard) = &self.guard {
+            guard.settings_back()?;
+        }
+        Ok((refused, companions))
+    }
+
+    fn rehearse_pairs(
+        &mut self,
+        first: &Varied,
+        second: &Varied,
+        site: &Site,
+        refused: &mut Vec<Refusal>,
+    ) -> Outcome<()> {
+        for (one, two) in
+            first.levels.iter().flat_map(|one| second.levels.iter().map(move |two| (one, two)))
+        {
+            let levels =
+                Arm::from([(first.name.clone(), one.clone()), (second.name.clone(), two.clone())]);
+            if refused.iter().any(|known| arms::matches(&levels, &known.levels)) {
+                continue;
+            }
+            for (varied, level) in [(first, one), (second, two)] {
+                let Some(factor) = varied.factor else { continue };
+                if let Err(reason) = self.try_setting(factor, &varied.name, level, site)? {
+                    refused.push(Refusal { levels: levels.clone(), reason });
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings one level about; gives what is set beside it then, or why it cannot be had.
+    fn try_setting(
+        &mut self,
+        factor: &dyn Factor,
+        name: &str,
+        level: &str,
+        site: &Site,
+    ) -> Outcome<Result<Vec<Setting>, String>> {
+        let wanted = match factor.settings(name, level, &View { system: self.system, site }) {
+            Ok(wanted) => wanted,
+            Err(reason) => return Ok(Err(reason)),
+        };
+        let Some(guard) = &mut self.guard else { return Ok(Ok(Vec::new())) };
+        for setting in &wanted {
+            match guard.set(setting) {
+                Err(failure) if failure.kind == Kind::Refused => return Ok(Err(failure.message)),
+                other => other?,
+            }
+        }
+        Ok(Ok(wanted.iter().flat_map(|setting| guard.beside(setting)).collect()))
+    }
+
+    fn prime(
+        &mut self,
+        context: &mut Context<'_>,
+        place: usize,
+        prime: &Precondition,
+    ) -> Outcome<()> {
+        let Place { site, consent, law, others } = &self.places[place];
+        if law.is_some() {
+            return Ok(());
+        }
+        if consent.is_none() {
+            // What must not be overwritten at all is refused with its own reason.
+            identity::stake(self.system, site)?;
+            return Err(Failure::mistake(format!(
+                "cannot precondition {} without permission to destroy data: {}",
+                site.target,
+                identity::way_on("STUDY", &site.target)
+            )));
+        }
+        let range = 0..extent(self.system, self.demands, site, !others.is_empty())?.range.end;
+        let engine = survey::engine();
+        // One handle for all passes: each holds the device alone.
+        let opened =
+            OpenTarget::open(self.system, site, consent.as_ref())?.starting_at(range.start);
+        for pass in 1..=prime.passes {
+            let what = format!("{}, preconditioning pass {pass} of {}", site.target, prime.passes);
+            (context.tell)(Event::Making { what });
+            let how = Fill {
+                engine: engine.name,
+                content: prime.compressibility,
+                limit_ns: u64::MAX / 4,
+                seed: self.seed.wrapping_add(u64::from(pass)),
+            };
+            let length = (range.end - range.start) / (1 << 20) * (1 << 20);
+            area::fill(context, &opened, site, length, &how)?;
+        }
+        drop(opened);
+        if let Some(consent) = consent {
+            released(self.system, consent);
+        }
+        Ok(())
+    }
+}
+
+fn is_setting_of_device(factor: &dyn Factor) -> bool {
+    factor.role() == Role::Setting && factor.is_of_device()
+}
+
+/// Refuses, before anything is written, a study of whose factors one has no level that can be had.
+fn hopeless(demands: &Demands, refused: &[Refusal]) -> Outcome<()> {
+    for Varied { name, levels, .. } in &demands.varied {
+        let reason = |level: &String| {
+            let one = refused.iter().find(|refusal| {
+                refusal.levels.len() == 1 && refusal.levels.get(name) == Some(level)
+            });
+            one.map(|refusal| refusal.reason.clone())
+        };
+        let reasons: Option<Vec<String>> = levels.iter().map(reason).collect();
+        if let Some([first, ..]) = reasons.as_deref() {
+            return Err(Failure::refused(format!("{name}: {first}")));
+        }
+    }
+    Ok(())
+}

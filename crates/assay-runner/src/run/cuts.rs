@@ -1,0 +1,59 @@
+//! What of a trial lasts that ends with the power of its machine: lines in the log of its result.
+
+use std::io;
+use std::path::Path;
+
+use assay_machine::system::System;
+use assay_study::results::bundle;
+use assay_study::results::log::Entry;
+use assay_study::results::plan::Plan;
+use assay_workloads::durability::plug;
+
+/// Their event in the log; the text is the number of the trial and the note.
+const EVENT: &str = "cut";
+
+pub struct Notes<'a> {
+    pub system: &'a dyn System,
+    pub directory: &'a Path,
+    /// Its name: that of its directory.
+    pub result: &'a str,
+    pub trial: u32,
+}
+
+impl plug::Notes for Notes<'_> {
+    fn result(&self) -> &str {
+        self.result
+    }
+
+    fn trial(&self) -> u32 {
+        self.trial
+    }
+
+    fn last(&self) -> Option<String> {
+        let own = |entry: Entry| {
+            let (trial, note) = entry.text.split_once(' ')?;
+            let is_own = entry.event == EVENT && trial.parse() == Ok(self.trial);
+            is_own.then(|| note.to_owned())
+        };
+        bundle::log(self.system, self.directory).into_iter().filter_map(own).next_back()
+    }
+
+    fn add(&self, text: &str) -> io::Result<()> {
+        let entry = Entry::new(self.system, EVENT, &format!("{} {text}", self.trial));
+        bundle::add_to_log(self.system, self.directory, &entry)?;
+        // The names of the result and of what it lies in, too.
+        self.system.mains()?.settle(self.directory)
+    }
+}
+
+/// Whether a study goes on when its machine is started again.
+pub fn outlive(plan: &Plan) -> bool {
+    plan.workloads.iter().any(|own| own.work.outlives_cuts())
+}
+
+/// Whether a result has a trial that was cut and is to be judged.
+pub fn is_waiting(system: &dyn System, directory: &Path) -> bool {
+    let last = bundle::log(system, directory).into_iter().rfind(|entry| entry.event == EVENT);
+    let note = last.as_ref().and_then(|entry| entry.text.split_once(' '));
+    note.is_some_and(|(_, note)| !plug::is_over(note))
+}

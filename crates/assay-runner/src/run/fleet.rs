@@ -1,0 +1,498 @@
+//! A study that several hosts run together, as one of them runs it: what is said between the steps of a
+//! session.
+//!
+//! Rank 0 announces a trial; each rank brings its arm about and comes to a first meeting, rests, and comes
+//! to a second one right before the work. Behind the trial the others send rank 0 what they counted, and it
+//! makes one trial of all.
+
+mod result;
+mod said;
+mod zero;
+
+pub use result::{Kept, finished, part};
+pub use said::rows;
+pub use zero::OfHost;
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use super::trial::Done;
+use crate::fleet::common::{self, Common, Proof};
+use crate::fleet::message::{Joined, Message, Next, Part, Process, Purpose, Ran, Welcome};
+use crate::fleet::ranks::Place;
+use crate::fleet::{Heard, Line};
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
+use assay_machine::system::System;
+use assay_study::file::OnFailure;
+use assay_study::results::fleet::{self as stored, Host, HostSaid, Together};
+use assay_study::results::histogram;
+use assay_study::results::id::entropy;
+use assay_study::results::plan::{Plan, PlannedTrial, Survey};
+use assay_study::results::record::Repeats;
+
+/// How a process takes part in a fleet: its connections are there.
+pub struct Member<'a> {
+    pub line: Box<dyn Line + 'a>,
+    pub place: Place,
+    pub purpose: Purpose,
+    pub name: String,
+    pub on_failure: OnFailure,
+    /// How much longer than expected a rank is waited for.
+    pub grace: Duration,
+    /// How long it is waited for what has no plan yet: surveys.
+    pub wait: Duration,
+}
+
+/// Where a rank of a trial under way is.
+#[derive(Clone, Debug)]
+struct Turn {
+    planned: PlannedTrial,
+    patience_ns: u64,
+    meeting: u64,
+    /// Meetings that are left before the work.
+    left: u32,
+    /// When all were let go, by this host's clock.
+    go_ns: Option<u64>,
+    /// When what counts began, from then on.
+    since_go_ns: Option<u64>,
+    /// Why it has failed on all hosts.
+    void: Option<String>,
+}
+
+/// A fleet, as one of its ranks knows it.
+pub struct Fleet<'a> {
+    system: &'a dyn System,
+    stop: &'a AtomicBool,
+    member: Member<'a>,
+    id: String,
+    seed: u64,
+    proof: Option<Proof>,
+    /// All hosts; only rank 0 knows others than its own.
+    hosts: BTreeMap<u32, Host>,
+    /// Processes of other ranks on this machine.
+    fellows: BTreeSet<u32>,
+    /// Ranks that run on one machine, where several do; only rank 0 knows.
+    on_one_machine: Vec<Vec<u32>>,
+    turn: Option<Turn>,
+    meetings: u64,
+    /// Why there are no more trials.
+    over: Option<String>,
+    /// What the user is to be told.
+    news: Vec<String>,
+    /// What rank 0 keeps of all hosts.
+    kept: Kept<'a>,
+    /// What each host has for a plan that is only looked at; only rank 0 knows.
+    surveyed: Vec<OfHost>,
+}
+
+/// Meetings of a trial: when the settings are there, and right before the work.
+const MEETINGS: u32 = 2;
+/// How much longer than rank 0 the others wait: for it, who waits for all.
+const LONGER: u32 = 2;
+
+/// This start of the kernel, and the name space of the numbers of processes.
+const BOOT: &str = "/proc/sys/kernel/random/boot_id";
+const NUMBERS: &str = "/proc/self/ns/pid";
+
+pub enum Told {
+    Trial(PlannedTrial, Option<Repeats>),
+    Over(Option<String>),
+}
+
+impl<'a> Fleet<'a> {
+    /// Joins: each rank hears which fleet it is, and with which seed; rank 0 draws it where none is asked for.
+    pub fn join(
+        system: &'a dyn System,
+        stop: &'a AtomicBool,
+        member: Member<'a>,
+        asked: Option<u64>,
+        targets: &[String],
+    ) -> Outcome<Self> {
+        let bits = entropy(system);
+        let own = Host {
+            rank: member.place.rank,
+            name: member.name.clone(),
+            targets: targets.to_vec(),
+            lost: None,
+            said: Vec::new(),
+        };
+        let mut fleet = Self {
+            system,
+            stop,
+            hosts: BTreeMap::from([(own.rank, own)]),
+            fellows: BTreeSet::new(),
+            on_one_machine: Vec::new(),
+            member,
+            id: format!("{bits:016x}"),
+            seed: asked.unwrap_or(bits),
+            proof: None,
+            turn: None,
+            meetings: 0,
+            over: None,
+            news: Vec::new(),
+            kept: Kept::default(),
+            surveyed: Vec::new(),
+        };
+        let joined = if fleet.leads() { fleet.take_in() } else { fleet.come_in(targets) };
+        joined.map_err(|why| fleet.refuse(why))?;
+        Ok(fleet)
+    }
+
+    /// Whether it is rank 0.
+    pub fn leads(&self) -> bool {
+        self.member.place.leads()
+    }
+
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    pub fn stored(&self, of_all: bool) -> stored::Fleet {
+        let own = self.member.place.rank;
+        let hosts = if of_all { self.hosts.values().cloned().collect() } else { Vec::new() };
+        stored::Fleet {
+            id: self.id.clone(),
+            ranks: self.member.place.ranks,
+            rank: (!of_all).then_some(own),
+            name: (!of_all).then(|| self.member.name.clone()),
+            order_sha256: self.proof.as_ref().map(Proof::sha256).unwrap_or_default(),
+            hosts,
+            on_one_machine: if of_all { self.on_one_machine.clone() } else { Vec::new() },
+            turned_away: if of_all { self.member.line.turned_away() } else { 0 },
+        }
+    }
+
+    /// What is to be told since the last time.
+    pub fn news(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.news)
+    }
+
+    /// What each host has for a plan that is only looked at, as all of them would take it; rank 0's alone.
+    pub fn surveyed(&mut self) -> Vec<OfHost> {
+        std::mem::take(&mut self.surveyed)
+    }
+
+    /// Whether a process on this machine is another rank.
+    pub fn is_fellow(&self, process: u32) -> bool {
+        self.fellows.contains(&process)
+    }
+
+    /// Why there are no more trials, if there are none.
+    pub fn over(&self) -> Option<&str> {
+        self.over.as_deref()
+    }
+
+    /// Leaves before there is a plan, so that the others hear why.
+    pub fn leave(&mut self, why: &str) {
+        let why = why.to_owned();
+        if self.leads() {
+            self.say_to_all(&Message::End { why: Some(why) });
+        } else {
+            let _ = self.member.line.say(0, &Message::Leaving { why });
+        }
+    }
+
+    /// A failure that the others hear of, too.
+    fn refuse(&mut self, why: String) -> Failure {
+        self.leave(&why);
+        if self.is_stopped() { Failure::interrupted(why) } else { Failure::refused(why) }
+    }
+
+    /// Says who it is, and hears that it is taken.
+    fn come_in(&mut self, targets: &[String]) -> Result<(), String> {
+        let joined = Joined {
+            name: self.member.name.clone(),
+            targets: targets.to_vec(),
+            process: own_process(self.system),
+            purpose: self.member.purpose,
+        };
+        self.say_to_zero(&Message::Joined(joined))?;
+        // Rank 0 waits that long for the last of them.
+        match self.of_zero(self.member.wait * LONGER)? {
+            Message::Welcome(Welcome { id, seed, fellows }) => {
+                (self.id, self.seed) = (zero::plain(&id), seed);
+                self.fellows = fellows.into_iter().collect();
+                Ok(())
+            }
+            other => Err(ended(other)),
+        }
+    }
+
+    /// Finds what the surveys of all ranks have in common.
+    ///
+    /// # Errors
+    /// Which of them is too different, or not there any more.
+    pub fn agree(&mut self, own: &[Survey]) -> Outcome<Common> {
+        let found = if self.leads() { self.shared(own) } else { self.share(own) };
+        found.map_err(|why| self.refuse(why))
+    }
+
+    fn share(&mut self, own: &[Survey]) -> Result<Common, String> {
+        self.say_to_zero(&Message::Surveyed(own.to_vec()))?;
+        // Rank 0 waits that long for the others, and may still have to survey its own target.
+        match self.of_zero(self.member.wait * LONGER)? {
+            Message::Common(common) if common.surveys.len() == own.len() => Ok(common),
+            other => Err(ended(other)),
+        }
+    }
+
+    /// Proves that its plan is that of all.
+    pub fn prove(&mut self, plan: &Plan) -> Outcome<()> {
+        let proof = Proof::of(plan);
+        self.proof = Some(proof.clone());
+        let proved = common::fits(plan)
+            .and_then(|()| if self.leads() { self.compare(&proof) } else { self.show(&proof) });
+        proved.map_err(|why| self.refuse(why))
+    }
+
+    /// Shows rank 0 what its plan comes to, and hears whether that is what all came to.
+    fn show(&mut self, proof: &Proof) -> Result<(), String> {
+        self.say_to_zero(&Message::Agreed(proof.clone()))?;
+        match self.of_zero(self.member.wait * LONGER)? {
+            Message::Agreed(other) if other == *proof => Ok(()),
+            other => Err(ended(other)),
+        }
+    }
+
+    /// The next trial, as rank 0 says it; none where the user wants to stop.
+    pub fn next(&mut self, plan: &Plan) -> Option<Told> {
+        if let Some(why) = &self.over {
+            // Who did not hear rank 0 at a meeting does not wait for it a second time.
+            return Some(Told::Over(Some(why.clone())));
+        }
+        // Behind a trial rank 0 waits for the others as long as in it; before the first one it may look around.
+        let before = self.turn.take();
+        let wait = before.map_or(self.member.wait, |turn| Duration::from_nanos(turn.patience_ns));
+        let wait = wait * LONGER;
+        let next = match self.of_zero(wait) {
+            Ok(Message::Next(next)) => *next,
+            Ok(Message::End { why }) => {
+                let why = why.as_deref().map(zero::of_rank_0);
+                self.over = Some(why.clone().unwrap_or_default());
+                return Some(Told::Over(why));
+            }
+            Ok(other) => return Some(self.end(ended(other))),
+            Err(_) if self.is_stopped() => return None,
+            Err(why) => return Some(self.end(why)),
+        };
+        if let Err(why) = is_of(plan, &next) {
+            self.leave(&why);
+            return Some(self.end(why));
+        }
+        let Next { meeting, planned, repeats, patience_ns } = next;
+        self.turn = Some(Turn::new(&planned, (meeting, patience_ns)));
+        Some(Told::Trial(planned, repeats))
+    }
+
+    fn end(&mut self, why: String) -> Told {
+        self.over = Some(why.clone());
+        Told::Over(Some(why))
+    }
+
+    /// Comes to the next meeting of a trial, able to go on or not; gives when all were let go.
+    fn meet(&mut self, own: Result<(), String>) -> Result<(), String> {
+        let Some(turn) = &self.turn else { return own };
+        if let Some(why) = &turn.void {
+            return Err(why.clone());
+        }
+        let (meeting, patience_ns) = (turn.meeting, turn.patience_ns);
+        let met = match &self.over {
+            Some(why) => Err(why.clone()),
+            None if self.leads() => self.call(meeting, own),
+            None => self.attend(meeting, patience_ns, own),
+        };
+        let now_ns = self.system.monotonic_ns();
+        if let Some(turn) = &mut self.turn {
+            turn.meeting += 1;
+            turn.left = turn.left.saturating_sub(1);
+            match &met {
+                Ok(()) => turn.go_ns = Some(now_ns),
+                Err(why) => turn.void = Some(why.clone()),
+            }
+        }
+        met
+    }
+
+    /// A meeting, as those come to it whom rank 0 waits for.
+    fn attend(
+        &mut self,
+        meeting: u64,
+        patience_ns: u64,
+        own: Result<(), String>,
+    ) -> Result<(), String> {
+        let told = match own {
+            Ok(()) => Message::Ready { meeting },
+            Err(why) => Message::Unable { meeting, why },
+        };
+        let answer = self
+            .say_to_zero(&told)
+            .and_then(|()| self.of_zero(Duration::from_nanos(patience_ns) * LONGER));
+        match answer {
+            Ok(Message::Go { meeting: of }) if of == meeting => Ok(()),
+            Ok(Message::Void { meeting: of, why }) if of == meeting => Err(zero::of_rank_0(&why)),
+            Ok(other) => {
+                let why = ended(other);
+                self.over = Some(why.clone());
+                Err(why)
+            }
+            Err(why) => {
+                if !self.is_stopped() {
+                    self.over = Some(why.clone());
+                }
+                Err(why)
+            }
+        }
+    }
+
+    /// What the own record of a trial says of it.
+    pub fn together(&self) -> Option<Together> {
+        let since_go_ns = self.turn.as_ref()?.since_go_ns?;
+        Some(Together { since_go_ns, of: self.member.place.ranks, hosts: Vec::new() })
+    }
+
+    /// Whether a trial is under way on all hosts.
+    pub fn is_in_trial(&self) -> bool {
+        self.turn.is_some()
+    }
+
+    /// Tells rank 0 what was counted, or why nothing was.
+    pub fn report(&mut self, done: &Done) {
+        let Some(turn) = &self.turn else { return };
+        if turn.void.is_some() || self.over.is_some() {
+            return;
+        }
+        let record = &done.trial.record;
+        if turn.left > 0 {
+            let why = record.reason.clone().unwrap_or_else(|| "the trial could not run".to_owned());
+            // The answer is that it failed on all hosts.
+            let _ = self.meet(Err(why));
+            return;
+        }
+        let histogram = |(class, own): (&String, &_)| histogram::encode(class, own).ok();
+        let part = Part {
+            order: record.order,
+            ran: Ran {
+                status: record.status,
+                reason: record.reason.clone(),
+                started: record.started.clone(),
+                measured: record.measured.clone(),
+                flush_ns: record.flush_ns,
+                since_go_ns: turn.since_go_ns.unwrap_or_default(),
+                series: done.series.clone(),
+            },
+            histograms: done.histograms.iter().filter_map(histogram).collect(),
+        };
+        if let Err(why) = self.say_to_zero(&Message::Done(Box::new(part))) {
+            self.over = Some(why);
+        }
+    }
+
+    /// Sends rank 0 what rules of trust said of this host, at the end.
+    pub fn judge(&mut self, said: Vec<HostSaid>) {
+        if !self.leads() {
+            let _ = self.member.line.say(0, &Message::Judged(said));
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(std::sync::atomic::Ordering::Relaxed)
+    }
+
+    fn say_to_zero(&mut self, message: &Message) -> Result<(), String> {
+        self.member.line.say(0, message).map_err(|why| format!("lost rank 0: {why}"))
+    }
+
+    fn of_zero(&mut self, wait: Duration) -> Result<Message, String> {
+        match self.member.line.hear(wait, self.stop) {
+            Some((_, Heard::Said(message))) => Ok(*message),
+            Some((_, Heard::Gone(why))) => Err(format!("lost rank 0: {why}")),
+            None if self.is_stopped() => Err("interrupted".to_owned()),
+            None => {
+                let wait = show::duration(wait.as_nanos() as f64);
+                Err(format!("rank 0 sent no message for {wait}"))
+            }
+        }
+    }
+}
+
+impl Turn {
+    fn new(planned: &PlannedTrial, (meeting, patience_ns): (u64, u64)) -> Self {
+        Self {
+            planned: planned.clone(),
+            patience_ns,
+            meeting,
+            left: MEETINGS,
+            go_ns: None,
+            since_go_ns: None,
+            void: None,
+        }
+    }
+}
+
+/// How this process is told from all others.
+fn own_process(system: &dyn System) -> Process {
+    let boot = system.read_text(Path::new(BOOT)).ok();
+    let space = system.read_link(Path::new(NUMBERS)).ok();
+    let machine = boot.zip(space);
+    let machine = machine.map(|(boot, space)| format!("{} {}", boot.trim(), space.display()));
+    Process { machine: machine.unwrap_or_default(), id: system.user().process }
+}
+
+/// What is made of a message that was not waited for.
+fn ended(message: Message) -> String {
+    match message {
+        Message::End { why } => why.map_or_else(
+            || "rank 0 ended the study".to_owned(),
+            |why| format!("rank 0 ended the study: {}", zero::of_rank_0(&why)),
+        ),
+        _ => "rank 0 sent an invalid message".to_owned(),
+    }
+}
+
+/// Refuses a trial that is not in the plan: a rank runs what its own plan says, and nothing else.
+fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
+    let Next { planned, repeats, .. } = next;
+    let own = |order: u32| plan.trials.get(order as usize);
+    let fits = match repeats {
+        None => own(planned.order) == Some(planned),
+        Some(repeats) => own(repeats.order).is_some_and(|original| {
+            original.workload == planned.workload
+                && original.arm == planned.arm
+                && original.replicate == repeats.replicate
+                && planned.order as usize >= plan.trials.len()
+        }),
+    };
+    fits.then_some(()).ok_or_else(|| "rank 0 requested a trial that is not in the plan".to_owned())
+}
+
+/// Where a trial waits for the other hosts.
+pub trait Gate {
+    /// Comes to a meeting.
+    fn meet(&self) -> Result<(), String>;
+
+    /// The work begins, and counts after so long; what is simulated has a clock of its own, which begins when
+    /// all are let go.
+    fn begins(&self, ramp_ns: u64, is_simulated: bool);
+}
+
+impl Gate for RefCell<Fleet<'_>> {
+    fn meet(&self) -> Result<(), String> {
+        self.borrow_mut().meet(Ok(()))
+    }
+
+    fn begins(&self, ramp_ns: u64, is_simulated: bool) {
+        let mut fleet = self.borrow_mut();
+        let now_ns = fleet.system.monotonic_ns();
+        if let Some(turn) = &mut fleet.turn {
+            let go_ns = turn.go_ns.filter(|_| !is_simulated).unwrap_or(now_ns);
+            turn.since_go_ns = Some(now_ns.saturating_sub(go_ns).saturating_add(ramp_ns));
+        }
+    }
+}
+
+#[cfg(test)]
+pub mod tests;

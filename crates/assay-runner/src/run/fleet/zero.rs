@@ -1,0 +1,393 @@
+//! What rank 0 does for all: takes them in, announces trials, calls meetings, gathers what was counted.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Fleet, Turn};
+use crate::fleet::Heard;
+use crate::fleet::barrier::{Barrier, Met};
+use crate::fleet::common::{self, Common, OfRank, Proof};
+use crate::fleet::fellows::{self, Sharing};
+use crate::fleet::message::{Joined, Message, Next, Purpose, Welcome};
+use assay_analysis::rules::FEWER_HOSTS;
+use assay_core::outside;
+use assay_core::quantity::units::show;
+use assay_study::file::OnFailure;
+use assay_study::results::fleet::{Host, HostSaid, Lost, words};
+use assay_study::results::plan::{PlannedTrial, Survey};
+use assay_study::results::record::Repeats;
+
+/// Letters of a reason that another host gives.
+const LONGEST_REASON: usize = 300;
+/// Letters of what a rule of trust says, and of what rank 0 does.
+const LONGEST_WORDS: usize = 2000;
+/// Remarks of one host that are kept, and names of its targets.
+const MOST_SAID: usize = 1000;
+const MOST_TARGETS: usize = 64;
+/// How long it is waited at least for what rules of trust said on the others.
+const HEARING: Duration = Duration::from_secs(10);
+const UNHEARD: &str = "no trust ratings received; see the result on that host";
+
+pub struct OfHost {
+    pub rank: u32,
+    pub name: String,
+    pub surveys: Vec<Survey>,
+}
+
+impl Fleet<'_> {
+    pub(super) fn take_in(&mut self) -> Result<(), String> {
+        let ranks: BTreeSet<u32> = (1..self.member.place.ranks).collect();
+        let joined = self.one_of_each(&ranks, self.member.wait, |message| match message {
+            Message::Joined(joined) => Ok(joined),
+            other => Err(other),
+        })?;
+        let mut processes = vec![(0, super::own_process(self.system))];
+        let mut unlike = None;
+        for (rank, Joined { name, targets, process, purpose }) in joined {
+            processes.push((rank, process));
+            let name = plain(&name);
+            if purpose != self.member.purpose {
+                unlike = unlike.or_else(|| Some(other_purpose(&words(rank, &name), purpose)));
+            }
+            let targets = targets.iter().take(MOST_TARGETS).map(|target| plain(target)).collect();
+            self.hosts.insert(rank, Host { rank, name, targets, lost: None, said: Vec::new() });
+        }
+        // All of them are there to hear it.
+        unlike.map_or_else(|| self.welcome(&fellows::sharing(processes)), Err)
+    }
+
+    /// Takes all ranks, each with the processes of those that share its machine.
+    fn welcome(&mut self, machines: &[Sharing]) -> Result<(), String> {
+        let ranks = |own: &Sharing| own.iter().map(|(rank, _)| *rank).collect();
+        self.on_one_machine = machines.iter().map(ranks).collect();
+        self.fellows = fellows::of(machines, 0).into_iter().collect();
+        for rank in self.others() {
+            let (id, seed, fellows) = (self.id.clone(), self.seed, fellows::of(machines, rank));
+            self.say_before(rank, &Message::Welcome(Welcome { id, seed, fellows }))?;
+        }
+        Ok(())
+    }
+
+    /// What all surveys have in common, as everybody hears it.
+    pub(super) fn shared(&mut self, own: &[Survey]) -> Result<Common, String> {
+        let ranks = self.others();
+        let others = self.one_of_each(&ranks, self.member.wait, |message| match message {
+            Message::Surveyed(surveys) => Ok(surveys),
+            other => Err(other),
+        })?;
+        let name = |rank: u32| self.hosts.get(&rank).map_or("", |host| host.name.as_str());
+        let mut all = vec![OfRank { rank: 0, name: name(0), surveys: own }];
+        all.extend(others.iter().map(|(rank, surveys)| OfRank {
+            rank: *rank,
+            name: name(*rank),
+            surveys,
+        }));
+        let common = common::of(&all)?;
+        if self.member.purpose == Purpose::Plan {
+            self.surveyed = all.iter().map(|own| limited(own, &common)).collect();
+        }
+        self.say_to_each(&Message::Common(common.clone()))?;
+        Ok(common)
+    }
+
+    /// Sees that all ranks made the same plan.
+    pub(super) fn compare(&mut self, own: &Proof) -> Result<(), String> {
+        let ranks = self.others();
+        let proofs = self.one_of_each(&ranks, self.member.wait, |message| match message {
+            Message::Agreed(proof) => Ok(proof),
+            other => Err(other),
+        })?;
+        for (rank, proof) in proofs {
+            if let Some(how) = own.differs(&proof) {
+                return Err(format!("{} has a different plan: {how}", self.name_of(rank)));
+            }
+        }
+        self.say_to_each(&Message::Agreed(own.clone()))
+    }
+
+    pub fn announce(&mut self, planned: &PlannedTrial, repeats: Option<Repeats>, expected_ns: u64) {
+        let grace_ns = self.member.grace.as_nanos() as u64;
+        let patience_ns = expected_ns.saturating_mul(2).saturating_add(grace_ns);
+        let meeting = self.meetings;
+        self.meetings += u64::from(super::MEETINGS);
+        self.turn = Some(Turn::new(planned, (meeting, patience_ns)));
+        let next = Next { meeting, planned: planned.clone(), repeats, patience_ns };
+        self.say_to_all(&Message::Next(Box::new(next)));
+    }
+
+    /// A meeting: waits until all are there, and says what came of it.
+    pub(super) fn call(&mut self, meeting: u64, own: Result<(), String>) -> Result<(), String> {
+        let mut barrier = Barrier::of(self.others().into_iter().chain([0]));
+        // Nobody comes before rank 0 itself.
+        let _ = barrier.arrive(0, own);
+        self.wait_at(&mut barrier, &mut |_, message| match message {
+            Message::Ready { meeting: of } if of == meeting => Some(Ok(())),
+            Message::Unable { meeting: of, why } if of == meeting => Some(Err(why)),
+            _ => None,
+        });
+        let met = match barrier.outcome() {
+            Met::All if self.is_stopped() => Err("rank 0 was interrupted".to_owned()),
+            Met::All => Ok(()),
+            Met::Not { rank, why, lost: true } => {
+                Err(format!("lost {}: {why}", self.name_of(rank)))
+            }
+            Met::Not { rank, why, lost: false } => {
+                Err(format!("{}: {}", self.name_of(rank), plain(&why)))
+            }
+        };
+        self.say_to_all(&match &met {
+            Ok(()) => Message::Go { meeting },
+            Err(why) => Message::Void { meeting, why: why.clone() },
+        });
+        met
+    }
+
+    /// Waits at a barrier until each rank said what `take` makes an arrival of, was lost, or the time is
+    /// over.
+    pub(super) fn wait_at(
+        &mut self,
+        barrier: &mut Barrier,
+        take: &mut dyn FnMut(u32, Message) -> Option<Result<(), String>>,
+    ) {
+        let patience = self.turn.as_ref().map_or(0, |turn| turn.patience_ns);
+        let until_ns = self.system.monotonic_ns().saturating_add(patience);
+        for (rank, host) in &self.hosts {
+            if host.lost.is_some() && barrier.missing().any(|own| own == *rank) {
+                barrier.lose(*rank, "the host was already lost");
+            }
+        }
+        while !barrier.is_complete() {
+            let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
+            let why = match self.member.line.hear(Duration::from_nanos(left_ns), self.stop) {
+                Some((rank, Heard::Gone(why))) => Some((rank, why)),
+                Some((rank, Heard::Said(message))) => heard(barrier, rank, *message, take),
+                None if self.is_stopped() => return,
+                None => {
+                    let late: Vec<u32> = barrier.missing().collect();
+                    let why = format!("no response within {}", show::duration(patience as f64));
+                    for rank in late {
+                        barrier.lose(rank, &why);
+                        self.lose(rank, &why);
+                    }
+                    return;
+                }
+            };
+            if let Some((rank, why)) = why {
+                barrier.lose(rank, &why);
+                self.lose(rank, &why);
+            }
+        }
+    }
+
+    /// A rank is not there any more.
+    pub(super) fn lose(&mut self, rank: u32, why: &str) {
+        self.member.line.let_go(rank);
+        let (order, replicate) =
+            self.turn.as_ref().map_or((0, 0), |turn| (turn.planned.order, turn.planned.replicate));
+        let Some(host) = self.hosts.get_mut(&rank).filter(|host| host.lost.is_none()) else {
+            return;
+        };
+        host.lost = Some(Lost { order, replicate, why: why.to_owned() });
+        let text = format!("lost {}: {why}", host.words());
+        self.news.push(text.clone());
+        let left = self.others().len();
+        if self.member.on_failure == OnFailure::Stop || left == 0 {
+            self.over.get_or_insert(text);
+        }
+    }
+
+    /// The others that are still there.
+    pub(super) fn others(&self) -> BTreeSet<u32> {
+        let there = self.hosts.values().filter(|host| host.lost.is_none() && host.rank != 0);
+        there.map(|host| host.rank).collect()
+    }
+
+    pub(super) fn name_of(&self, rank: u32) -> String {
+        self.hosts.get(&rank).map_or_else(|| words(rank, ""), Host::words)
+    }
+
+    /// One message of each rank, before there is a plan: nobody may be lost.
+    fn one_of_each<T>(
+        &mut self,
+        ranks: &BTreeSet<u32>,
+        wait: Duration,
+        take: impl Fn(Message) -> Result<T, Message>,
+    ) -> Result<BTreeMap<u32, T>, String> {
+        let mut found = BTreeMap::new();
+        let until_ns = self.system.monotonic_ns().saturating_add(wait.as_nanos() as u64);
+        while found.len() < ranks.len() {
+            let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
+            let Some((rank, heard)) =
+                self.member.line.hear(Duration::from_nanos(left_ns), self.stop)
+            else {
+                if self.is_stopped() {
+                    return Err("interrupted".to_owned());
+                }
+                let late: Vec<String> = (ranks.iter().filter(|rank| !found.contains_key(*rank)))
+                    .map(|rank| self.name_of(*rank))
+                    .collect();
+                let time = show::duration(wait.as_nanos() as f64);
+                return Err(format!("{} sent no message within {time}", late.join(", ")));
+            };
+            let name = self.name_of(rank);
+            match heard {
+                Heard::Gone(why) => return Err(format!("lost {name}: {why}")),
+                Heard::Said(message) => match take(*message) {
+                    Ok(own) if ranks.contains(&rank) && !found.contains_key(&rank) => {
+                        found.insert(rank, own);
+                    }
+                    Err(Message::Leaving { why }) => {
+                        return Err(format!("{name}: {}", plain(&why)));
+                    }
+                    _ => return Err(format!("{name} sent an invalid message")),
+                },
+            }
+        }
+        Ok(found)
+    }
+
+    /// Says something to all who are there; who cannot be reached is lost.
+    pub(super) fn say_to_all(&mut self, message: &Message) {
+        for rank in self.others() {
+            if let Err(why) = self.member.line.say(rank, message) {
+                self.lose(rank, &why);
+            }
+        }
+    }
+
+    /// The same before there is a plan: all have to hear it.
+    fn say_to_each(&mut self, message: &Message) -> Result<(), String> {
+        self.others().into_iter().try_for_each(|rank| self.say_before(rank, message))
+    }
+
+    fn say_before(&mut self, rank: u32, message: &Message) -> Result<(), String> {
+        let said = self.member.line.say(rank, message);
+        said.map_err(|why| format!("lost {}: {why}", self.name_of(rank)))
+    }
+
+    /// Ends it for all, and hears what their rules of trust said of so many workloads.
+    pub fn close(&mut self, why: Option<String>, own: Vec<HostSaid>, workloads: usize) {
+        self.turn = None;
+        // Who is lost from now on has all of its trials in it.
+        let over = self.over.take();
+        let before: BTreeMap<u32, Host> = self.hosts.clone();
+        self.say_to_all(&Message::End { why });
+        let mut found: BTreeMap<u32, Vec<HostSaid>> = BTreeMap::from([(0, own)]);
+        let mut barrier = Barrier::of(self.others());
+        let wait_ns = self.member.grace.max(HEARING).as_nanos() as u64;
+        let until_ns = self.system.monotonic_ns().saturating_add(wait_ns);
+        while !barrier.is_complete() {
+            let left_ns = until_ns.saturating_sub(self.system.monotonic_ns());
+            // The user's wish to stop is no reason not to hear them out for a moment.
+            let waiting = std::sync::atomic::AtomicBool::new(false);
+            match self.member.line.hear(Duration::from_nanos(left_ns), &waiting) {
+                Some((rank, Heard::Said(message))) => match *message {
+                    Message::Judged(said) => {
+                        found.insert(rank, said.into_iter().take(MOST_SAID).map(short).collect());
+                        let _ = barrier.arrive(rank, Ok(()));
+                    }
+                    Message::Leaving { why } => barrier.lose(rank, &why),
+                    // What it did before it heard that this is the end.
+                    _ => {}
+                },
+                Some((rank, Heard::Gone(why))) => barrier.lose(rank, &why),
+                None => break,
+            }
+        }
+        (self.hosts, self.over) = (before, over);
+        for (rank, host) in &mut self.hosts {
+            host.said = found.remove(rank).unwrap_or_else(|| unheard(workloads));
+        }
+    }
+}
+
+/// Why a rank that came for something else than rank 0 is none of its fleet.
+fn other_purpose(name: &str, purpose: Purpose) -> String {
+    let (there, here) = match purpose {
+        Purpose::Plan => ("only plans", "runs"),
+        Purpose::Run => ("runs", "only plans"),
+    };
+    format!("{name} {there} the study, and rank 0 {here} it; run the same command on all hosts")
+}
+
+/// What a host has as all of them take it.
+fn limited(own: &OfRank<'_>, common: &Common) -> OfHost {
+    let limited = own.surveys.iter().zip(&common.surveys).map(|(survey, shared)| {
+        let mut survey = survey.clone();
+        shared.limit(&mut survey);
+        survey.target = plain(&survey.target);
+        survey
+    });
+    OfHost { rank: own.rank, name: own.name.to_owned(), surveys: limited.collect() }
+}
+
+/// Takes one message; gives the rank that is lost by it, and why.
+fn heard(
+    barrier: &mut Barrier,
+    rank: u32,
+    message: Message,
+    take: &mut dyn FnMut(u32, Message) -> Option<Result<(), String>>,
+) -> Option<(u32, String)> {
+    if let Message::Leaving { why } = message {
+        return Some((rank, format!("the host left: {}", plain(&why))));
+    }
+    let why = match take(rank, message) {
+        Some(how) => barrier.arrive(rank, how).err()?,
+        None => "the host sent an invalid message",
+    };
+    Some((rank, why.to_owned()))
+}
+
+/// What is said of a host whose rules were not heard: it may have been disturbed, and nobody would know.
+fn unheard(workloads: usize) -> Vec<HostSaid> {
+    let [rule, trust, text] = [FEWER_HOSTS, "suspect", UNHEARD].map(str::to_owned);
+    let of = |workload| HostSaid {
+        workload,
+        rule: rule.clone(),
+        trust: trust.clone(),
+        text: text.clone(),
+    };
+    (0..workloads).map(of).collect()
+}
+
+/// What a rule said elsewhere, with no word that is too long.
+fn short(said: HostSaid) -> HostSaid {
+    let HostSaid { workload, rule, trust, text } = said;
+    let (rule, trust) = (plain(&rule), plain(&trust));
+    HostSaid { workload, rule, trust, text: of_rank_0(&text) }
+}
+
+/// Words of another host as text, and not too many.
+pub(super) fn plain(text: &str) -> String {
+    cut(text, LONGEST_REASON)
+}
+
+/// The same of rank 0, whose reasons name those of others.
+pub(super) fn of_rank_0(text: &str) -> String {
+    cut(text, LONGEST_WORDS)
+}
+
+fn cut(text: &str, most: usize) -> String {
+    let one_line =
+        text.chars().take(most).map(|sign| if sign.is_whitespace() { ' ' } else { sign });
+    outside::page(&one_line.collect::<String>()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_others_are_one_line_that_no_terminal_obeys_and_are_not_cut_too_early() {
+        assert_eq!(plain("a\nb\u{1b}[2J"), "a b\\u{1b}[2J");
+        assert_eq!(plain(&"x".repeat(9000)).len(), LONGEST_REASON);
+        assert_eq!(of_rank_0(&"x".repeat(9000)).len(), LONGEST_WORDS);
+    }
+
+    #[test]
+    fn a_host_that_was_not_heard_vouches_for_nothing() {
+        let said = unheard(2);
+        assert_eq!(said.iter().map(|own| own.workload).collect::<Vec<_>>(), [0, 1]);
+        assert!(said.iter().all(|own| own.trust == "suspect"));
+    }
+}

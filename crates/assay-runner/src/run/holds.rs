@@ -1,0 +1,230 @@
+//! What a study keeps others off: what it touches, and no more. Loop devices and files that it makes
+//! are its own, and work that touches no drive holds none. Taken before anything is changed.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::event::{Context, Event};
+use super::places::Place;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
+use assay_machine::factors::guard::SETTINGS;
+use assay_machine::system::network::lab;
+use assay_machine::system::{Hold, HoldError, beside, resolve};
+use assay_study::plan::design::Demands;
+
+const PAUSE: Duration = Duration::from_millis(200);
+/// Time between two events about waiting.
+const TOLD_EVERY_NS: u64 = 1_000_000_000;
+
+struct Wanted {
+    name: String,
+    /// What another one does who has it.
+    what: String,
+}
+
+/// Locks all that a study touches; waits so long for what another one has.
+///
+/// # Errors
+/// Refused where another one has it to the end of that time; interrupted while it waits.
+pub(super) fn take(
+    context: &mut Context<'_>,
+    demands: &Demands,
+    places: &[Place],
+    wait: Duration,
+) -> Outcome<Vec<Hold>> {
+    let began_ns = context.system.monotonic_ns();
+    let most_ns = wait.as_nanos() as u64;
+    let (mut holds, mut told_ns) = (Vec::new(), None);
+    for wanted in wanted(demands, places) {
+        let hold = one(context, &wanted, [began_ns, most_ns], &mut told_ns)?;
+        if let Some(other) = hold.beside() {
+            let text = format!(
+                "{} by another assay process{}, whose user cannot lock out root; both runs disturb each other",
+                wanted.what,
+                holder(other.process, Some(other.user))
+            );
+            (context.tell)(Event::Warning(text));
+        }
+        holds.push(hold);
+    }
+    let real = demands.own_target().is_some() || places.iter().any(|place| place.law.is_none());
+    if real {
+        // Where that cannot be had, others see no more than what it does to them.
+        holds.extend(context.system.hold(&beside::name(context.system)).ok());
+    }
+    Ok(holds)
+}
+
+/// In an order that is the same for all: two that wait for each other would wait for ever.
+fn wanted(demands: &Demands, places: &[Place]) -> Vec<Wanted> {
+    let mut found = Vec::new();
+    if demands.network.makes_link {
+        let what = "the lab of network namespaces is in use".to_owned();
+        found.push(Wanted { name: lab::LOCK.to_owned(), what });
+    }
+    if demands.kept.settings {
+        let what = "settings of this machine are being changed".to_owned();
+        found.push(Wanted { name: SETTINGS.to_owned(), what });
+    }
+    if demands.kept.drives {
+        found.extend(drives(places));
+    }
+    found
+}
+
+/// One lock a drive below any target.
+fn drives(places: &[Place]) -> Vec<Wanted> {
+    let real = || places.iter().filter(|place| place.law.is_none()).flat_map(Place::devices);
+    let names: BTreeSet<String> =
+        real().flat_map(|place| resolve::lock_names(&place.site)).collect();
+    let drive = |name: &String| {
+        let mut drives = real().flat_map(|place| &place.site.drives);
+        let own = drives.find(|drive| drive.number.to_string() == *name);
+        own.map_or_else(|| format!("device {name}"), |drive| drive.name.clone())
+    };
+    let each = names.iter().map(|name| Wanted {
+        name: name.clone(),
+        what: format!("{} is being measured", drive(name)),
+    });
+    each.collect()
+}
+
+fn one(
+    context: &mut Context<'_>,
+    wanted: &Wanted,
+    [began_ns, most_ns]: [u64; 2],
+    told_ns: &mut Option<u64>,
+) -> Outcome<Hold> {
+    let system = context.system;
+    loop {
+        let (process, user) = match system.hold(&wanted.name) {
+            Ok(hold) => return Ok(hold),
+            Err(HoldError::Held { process, user }) => (process, user),
+            Err(HoldError::Failed(error)) => {
+                let Wanted { name, what } = wanted;
+                return Err(Failure::refused(format!(
+                    "cannot determine whether {what}: cannot test the lock {name}: {error}"
+                )));
+            }
+        };
+        let busy = format!("{} by another assay process{}", wanted.what, holder(process, user));
+        let waited_ns = system.monotonic_ns().saturating_sub(began_ns);
+        if waited_ns >= most_ns {
+            return Err(Failure::refused(format!(
+                "{busy}; wait until that process has finished, or use --wait 30m"
+            )));
+        }
+        if context.is_stopped() {
+            return Err(Failure::interrupted("interrupted while waiting; no trial was started"));
+        }
+        if told_ns.is_none_or(|told| waited_ns - told >= TOLD_EVERY_NS) {
+            let most = show::duration(most_ns as f64);
+            let text = format!("{} of at most {most}; {busy}", show::clock(waited_ns));
+            (context.tell)(Event::Waiting { text, waited_ns });
+            *told_ns = Some(waited_ns);
+        }
+        system.sleep(PAUSE);
+    }
+}
+
+fn holder(process: Option<u32>, user: Option<u32>) -> String {
+    let Some(process) = process else { return String::new() };
+    let user = user.map_or_else(String::new, |id| format!(", user {id}"));
+    format!(" (process {process}{user})")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use super::*;
+    use crate::run::known::machine;
+    use assay_machine::system::{Fake, System, resolve as resolved};
+    use assay_study::file::presets;
+
+    fn names(preset: &str, lab: bool) -> Vec<String> {
+        let study = presets::find(preset).unwrap().unwrap();
+        let site = resolved(&machine(), "/home/me").unwrap();
+        let places = [Place { site, law: None, consent: None, others: Vec::new() }];
+        let found = if lab {
+            wanted(&Demands::of(&study.in_lab()), &[])
+        } else {
+            wanted(&Demands::of(&study), &places)
+        };
+        found.into_iter().map(|wanted| wanted.name).collect()
+    }
+
+    #[test]
+    fn a_study_locks_what_it_touches() {
+        assert_eq!(names("queue-depth", false), ["8:0"]);
+        assert_eq!(names("production", false), ["8:0"]);
+        assert_eq!(names("schedulers", false), ["8:0"]);
+        assert_eq!(names("tunable", false), ["settings", "8:0"]);
+        assert_eq!(names("small-memory", false).first().map(String::as_str), Some("settings"));
+    }
+
+    #[test]
+    fn a_link_that_is_made_for_it_is_used_by_one_at_a_time() {
+        let mut demands = Demands::of(&presets::find("stack-size").unwrap().unwrap());
+        assert!(wanted(&demands, &[]).is_empty());
+        demands.network.makes_link = true;
+        let found: Vec<String> = wanted(&demands, &[]).into_iter().map(|own| own.name).collect();
+        assert_eq!(found, [lab::LOCK]);
+    }
+
+    #[test]
+    fn what_it_makes_is_its_own_and_what_it_does_not_touch_is_free() {
+        for (preset, lab) in
+            [("queue-depth", true), ("schedulers", true), ("stack-size", false), ("compile", false)]
+        {
+            assert_eq!(names(preset, lab), [""; 0], "{preset}");
+        }
+        assert_eq!(names("tunable", true), ["settings"]);
+    }
+
+    fn held(fake: &Fake, wait: Duration, stop: bool) -> (Outcome<Vec<Hold>>, Vec<Event>) {
+        let demands = Demands::of(&presets::find("queue-depth").unwrap().unwrap());
+        let site = resolved(fake, "/home/me").unwrap();
+        let places = [Place { site, law: None, consent: None, others: Vec::new() }];
+        let (stop, mut told) = (AtomicBool::new(stop), Vec::new());
+        let mut tell = |event| told.push(event);
+        let mut context = Context { system: fake, runs_as: None, stop: &stop, tell: &mut tell };
+        let taken = take(&mut context, &demands, &places, wait);
+        stop.store(true, Ordering::Relaxed);
+        (taken, told)
+    }
+
+    #[test]
+    fn who_does_not_wait_is_refused_at_once_and_hears_of_waiting() {
+        let fake = machine();
+        fake.set_holder("8:0", 4711, 1000);
+        let (taken, told) = held(&fake, Duration::ZERO, false);
+        let failure = taken.unwrap_err();
+        assert_eq!(failure.kind.exit_code(), 3);
+        let wanted = "sda is being measured by another assay process (process 4711, user 1000)";
+        assert!(failure.message.starts_with(wanted), "{failure}");
+        assert!(failure.message.ends_with("use --wait 30m") && told.is_empty(), "{failure}");
+    }
+
+    #[test]
+    fn who_waits_hears_of_it_and_is_refused_at_the_end() {
+        let fake = machine();
+        fake.set_holder("8:0", 4711, 1000);
+        let began_ns = fake.monotonic_ns();
+        let (taken, told) = held(&fake, Duration::from_secs(70), false);
+        assert_eq!(taken.unwrap_err().kind.exit_code(), 3);
+        assert!(fake.monotonic_ns() - began_ns >= 70_000_000_000);
+        assert_eq!(told.len(), 70);
+        let Event::Waiting { text, .. } = &told[60] else { panic!("{told:?}") };
+        assert!(text.starts_with("1 min 0 s of at most 70 s; sda"), "{text}");
+        let (taken, _) = held(&fake, Duration::from_secs(70), true);
+        assert_eq!(taken.unwrap_err().kind.exit_code(), 130);
+    }
+
+    #[test]
+    fn silent_where_nobody_has_it() {
+        let (taken, told) = held(&machine(), Duration::from_secs(70), false);
+        assert!(taken.is_ok_and(|holds| holds.len() == 2) && told.is_empty());
+    }
+}

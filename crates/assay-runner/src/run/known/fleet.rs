@@ -1,0 +1,182 @@
+//! A fleet in one process: a thread a rank, each on a machine of text of its own, with the simulated drive.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use super::machine;
+use crate::fleet::message::{Message, Purpose};
+use crate::fleet::ranks::Place;
+use crate::fleet::{Heard, Line};
+use crate::run::fleet::Member;
+use crate::run::{Finished, Request, run};
+use assay_core::failure::Outcome;
+use assay_study::file::OnFailure;
+use assay_study::file::text;
+use assay_study::results::bundle::{self, Stored};
+
+pub const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Which depth?"
+replicates = 3
+margin     = "5%"
+repeat_disturbed = false
+
+[factors]
+queue_depth = ["1", "4"]
+
+[[workload]]
+name = "read"
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "50 ms" }
+"#;
+
+pub const DRIVE: &str = "simulated:fixed,mean=100us";
+
+/// The way to the others within a process.
+struct Wire {
+    own: u32,
+    to: BTreeMap<u32, Sender<(u32, Heard)>>,
+    from: Receiver<(u32, Heard)>,
+    /// After so many words it says nothing any more.
+    ends: Option<(usize, Ending)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Its process dies: the connection is closed.
+    Dies,
+    /// It stands still: the connection stays, and nothing comes.
+    Stops,
+    /// It says what makes no sense.
+    Babbles,
+}
+
+impl Line for Wire {
+    fn say(&mut self, to: u32, message: &Message) -> Result<(), String> {
+        let mut message = message.clone();
+        if let Some((left, ending)) = &mut self.ends {
+            if *left == 0 {
+                match ending {
+                    Ending::Dies => {
+                        let gone = Heard::Gone("its connection is closed".to_owned());
+                        let _ = self.to.remove(&to).map(|way| way.send((self.own, gone)));
+                        return Err("it has died".to_owned());
+                    }
+                    Ending::Stops => return Ok(()),
+                    Ending::Babbles => message = Message::Go { meeting: 9999 },
+                }
+            } else {
+                *left -= 1;
+            }
+        }
+        let way = self.to.get(&to).ok_or("its connection is closed")?;
+        let said = Heard::Said(Box::new(message));
+        way.send((self.own, said)).map_err(|_| "its connection is closed".to_owned())
+    }
+
+    fn hear(&mut self, wait: Duration, _: &AtomicBool) -> Option<(u32, Heard)> {
+        match self.from.recv_timeout(wait) {
+            Ok(heard) => Some(heard),
+            Err(RecvTimeoutError::Timeout) => None,
+            Err(RecvTimeoutError::Disconnected) => {
+                Some((0, Heard::Gone("all are gone".to_owned())))
+            }
+        }
+    }
+
+    fn let_go(&mut self, rank: u32) {
+        if let Some(way) = self.to.remove(&rank) {
+            let _ = way.send((self.own, Heard::Gone("its connection is closed".to_owned())));
+        }
+    }
+}
+
+impl Drop for Wire {
+    fn drop(&mut self) {
+        for way in self.to.values() {
+            let _ = way.send((self.own, Heard::Gone("its connection is closed".to_owned())));
+        }
+    }
+}
+
+/// What a rank came to: how it ended, and what it kept, its own result last.
+pub struct Came {
+    pub finished: Outcome<Finished>,
+    pub kept: Vec<Stored>,
+}
+
+#[derive(Clone)]
+pub struct Given {
+    pub study: &'static str,
+    pub target: &'static str,
+    pub ends: Option<(usize, Ending)>,
+}
+
+pub const USUAL: Given = Given { study: STUDY, target: DRIVE, ends: None };
+
+fn one(wire: Wire, ranks: u32, given: &Given, (on_failure, grace): (OnFailure, Duration)) -> Came {
+    let machine = machine();
+    let member = Member {
+        place: Place { rank: wire.own, ranks },
+        name: format!("n{}", wire.own),
+        line: Box::new(wire),
+        purpose: Purpose::Run,
+        on_failure,
+        grace,
+        wait: Duration::from_secs(20),
+    };
+    let study = text::parse("test", given.study).unwrap();
+    let request = Request {
+        results: Some(PathBuf::from("/results")),
+        fleet: Some(member),
+        ..Request::bare(study, vec![given.target.to_owned()])
+    };
+    let finished = run(&machine, request, &AtomicBool::new(false), &mut |_| {});
+    let results = Path::new("/results");
+    let ids = bundle::ids(&machine, results);
+    let kept = ids.iter().map(|id| bundle::read(&machine, &results.join(id)).unwrap());
+    Came { finished, kept: kept.collect() }
+}
+
+/// All ranks, each in a thread of its own.
+pub fn fleet(given: &[Given], on_failure: OnFailure) -> Vec<Came> {
+    let ranks = given.len() as u32;
+    let ways: Vec<_> = given.iter().map(|_| channel()).collect();
+    let to: BTreeMap<u32, Sender<(u32, Heard)>> =
+        (0..).zip(&ways).map(|(rank, (way, _))| (rank, way.clone())).collect();
+    let wires: Vec<Wire> = (0..)
+        .zip(ways)
+        .map(|(own, (_, from)): (u32, _)| {
+            let known = |rank: &u32| (own == 0) != (*rank == 0);
+            let to = to.iter().filter(|(rank, _)| known(rank));
+            let to = to.map(|(rank, way)| (*rank, way.clone())).collect();
+            Wire { own, to, from, ends: given[own as usize].ends }
+        })
+        .collect();
+    drop(to);
+    // Only who stands still is waited for, and a busy machine is no reason to lose anybody else.
+    let stops = given.iter().any(|own| own.ends.is_some_and(|(_, ending)| ending == Ending::Stops));
+    let grace = Duration::from_secs(if stops { 2 } else { 60 });
+    thread::scope(|scope| {
+        let all: Vec<_> = wires
+            .into_iter()
+            .zip(given)
+            .map(|(wire, given)| scope.spawn(move || one(wire, ranks, given, (on_failure, grace))))
+            .collect();
+        all.into_iter().map(|own| own.join().unwrap()).collect()
+    })
+}
+
+/// Words that a rank says before its first trial: that it came, its survey, its proof.
+pub const BEFORE: usize = 3;
+/// Words of a trial: twice that it is ready, and what it counted.
+pub const A_TRIAL: usize = 3;
+
+/// What rank 0 of three has that go on without rank 2, lost in the fifth trial.
+pub fn one_of_three_lost() -> Finished {
+    let lost = Given { ends: Some((BEFORE + 4 * A_TRIAL + 1, Ending::Dies)), ..USUAL };
+    fleet(&[USUAL, USUAL, lost], OnFailure::Continue).into_iter().next().unwrap().finished.unwrap()
+}

@@ -1,0 +1,55 @@
+//! Machines, studies and fleets that are known: what tests of this crate and of those above begin with. Nothing of
+//! the program calls it, so that no program has it.
+
+#![allow(clippy::unwrap_used, reason = "what is known is sound; tests alone call it")]
+
+pub mod fleet;
+
+use std::path::Path;
+
+use assay_machine::system::{Fake, System};
+use assay_study::file::Study;
+use assay_workloads::{Needs, Work};
+
+/// Two rows that take little time.
+pub const STUDY: &str = r#"
+format     = "assay-study/1"
+title      = "Two short rows"
+replicates = 3
+seed       = 11
+area       = { size = "16 MiB" }
+
+[[workload]]
+name = "random-read"
+io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "2 ms", engine = "psync" }
+
+[[workload]]
+name = "random-write"
+io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "2 ms", engine = "psync" }
+"#;
+
+/// A recorded machine with a drive, as root.
+pub fn machine() -> Fake {
+    let fake = Fake::sata_ssd().unwrap();
+    fake.set_user(0);
+    fake
+}
+
+/// A machine on which every preset can be planned.
+pub fn able() -> Fake {
+    let fake = machine();
+    fake.with_file_systems().with_encryption().with_arrays();
+    let disk = fake.canonical(Path::new("/sys/class/block/sda")).unwrap();
+    fake.put(disk.join("queue/wbt_lat_usec"), "75000\n");
+    fake
+}
+
+/// A preset where it can be planned: others' work is where it is, and a device has no directory to work in.
+pub fn placed(study: Study) -> Study {
+    let stays = |work: &Work| work.is_others() || work.needs() == Needs::Directory;
+    let made = study.factors.contains_key("filesystem");
+    // Swap stands beside a directory.
+    let beside = study.factors.contains_key("swap");
+    let stays = beside || !made && study.workload.iter().any(|own| stays(&own.work));
+    if stays { study } else { study.in_lab() }
+}

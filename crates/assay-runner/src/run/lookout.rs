@@ -1,0 +1,308 @@
+//! Looks at the devices while others work on them: requests by class, what is under way, waiting and
+//! processors, from one glance to the next.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use assay_core::presence::Presence;
+use assay_machine::probes::block_latency::counts::{BlockLatency, ClassSpan};
+use assay_machine::probes::ticks::Ticks;
+use assay_machine::probes::{Moment, Probes, Scene, load, pressure};
+use assay_machine::system::System;
+use assay_machine::system::devices::{self, Counters};
+use assay_study::results::series;
+use assay_workloads::SeriesRow;
+use assay_workloads::production::{Glance, Lookout, Served, Waited};
+
+/// Quantile of a second that is held against its limit.
+const TAIL: f64 = 0.99;
+const MS_NS: u64 = 1_000_000;
+
+pub struct Post<'a> {
+    scene: Scene<'a>,
+    inner: Mutex<Inner<'a>>,
+}
+
+struct Inner<'a> {
+    probes: &'a mut Probes,
+    last: Option<Reading>,
+    /// Nanoseconds for which a class of a device has had something under way and nothing that ended.
+    still: BTreeMap<(String, &'static str), u64>,
+}
+
+/// What the kernel counts at one moment.
+struct Reading {
+    at_ns: u64,
+    devices: Presence<BTreeMap<String, Device>>,
+    pressure: Presence<Waited>,
+    processors: Presence<Vec<(u32, Ticks)>>,
+}
+
+#[derive(Clone, Copy)]
+struct Device {
+    counters: Counters,
+    /// Reads and writes under way.
+    under_way: [u64; 2],
+}
+
+impl<'a> Post<'a> {
+    pub fn new(scene: Scene<'a>, probes: &'a mut Probes) -> Self {
+        let inner = Inner { probes, last: None, still: BTreeMap::new() };
+        Self { scene, inner: Mutex::new(inner) }
+    }
+
+    fn inner(&self) -> MutexGuard<'_, Inner<'a>> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn read(&self) -> Reading {
+        let system = self.scene.system;
+        let mut found = BTreeMap::new();
+        let mut absent = None;
+        for name in &self.scene.site.counted {
+            match devices::counters(system, name) {
+                Presence::Present(counters) => {
+                    let under_way = devices::under_way(system, name);
+                    let under_way = under_way.value().copied().unwrap_or([0, counters.in_flight]);
+                    found.insert(name.clone(), Device { counters, under_way });
+                }
+                Presence::Absent(reason) => absent = Some(format!("{name}: {reason}")),
+            }
+        }
+        Reading {
+            at_ns: system.monotonic_ns(),
+            devices: absent.map_or(Presence::Present(found), Presence::Absent),
+            pressure: waited(system),
+            processors: load::read(system),
+        }
+    }
+}
+
+impl Lookout for Post<'_> {
+    fn begin(&self) {
+        self.inner().probes.look(Moment::BeforeRun, &self.scene);
+    }
+
+    fn glance(&self) -> Result<Glance, String> {
+        let now = self.read();
+        let mut inner = self.inner();
+        let requests = inner.probes.requests(self.scene.system);
+        let before = inner.last.take();
+        let found = inner.glance(before.as_ref().unwrap_or(&now), &now, &self.scene, requests);
+        inner.last = Some(now);
+        found
+    }
+}
+
+impl Inner<'_> {
+    fn glance(
+        &mut self,
+        before: &Reading,
+        now: &Reading,
+        scene: &Scene<'_>,
+        requests: Presence<BlockLatency>,
+    ) -> Result<Glance, String> {
+        let span_ns = now.at_ns.saturating_sub(before.at_ns);
+        let (early, late) = (told(&before.devices)?, told(&now.devices)?);
+        let grown: Vec<(&String, Counters, Device)> = late
+            .iter()
+            .filter_map(|(name, late)| {
+                Some((name, late.counters.sub(&early.get(name)?.counters), *late))
+            })
+            .collect();
+        let (classes, rows, untraced) = match by_request(requests, &scene.site.counted) {
+            Ok((classes, rows)) => (classes, rows, None),
+            Err(reason) => (counted(&grown), Vec::new(), Some(reason)),
+        };
+        let oldest_ns = grown
+            .iter()
+            .flat_map(|(name, grown, late)| {
+                let under_way = [early.get(*name), Some(late)]
+                    .map(|device| device.map_or([0; 2], |device| device.under_way));
+                self.ages(name, grown, under_way, span_ns)
+            })
+            .max();
+        let busy = before.processors.both(&now.processors, |early, late| share(early, late));
+        Ok(Glance {
+            span_ns,
+            classes,
+            untraced,
+            in_flight: grown.iter().map(|(_, _, late)| late.counters.in_flight).sum(),
+            under_way_ns: grown.iter().map(|(_, own, _)| own.weighted_ms * MS_NS).sum(),
+            oldest_ns: oldest_ns.unwrap_or_default(),
+            pressure: before.pressure.both(&now.pressure, |early, late| Waited {
+                some_ns: late.some_ns.saturating_sub(early.some_ns),
+                full_ns: late.full_ns.saturating_sub(early.full_ns),
+            }),
+            busy,
+            rows,
+        })
+    }
+
+    /// How old the oldest read and the oldest write under way are at least: of a class of which
+    /// something was under way all the time and nothing ended, no one began later than that.
+    fn ages(
+        &mut self,
+        device: &str,
+        grown: &Counters,
+        [early, late]: [[u64; 2]; 2],
+        span_ns: u64,
+    ) -> [u64; 2] {
+        let of = |at: usize, class: &'static str, ended: u64, known: &mut BTreeMap<_, u64>| {
+            let age = known.entry((device.to_owned(), class)).or_default();
+            let hangs = early[at] > 0 && late[at] > 0 && ended == 0;
+            *age = if hangs { age.saturating_add(span_ns) } else { 0 };
+            *age
+        };
+        [
+            of(0, "read", grown.reads_completed, &mut self.still),
+            of(1, "write", grown.writes_completed, &mut self.still),
+        ]
+    }
+}
+
+fn told<T>(seen: &Presence<T>) -> Result<&T, String> {
+    match seen {
+        Presence::Present(value) => Ok(value),
+        Presence::Absent(reason) => Err(format!("cannot observe the devices: {reason}")),
+    }
+}
+
+type ByRequest = (BTreeMap<String, Served>, Vec<SeriesRow>);
+
+/// What ended by class, where each request was seen; else why they were not.
+fn by_request(requests: Presence<BlockLatency>, devices: &[String]) -> Result<ByRequest, String> {
+    let block = match requests {
+        Presence::Present(block) => block,
+        Presence::Absent(reason) => return Err(reason),
+    };
+    let mut sums: BTreeMap<&str, ClassSpan> = BTreeMap::new();
+    for (class, span) in block.of(devices)?.into_iter().flatten() {
+        // A write that must be on the medium is a write.
+        let class = if class == "fua" { "write" } else { class.as_str() };
+        sums.entry(class).or_default().add(span);
+    }
+    let rows = sums.iter().map(|(class, span)| series::row(0, class, span)).collect();
+    let served = |span: &ClassSpan| Served {
+        requests: span.requests,
+        bytes: span.bytes,
+        sum_ns: span.queued.sum_ns,
+        p99_ns: span.queued.percentile_ns(TAIL),
+    };
+    Ok((sums.iter().map(|(class, span)| ((*class).to_owned(), served(span))).collect(), rows))
+}
+
+/// What ended by class as the kernel counts it for everybody: numbers, bytes and milliseconds.
+fn counted(grown: &[(&String, Counters, Device)]) -> BTreeMap<String, Served> {
+    let mut sums: BTreeMap<String, Served> = BTreeMap::new();
+    for (_, own, _) in grown {
+        let served = |requests, bytes, ms: u64| Served {
+            requests,
+            bytes,
+            sum_ns: ms.saturating_mul(MS_NS),
+            p99_ns: None,
+        };
+        let all = [
+            ("read", served(own.reads_completed, own.read_bytes, own.read_ms)),
+            ("write", served(own.writes_completed, own.written_bytes, own.write_ms)),
+            ("flush", served(own.flushes_completed, 0, own.flush_ms)),
+        ];
+        for (class, served) in all.into_iter().filter(|(_, served)| served.requests > 0) {
+            let sum = sums.entry(class.to_owned()).or_default();
+            *sum = sum.plus(&served);
+        }
+    }
+    sums
+}
+
+fn waited(system: &dyn System) -> Presence<Waited> {
+    let io = pressure::machine(system).remove("io");
+    io.unwrap_or_else(|| Presence::absent("the kernel does not report pressure"))
+        .map(|own| Waited { some_ns: own.some_ns, full_ns: own.full_ns.unwrap_or_default() })
+}
+
+/// Share of the processors' time in which they worked.
+fn share(early: &[(u32, Ticks)], late: &[(u32, Ticks)]) -> f64 {
+    let grown = |pick: fn(&Ticks) -> u64| -> u64 {
+        load::pairs(early, late)
+            .map(|(_, early, late)| pick(late).saturating_sub(pick(early)))
+            .sum()
+    };
+    let total = grown(Ticks::total);
+    if total == 0 { 0.0 } else { grown(Ticks::busy) as f64 / total as f64 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::time::Duration;
+
+    use assay_machine::probes::Asked;
+    use assay_machine::system::{Fake, resolve, sysfs};
+
+    use super::*;
+
+    /// A machine of text whose device counts and holds so at each glance.
+    fn machine(stat: &[&str], under_way: &[&str]) -> (Fake, assay_machine::system::site::Site) {
+        let fake = Fake::sata_ssd().unwrap();
+        let site = resolve(&fake, ".").unwrap();
+        let device = fake.canonical(&sysfs::block(&site.counted[0])).unwrap();
+        fake.put_readings(device.join("stat"), stat);
+        fake.put_readings(device.join("inflight"), under_way);
+        fake.put_readings(
+            Path::new("/proc/pressure/io"),
+            [0, 250_000, 500_000].map(|total| {
+                format!("some avg10=0 avg60=0 avg300=0 total={total}\nfull avg10=0 avg60=0 avg300=0 total=0\n")
+            }),
+        );
+        let cpu = |busy: u32, idle: u32| {
+            format!("cpu  {busy} 0 0 {idle} 0 0 0 0\ncpu0 {busy} 0 0 {idle} 0 0 0 0\n")
+        };
+        fake.put_readings(Path::new("/proc/stat"), [cpu(0, 0), cpu(30, 70), cpu(60, 140)]);
+        (fake, site)
+    }
+
+    fn glances(stat: &[&str], under_way: &[&str]) -> Vec<Glance> {
+        let (fake, site) = machine(stat, under_way);
+        let mut probes = Probes::default();
+        let asked = Asked::default();
+        let post = Post::new(Scene { system: &fake, site: &site, file: None, asked }, &mut probes);
+        let mut found = vec![post.glance().unwrap()];
+        for _ in 1..stat.len() {
+            fake.sleep(Duration::from_secs(1));
+            found.push(post.glance().unwrap());
+        }
+        found
+    }
+
+    #[test]
+    fn without_a_tracer_the_kernels_own_sums_stand_for_the_requests() {
+        let found = glances(
+            &["10 0 80 20 5 0 40 50 0 0 70", "110 0 880 220 5 0 40 50 2 0 270"],
+            &["0 0", "2 0"],
+        );
+        let last = &found[1];
+        assert!(last.untraced.is_some() && last.rows.is_empty());
+        let read = last.classes["read"];
+        assert_eq!((read.requests, read.bytes, read.mean_ns()), (100, 800 * 512, Some(2e6)));
+        assert!(!last.classes.contains_key("write"), "{:?}", last.classes);
+        assert_eq!((last.in_flight, last.under_way_ns), (2, 200 * MS_NS));
+        let waited = Waited { some_ns: 250_000_000, full_ns: 0 };
+        assert_eq!(last.pressure, Presence::Present(waited));
+        assert_eq!(last.busy, Presence::Present(0.3));
+    }
+
+    #[test]
+    fn a_class_of_which_nothing_ends_is_as_old_as_its_silence() {
+        let reads = |ended: u32| format!("{ended} 0 0 0 7 0 0 0 1 0 0");
+        let stat = [reads(0), reads(50), reads(90)];
+        let stat: Vec<&str> = stat.iter().map(String::as_str).collect();
+        // Reads end all the time; the one write that is under way does not.
+        let ages: Vec<u64> =
+            glances(&stat, &["1 1", "1 1", "1 1"]).iter().map(|one| one.oldest_ns).collect();
+        assert_eq!(ages[1..], [1_000_000_000, 2_000_000_000]);
+        let idle: Vec<u64> =
+            glances(&stat, &["1 0", "1 1", "1 0"]).iter().map(|one| one.oldest_ns).collect();
+        assert_eq!(idle[1..], [0, 0]);
+    }
+}

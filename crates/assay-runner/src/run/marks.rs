@@ -1,0 +1,69 @@
+//! Whether the devices that a study stands on are still those that it began on. Names are given again
+//! to others: a drive that is pulled gives its name to the next one that is plugged in.
+
+use super::places::Place;
+use assay_machine::system::System;
+use assay_machine::system::journal::Mark;
+
+/// The devices of the places, as they are now: those that are counted, and the drives below them. What
+/// has no entry in sysfs cannot be told apart later, and is left out.
+pub(super) fn of(system: &dyn System, places: &[Place]) -> Vec<Mark> {
+    let sites = places.iter().flat_map(Place::devices).map(|place| &place.site);
+    let mut names: Vec<&str> = sites
+        .flat_map(|site| {
+            let drives = site.drives.iter().map(|drive| drive.name.as_str());
+            site.counted.iter().map(String::as_str).chain(drives)
+        })
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    // Where a part of an id could not be read, it would be another device's later.
+    let sure = |mark: &Mark| mark.gone(system).is_none();
+    let read = |name: &str| Mark::read(system, name).ok().flatten().filter(sure);
+    names.into_iter().filter_map(read).collect()
+}
+
+/// What became of one of them that is not there any more; none while all are.
+pub(super) fn gone(system: &dyn System, marks: &[Mark]) -> Option<String> {
+    marks.iter().find_map(|mark| mark.gone(system))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::known::machine;
+    use assay_machine::system::{Fake, resolve};
+
+    const DISK: &str =
+        "/sys/devices/pci0000:00/0000:00:17.0/ata1/host0/target0:0:0/0:0:0:0/block/sda";
+
+    fn marked() -> (Fake, Vec<Mark>) {
+        let fake = machine();
+        fake.put(format!("{DISK}/diskseq"), "7\n");
+        let site = resolve(&fake, "/home/me").unwrap();
+        let place = Place { site, law: None, consent: None, others: Vec::new() };
+        let marks = of(&fake, &[place]);
+        (fake, marks)
+    }
+
+    #[test]
+    fn a_drive_is_gone_when_its_name_is_anothers_or_nobodys() {
+        let (fake, marks) = marked();
+        let names: Vec<&str> = marks.iter().map(|mark| mark.name.as_str()).collect();
+        assert_eq!(names, ["sda", "sda2"]);
+        fake.put(format!("{DISK}/diskseq"), "8\n");
+        let told = "sda was replaced by another device";
+        assert_eq!(gone(&fake, &marks).as_deref(), Some(told));
+        fake.remove("/sys/class/block/sda");
+        assert_eq!(gone(&fake, &marks).as_deref(), Some("sda was removed"));
+    }
+
+    #[test]
+    fn silent_while_it_is_the_same_and_where_nothing_is_known_of_it() {
+        let (fake, marks) = marked();
+        assert_eq!(gone(&fake, &marks), None);
+        fake.put("/sys/class/block/sdz/dev", "8:240\n");
+        assert_eq!(gone(&fake, &marks), None);
+        assert_eq!(gone(&fake, &[]), None);
+    }
+}

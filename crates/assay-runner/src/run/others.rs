@@ -1,0 +1,249 @@
+//! What a session knows of others' work: how the baseline serves it, and which levels were taken back
+//! because they hurt it.
+
+use std::time::Duration;
+
+use assay_load::Bystanders;
+
+use super::event::{Context, Event};
+use super::lookout::Post;
+use super::places::Place;
+use super::survey::Surveyed;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
+use assay_machine::probes::{Asked, Moment, Probes, Scene};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{System, Watchdog};
+use assay_study::plan::arms;
+use assay_study::plan::design::Demands;
+use assay_study::results::plan::{Arm, Plan, PlannedTrial, arm_words};
+use assay_study::results::record::TrialRecord;
+use assay_workloads::production::{Detail, Limits, Second};
+use assay_workloads::{Programs, Run, production};
+
+/// How long others' work is looked at before anything is changed, at most.
+const FIRST_LOOK: Duration = Duration::from_secs(10);
+
+/// Refuses to look at others' work where no device can be seen, or where there is none yet.
+pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
+    if !demands.watches() {
+        return Ok(());
+    }
+    if demands.own_target().is_some() {
+        return Err(Failure::mistake(
+            "--scratch: a device created for a study has no production workload; remove --scratch, \
+             and use a busy directory or device",
+        ));
+    }
+    let [place] = places else {
+        return Err(Failure::mistake(
+            "cannot compare two targets, because their loads differ; give one target",
+        ));
+    };
+    let site = &place.site;
+    if site.kind == TargetKind::Simulated {
+        return Err(Failure::mistake(
+            "a simulated drive has no production workload; use a busy directory or device",
+        ));
+    }
+    if !site.counted.is_empty() {
+        return Ok(());
+    }
+    let why = site.backing_reason.clone();
+    let why = why.unwrap_or_else(|| "no known block device below the target".to_owned());
+    Err(Failure::refused(format!(
+        "{}: {why}, so Assay cannot observe it; use a directory or device that assay watch shows",
+        site.target
+    )))
+}
+
+/// Starts the process that puts everything back should this one die, where a study changes settings
+/// under others' work: nobody may sit there to do it.
+pub fn watched(
+    system: &dyn System,
+    demands: &Demands,
+    id: &str,
+) -> Outcome<Option<Box<dyn Watchdog>>> {
+    let start = (demands.watches() && demands.sets()).then(|| system.start_watchdog(id));
+    start.transpose().map_err(|error| {
+        Failure::refused(format!(
+            "cannot start the watchdog process, which restores settings if this process is killed: {error}"
+        ))
+    })
+}
+
+#[derive(Debug, Default)]
+pub struct Others {
+    /// Seconds of the machine as it was found, and of the baseline's periods; each without a gap.
+    baseline: Vec<Vec<Second>>,
+    /// Arms that were taken back, and why.
+    dropped: Vec<(Arm, String)>,
+}
+
+impl Others {
+    pub fn of<'t>(plan: &Plan, records: impl IntoIterator<Item = &'t TrialRecord>) -> Self {
+        let mut found = Self::default();
+        records.into_iter().for_each(|record| found.learn(plan, record));
+        found
+    }
+
+    /// Takes what the next trial tells.
+    pub fn learn(&mut self, plan: &Plan, record: &TrialRecord) {
+        let Some(detail) = record.measured.as_ref().and_then(Detail::of) else { return };
+        match &detail.harm {
+            Some(breach) if self.dropped(&record.arm).is_none() => {
+                let reason = format!("rolled back in trial {}: {}", record.order, breach.words());
+                self.dropped.push((record.arm.clone(), reason));
+            }
+            None if arms::matches(&record.arm, &plan.design.baseline) => {
+                self.baseline.push(detail.counted().to_vec());
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    /// Why an arm is not tried again; none where it may be.
+    pub fn dropped(&self, arm: &Arm) -> Option<&str> {
+        let own = self.dropped.iter().find(|(dropped, _)| dropped == arm);
+        own.map(|(_, reason)| reason.as_str())
+    }
+
+    /// From what on a trial's arm is taken back, by all that is known of the baseline.
+    pub fn limits(&self, plan: &Plan, planned: &PlannedTrial) -> Option<Limits> {
+        let factor = plan.workloads[planned.workload].work.harm()?;
+        let stretches: Vec<&[Second]> = self.baseline.iter().map(Vec::as_slice).collect();
+        Limits::of(factor, &stretches)
+    }
+
+    /// Why nothing is left to compare, where that is so.
+    pub fn is_over(&self, plan: &Plan) -> Option<String> {
+        let (last, reason) = self.dropped.last()?;
+        let baseline = &plan.design.baseline;
+        let lost = self.dropped.iter().find(|(arm, _)| arms::matches(arm, baseline));
+        if let Some((arm, reason)) = lost {
+            return Some(format!(
+                "the baseline {} harmed the production workload ({reason}); use another --baseline",
+                arm_words(arm)
+            ));
+        }
+        let left = plan.workloads.iter().any(|own| {
+            !own.control && !arms::matches(&own.arm, baseline) && self.dropped(&own.arm).is_none()
+        });
+        (!left).then(|| format!("no level is left to compare; {} was {reason}", arm_words(last)))
+    }
+
+    /// Looks at the work that goes on before anything is changed under it.
+    pub fn first_look(
+        &mut self,
+        context: &mut Context<'_>,
+        plan: &Plan,
+        (site, surveyed): (&Site, &Surveyed<'_>),
+        probes: &mut Probes,
+    ) -> Result<(), String> {
+        let Some(workload) = plan.workloads.first() else { return Ok(()) };
+        let time_ns = workload.time_ns.min(FIRST_LOOK.as_nanos() as u64);
+        let what = format!(
+            "the harm limit: {} of the unchanged production workload",
+            show::duration(time_ns as f64)
+        );
+        (context.tell)(Event::Making { what });
+        let system: &dyn System = context.system;
+        let asked = Asked { probes: &plan.probes, meter: None };
+        let scene = Scene { system, site, file: None, asked };
+        probes.look(Moment::Ready, &scene);
+        let post = Post::new(scene, probes);
+        let ran = workload.work.run(&Run {
+            system,
+            medium: surveyed.medium(),
+            path: &site.path,
+            ramp_ns: 0,
+            time_ns,
+            seed: 0,
+            study_seed: surveyed.seed,
+            caller: None,
+            bystanders: &Bystanders::now(),
+            stop: context.stop,
+            lookout: Some(&post),
+            keep: None,
+            limits: None,
+            programs: Programs::NONE,
+        })?;
+        let seen = production::Detail::of(&ran.measured).map(|detail| detail.seconds.clone());
+        self.baseline.extend(seen);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_study::file::text;
+    use assay_study::results::record::TrialRecord;
+    use assay_workloads::production::{Breach, Served};
+
+    use super::*;
+
+    /// A study of three levels on a machine of text, of which one trial is told.
+    fn plan() -> Plan {
+        let text = "format = \"assay-study/1\"\ntitle = \"Live\"\naa_control = false\n[factors]\n\
+            aa_copy = [\"a\", \"b\", \"c\"]\n[[workload]]\nname = \"live\"\nproduction = {}\n";
+        let study = text::parse("test", text).unwrap().settled();
+        let fake = assay_machine::system::Fake::sata_ssd().unwrap();
+        let targets = [".".to_owned()];
+        let consented = super::super::Consented::default();
+        super::super::preview(&fake, study, &targets, &consented, None).unwrap().plan
+    }
+
+    fn record(plan: &Plan, level: &str, mean_ms: u64, harm: bool) -> TrialRecord {
+        let trial = plan.trials.iter().find(|one| one.arm["aa_copy"] == level && !one.is_lead_in());
+        let trial = trial.unwrap();
+        let fake = assay_machine::system::Fake::new();
+        let mut record = super::super::trial::not_run(&fake, trial, "").record;
+        let served = Served { requests: 100, sum_ns: mean_ms * 100_000_000, ..Served::default() };
+        let second = Second {
+            span_ns: 1_000_000_000,
+            classes: [("read".to_owned(), served)].into(),
+            ..Second::default()
+        };
+        let breach =
+            Breach { what: production::What::Age, class: String::new(), seen: 9e9, limit: 1e9 };
+        let detail =
+            Detail { seconds: vec![second; 4], harm: harm.then_some(breach), ..Detail::default() };
+        record.measured = Some(assay_workloads::Measured {
+            window_ns: 0,
+            elapsed_ns: 0,
+            cpu_ns: 0,
+            waited_ns: None,
+            claims: assay_workloads::Claims::default(),
+            values: std::collections::BTreeMap::new(),
+            absent: std::collections::BTreeMap::new(),
+            notes: Vec::new(),
+            detail: detail.into(),
+        });
+        record
+    }
+
+    #[test]
+    fn only_the_baseline_says_what_hurts() {
+        let plan = plan();
+        let told = [record(&plan, "b", 40, false), record(&plan, "a", 5, false)];
+        let others = Others::of(&plan, &told);
+        let limits = others.limits(&plan, &plan.trials[0]).unwrap();
+        assert_eq!(limits.classes["read"].mean_ns, Some(1e7));
+        assert!(Others::default().limits(&plan, &plan.trials[0]).is_none());
+    }
+
+    #[test]
+    fn a_level_that_hurt_is_dropped_and_the_study_goes_on_while_another_is_left() {
+        let plan = plan();
+        let level = |level: &str| Arm::from([("aa_copy".to_owned(), level.to_owned())]);
+        let mut others = Others::of(&plan, &[record(&plan, "b", 5, true)]);
+        let reason = others.dropped(&level("b")).unwrap();
+        assert!(reason.contains("for at least 9 s"), "{reason}");
+        assert_eq!((others.dropped(&level("c")), others.is_over(&plan)), (None, None));
+        others.learn(&plan, &record(&plan, "c", 5, true));
+        let over = others.is_over(&plan).unwrap();
+        assert!(over.starts_with("no level is left to compare"), "{over}");
+        let others = Others::of(&plan, &[record(&plan, "a", 5, true)]);
+        assert!(others.is_over(&plan).unwrap().contains("use another --baseline"));
+    }
+}

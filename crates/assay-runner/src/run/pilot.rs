@@ -1,0 +1,219 @@
+//! Pilot: what one operation of each workload costs at depth 1, so that the plan can give a slow
+//! device a queue that drains in time; and how results scatter, so that a quick look can be divided
+//! into trials.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_core::stats::Sample;
+use assay_load::Bystanders;
+
+use assay_analysis::import;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
+use assay_machine::system::System;
+use assay_machine::system::identity::Caller;
+use assay_study::file::Workload;
+use assay_study::plan::design::Design;
+use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
+use assay_study::results::requests;
+use assay_workloads::{Medium, Planned, Programs, Run, Work, command, io};
+
+/// One look at how a workload's rate scatters.
+const LOOK: Duration = Duration::from_millis(25);
+/// Operations, one after the other, that a look must have room for.
+const FEWEST_IN_A_LOOK: u64 = 8;
+/// Looks in a group, and groups.
+const LOOKS: usize = 3;
+const GROUPS: usize = 4;
+const REST: Duration = Duration::from_millis(20);
+/// Four groups may well agree by chance: trials scatter by as much between them at least.
+const LEAST_BETWEEN: f64 = 0.01;
+
+#[derive(Clone, Copy)]
+pub struct Bench<'a> {
+    pub system: &'a dyn System,
+    pub medium: Medium<'a>,
+    pub path: &'a Path,
+    pub seed: u64,
+    pub study_seed: u64,
+    /// Who runs commands, where that is not the user of this process.
+    pub runs_as: Option<Caller>,
+    /// Set when the user wants to stop.
+    pub stop: &'a AtomicBool,
+}
+
+impl Bench<'_> {
+    fn run<T>(
+        &self,
+        (time, seed): (Duration, u64),
+        run: impl FnOnce(&Run<'_>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        run(&Run {
+            system: self.system,
+            medium: self.medium,
+            path: self.path,
+            ramp_ns: 0,
+            time_ns: time.as_nanos() as u64,
+            seed,
+            study_seed: self.study_seed,
+            caller: self.runs_as,
+            bystanders: &Bystanders::now(),
+            stop: self.stop,
+            lookout: None,
+            keep: None,
+            limits: None,
+            programs: Programs {
+                formats: import::numbers,
+                recall: requests::recall,
+                ..Programs::NONE
+            },
+        })
+    }
+}
+
+/// Runs the pilot of each workload that can be run; what costs the same is run once.
+pub fn run_all(design: &Design<'_>, bench: &Bench<'_>) -> Outcome<Pilot> {
+    let mut known: Vec<(Work, u64)> = Vec::new();
+    let mut pilot = Pilot::default();
+    for (key, (work, optional)) in design.all_work() {
+        let cost = match known.iter().find(|(other, _)| work.costs_like(other)) {
+            Some((_, cost)) => Ok(Some(*cost)),
+            None => tried(&work, bench),
+        };
+        match cost {
+            Ok(None) => {}
+            Ok(Some(cost)) => {
+                known.push((work, cost));
+                pilot.operation_ns.insert(key, cost);
+            }
+            // What the user stopped is not refused.
+            Err(failure) if optional && !bench.stop.load(Ordering::Relaxed) => {
+                pilot.refused.insert(key, failure.message);
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(pilot)
+}
+
+/// What one operation costs, where all that it needs is here.
+fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
+    let missing: Vec<&str> =
+        work.programs().into_iter().filter(|name| bench.system.program(name).is_none()).collect();
+    if !missing.is_empty() {
+        return Err(Failure::refused(format!("not installed: {}", missing.join(", "))));
+    }
+    let cost = bench.run((Duration::ZERO, bench.seed), |run| work.pilot(run));
+    // A command that fails is the fault of what is measured, other work that fails is that of the machine.
+    let is_command = command::Asked::of(work).is_some();
+    cost.map_err(if is_command { Failure::broken } else { Failure::refused })
+}
+
+/// Runs again what comes once before the first run of a study, which goes on after an interruption: the machine
+/// may have been restarted, and files be gone. Gives what was run.
+pub fn ready_again<'p>(
+    workloads: impl Iterator<Item = &'p PlannedWorkload>,
+    bench: &Bench<'_>,
+) -> Result<Vec<String>, String> {
+    let (mut known, mut ran): (Vec<&Planned>, Vec<String>) = (Vec::new(), Vec::new());
+    for PlannedWorkload { work, .. } in workloads {
+        // As before the first trial: what differs in nothing but settings of the machine is one.
+        if !known.contains(&work) {
+            known.push(work);
+            ran.extend(bench.run((Duration::ZERO, bench.seed), |run| work.ready_again(run))?);
+        }
+    }
+    Ok(ran)
+}
+
+/// What the programs that work needs say of their version, a line each, as far as they are here.
+pub fn versions(work: &[Workload], system: &dyn System) -> Vec<String> {
+    let mut names: Vec<&str> = work.iter().flat_map(|own| own.work.programs()).collect();
+    names.dedup();
+    let version = |name: &str| {
+        let path = system.program(name)?;
+        let text = system.output_of(path.to_str()?, &["--version"]).ok()?;
+        let line = outside::spelled(text.lines().map(str::trim).find(|line| !line.is_empty())?);
+        Some(format!("{name} is {line}"))
+    };
+    names.into_iter().filter_map(version).collect()
+}
+
+/// How the rates of workloads scatter, by name: groups of short looks, a rest between them.
+pub fn scatter(
+    workloads: &[PlannedWorkload],
+    pilot: &Pilot,
+    bench: &Bench<'_>,
+) -> Result<BTreeMap<String, Scatter>, String> {
+    let mut found = BTreeMap::new();
+    // Work that has company is not cut in pieces.
+    let plain =
+        |one: &&PlannedWorkload| one.work.can_be_cut() && one.background.is_none() && !one.control;
+    // From look to look there would be less to take away.
+    let lasts =
+        |one: &&PlannedWorkload| io::Planned::of(&one.work).is_none_or(|own| !own.mix.clears());
+    let fast = |one: &&PlannedWorkload| pilot.of(one) < LOOK.as_nanos() as u64 / FEWEST_IN_A_LOOK;
+    for workload in workloads.iter().filter(plain).filter(lasts).filter(fast) {
+        let mut groups = Vec::with_capacity(GROUPS);
+        for group in 0..GROUPS as u64 {
+            bench.system.sleep(REST);
+            groups
+                .push(looks(workload, &Bench { seed: bench.seed.wrapping_add(group), ..*bench })?);
+        }
+        found.extend(nested(&groups, LOOK.as_secs_f64()).map(|own| (workload.name.clone(), own)));
+    }
+    Ok(found)
+}
+
+/// Log rates of one group of looks; the first look of a group is not counted.
+fn looks(workload: &PlannedWorkload, bench: &Bench<'_>) -> Result<Vec<f64>, String> {
+    let mut rates = Vec::with_capacity(LOOKS);
+    for look in 0..=LOOKS as u64 {
+        let seed = bench.seed.rotate_left(17).wrapping_add(look);
+        let measured = bench.run((LOOK, seed), |run| workload.work.run(run))?.measured;
+        rates.push(measured.operations() as f64 / measured.window_ns.max(1) as f64);
+    }
+    Ok(rates.into_iter().skip(1).map(f64::ln).collect())
+}
+
+/// Components of variance of equally large groups: what differs between groups, and what within
+/// them, for looks of so many seconds. None where a look counted nothing.
+fn nested(groups: &[Vec<f64>], look_s: f64) -> Option<Scatter> {
+    if groups.iter().flatten().any(|rate| !rate.is_finite()) {
+        return None;
+    }
+    let within: Vec<f64> = groups.iter().map(|own| variance(own)).collect::<Option<_>>()?;
+    let within = within.iter().sum::<f64>() / within.len().max(1) as f64;
+    let means: Vec<f64> =
+        groups.iter().map(|own| own.iter().sum::<f64>() / own.len() as f64).collect();
+    let each = groups.first()?.len() as f64;
+    let between = (variance(&means)? - within / each).max(LEAST_BETWEEN * LEAST_BETWEEN);
+    Some(Scatter { between, within_s: within * look_s })
+}
+
+fn variance(of: &[f64]) -> Option<f64> {
+    Some(Sample::of(of)?.sd?.powi(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_between_groups_is_told_from_what_differs_within() {
+        // Means 0.1, 0.3, 0.2; sums of squares within 0.02 each on one degree of freedom.
+        let groups = [vec![0.0, 0.2], vec![0.2, 0.4], vec![0.1, 0.3]];
+        let found = nested(&groups, 0.5).unwrap();
+        assert!((found.within_s - 0.02 * 0.5).abs() < 1e-12, "{found:?}");
+        // The means vary by 0.01, all of which the scatter within explains.
+        assert!((found.between - LEAST_BETWEEN * LEAST_BETWEEN).abs() < 1e-12, "{found:?}");
+        let apart = [vec![0.0, 0.2], vec![1.0, 1.2]];
+        let found = nested(&apart, 0.5).unwrap();
+        assert!((found.between - (0.5 - 0.01)).abs() < 1e-12, "{found:?}");
+        assert!((found.sd_log(1_000_000_000) - 0.5_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(nested(&[vec![f64::NEG_INFINITY, 0.0]], 1.0), None);
+    }
+}

@@ -1,0 +1,204 @@
+//! Targets: resolved, consented to, and locked against other runs.
+
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::Bytes;
+use assay_machine::factors::Role;
+use assay_machine::factors::layers::{self, Base, Extent};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{Consent, System, devices, identity, resolve};
+use assay_study::file::simulated;
+use assay_study::plan::design::{Demands, Ground, Varied};
+
+pub struct Place {
+    pub site: Site,
+    /// The law of the simulated engine, where that is the target.
+    pub law: Option<assay_load::Law>,
+    pub consent: Option<Consent>,
+    /// The devices beside the first, where it consists of several.
+    pub others: Vec<Place>,
+}
+
+impl Place {
+    /// A device that the tool made itself.
+    ///
+    /// # Errors
+    /// Those of [`resolve`](resolve::resolve).
+    pub fn made(system: &dyn System, base: &Base) -> Outcome<Self> {
+        let site = resolve::resolve(system, &base.path().to_string_lossy())?;
+        let consent = match base {
+            Base::Device(device) => Some(device.consent.clone()),
+            Base::Directory(_) => None,
+        };
+        Ok(Self { site, law: None, consent, others: Vec::new() })
+    }
+
+    /// Loop devices that will be made, for estimates.
+    pub fn to_be(size: Bytes, members: u32) -> Self {
+        let site = || Site::loop_to_be(size.0);
+        let one = || Self { site: site(), law: None, consent: None, others: Vec::new() };
+        Self { others: (1..members).map(|_| one()).collect(), ..one() }
+    }
+
+    /// Its devices, the first one first.
+    pub fn devices(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.others)
+    }
+
+    /// Several devices as one place, named by all of them.
+    pub fn of_several(devices: Vec<Self>) -> Outcome<Self> {
+        let names: Vec<String> = devices.iter().map(|own| own.site.target.clone()).collect();
+        let mut devices = devices.into_iter();
+        let nothing = || Failure::mistake("a list of devices needs at least one device");
+        let first = devices.next().ok_or_else(nothing)?;
+        let site = Site { target: names.join(", "), ..first.site };
+        Ok(Self { site, others: devices.collect(), ..first })
+    }
+}
+
+/// How much larger than the smallest a member may be.
+const ALIKE: f64 = 1.01;
+
+/// The place that a study takes place at: that of several devices, or what the user named.
+pub fn places_of(
+    system: &dyn System,
+    demands: &Demands,
+    targets: &[String],
+    destroy: &[String],
+) -> Outcome<Vec<Place>> {
+    let Ground::Together(paths) = &demands.ground else {
+        return places(system, targets, destroy);
+    };
+    let devices = places(system, paths, destroy)?;
+    for Place { site, .. } in &devices {
+        let name = &site.target;
+        if site.kind != TargetKind::Device || site.counted.is_empty() {
+            return Err(Failure::mistake(format!(
+                "{name:?} is not a block device; use block devices only"
+            )));
+        }
+    }
+    let size =
+        |place: &Place| place.site.counted.first().map_or(0, |name| devices::size_of(system, name));
+    let smallest = devices.iter().zip(paths).min_by_key(|(place, _)| size(place));
+    let largest = devices.iter().zip(paths).max_by_key(|(place, _)| size(place));
+    if let (Some((small, small_name)), Some((large, large_name))) = (smallest, largest)
+        && size(large) as f64 > size(small) as f64 * ALIKE
+    {
+        let (large, small) = (Bytes(size(large)), Bytes(size(small)));
+        return Err(Failure::mistake(format!(
+            "{large_name:?} has {large} and {small_name:?} has {small}; use devices or partitions of equal size"
+        )));
+    }
+    Ok(vec![Place::of_several(devices)?])
+}
+
+/// Resolves targets as the user wrote them; `destroy` holds what unlocks the
+/// devices that may be overwritten.
+pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Outcome<Vec<Place>> {
+    let mut places = Vec::<Place>::new();
+    for target in targets {
+        let place = match target.strip_prefix(simulated::PREFIX) {
+            Some(text) => Place {
+                site: Site::simulated(target),
+                law: Some(simulated::law(text)?),
+                consent: None,
+                others: Vec::new(),
+            },
+            None => real_place(system, target, destroy)?,
+        };
+        if let Some(first) = places.iter().find(|first| is_same(&first.site, &place.site)) {
+            let first = &first.site.target;
+            return Err(Failure::mistake(if first == target {
+                format!("{target:?} is listed twice; list each target once")
+            } else {
+                format!("{first:?} and {target:?} are the same target; list each target once")
+            }));
+        }
+        places.push(place);
+    }
+    let spare = destroy.len() > places.iter().filter(|place| place.consent.is_some()).count();
+    if spare {
+        return Err(Failure::mistake(
+            "--destroy: the device is not a target; give its device file as TARGET",
+        ));
+    }
+    Ok(places)
+}
+
+/// Whether two targets are one, by whatever names.
+fn is_same(one: &Site, other: &Site) -> bool {
+    match (one.kind, other.kind) {
+        (TargetKind::Simulated, _) => false,
+        (TargetKind::Device, TargetKind::Device) => one.device == other.device,
+        _ => one.path == other.path,
+    }
+}
+
+fn real_place(system: &dyn System, target: &str, destroy: &[String]) -> Outcome<Place> {
+    let site = resolve::resolve(system, target)?;
+    let consent = match (site.kind, destroy) {
+        (TargetKind::Device, [_, ..]) => Some(consent_of(system, &site, destroy)?),
+        _ => None,
+    };
+    Ok(Place { site, law: None, consent, others: Vec::new() })
+}
+
+/// The consent for a device: one of the texts given must be for it.
+fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<Consent> {
+    let id = site.counted.first().map(|name| identity::device_id(system, name));
+    let meant = |text: &&String| id.as_ref().is_some_and(|id| text.starts_with(id.as_str()));
+    // Where none is for this device, the refusal of any tells what would be.
+    match destroy.iter().find(meant).or(destroy.first()) {
+        Some(text) => identity::consent(system, site, text),
+        None => Err(Failure::mistake("--destroy needs the ID of the device")),
+    }
+}
+
+/// The part of a target's device that may be had for what is made.
+/// Of several members none alone holds the area.
+pub(super) fn extent(
+    system: &dyn System,
+    demands: &Demands,
+    site: &Site,
+    is_member: bool,
+) -> Outcome<Extent> {
+    let device = site.counted.first().filter(|_| site.kind == TargetKind::Device);
+    let made = &demands.made;
+    let device = device.ok_or_else(|| {
+        Failure::mistake(format!(
+            "{}: {} needs a block device; give a device, or try --scratch{}",
+            site.target,
+            layers::one(made.noun),
+            beside(demands, &site.target)
+        ))
+    })?;
+    let bytes = devices::size_of(system, device);
+    let start = demands.area.first_byte(bytes);
+    if start >= bytes {
+        return Err(Failure::mistake(format!("the area starts after the end of {}", site.target)));
+    }
+    if let Some(size) = demands.area.size.filter(|_| made.on_device && !is_member)
+        && made.least(size.0) > bytes - start
+    {
+        return Err(Failure::mistake(format!(
+            "{}: an area of {size} and the surrounding {} do not fit into {}; use a smaller area.size",
+            site.target,
+            made.noun,
+            Bytes((bytes - start) >> 20 << 20)
+        )));
+    }
+    Ok(Extent { device: device.clone(), range: start..bytes, whole: start == 0 })
+}
+
+/// How what a study varies beside what it makes can be compared on what is there already.
+fn beside(demands: &Demands, target: &str) -> String {
+    let setting = |own: &&Varied| own.role() == Some(Role::Setting);
+    let Some(Varied { name, levels, .. }) = demands.varied.iter().find(setting) else {
+        return String::new();
+    };
+    let set = format!("--set {name}={}", levels.join(","));
+    format!(
+        "; to compare only {name}: `assay run queue-depth {target} --set queue_depth=8 {set}` with a synthetic load, \
+         `assay run production {target} {set}` under the production workload"
+    )
+}

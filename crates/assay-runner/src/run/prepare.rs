@@ -1,0 +1,99 @@
+//! Brings a target into the state that a trial wants, and sees that it is in it.
+
+use std::sync::atomic::AtomicBool;
+
+use super::event::Context;
+use super::setting::Setting;
+use super::settle::settle;
+use assay_core::presence::Presence;
+use assay_machine::system::site::Backing;
+use assay_study::file::Cache;
+use assay_study::results::plan::PlannedWorkload;
+
+/// Bytes that are read at once to fill the cache.
+const STEP: usize = 1 << 20;
+/// Share of the area that may be in a cold cache, and out of a warm one.
+const TOLERATED: f64 = 0.02;
+
+/// Writes what reads are to find, settles, then empties or fills the page cache; else why the state
+/// could not be had.
+pub(super) fn prepare(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<(), String> {
+    if workload.work.is_others() {
+        return Ok(());
+    }
+    let (system, runs_as) = (setting.system, setting.runs_as);
+    let mut context = Context { system, runs_as, stop, tell: &mut |_| {} };
+    let held = setting.surveyed.hold(&mut context, setting.site, workload, seed);
+    held.map_err(|failure| failure.message)?;
+    if let Some(limit) = setting.prepare.wait_idle {
+        settle(setting.system, &setting.site.shared, limit.0);
+    }
+    let touch = workload.work.touches();
+    if touch.direct || !touch.reads {
+        return Ok(());
+    }
+    let wanted = setting.prepare.page_cache;
+    match wanted {
+        Some(Cache::Warm) => fill_cache(setting)?,
+        Some(Cache::Cold) | None => forget_cached(setting),
+    }
+    if wanted == Some(Cache::Cold) && !setting.site.followed.is_empty() {
+        forget_below(setting)?;
+    }
+    wanted.map_or(Ok(()), |wanted| see(wanted, setting))
+}
+
+/// Whether the cache is as it was asked for, where the kernel tells.
+fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
+    let Presence::Present(pages) = setting.cached_pages() else { return Ok(()) };
+    let share = pages.cached as f64 / pages.of.max(1) as f64;
+    let (name, holds) = match wanted {
+        Cache::Cold => ("cold", share <= TOLERATED),
+        Cache::Warm => ("warm", share >= 1.0 - TOLERATED),
+    };
+    holds.then_some(()).ok_or_else(|| {
+        let percent = 100.0 * share;
+        format!("a {name} cache was requested, but {percent:.0}% of the area is cached")
+    })
+}
+
+fn fill_cache(setting: &Setting<'_>) -> Result<(), String> {
+    let Some(file) = setting.surveyed.opened.file() else { return Ok(()) };
+    let area = setting.range();
+    let mut buffer = vec![0; STEP];
+    let mut at = area.start;
+    while at < area.end {
+        let want = (area.end - at).min(STEP as u64) as usize;
+        match setting.system.read_at(file, at, &mut buffer[..want]) {
+            Ok(0) => return Ok(()),
+            Ok(read) => at += read as u64,
+            Err(error) => return Err(format!("cannot fill the cache: {error}")),
+        }
+    }
+    Ok(())
+}
+
+/// A file system that lies on another one (gocryptfs, overlay) reads through the cache of that, too.
+fn forget_below(setting: &Setting<'_>) -> Result<(), String> {
+    if setting.site.backing == Backing::Memory {
+        return Ok(());
+    }
+    setting.system.forget_cache().map_err(|error| {
+        let below = setting.site.followed.first().map_or("another", |mount| &mount.filesystem);
+        format!(
+            "a cold cache was requested, but Assay cannot drop the cache of {below}, which contains the files: {error}"
+        )
+    })
+}
+
+fn forget_cached(setting: &Setting<'_>) {
+    if let Some(file) = setting.surveyed.opened.file() {
+        // Presence by the readings of cached pages that follow.
+        let _ = setting.system.drop_cached(file, setting.range());
+    }
+}

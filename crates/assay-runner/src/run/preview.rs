@@ -1,0 +1,160 @@
+//! What a study would do, told without touching anything: the steps of a run up to its plan, by estimates.
+
+use std::sync::atomic::AtomicBool;
+
+use super::fleet::{Fleet, Member, OfHost};
+use super::places::{Place, extent, places_of};
+use super::request::Consented;
+use super::start::{anything, nothing_to_compare};
+use super::{changes, now, others, resolve, survey};
+use assay_core::failure::Outcome;
+use assay_machine::system::System;
+use assay_machine::system::site::Site;
+use assay_study::file::Study;
+use assay_study::plan;
+use assay_study::plan::allocation::{self, Quick};
+use assay_study::plan::design::{Demands, Design, Ground};
+use assay_study::results::id::entropy;
+use assay_study::results::plan::{Plan, Survey};
+
+pub struct Preview {
+    pub study: Study,
+    pub plan: Plan,
+    /// What each survey of the plan is about.
+    pub sites: Vec<Site>,
+    /// What factors and preparation would change, and how it is undone.
+    pub changes: Vec<String>,
+    /// What is asked for that is not here.
+    pub lacks: Vec<String>,
+}
+
+/// What a study would do, from what can be seen without touching anything: estimates stand where a
+/// pilot would measure.
+///
+/// # Errors
+/// A mistake or a refusal; refused where no trial of it can be run.
+pub fn preview(
+    system: &dyn System,
+    study: Study,
+    targets: &[String],
+    consented: &Consented,
+    quick: Option<Quick>,
+) -> Outcome<Preview> {
+    let study = now::resolved(system, study, targets)?;
+    let demands = Demands::of(&study);
+    let (mut seen, places) = estimated(system, study, &demands, targets, consented, quick)?;
+    seen.changes = changes::wanting(system, &demands, &places);
+    seen.changes.extend(changes::changes(system, &demands, &places));
+    let lone = nothing_to_compare(&seen.plan);
+    seen.lacks.extend(lone.or_else(|| plan::race::mistake(&seen.plan)));
+    seen.lacks.extend(changes::lacks(system, &demands));
+    Ok(seen)
+}
+
+/// What a study would do on several hosts.
+pub struct AllHosts {
+    /// The same on all of them, but for the targets, which are this host's.
+    pub own: Preview,
+    /// What it would do on each, as rank 0 knows it.
+    pub hosts: Vec<OfHost>,
+}
+
+impl AllHosts {
+    /// What a study would do on this host and on others, which prove that they made the same plan.
+    ///
+    /// # Errors
+    /// Those of [`preview`], and which host does not fit to the others.
+    pub fn preview(
+        system: &dyn System,
+        (member, stop): (Member<'_>, &AtomicBool),
+        (study, targets): (Study, &[String]),
+        consented: &Consented,
+        quick: Option<Quick>,
+    ) -> Outcome<Self> {
+        let mut fleet = Fleet::join(system, stop, member, study.seed, targets)?;
+        let study = Study { seed: Some(fleet.seed()), ..study };
+        let own = shared(system, &mut fleet, (study, targets), consented, quick);
+        if let Err(failure) = &own {
+            // So that the others do not wait for what will not come.
+            fleet.leave(&failure.message);
+        }
+        Ok(Self { own: own?, hosts: fleet.surveyed() })
+    }
+}
+
+/// A preview by what all hosts have in common.
+fn shared(
+    system: &dyn System,
+    fleet: &mut Fleet<'_>,
+    (study, targets): (Study, &[String]),
+    consented: &Consented,
+    quick: Option<Quick>,
+) -> Outcome<Preview> {
+    let seen = preview(system, study, targets, consented, None)?;
+    let mut surveys = seen.plan.surveys.clone();
+    let common = fleet.agree(&surveys)?;
+    for (survey, shared) in surveys.iter_mut().zip(&common.surveys) {
+        shared.limit(survey);
+    }
+    let study = match quick {
+        Some(quick) => allocation::settle(seen.study, quick, &surveys),
+        None => seen.study,
+    };
+    let plan = plan::make(&study, surveys, fleet.seed());
+    anything(&plan)?;
+    fleet.prove(&plan)?;
+    Ok(Preview { study, plan, ..seen })
+}
+
+/// A plan by estimates, and what each of its surveys is about.
+pub(super) fn of_places(
+    system: &dyn System,
+    mut study: Study,
+    design: &Design<'_>,
+    places: &[Place],
+    (quick, seed): (Option<Quick>, u64),
+) -> Outcome<Preview> {
+    let demands = design.demands;
+    let (mut surveys, mut sites) = (Vec::new(), Vec::new());
+    for place in places {
+        for base in &design.layout.bases {
+            let on_device = demands.made.on_device && !base.is_empty();
+            if on_device && demands.own_target().is_none() {
+                for device in place.devices() {
+                    extent(system, demands, &device.site, !place.others.is_empty())?;
+                }
+            }
+            let survey = survey::estimate(system, design, place)?;
+            let refused = changes::refused(system, design, place);
+            surveys.push(Survey { under: base.clone(), refused, ..survey });
+            sites.push(place.site.clone());
+        }
+    }
+    if let Some(quick) = quick {
+        study = allocation::settle(study, quick, &surveys);
+    }
+    let plan = plan::make(&study, surveys, seed);
+    anything(&plan)?;
+    Ok(Preview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
+}
+
+/// The plan by estimates, and its places.
+fn estimated(
+    system: &dyn System,
+    mut study: Study,
+    demands: &Demands,
+    targets: &[String],
+    Consented { destroy, allowed, .. }: &Consented,
+    quick: Option<Quick>,
+) -> Outcome<(Preview, Vec<Place>)> {
+    changes::permitted(demands, allowed)?;
+    let places = match demands.ground {
+        Ground::Own { size, members } => vec![Place::to_be(size, members)],
+        Ground::Named | Ground::Together(_) => places_of(system, demands, targets, destroy)?,
+    };
+    others::there(demands, &places)?;
+    let seed = study.seed.unwrap_or_else(|| entropy(system));
+    resolve::set_targets(&mut study, &places, seed);
+    let design = resolve::design(&study, demands, &places);
+    Ok((of_places(system, study, &design, &places, (quick, seed))?, places))
+}

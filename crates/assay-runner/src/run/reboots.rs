@@ -1,0 +1,383 @@
+//! Boots that are made: a unit of systemd notes each boot as it begins, records it when its start-up is
+//! over, and restarts the machine until all are recorded. The unit is in the journal of changes before
+//! it is there; whatever goes wrong takes it away and restarts nothing.
+
+mod ready;
+mod since;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::event::{Context, Event};
+use super::finished::{Finished, Unkept};
+use super::recorded::{asked, begin, environment_of, kept};
+use super::request::Acting;
+use super::resolve::refuse_unfinished;
+use assay_core::failure::{Failure, Outcome};
+use assay_machine::factors::guard::journals;
+use assay_machine::system::journal::{Journal, Undo, unit_files};
+use assay_machine::system::{Act, System, identity, machine};
+use assay_study::file::Study;
+use assay_study::plan::recorded as planned;
+use assay_study::results::bundle::{self, Bundle, Stored};
+use assay_study::results::id::{self, entropy};
+use assay_study::results::log::{ENDED, Entry};
+
+pub const UNIT: &str = "assay-reboots.service";
+/// What wants it: early, so that a boot that is cut off later has been noted.
+const WANTED_BY: &str = "sysinit.target";
+/// Event of the log: a boot of the study has begun; the text is its id.
+pub(super) const BEGUN: &str = "boot";
+/// Time between two looks whether the start-up is over: each costs some milliseconds.
+const LOOK: Duration = Duration::from_secs(5);
+/// Looks after which a start-up is taken for one that does not end.
+const MOST_LOOKS: u32 = 180;
+/// Time in which whoever sits there can say no.
+const GRACE: Duration = Duration::from_secs(10);
+/// What `systemctl is-system-running` says of a start-up that is over.
+const OVER: [&str; 3] = ["running", "degraded", "maintenance"];
+/// Variables that say where results lie: they are what they were when the study began.
+const HOMES: [&str; 5] = ["ASSAY_HOME", "XDG_DATA_HOME", "HOME", "SUDO_UID", "SUDO_GID"];
+
+#[derive(Clone, Debug)]
+pub struct Proposal {
+    pub study: Study,
+    /// Id that its result will have.
+    pub id: String,
+    pub boots: u32,
+    pub results: PathBuf,
+    pub unit: String,
+    /// What else there is to know, a sentence each.
+    pub cautions: Vec<String>,
+}
+
+impl Proposal {
+    pub fn path(&self) -> PathBuf {
+        let [file, _] = unit_files(UNIT, WANTED_BY);
+        file
+    }
+}
+
+/// What became of a boot that was recorded.
+pub enum Step {
+    /// All of them are recorded and the unit is gone.
+    Done(Box<Finished>),
+    /// The machine restarts for the next.
+    Restarts {
+        recorded: usize,
+        /// Of how many.
+        of: usize,
+    },
+    /// Somebody put the machine back meanwhile, or ended this.
+    Ended(Box<Finished>),
+}
+
+/// What would be done for so many boots more; refused where it cannot be.
+///
+/// # Errors
+/// Refused: no systemd, no root, a container, nothing that outlives a boot.
+pub fn propose(
+    system: &dyn System,
+    study: Study,
+    boots: u32,
+    results: PathBuf,
+) -> Outcome<Proposal> {
+    let program = ready::check(system, &results)?;
+    refuse_unfinished(system)?;
+    let id = id::of_study(system, Some(&results), &system.now());
+    let home = identity::state_directory(system)?;
+    let journal = journals(&home).join(format!("{id}.jsonl"));
+    let name = asked(&study)?.workload.work.kind().about.name;
+    let unit = unit(system, (name, &id), &program, (&results, &journal))?;
+    let cautions = ready::cautions(system);
+    Ok(Proposal { study, id, boots, results, unit, cautions })
+}
+
+/// The unit: it runs once a boot, and only as long as the journal of changes knows of it.
+fn unit(
+    system: &dyn System,
+    (name, id): (&str, &str),
+    program: &Path,
+    (results, journal): (&Path, &Path),
+) -> Outcome<String> {
+    let plain = |text: String| {
+        let fine = !text.chars().any(|sign| sign.is_control() || "\"\\%$'".contains(sign));
+        fine.then_some(text).ok_or_else(|| {
+            Failure::refused(
+                "a unit cannot contain a path with quotes, % or $; use another ASSAY_HOME",
+            )
+        })
+    };
+    let path = |path: &Path| plain(path.display().to_string());
+    let mut environment = String::new();
+    for name in HOMES {
+        if let Some(value) = system.variable(name).filter(|value| !value.is_empty()) {
+            let value = plain(value)?;
+            environment.extend(["Environment=\"", name, "=", &value, "\"\n"]);
+        }
+    }
+    let (program, results, journal) = (path(program)?, path(results)?, path(journal)?);
+    Ok(format!(
+        "# Written by assay run {name} --reboots; assay restore removes it.\n\
+         [Unit]\n\
+         Description=assay records this boot for the study {id}\n\
+         DefaultDependencies=no\n\
+         RequiresMountsFor=\"{results}\" \"{journal}\" \"{program}\"\n\
+         After=local-fs.target\n\
+         Conflicts=shutdown.target\n\
+         Before=shutdown.target\n\
+         ConditionPathExists={journal}\n\
+         \n\
+         [Service]\n\
+         Type=simple\n\
+         {environment}\
+         ExecStart=\"{program}\" resume --after-boot {id}\n\
+         Restart=no\n\
+         TimeoutStopSec=10\n\
+         \n\
+         [Install]\n\
+         WantedBy={WANTED_BY}\n"
+    ))
+}
+
+/// Begins: bundle, journal, unit, restart.
+///
+/// # Errors
+/// Refused; what was changed by then is put back.
+pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>) -> Outcome<()> {
+    let Proposal { mut study, id, boots, results, unit, .. } = proposal;
+    let records = asked(&study)?.records;
+    let (factor, recording) = (records.factor(), records.recording());
+    let now = [records.running(system, &results)?];
+    study = planned::grouped(study, factor, &now);
+    let asked = asked(&study)?;
+    let primary = asked.records.primary(&now);
+    let [now] = now;
+    let groups = vec![now.group; usize::try_from(boots).unwrap_or(usize::MAX)];
+    let seed = study.seed.unwrap_or_else(|| entropy(system));
+    let plan = planned::plan(&study, (asked, primary), &groups, ("/", seed));
+    let mut environment = environment_of(system, recording, ("/", true), system.now());
+    environment.observer = Some(OBSERVER.to_owned());
+    let directory = results.join(&id);
+    let (bundle, unkept) = begin(system, Some(&directory), &study, &plan, &environment, context);
+    let Some(bundle) = bundle else {
+        let why = unkept.map_or_else(String::new, |unkept| unkept.why);
+        return Err(Failure::refused(format!("no restart: {why}")));
+    };
+    drop(bundle);
+    let home = identity::state_directory(system)?;
+    let mut journal = Journal::begin(system, &journals(&home), &id)?;
+    let began =
+        install(system, &mut journal, &unit).and_then(|()| restart(system, &mut journal, &unit));
+    if let Err(failure) = began {
+        let left = journal.finish(system);
+        let _ = system.remove_directory(&directory);
+        return Err(taken_back(failure, &left.failed));
+    }
+    Ok(())
+}
+
+/// What of this process looked on.
+const OBSERVER: &str = "a unit started assay resume early in each boot, which checked every 5 s \
+                        whether startup had ended";
+
+fn undo_of(unit: &str) -> Undo {
+    let (name, wanted_by) = (UNIT.to_owned(), WANTED_BY.to_owned());
+    Undo::Unit { name, wanted_by, written: unit.to_owned() }
+}
+
+fn install(system: &dyn System, journal: &mut Journal, unit: &str) -> Outcome<()> {
+    let refused = |what: &str, error: &std::io::Error| Failure::refused(format!("{what}: {error}"));
+    let [path, _] = unit_files(UNIT, WANTED_BY);
+    if system.status(&path).is_ok() {
+        return Err(Failure::refused(format!("{} already exists; remove it", path.display())));
+    }
+    let warrant = journal.record(system, undo_of(unit))?;
+    let write = Act::WriteFile { path, text: unit.to_owned() };
+    system.act(warrant, &write).map_err(|error| refused(&write.to_string(), &error))?;
+    let enable = systemctl(&["enable", UNIT]);
+    system.act(warrant, &enable).map_err(|error| refused(&enable.to_string(), &error))
+}
+
+fn restart(system: &dyn System, journal: &mut Journal, unit: &str) -> Outcome<()> {
+    let warrant = journal.record(system, undo_of(unit))?;
+    let reboot = systemctl(&["reboot"]);
+    system.act(warrant, &reboot).map_err(|error| Failure::refused(format!("{reboot}: {error}")))
+}
+
+fn systemctl(words: &[&str]) -> Act {
+    let arguments = words.iter().map(|word| (*word).to_owned()).collect();
+    Act::Run { program: "systemctl".to_owned(), arguments }
+}
+
+fn taken_back(failure: Failure, left: &[String]) -> Failure {
+    match left.first() {
+        None => failure,
+        Some(what) => {
+            Failure::not_restored(format!("{}; {what}; run assay restore", failure.message))
+        }
+    }
+}
+
+/// Takes the unit of a study away, after which nothing of it restarts the machine.
+pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
+    let home = identity::state_directory(system)?;
+    let Some(journal) = Journal::go_on(system, &journals(&home), id)? else { return Ok(()) };
+    let left = journal.finish(system);
+    match left.failed.first() {
+        None => Ok(()),
+        Some(what) => Err(Failure::not_restored(format!("{what}; run assay restore"))),
+    }
+}
+
+/// What the unit does first: notes that a boot has begun, and waits until its start-up is over. Nothing else
+/// is read meanwhile: what this process does then is a part of the boot.
+///
+/// # Errors
+/// Refused where that cannot be noted; the unit is taken away then.
+pub fn begin_boot(
+    system: &dyn System,
+    (id, directory): (&str, &Path),
+    context: &Context<'_>,
+) -> Outcome<()> {
+    if let Err(failure) = note_the_beginning(system, directory) {
+        give_up(system, id)?;
+        return Err(failure);
+    }
+    wait(system, context);
+    Ok(())
+}
+
+/// What it does then: records what booted since, restarts or ends.
+///
+/// # Errors
+/// What went wrong, after the unit was taken away.
+pub fn after_boot(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
+    let id = acting.stored.id.clone();
+    let went = go_on(system, acting, context);
+    match went {
+        Err(failure) => {
+            give_up(system, &id)?;
+            Err(failure)
+        }
+        went => went,
+    }
+}
+
+fn go_on(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
+    let finished = record(system, acting, context)?;
+    if context.is_stopped() {
+        return Ok(Step::Ended(Box::new(Finished { interrupted: true, ..finished })));
+    }
+    let (recorded, of) = (finished.trials.len(), finished.plan.trials.len());
+    if let Some(unkept) = &finished.unkept {
+        return Err(Failure::partial(format!("no restart: {}", unkept.why)));
+    }
+    if recorded >= of {
+        give_up(system, &finished.id)?;
+        return Ok(Step::Done(Box::new(finished)));
+    }
+    let grace = GRACE.as_secs();
+    (context.tell)(Event::Warning(format!(
+        "boot {recorded} of {of} is recorded; the machine restarts in {grace} s (to stop, run assay restore)"
+    )));
+    let mut left = GRACE;
+    while !left.is_zero() && !context.is_stopped() {
+        system.sleep(Duration::from_secs(1).min(left));
+        left = left.saturating_sub(Duration::from_secs(1));
+    }
+    let home = identity::state_directory(system)?;
+    let journal = Journal::go_on(system, &journals(&home), &finished.id)?;
+    let Some(mut journal) = journal.filter(|_| !context.is_stopped()) else {
+        return Ok(Step::Ended(Box::new(Finished { interrupted: true, ..finished })));
+    };
+    let unit = journal.undos().iter().find_map(|undo| match undo {
+        Undo::Unit { written, .. } => Some(written.clone()),
+        _ => None,
+    });
+    let unit = unit.ok_or_else(|| Failure::refused("the journal of changes contains no unit"))?;
+    restart(system, &mut journal, &unit)?;
+    Ok(Step::Restarts { recorded, of })
+}
+
+/// Notes in the log, synced, that a boot has begun: one that is cut off leaves a trace.
+fn note_the_beginning(system: &dyn System, directory: &Path) -> Outcome<()> {
+    let id = machine::boot_id(system)?;
+    let known = bundle::log(system, directory);
+    if known.iter().any(|entry| entry.event == BEGUN && entry.text == id) {
+        return Ok(());
+    }
+    let unwritable =
+        |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
+    let mut line = serde_json::to_vec(&Entry::new(system, BEGUN, &id))
+        .map_err(|error| unwritable(error.into()))?;
+    line.push(b'\n');
+    system.append(&directory.join("log.jsonl"), &line).map_err(unwritable)
+}
+
+/// Until systemd says that the start-up is over, or has not for a quarter of an hour.
+fn wait(system: &dyn System, context: &Context<'_>) {
+    for _ in 0..MOST_LOOKS {
+        for _ in 0..LOOK.as_secs() {
+            if context.is_stopped() {
+                return;
+            }
+            system.sleep(Duration::from_secs(1));
+        }
+        let said = system.output_of("systemctl", &["is-system-running"]).unwrap_or_default();
+        if OVER.contains(&said.trim()) {
+            return;
+        }
+    }
+}
+
+/// Adds the boots since the study began, or since the last one that it has, to a study.
+///
+/// # Errors
+/// Refused where the journal cannot be read or the bundle not be written.
+pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Finished> {
+    let Acting { stored, directory, .. } = acting;
+    let log = bundle::log(system, &directory);
+    let Stored { id, study, plan, environment, mut trials, .. } = stored;
+    let records = planned::asked(&study).map(|asked| asked.records);
+    let records =
+        records.ok_or_else(|| Failure::mistake(format!("{id} is not a study of boots")))?;
+    let recording = records.recording();
+    let unwritable =
+        |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
+    let bundle = Bundle::reopen(system, &directory).map_err(unwritable)?;
+    let mut bundle = Some(bundle);
+    let mut unkept: Option<Unkept> = None;
+    let began = environment.machine.boot_id.value().cloned().unwrap_or_default();
+    let fresh = since::boots(system, records, (&began, &log), trials.len())?;
+    for (planned, record) in plan.trials.iter().skip(trials.len()).zip(fresh).collect::<Vec<_>>() {
+        let trial = planned::trial(planned, record, recording);
+        trials.push(kept(&mut bundle, &mut unkept, trial, trials.len(), context));
+    }
+    let mut ended = None;
+    if trials.len() >= plan.trials.len()
+        && let Some(bundle) = &bundle
+    {
+        // For people; the trials say it, too.
+        let _ = bundle.log(&Entry::new(system, ENDED, ""));
+        ended = Some(String::new());
+    }
+    let kept_in = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
+    Ok(Finished {
+        id,
+        directory: kept_in,
+        unkept,
+        study,
+        plan,
+        environment,
+        trials,
+        interrupted: false,
+        resume_options: String::new(),
+        gone: None,
+        ended: ended.filter(|why| !why.is_empty()),
+        left: None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! Which boots came after a study began: those that the journal tells of, and those that were noted as they
+//! began and left nothing else.
+
+use super::BEGUN;
+use assay_core::failure::Outcome;
+use assay_machine::system::{System, identity};
+use assay_study::results::log::Entry;
+use assay_workloads::recorded::{Record, Records};
+
+/// Boots that are looked through.
+const MOST: usize = 1000;
+
+/// Boots after `began`, in the order of time, without the first `known` of them.
+pub(super) fn boots(
+    system: &dyn System,
+    records: &dyn Records,
+    (began, log): (&str, &[Entry]),
+    known: usize,
+) -> Outcome<Vec<Record>> {
+    let results = identity::results_directory(system).ok();
+    let found = records.read(system, MOST, results.as_deref())?.records;
+    let noted: Vec<&Entry> = log.iter().filter(|entry| entry.event == BEGUN).collect();
+    let found = after(found, &plain(began), &noted, records.recording().cut_off);
+    Ok(found.into_iter().skip(known).collect())
+}
+
+fn plain(id: &str) -> String {
+    id.trim().replace('-', "").to_ascii_lowercase()
+}
+
+/// The journal's boots after one, with those in between that were only noted. Where the journal does not
+/// reach back to it, those that were noted are all that belong to the study.
+fn after(journal: Vec<Record>, began: &str, noted: &[&Entry], cut_off: &str) -> Vec<Record> {
+    let start = journal.iter().position(|boot| boot.id == began);
+    let mut left: Vec<Record> = match start {
+        Some(start) => journal.into_iter().skip(start + 1).collect(),
+        None => journal
+            .into_iter()
+            .filter(|boot| noted.iter().any(|entry| entry.text == boot.id))
+            .collect(),
+    };
+    let mut found = Vec::new();
+    for entry in noted {
+        match left.iter().position(|boot| boot.id == entry.text) {
+            // What the journal has before it was not noted: it ended earlier still.
+            Some(place) => found.extend(left.drain(..=place)),
+            None => found.push(Record::cut_off(&entry.text, &entry.at, cut_off)),
+        }
+    }
+    found.extend(left);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CUT_OFF: &str = "it was cut off";
+
+    fn journal(ids: &str) -> Vec<Record> {
+        let record = |id: char| Record {
+            id: id.to_string().repeat(32),
+            group: "6.1".to_owned(),
+            began_wall_us: None,
+            measured: Err("the journal tells why".to_owned()),
+        };
+        ids.chars().map(record).collect()
+    }
+
+    fn noted(ids: &str) -> Vec<Entry> {
+        let one = |id: char| Entry {
+            at: "2026-11-23T06:03:46+00:00".to_owned(),
+            event: BEGUN.to_owned(),
+            text: id.to_string().repeat(32),
+        };
+        ids.chars().map(one).collect()
+    }
+
+    fn told(in_journal: &str, began: char, in_log: &str) -> String {
+        let log = noted(in_log);
+        let log: Vec<&Entry> = log.iter().collect();
+        let found = after(journal(in_journal), &began.to_string().repeat(32), &log, CUT_OFF);
+        found.iter().map(|record| &record.id[..1]).collect()
+    }
+
+    #[test]
+    fn boots_that_left_no_trace_in_the_journal_stand_where_they_were() {
+        // Journal, the boot in which the study began, what was noted: what belongs to the study.
+        assert_eq!(told("abc", 'a', "bc"), "bc");
+        assert_eq!(told("abd", 'a', "bcd"), "bcd", "c was cut off and left nothing");
+        assert_eq!(told("abcd", 'a', "bd"), "bcd", "c ended before it was noted");
+        assert_eq!(told("d", 'a', "bcd"), "bcd", "a journal in memory");
+        assert_eq!(told("a", 'a', ""), "");
+        assert_eq!(told("ab", 'a', ""), "b");
+        let noted = noted("bc");
+        let noted: Vec<&Entry> = noted.iter().collect();
+        let cut = after(journal("ac"), &"a".repeat(32), &noted, CUT_OFF);
+        assert_eq!(cut[0].measured, Err(CUT_OFF.to_owned()));
+        assert!(cut[0].began_wall_us.is_some());
+        assert!(cut[1].measured != cut[0].measured, "the journal tells of it");
+    }
+}

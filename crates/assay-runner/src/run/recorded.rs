@@ -1,0 +1,197 @@
+//! A study whose trials were recorded: nothing is run, each record is a trial that has been.
+
+use super::event::{Context, Event};
+use super::finished::{Finished, Unkept};
+use assay_core::failure::{Failure, Outcome};
+use assay_machine::system::machine::{self, Machine};
+use assay_machine::system::site::Site;
+use assay_machine::system::{self, System};
+use assay_study::file::Study;
+use assay_study::plan::recorded as planned;
+use assay_study::plan::recorded::Asked;
+use assay_study::results::bundle::Bundle;
+use assay_study::results::environment::{self, Environment};
+use assay_study::results::id::{self, entropy};
+use assay_study::results::plan::Plan;
+use assay_study::results::record::Trial;
+use assay_study::results::surroundings::Surroundings;
+use assay_workloads::recorded::{Record, Recorded, Recording, Source};
+use std::path::{Path, PathBuf};
+
+/// Why nothing is known of what another machine's trials stand on.
+const OTHER_JOURNAL: &str = "the journal is from another machine";
+/// What a machine's own trials stand on.
+const ROOT: &str = "/";
+
+pub struct Wanted {
+    /// The study, whose trials are recorded.
+    pub study: Study,
+    /// Directory that holds the bundles; without one nothing is kept.
+    pub results: Option<PathBuf>,
+}
+
+/// What a study asks for whose trials are recorded.
+pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
+    let asked = planned::asked(study);
+    asked.ok_or_else(|| Failure::mistake("other programs cannot record the trials of this study"))
+}
+
+/// The trials of a study as they are read and grouped, with their labels, oldest first.
+///
+/// # Errors
+/// As the kind's; the user's mistake where none of them is of a group that the study names.
+pub fn read(
+    system: &dyn System,
+    study: Study,
+    results: Option<&Path>,
+) -> Outcome<(Study, Recorded)> {
+    let records = asked(&study)?.records;
+    let (factor, many) = (records.factor(), records.recording().many);
+    let mut found = records.read(system, records.newest(), results)?;
+    let study = planned::grouped(study, factor, &found.records);
+    let there = found.records.len();
+    found.records = planned::of_groups(&study, factor, found.records);
+    if found.records.is_empty() {
+        let levels = study.factors.get(factor).cloned().unwrap_or_default();
+        return Err(Failure::mistake(format!(
+            "none of the newest {there} {many} has {factor} {}",
+            levels.join(" or ")
+        )));
+    }
+    Ok((study, found))
+}
+
+/// Reads trials and keeps them as those of a study.
+///
+/// # Errors
+/// As [`read`].
+pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Outcome<Finished> {
+    let Wanted { study, results } = wanted;
+    let (study, found) = read(system, study, results.as_deref())?;
+    if found.faults > 0 {
+        let text = format!("Assay skipped {} unreadable journal entries", found.faults);
+        (context.tell)(Event::Warning(text));
+    }
+    let started = system.now();
+    let seed = study.seed.unwrap_or_else(|| entropy(system));
+    let id = id::of_study(system, results.as_deref(), &started);
+    let groups: Vec<String> = found.records.iter().map(|record| record.group.clone()).collect();
+    let asked = asked(&study)?;
+    let target = target_of(&asked.records.source());
+    let recording = asked.records.recording();
+    let primary = asked.records.primary(&found.records);
+    let plan = planned::plan(&study, (asked, primary), &groups, (&target, seed));
+    let environment = environment_of(system, recording, (&target, found.is_own), started);
+    let directory = results.as_ref().map(|results| results.join(&id));
+    let (mut bundle, mut unkept) =
+        begin(system, directory.as_deref(), &study, &plan, &environment, context);
+    let mut trials: Vec<Trial> = Vec::with_capacity(found.records.len());
+    for (planned, record) in plan.trials.iter().zip(found.records) {
+        let trial = planned::trial(planned, record, recording);
+        trials.push(kept(&mut bundle, &mut unkept, trial, trials.len(), context));
+    }
+    let directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
+    Ok(Finished {
+        id,
+        directory,
+        unkept,
+        study,
+        plan,
+        environment,
+        trials,
+        interrupted: false,
+        resume_options: String::new(),
+        gone: None,
+        ended: None,
+        left: None,
+    })
+}
+
+fn target_of(source: &Source) -> String {
+    match source {
+        Source::Own => ROOT.to_owned(),
+        Source::At(path) => path.display().to_string(),
+    }
+}
+
+/// The machine that the trials are of, as far as it is here.
+pub(super) fn environment_of(
+    system: &dyn System,
+    recording: &Recording,
+    (target, is_own): (&str, bool),
+    started: String,
+) -> Environment {
+    let here = || {
+        system::resolve(system, ROOT).ok().map(|site| Site { target: target.to_owned(), ..site })
+    };
+    let (machine, site) = if is_own {
+        (
+            machine::machine(system),
+            here().unwrap_or_else(|| planned::elsewhere(target, OTHER_JOURNAL)),
+        )
+    } else {
+        let many = recording.many;
+        let why = format!("the {many} are from another machine; only its journal is available");
+        (Machine::elsewhere(&why), planned::elsewhere(target, OTHER_JOURNAL))
+    };
+    Environment {
+        format: environment::FORMAT.to_owned(),
+        assay: env!("CARGO_PKG_VERSION").to_owned(),
+        started,
+        machine,
+        sites: vec![site],
+        surroundings: Surroundings::default(),
+        observer: None,
+        fleet: None,
+    }
+}
+
+/// Begins a bundle where there is a place for it.
+pub(super) fn begin<'a>(
+    system: &'a dyn System,
+    directory: Option<&Path>,
+    study: &Study,
+    plan: &Plan,
+    environment: &Environment,
+    context: &mut Context<'_>,
+) -> (Option<Bundle<'a>>, Option<Unkept>) {
+    let Some(directory) = directory else { return (None, None) };
+    match Bundle::create(system, directory, study, plan, environment) {
+        Ok(bundle) => (Some(bundle), None),
+        Err(error) => {
+            let unkept = Unkept::after(0, directory, &error);
+            (context.tell)(unkept.warning());
+            (None, Some(unkept))
+        }
+    }
+}
+
+/// Stores a trial where that is possible.
+pub(super) fn kept(
+    bundle: &mut Option<Bundle<'_>>,
+    unkept: &mut Option<Unkept>,
+    mut trial: Trial,
+    others: usize,
+    context: &mut Context<'_>,
+) -> Trial {
+    if let Some(own) = bundle
+        && let Err(error) = own.append(&mut trial.record, &std::collections::BTreeMap::new(), &[])
+    {
+        let lost = Unkept::after(others, own.directory(), &error);
+        (context.tell)(lost.warning());
+        (*unkept, *bundle) = (Some(lost), None);
+    }
+    trial
+}
+
+/// The groups that are told of, each with the number of its trials, for a look without keeping anything.
+pub fn groups(records: &[Record]) -> Vec<(String, usize)> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    for record in records {
+        match found.iter_mut().find(|(name, _)| *name == record.group) {
+            Some((_, count)) => *count += 1,
+            None => found.push((record.group.clone(), 1)),
+        }
+    }
+    found
+}

@@ -1,0 +1,159 @@
+//! The first step of a run: what it may not do is refused, its targets are found and locked, and what
+//! undoes its changes is begun before the first of them. Loop devices of its own are made here.
+
+use super::event::Context;
+use super::places::{Place, places_of};
+use super::request::Consented;
+use super::{changes, holds, links, marks, others};
+use assay_core::failure::{Failure, Outcome};
+use assay_machine::factors::layers::{self, Levels, Raised, Stack, Wish};
+use assay_machine::factors::{self, Guard};
+use assay_machine::system::journal::{self, Mark};
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{Hold, System, Watchdog, identity};
+use assay_study::file::{Study, Target, simulated};
+use assay_study::plan::design::{Demands, Design, Ground};
+
+/// What a run stands on from its beginning to its end.
+pub struct Resolved<'a> {
+    pub places: Vec<Place>,
+    /// The devices of the target, where the tool made them.
+    pub own: Vec<(Stack, Raised)>,
+    /// Makes the changes and undoes them, where there are any.
+    pub guard: Option<Guard<'a>>,
+    /// Has everything put back should this process die.
+    pub watchdog: Option<Box<dyn Watchdog>>,
+    /// The devices that the targets stand on.
+    pub marks: Vec<Mark>,
+    pub holds: Vec<Hold>,
+}
+
+/// Resolves and locks the targets of a study; a loop device of its own is made.
+///
+/// # Errors
+/// A mistake or a refusal; what was changed by then is put back.
+pub fn targets<'a>(
+    context: &mut Context<'a>,
+    demands: &Demands,
+    targets: &[String],
+    Consented { destroy, allowed, wait, .. }: &Consented,
+    id: &str,
+) -> Outcome<Resolved<'a>> {
+    let system = context.system;
+    changes::permitted(demands, allowed)?;
+    links::named(&demands.network)?;
+    refuse_unfinished(system)?;
+    if demands.changes() {
+        needs_root(system, demands)?;
+        links::may_be_shaped(system, &demands.network)?;
+    }
+    let makes_own = demands.own_target().is_some();
+    let found = || as_shown(system, places_of(system, demands, targets, destroy)?);
+    let named = if makes_own { Vec::new() } else { found()? };
+    others::there(demands, &named)?;
+    let holds = holds::take(context, demands, &named, *wait)?;
+    // What stood there before it was waited for may have changed.
+    let named = if wait.is_zero() || makes_own { named } else { found()? };
+    let mut guard = if demands.changes() {
+        Some(Guard::begin(system, &identity::state_directory(system)?, id)?)
+    } else {
+        None
+    };
+    if let Some(guard) = guard.as_mut().filter(|_| demands.network.makes_link) {
+        factors::network::make_lab(system, guard)?;
+    }
+    let watchdog = guard.as_ref().and(others::watched(system, demands, id)?);
+    let own = match (&demands.ground, &mut guard) {
+        (Ground::Own { size, members }, Some(guard)) => {
+            let devices = (0..*members).map(|_| own_target(guard, size.0));
+            devices.collect::<Outcome<Vec<_>>>()?
+        }
+        _ => Vec::new(),
+    };
+    let places = if own.is_empty() {
+        named
+    } else {
+        let made = own.iter().map(|(_, raised)| Place::made(system, &raised.base));
+        vec![Place::of_several(made.collect::<Outcome<_>>()?)?]
+    };
+    let marks = marks::of(system, &places);
+    if let Some(guard) = &mut guard {
+        guard.keep_to(marks.clone());
+    }
+    Ok(Resolved { places, own, guard, watchdog, marks, holds })
+}
+
+/// Makes sure of what may be overwritten that it is what `assay plan` showed.
+fn as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
+    let devices = places.iter().flat_map(Place::devices);
+    for place in devices.filter(|place| place.consent.is_some()) {
+        identity::as_shown(system, &place.site)?;
+    }
+    Ok(places)
+}
+
+fn own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, Raised)> {
+    let none = Levels::new();
+    let wish = Wish { own_target: Some(bytes), ..Wish::of(&none) };
+    let stack = Stack::of(&wish).map_err(Failure::refused)?;
+    let raised = stack.make(guard, Vec::new())?;
+    Ok((stack, raised))
+}
+
+/// What is made is root's; of settings the kernel decides one by one.
+fn needs_root(system: &dyn System, demands: &Demands) -> Outcome<()> {
+    let makes = demands.own_target().is_some() || demands.made.any;
+    if demands.network.changes && system.user().id != 0 {
+        let what =
+            if demands.network.makes_link { "a lab of network namespaces" } else { "shaping" };
+        return Err(Failure::refused(format!("{what} needs root; run it with sudo")));
+    }
+    if makes && system.user().id != 0 {
+        let what = layers::nouns();
+        return Err(Failure::refused(format!("creating {what} needs root; run it with sudo")));
+    }
+    Ok(())
+}
+
+/// Refuses to measure on a machine that another run left changed.
+pub fn refuse_unfinished(system: &dyn System) -> Outcome<()> {
+    let home = identity::state_directory(system)?;
+    let left = journal::unfinished(system, &factors::guard::journals(&home))?;
+    let Some(first) = left.first() else { return Ok(()) };
+    let fault = first.faults.first().map_or_else(String::new, |fault| format!(" ({fault})"));
+    Err(Failure::refused(format!(
+        "{} ended without restoring the machine{fault}; run assay restore first",
+        first.id
+    )))
+}
+
+pub(super) fn design<'d>(study: &Study, demands: &'d Demands, places: &[Place]) -> Design<'d> {
+    let targets: Vec<String> = places.iter().map(|place| place.site.target.clone()).collect();
+    Design::of(study, demands, &targets)
+}
+
+/// Writes the targets into the study: one as its target, several as the factor `target`.
+pub(super) fn set_targets(study: &mut Study, places: &[Place], seed: u64) {
+    study.seed = Some(seed);
+    if matches!(study.target, Some(Target::Loop(_) | Target::Devices(_))) {
+        return;
+    }
+    if let [place] = places {
+        study.target = Some(target_of(&place.site));
+    } else {
+        let names = places.iter().map(|place| place.site.target.clone()).collect();
+        study.factors.insert("target".to_owned(), names);
+    }
+}
+
+fn target_of(site: &Site) -> Target {
+    let path = site.path.display().to_string();
+    match site.kind {
+        TargetKind::Directory => Target::Directory(path),
+        TargetKind::File => Target::File(path),
+        TargetKind::Device => Target::Device(path),
+        TargetKind::Simulated => {
+            Target::Simulated(site.target.trim_start_matches(simulated::PREFIX).to_owned())
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! What a trial stands in: its target, open, and all else that does not change from one to the next.
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::fleet::Gate;
+use super::survey::Surveyed;
+use assay_core::presence::Presence;
+use assay_machine::probes::{Asked, Scene, page_cache};
+use assay_machine::system::identity::Caller;
+use assay_machine::system::site::Site;
+use assay_machine::system::{CachedPages, System};
+use assay_study::file::Prepare;
+use assay_study::results::bundle::SoFar;
+use assay_study::results::plan::Plan;
+use assay_workloads::production::Limits;
+
+/// Everything around a trial that does not change from one to the next.
+#[derive(Clone, Copy)]
+pub struct Setting<'a> {
+    pub system: &'a dyn System,
+    pub plan: &'a Plan,
+    /// What the trial's target stands on.
+    pub site: &'a Site,
+    pub surveyed: &'a Surveyed<'a>,
+    pub prepare: &'a Prepare,
+    /// Who runs commands, where that is not the user of this process.
+    pub runs_as: Option<Caller>,
+    /// What the readings before the run took the last time: they are part of the rest.
+    pub readings_ns: u64,
+    /// From what on its arm is taken back, under others' work.
+    pub limits: Option<&'a Limits>,
+    /// Keeps a trial as far as it came, until it is kept whole.
+    pub keep: Option<&'a SoFar<'a>>,
+    pub directory: Option<&'a Path>,
+    /// Where it waits for other hosts.
+    pub gate: Option<&'a dyn Gate>,
+}
+
+impl<'a> Setting<'a> {
+    /// What the probes see of a trial.
+    pub fn scene(&self) -> Scene<'a> {
+        let file = self.surveyed.opened.file().map(|file| (file, self.range()));
+        let plan = self.plan;
+        let asked = Asked { probes: &plan.probes, meter: plan.meter.as_deref() };
+        Scene { system: self.system, site: self.site, file, asked }
+    }
+
+    pub fn range(&self) -> Range<u64> {
+        let area = self.surveyed.survey.area;
+        area.start..area.start + area.length
+    }
+
+    pub fn cached_pages(&self) -> Presence<CachedPages> {
+        page_cache::of(&self.scene())
+    }
+}

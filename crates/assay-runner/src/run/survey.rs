@@ -1,0 +1,459 @@
+//! What a target is like before anything is planned: its area, direct I/O, engine, pilot, and how
+//! much of it is really stored.
+
+use std::cell::Cell;
+use std::fs::File;
+
+use super::area::{self, Fill, OpenTarget, Terms, Wanted};
+use super::event::{Context, Event};
+use super::pilot;
+use super::places::Place;
+use super::twice;
+use assay_core::draws::Draws;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::presence::Presence;
+use assay_machine::probes::memory;
+use assay_machine::system::between::Between;
+use assay_machine::system::clears::Clears;
+use assay_machine::system::site::{Mount, Site, TargetKind};
+use assay_machine::system::{DryRun, System, devices, encryption};
+use assay_study::plan::budget;
+use assay_study::plan::design::{Demands, Design};
+use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey};
+use assay_workloads::io::{Content, Engine};
+use assay_workloads::{Medium, Touch};
+
+/// Blocks that are looked at for zeros.
+const SAMPLES: u32 = 64;
+const SAMPLE_BYTES: u64 = 4096;
+const MIB: u64 = 1 << 20;
+
+pub struct Surveyed<'a> {
+    pub opened: OpenTarget<'a>,
+    pub survey: Survey,
+    /// The law of the simulated engine, where that is the target.
+    pub law: Option<assay_load::Law>,
+    /// What all of the area holds, where that is one content and known.
+    pub holds: Cell<Option<Content>>,
+    pub seed: u64,
+}
+
+impl Surveyed<'_> {
+    pub fn medium(&self) -> Medium<'_> {
+        Medium { law: self.law, ..self.opened.medium(self.survey.area) }
+    }
+
+    /// Writes all of the area with what the reads of a workload are to find there, unless it is
+    /// known to hold that.
+    pub fn hold(
+        &self,
+        context: &mut Context<'_>,
+        site: &Site,
+        workload: &PlannedWorkload,
+        seed: u64,
+    ) -> Outcome<()> {
+        let Some(wanted) = workload.touches().find_map(|touch| touch.finds) else { return Ok(()) };
+        let is_own = self.survey.area.written && self.law.is_none();
+        if !is_own || self.holds.get() == Some(wanted) {
+            return Ok(());
+        }
+        self.holds.set(None);
+        let engine = self.survey.engine.name;
+        let how = Fill { engine, content: wanted, limit_ns: u64::MAX / 4, seed };
+        let found = area::fill(context, &self.opened, site, self.survey.area.length, &how)?;
+        area::is_as_large(site, &self.survey.area, &found)?;
+        self.holds.set(Some(wanted));
+        Ok(())
+    }
+
+    /// Takes note of what a workload wrote to the area, or took away.
+    pub fn wrote(&self, workload: &PlannedWorkload) {
+        let other = |touch: Touch| {
+            touch.clears || touch.writes.is_some_and(|own| Some(own) != self.holds.get())
+        };
+        if workload.touches().any(other) {
+            self.holds.set(None);
+        }
+    }
+}
+
+/// Makes, fills and looks at the area of a target.
+pub fn make<'a>(
+    context: &mut Context<'_>,
+    design: &Design<'_>,
+    site: &Site,
+    mut opened: OpenTarget<'a>,
+    terms: Terms,
+    seed: u64,
+) -> Outcome<Surveyed<'a>> {
+    let (system, demands) = (context.system, design.demands);
+    let Terms { consented, law } = terms;
+    let (whole, size) = (demands.uses.whole, demands.area.size);
+    let asked = if whole {
+        area::whole_bytes(system, site, &opened, terms, size)?
+    } else if demands.uses.area {
+        area::asked_bytes(system, site, &opened, consented, wanted(demands, false))?
+    } else {
+        0
+    };
+    let engine = if law.is_some() { simulated_engine() } else { engine() };
+    let mut area = Area {
+        start: opened.first_byte(),
+        length: asked,
+        asked,
+        // What takes the whole may write it, and finds nothing there that was written before.
+        written: law.is_some() || whole,
+        fill_ns: 0,
+    };
+    let read_twice = match law {
+        None => twice::read(system, site, seed),
+        Some(_) => Presence::absent("a simulated target has no drive"),
+    };
+    let mut dirtied = may_be_cached(system, site, &opened);
+    if !whole && asked > 0 && (site.kind == TargetKind::Directory || consented) {
+        let how = Fill {
+            engine: engine.name,
+            content: demands.filled.content,
+            limit_ns: demands.budget_ns / budget::FILL_SHARE,
+            seed,
+        };
+        let before = memory::dirtied_bytes(system);
+        area = area::fill(context, &opened, site, asked, &how)?;
+        let grown = before.zip(memory::dirtied_bytes(system));
+        if let (Some(own), Some((before, after))) = (&mut dirtied, grown) {
+            (own.written_bytes, own.dirtied_bytes) = (area.length, after.saturating_sub(before));
+        }
+        if let Some(text) = area::shortage(site, &area, how.limit_ns) {
+            (context.tell)(Event::Warning(text.clone()));
+            opened.notes.push(text);
+        }
+    }
+    // What a pilot takes away is there again before a trial that is to find it.
+    let seen = demands.filled.clears.then(|| coverage(system, opened.file(), &area, seed));
+    (context.tell)(Event::Pilot { target: site.target.clone() });
+    let medium = Medium { law, ..opened.medium(area) };
+    let bench = pilot::Bench {
+        system,
+        medium,
+        path: &site.path,
+        seed,
+        study_seed: seed,
+        runs_as: context.runs_as,
+        stop: context.stop,
+    };
+    let pilot = pilot::run_all(design, &bench)
+        .map_err(|own| Failure { kind: own.kind, ..unmeasured(site, &own.message) })?;
+    opened.notes.extend(pilot::versions(&demands.work, system));
+    let mut survey = Survey {
+        kind: Some(site.kind),
+        area,
+        direct: opened.direct.clone(),
+        engine,
+        pilot,
+        coverage: seen.unwrap_or_else(|| coverage(system, opened.file(), &area, seed)),
+        notes: std::mem::take(&mut opened.notes),
+        between: Some(Between::of(system, site, opened.direct.reason())),
+        clears: clears(system, site, demands),
+        dirtied,
+        read_twice,
+        ..Survey::untaken(&site.target, "not checked")
+    };
+    if demands.has_margin && law.is_none() {
+        let workloads = design.under_baseline(&survey);
+        let medium = opened.medium(area);
+        let bench = pilot::Bench {
+            system,
+            medium,
+            path: &site.path,
+            seed,
+            study_seed: seed,
+            runs_as: context.runs_as,
+            stop: context.stop,
+        };
+        let found = pilot::scatter(&workloads, &survey.pilot, &bench);
+        survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
+    }
+    // The pilot writes as the workloads do.
+    let sure = survey.area.written && demands.filled.stays;
+    let holds = Cell::new(sure.then_some(demands.filled.content));
+    Ok(Surveyed { opened, survey, law, holds, seed })
+}
+
+fn unmeasured(site: &Site, error: &str) -> Failure {
+    Failure::refused(format!("cannot measure {}: {error}", site.target))
+}
+
+pub fn at_target<'a>(
+    system: &'a dyn System,
+    context: &mut Context<'_>,
+    design: &Design<'_>,
+    place: &Place,
+    seed: u64,
+) -> Outcome<Surveyed<'a>> {
+    let (site, demands) = (&place.site, design.demands);
+    let told = match site.kind {
+        TargetKind::Directory if demands.uses.directory => clear_leftovers(context, site),
+        _ => Vec::new(),
+    };
+    let mut opened = match place.law {
+        Some(_) => OpenTarget::simulated(system),
+        None => OpenTarget::of(system, demands.uses, site, place.consent.as_ref())?,
+    };
+    if demands.area.offset.is_some() && site.kind != TargetKind::Device {
+        return Err(Failure::mistake(format!(
+            "{}: area.offset is only for block devices; remove it",
+            site.target
+        )));
+    }
+    if let Some(device) = site.counted.first().filter(|_| site.kind == TargetKind::Device) {
+        opened = opened.starting_at(demands.area.first_byte(devices::size_of(system, device)));
+    }
+    opened.notes.extend(told);
+    opened.notes.extend(buffered_loops(system, site));
+    if !site.encryption.is_empty() {
+        opened.notes.extend(encryption::software_aes(system));
+    }
+    let terms = Terms { consented: place.consent.is_some(), law: place.law };
+    make(context, design, site, opened, terms, seed)
+}
+
+/// A target opened again, with an area like the one that was surveyed; it is filled anew, unless what lies there is
+/// kept.
+pub fn again<'a>(
+    context: &mut Context<'_>,
+    system: &'a dyn System,
+    demands: &Demands,
+    place: &Place,
+    survey: &Survey,
+    (seed, keeps): (u64, bool),
+) -> Outcome<Surveyed<'a>> {
+    let site = &place.site;
+    if site.kind == TargetKind::Directory {
+        clear_leftovers(context, site);
+    }
+    let opened = match place.law {
+        Some(_) => OpenTarget::simulated(system),
+        None => OpenTarget::of(system, demands.uses, site, place.consent.as_ref())?,
+    };
+    let opened = match site.kind {
+        TargetKind::Device => opened.starting_at(survey.area.start),
+        _ => opened,
+    };
+    let changed = opened.direct.value() != survey.direct.value();
+    if changed || (place.law.is_none() && opened.first_byte() != survey.area.start) {
+        return Err(Failure::refused(format!(
+            "{} now opens with different settings than before; start a new study",
+            site.target
+        )));
+    }
+    let fills = survey.area.written && !demands.uses.whole && !keeps;
+    if fills && survey.area.length > 0 && place.law.is_none() {
+        let how = Fill {
+            engine: survey.engine.name,
+            content: demands.filled.content,
+            limit_ns: u64::MAX / 4,
+            seed,
+        };
+        let found = area::fill(context, &opened, site, survey.area.length, &how)?;
+        area::is_as_large(site, &survey.area, &found)?;
+    }
+    let is_known = survey.area.written && !keeps;
+    let holds = Cell::new(is_known.then_some(demands.filled.content));
+    Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds, seed })
+}
+
+/// Removes area files of runs that were killed, and says so.
+fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
+    let mut told = Vec::new();
+    for leftover in context.system.leftovers(&site.path).unwrap_or_default() {
+        let path = leftover.path.display();
+        let text = match context.system.remove_leftover(&leftover) {
+            Ok(()) => format!("removed {path}, left by a killed run"),
+            Err(error) => {
+                format!("cannot remove {path}, left by a killed run: {error}")
+            }
+        };
+        (context.tell)(Event::Warning(text.clone()));
+        told.push(text);
+    }
+    told
+}
+
+/// Whether direct writes may go through the page cache: those of btrfs with checksums, here or below a loop device.
+fn may_be_cached(system: &dyn System, site: &Site, opened: &OpenTarget<'_>) -> Option<Dirtied> {
+    let mut mounts = site.mount.value().into_iter().chain(&site.followed);
+    let sums = |mount: &Mount| {
+        let is_off = |option: &String| ["nodatasum", "nodatacow"].contains(&option.as_str());
+        mount.filesystem == "btrfs" && !mount.options.iter().any(is_off)
+    };
+    let is_in_place = opened.file().is_some_and(|file| system.is_written_in_place(file));
+    let is_file = site.kind == TargetKind::Directory && opened.direct.value().is_some();
+    if !is_file || is_in_place || !mounts.any(sums) {
+        return None;
+    }
+    let layers = site.layers.iter();
+    let loops = layers.filter(|own| devices::is_buffered_loop(system, &own.name)).count();
+    Some(Dirtied { written_bytes: 0, dirtied_bytes: 0, caches_below: u32::try_from(loops).ok()? })
+}
+
+/// Loop devices that answer from memory: their own counters cannot tell.
+fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
+    let layers = site.layers.iter().map(|layer| &layer.name);
+    layers
+        .filter(|name| devices::is_buffered_loop(system, name))
+        .map(|name| {
+            format!(
+                "{name} uses the page cache of its file, so reads may come from memory (to bypass \
+                 it, use losetup --direct-io=on {name})"
+            )
+        })
+        .collect()
+}
+
+/// What can be said of a target without opening or writing anything: sizes are real, direct I/O and
+/// the cost of an operation are not tried.
+pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outcome<Survey> {
+    let (site, demands) = (&place.site, design.demands);
+    let would = DryRun::new(system);
+    if demands.uses.area {
+        area::holds_files(site)?;
+    }
+    let own_target = demands.own_target();
+    let to_be = own_target.is_some();
+    let opened = match (place.law, site.kind) {
+        (Some(_), _) | (None, TargetKind::Directory) => OpenTarget::simulated(&would),
+        _ if to_be => OpenTarget::simulated(&would),
+        _ => OpenTarget::open(&would, site, place.consent.as_ref())?,
+    };
+    // What stands beside a directory leaves the area where it is.
+    let makes = design.makes_directory();
+    // What cannot run without a consent is planned as with it.
+    let gives_up = demands.gives_up_data() && site.kind == TargetKind::Device;
+    let consented = place.consent.is_some() || to_be || gives_up;
+    let bytes = match (own_target, site.counted.first()) {
+        (Some(size), _) => size.0,
+        (_, Some(device)) if consented => devices::size_of(system, device),
+        _ => 0,
+    };
+    let start = demands.area.first_byte(bytes);
+    let most = bytes.saturating_sub(start);
+    let asked = match demands.area.size {
+        Some(size) if makes || to_be => size.0.min(most) / MIB * MIB,
+        // A tenth of what the file system leaves free, as in any directory.
+        None if makes => area::usual_bytes(most),
+        None if to_be => most.min(area::USUAL_AREA_BYTES) / MIB * MIB,
+        size if demands.uses.whole => {
+            let terms = Terms { consented, law: place.law };
+            area::whole_bytes(&would, site, &opened, terms, size)?
+        }
+        _ => area::asked_bytes(&would, site, &opened, consented, wanted(demands, true))?,
+    };
+    let asked = if demands.uses.area { asked } else { 0 };
+    let written = site.kind == TargetKind::Directory || consented || place.law.is_some();
+    Ok(Survey {
+        kind: Some(site.kind),
+        area: Area { start, length: asked, asked, written, fill_ns: 0 },
+        direct: opened.direct.clone(),
+        engine: if place.law.is_some() { simulated_engine() } else { engine() },
+        clears: clears(system, site, demands),
+        // What is not opened has not been tried past the page cache.
+        ..Survey::untaken(&site.target, "not checked")
+    })
+}
+
+/// Whether what a study trims and zeroes can be, and what it polls for, where it does; nothing is recorded of
+/// any other.
+fn clears(system: &dyn System, site: &Site, demands: &Demands) -> Clears {
+    let found = if demands.filled.clears { Clears::of(system, site) } else { Clears::default() };
+    if demands.polls { found.and_polling(system, site) } else { found }
+}
+
+/// The area that a study asks for, in a run or in the plan of one.
+fn wanted(demands: &Demands, planned: bool) -> Wanted<'_> {
+    Wanted { size: demands.area.size, preset: demands.preset.as_deref(), planned }
+}
+
+fn simulated_engine() -> EngineUse {
+    EngineUse { name: Engine::Simulated, note: None }
+}
+
+/// `io_uring` where the kernel allows it, threads otherwise.
+pub(super) fn engine() -> EngineUse {
+    let wanted = Engine::IoUring;
+    let refusal = assay_load::ENGINES
+        .iter()
+        .find(|entry| entry.name == wanted.name())
+        .map_or_else(|| Err("not part of this build".to_owned()), |entry| (entry.available)());
+    match refusal {
+        Ok(()) => EngineUse { name: wanted, note: None },
+        Err(reason) => EngineUse {
+            name: Engine::Psync,
+            note: Some(format!(
+                "threads provide the queue depth, because io_uring is unavailable: {reason}"
+            )),
+        },
+    }
+}
+
+/// How much of the area is stored: extents where the file system tells them, and a sample of
+/// blocks that are read, where the tool did not write the area itself.
+fn coverage(
+    system: &dyn System,
+    file: Option<&File>,
+    area: &Area,
+    seed: u64,
+) -> Presence<Coverage> {
+    let Some(file) = file else { return Presence::absent("no file was opened") };
+    let end = area.start + area.length;
+    let extents = system.extents(file, area.start..end);
+    let (sampled_blocks, zero_blocks) =
+        if area.written { (0, 0) } else { zero_sample(system, file, area, seed) };
+    let Ok(extents) = extents else {
+        return if sampled_blocks == 0 {
+            Presence::absent("the filesystem does not report extents")
+        } else {
+            Presence::Present(Coverage {
+                hole_bytes: 0,
+                unwritten_bytes: 0,
+                encoded_bytes: 0,
+                sampled_blocks,
+                zero_blocks,
+            })
+        };
+    };
+    let inside = |extent: &assay_machine::system::Extent| {
+        (extent.start + extent.length).min(end).saturating_sub(extent.start.max(area.start))
+    };
+    let sum = |which: &dyn Fn(&assay_machine::system::Extent) -> bool| -> u64 {
+        extents.iter().filter(|extent| which(extent)).map(inside).sum()
+    };
+    Presence::Present(Coverage {
+        hole_bytes: area.length.saturating_sub(sum(&|_| true)),
+        unwritten_bytes: sum(&|extent| extent.unwritten),
+        encoded_bytes: sum(&|extent| extent.encoded),
+        sampled_blocks,
+        zero_blocks,
+    })
+}
+
+/// Blocks read at random places, and how many of them held only zeros.
+fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32, u32) {
+    let blocks = area.length / SAMPLE_BYTES;
+    if blocks == 0 {
+        return (0, 0);
+    }
+    let mut draws = Draws::new(seed, "zeros");
+    // Direct I/O wants memory that is aligned like the block.
+    let mut room = vec![0_u8; 2 * SAMPLE_BYTES as usize];
+    let start = room.as_ptr().align_offset(SAMPLE_BYTES as usize);
+    let buffer = &mut room[start..start + SAMPLE_BYTES as usize];
+    let (mut read, mut zero) = (0, 0);
+    for _ in 0..SAMPLES {
+        let offset = area.start + draws.below(blocks) * SAMPLE_BYTES;
+        if system.read_at(file, offset, buffer).is_ok_and(|bytes| bytes == buffer.len()) {
+            read += 1;
+            zero += u32::from(buffer.iter().all(|&byte| byte == 0));
+        }
+    }
+    (read, zero)
+}

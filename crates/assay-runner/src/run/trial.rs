@@ -1,0 +1,332 @@
+//! One trial: rest and look for others' traffic, measure, wait until everything is on the device,
+//! collect the evidence.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_load::Bystanders;
+
+use super::cuts;
+use super::fleet::Gate;
+use super::lookout::Post;
+use super::prepare::prepare;
+use super::setting::Setting;
+use assay_analysis::import;
+use assay_analysis::rules;
+use assay_core::quantity::units::show;
+use assay_machine::probes::{Evidence, Moment, Probes};
+use assay_machine::system::{Caching, System};
+use assay_study::results::bundle::Histograms;
+use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
+use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_study::results::requests;
+use assay_study::results::series::SeriesRow;
+use assay_study::results::tally::Tally;
+use assay_workloads::durability::plug::Notes;
+use assay_workloads::{Background, Measured, Medium, Programs, Ran, Run, background};
+use assay_workloads::{io, production};
+
+/// A finished trial with what is stored of it beside its record.
+pub struct Done {
+    pub trial: Trial,
+    pub histograms: Histograms,
+    /// Rows per second.
+    pub series: Vec<SeriesRow>,
+    /// Whether the user asked to stop while it ran: it is not kept then.
+    pub stopped: bool,
+    /// Nanoseconds that the readings right before the run took.
+    pub readings_ns: u64,
+}
+
+impl Done {
+    /// A trial that was not run.
+    pub fn without_numbers(trial: Trial, stopped: bool) -> Self {
+        Self { trial, histograms: Histograms::new(), series: Vec::new(), stopped, readings_ns: 0 }
+    }
+}
+
+/// Why the evidence of a trial is missing that is kept as far as it came.
+const KILLED: &str = "the program ended before Assay read the counter";
+
+/// Why a warm-up does not count.
+const LEFT_OUT: &str = "warm-up: excluded by design";
+
+pub fn run(
+    setting: &Setting<'_>,
+    planned: &PlannedTrial,
+    probes: &mut Probes,
+    stop: &AtomicBool,
+) -> Done {
+    let workload = &*setting.plan.work_of(planned);
+    let started = setting.system.now();
+    let direct = workload.work.touches().direct;
+    // What fails while the user stops the study is not a failure of the trial.
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    let lost = |reason: &str| {
+        Done::without_numbers(not_run(setting.system, planned, reason), is_stopped())
+    };
+    if let Err(error) = setting.surveyed.opened.set_direct(direct) {
+        let way = if direct { "past" } else { "through" };
+        return lost(&format!("cannot use the target {way} the page cache: {error}"));
+    }
+    if let Err(reason) = prepare(setting, workload, planned.seed, stop) {
+        return lost(&reason);
+    }
+    let background = match background(setting, workload) {
+        Ok(background) => background,
+        Err(reason) => return lost(&reason),
+    };
+    let met = meet(setting).map(|()| watch(setting, workload, probes));
+    let met = met.and_then(|readings_ns| meet(setting).map(|()| readings_ns));
+    let readings_ns = match met {
+        Ok(readings_ns) => readings_ns,
+        Err(reason) => return lost(&reason),
+    };
+    setting.surveyed.wrote(workload);
+    let result = if workload.work.is_others() {
+        look_on(setting, workload, probes, stop)
+    } else {
+        measure(setting, workload, planned, background.as_ref(), stop)
+    };
+    let (evidence, flushed) = evidence(setting, workload, probes);
+    let flush_ns = flushed.as_ref().ok().copied().flatten();
+    let result = result.and_then(|done| flushed.map(|_| done));
+    let (ran, background, failure) = match result {
+        Ok((mut ran, background)) => {
+            verify(setting, workload, &mut ran, stop);
+            let taken_back = taken_back(&ran.measured);
+            (Some(ran), background, taken_back)
+        }
+        Err(reason) => (None, None, Some(reason)),
+    };
+    let stopped = ran.as_ref().map_or_else(is_stopped, |ran| ran.stopped);
+    let (measured, histograms, series) = match ran {
+        Some(ran) => (Some(ran.measured), ran.histograms, ran.series),
+        None => (None, Histograms::new(), Vec::new()),
+    };
+    let mut record = TrialRecord {
+        started,
+        measured,
+        background,
+        flush_ns,
+        ..TrialRecord::of(planned, evidence)
+    };
+    (record.status, record.reason) = status(setting, workload, &record, planned, failure);
+    let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
+    let latency_ns = histograms.iter().map(tally).collect();
+    Done { trial: Trial { record, latency_ns }, histograms, series, stopped, readings_ns }
+}
+
+/// Waits for the other hosts, where there are some: once everything is as the trial wants it, and once
+/// more right before its work.
+fn meet(setting: &Setting<'_>) -> Result<(), String> {
+    setting.gate.map_or(Ok(()), Gate::meet)
+}
+
+/// Runs the work of a trial, with what goes on in the background.
+fn measure(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    planned: &PlannedTrial,
+    background: Option<&background::Load<'_>>,
+    stop: &AtomicBool,
+) -> Result<(Ran, Option<Measured>), String> {
+    let area = workload.own_part(&setting.surveyed.survey.area);
+    let so_far = setting.keep.filter(|_| !planned.is_lead_in());
+    let system = setting.system;
+    let keep = |measured: &Measured| {
+        let Some(so_far) = so_far else { return };
+        let ended = not_run(system, planned, KILLED).record;
+        let measured = Some(measured.clone());
+        // Where it cannot be kept, keeping the whole trial will say so.
+        let _ = so_far.keep(&TrialRecord { status: Status::Ok, reason: None, measured, ..ended });
+    };
+    let notes = setting.directory.map(|directory| cuts::Notes {
+        system,
+        directory,
+        result: directory.file_name().and_then(OsStr::to_str).unwrap_or_default(),
+        trial: planned.order,
+    });
+    let run = Run {
+        system: setting.system,
+        medium: Medium { area, ..setting.surveyed.medium() },
+        path: &setting.site.path,
+        ramp_ns: workload.ramp_ns,
+        time_ns: workload.time_ns,
+        seed: planned.seed,
+        study_seed: setting.surveyed.seed,
+        caller: setting.runs_as,
+        bystanders: &Bystanders::now(),
+        stop,
+        lookout: None,
+        keep: Some(&keep),
+        limits: None,
+        programs: Programs {
+            replicate: planned.replicate,
+            trial: planned.order.saturating_add(1),
+            formats: import::numbers,
+            recall: requests::recall,
+            notes: notes.as_ref().map(|own| own as &dyn Notes),
+        },
+    };
+    if let Some(gate) = setting.gate {
+        gate.begins(workload.ramp_ns, setting.scene().is_simulated());
+    }
+    background::run(&workload.work, &run, background)
+}
+
+/// Reads what a trial wrote again, where its work is to be verified: behind everything that is read of it, so
+/// that nothing of this counts.
+fn verify(setting: &Setting<'_>, workload: &PlannedWorkload, ran: &mut Ran, stop: &AtomicBool) {
+    let area = workload.own_part(&setting.surveyed.survey.area);
+    let medium = Medium { area, ..setting.surveyed.medium() };
+    io::verify::after(&workload.work, &medium, &mut ran.measured, stop);
+}
+
+/// Looks at others' work for a period; the probes read when what counts begins.
+fn look_on(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    probes: &mut Probes,
+    stop: &AtomicBool,
+) -> Result<(Ran, Option<Measured>), String> {
+    let post = Post::new(setting.scene(), probes);
+    let run = Run {
+        system: setting.system,
+        medium: setting.surveyed.medium(),
+        path: &setting.site.path,
+        ramp_ns: workload.ramp_ns,
+        time_ns: workload.time_ns,
+        seed: 0,
+        study_seed: setting.surveyed.seed,
+        caller: setting.runs_as,
+        bystanders: &Bystanders::now(),
+        stop,
+        lookout: Some(&post),
+        keep: None,
+        limits: setting.limits,
+        programs: Programs::NONE,
+    };
+    workload.work.run(&run).map(|ran| (ran, None))
+}
+
+/// Why the level of a trial was taken back, where it was.
+pub fn taken_back(measured: &Measured) -> Option<String> {
+    let detail = production::Detail::of(measured)?;
+    let breach = detail.harm.as_ref()?;
+    Some(format!(
+        "rolled back after {}: {}",
+        show::duration(measured.elapsed_ns as f64),
+        breach.words()
+    ))
+}
+
+/// What goes on in the background of a workload, with a handle of its own.
+fn background<'a>(
+    setting: &Setting<'_>,
+    workload: &'a PlannedWorkload,
+) -> Result<Option<background::Load<'a>>, String> {
+    let Some(Background { work, .. }) = &workload.background else { return Ok(None) };
+    let caching = if work.direct { Caching::Direct } else { Caching::Buffered };
+    let file = setting.surveyed.opened.file().map(|file| setting.system.reopen(file, caching));
+    let file = file.transpose();
+    let file = file.map_err(|error| format!("cannot open the background target: {error}"))?;
+    let [_, area] = setting.surveyed.survey.area.halves();
+    Ok(Some(background::Load { work, file, area }))
+}
+
+/// Why a trial is not run that comes after the time that was asked for.
+pub const OUT_OF_TIME: &str = "the time budget ended before this trial";
+
+pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
+    let (status, told) = failed(planned, reason);
+    let record = TrialRecord {
+        status,
+        reason: told,
+        started: system.now(),
+        ..TrialRecord::of(planned, Evidence::absent(reason))
+    };
+    Trial { record, latency_ns: BTreeMap::new() }
+}
+
+/// What a trial that failed is: a lead-in counts in no case.
+pub fn failed(planned: &PlannedTrial, why: &str) -> (Status, Option<String>) {
+    if planned.is_lead_in() {
+        return (Status::Warmup, Some(format!("{LEFT_OUT}; it failed: {why}")));
+    }
+    (Status::Failed, Some(why.to_owned()))
+}
+
+fn status(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    record: &TrialRecord,
+    planned: &PlannedTrial,
+    failure: Option<String>,
+) -> (Status, Option<String>) {
+    if let Some(reason) = failure {
+        return failed(planned, &reason);
+    }
+    if planned.is_lead_in() {
+        return (Status::Warmup, Some(LEFT_OUT.to_owned()));
+    }
+    let case = rules::Case {
+        site: setting.site,
+        survey: &setting.surveyed.survey,
+        workload,
+        trials: &[record],
+        // No event: it takes no trial away.
+        emulator: None,
+    };
+    let design = &setting.plan.design;
+    let gated = design.gate.as_ref().map(|gate| {
+        let named = gate.metric.as_deref().or(design.primary.as_deref());
+        named.unwrap_or_else(|| workload.work.primary(&|_| false))
+    });
+    match rules::disturbance(&case, record, gated) {
+        Some(reason) => (Status::Disturbed, Some(reason)),
+        None => (Status::Ok, None),
+    }
+}
+
+/// Rests, then lets the probes read. Nothing is read in the measured time. Gives the nanoseconds that
+/// the readings right before the run took.
+fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes) -> u64 {
+    let (system, scene) = (setting.system, setting.scene());
+    probes.look(Moment::Ready, &scene);
+    probes.look(Moment::BeforeRest, &scene);
+    if workload.work.is_others() {
+        // Nobody else's traffic is looked for, and what counts begins after the change has settled.
+        return 0;
+    }
+    if !scene.is_simulated() {
+        let rest_ns = setting.plan.gap_ns.saturating_sub(setting.readings_ns);
+        system.sleep(Duration::from_nanos(rest_ns.max(setting.plan.gap_ns / 2)));
+    }
+    let rested_ns = system.monotonic_ns();
+    probes.look(Moment::BeforeRun, &scene);
+    system.monotonic_ns().saturating_sub(rested_ns)
+}
+
+/// Lets the probes read again: right after the run, and once more when all is on the device; the nanoseconds
+/// until it was, where something was written, or why it did not get there.
+fn evidence(
+    setting: &Setting<'_>,
+    workload: &PlannedWorkload,
+    probes: &mut Probes,
+) -> (Evidence, Result<Option<u64>, String>) {
+    let scene = setting.scene();
+    probes.look(Moment::AfterRun, &scene);
+    let written = setting.surveyed.opened.file().filter(|_| workload.writes());
+    let flushed = written.map(|file| {
+        let began_ns = setting.system.monotonic_ns();
+        let synced = setting.system.sync_data(file);
+        synced.map_err(|error| format!("cannot sync the writes: {error}"))?;
+        Ok(setting.system.monotonic_ns().saturating_sub(began_ns))
+    });
+    probes.look(Moment::Settled, &scene);
+    probes.look(Moment::Last, &scene);
+    (probes.evidence(&scene), flushed.transpose())
+}

@@ -1,0 +1,413 @@
+//! What a run wrote with `verify = true`, read again later: of a result, or of a file or device by its stamps
+//! alone. Nothing is written.
+
+use std::fs::File;
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+
+use assay_load::{FoundRun, Inspected};
+use serde::Serialize;
+
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::units::show;
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{Caching, FileKind, Hold, HoldError, System, lock_names, resolve};
+use assay_study::file::Target;
+use assay_study::plan::repeats::{self, Ran};
+use assay_study::results::bundle::{self, Stored};
+use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
+use assay_study::results::record::{Status, TrialRecord};
+use assay_study::results::trials::Trials;
+use assay_workloads::io::verify::{self, Verified, Written};
+use assay_workloads::{Area, Medium, io};
+
+pub const FORMAT: &str = "assay-verify/1";
+
+/// Alignment of buffers that suits every drive.
+const ALIGNMENT: usize = 4096;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OfTrial {
+    pub result: String,
+    pub workload: String,
+    pub replicate: u32,
+    /// Its place in the plan, from 1.
+    pub trial: u32,
+    /// Whether it ended; else the study was ended in the middle of it.
+    pub ended: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct FoundStamps {
+    /// Nanoseconds since 1970 at its start.
+    #[serde(with = "assay_load::digits")]
+    pub run: u64,
+    #[serde(with = "assay_load::digits")]
+    pub seed: u64,
+    /// Bytes that carry its stamps.
+    pub bytes: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Report {
+    pub format: &'static str,
+    pub target: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trial: Option<OfTrial>,
+    /// Blocks: of one operation each, or sectors where only the stamps are known.
+    pub verified: Verified,
+    pub runs: Vec<FoundStamps>,
+    pub unverified: Vec<String>,
+}
+
+impl Report {
+    /// How the command ends: wrong data fail it, and where there was nothing to judge, or the pass was ended,
+    /// there is no statement.
+    pub fn ended(&self) -> Outcome<()> {
+        let found = &self.verified;
+        if found.corrupt.all() > 0 {
+            return Err(Failure::gate(format!(
+                "{}: {} of {} blocks differ from the written data: {}",
+                self.target,
+                show::count(found.corrupt.all()),
+                show::count(found.read),
+                verify::faults(found)
+            )));
+        }
+        if found.cut_short {
+            return Err(Failure::interrupted(format!("{}: the pass was interrupted", self.target)));
+        }
+        if found.intact == 0 && found.unconfirmed == 0 {
+            return Err(Failure::partial(format!(
+                "{}: contains no data written with verify = true",
+                self.target
+            )));
+        }
+        Ok(())
+    }
+}
+
+/// Looks at a file or a device by the stamps that it holds.
+pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<Report> {
+    let target = path.display().to_string();
+    let site = resolve(system, &path.to_string_lossy())?;
+    let _holds = hold(system, &site)?;
+    let (file, is_direct) = open(system, &site)?;
+    let length = system.length(&file).map_err(|error| unread(&target, &error))?;
+    let whole = 0..length / verify::SECTOR_BYTES * verify::SECTOR_BYTES;
+    let found = inspect(&file, &whole, stop)
+        .map_err(|error| Failure::refused(format!("{target}: {error}")))?;
+    let mut untold = verify::untold(&found.verified, is_direct);
+    untold.push(
+        "without the result of the run, Assay cannot detect stale and lost writes".to_owned(),
+    );
+    let runs = stamps(&found.runs);
+    Ok(Report {
+        format: FORMAT,
+        target,
+        trial: None,
+        verified: found.verified,
+        runs,
+        unverified: untold,
+    })
+}
+
+fn inspect(file: &File, range: &Range<u64>, stop: &AtomicBool) -> Result<Inspected, String> {
+    let target = assay_load::Target { file: Some(file.as_fd()), memory_alignment: ALIGNMENT };
+    assay_load::inspect(range, &target, stop).map_err(|error| error.to_string())
+}
+
+fn stamps(runs: &[FoundRun]) -> Vec<FoundStamps> {
+    let told = |own: &FoundRun| FoundStamps {
+        run: own.written.run,
+        seed: own.written.seed,
+        bytes: own.sectors.saturating_mul(verify::SECTOR_BYTES),
+    };
+    runs.iter().map(told).collect()
+}
+
+/// Looks at what the last trial of a result left on its device.
+///
+/// # Errors
+/// Nothing of it can be there any more, something else may have been written over it, or it cannot be read.
+pub fn of_result(
+    system: &dyn System,
+    directory: &Path,
+    stored: &Stored,
+    stop: &AtomicBool,
+) -> Outcome<Report> {
+    let place = place(stored)?;
+    let site = &stored.environment.sites[place];
+    let known = known(system, directory, stored, place)?;
+    let _holds = hold(system, site)?;
+    let (file, is_direct) = open(system, site)?;
+    let area = stored.plan.surveys[place].area;
+    let range = area.start..area.start.saturating_add(area.length);
+    let seen = inspect(&file, &range, stop)
+        .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
+    let runs = stamps(&seen.runs);
+    let newest = seen.runs.iter().max_by_key(|own| own.written.run);
+    let chosen = chosen(stored, place, &known, newest)?;
+    not_filled_since(system, directory, stored, &chosen)?;
+    let workload = &*stored.plan.work_of(&chosen.trial);
+    let Some(planned) = io::Planned::of(&workload.work) else {
+        return Err(Failure::refused("that trial did not read or write any blocks"));
+    };
+    if !planned.direct {
+        // Its operations need not fit what goes past the page cache.
+        let through = system.set_caching(&file, Caching::Buffered);
+        through.map_err(|error| unread(&site.target, &error))?;
+    }
+    let medium = medium(&file, workload.own_part(&area));
+    let verified = verify::pass(planned, &medium, &chosen.written, stop)
+        .map_err(|error| Failure::refused(format!("{}: {error}", site.target)))?;
+    let mut untold = verify::untold(&verified, is_direct && planned.direct);
+    untold.push("data that other programs wrote since would look like lost data".to_owned());
+    let of = OfTrial {
+        result: stored.id.clone(),
+        workload: workload.name.clone(),
+        replicate: chosen.trial.replicate,
+        trial: chosen.trial.order.saturating_add(1),
+        ended: chosen.written.ended,
+    };
+    Ok(Report {
+        format: FORMAT,
+        target: site.target.clone(),
+        trial: Some(of),
+        verified,
+        runs,
+        unverified: untold,
+    })
+}
+
+fn medium(file: &File, area: Area) -> Medium<'_> {
+    Medium { file: Some(file), area, memory_alignment: ALIGNMENT, law: None }
+}
+
+fn is_stamped(workload: &PlannedWorkload) -> bool {
+    io::Planned::of(&workload.work).is_some_and(|io| verify::stamps(io))
+}
+
+/// The target on which what was written can still lie.
+fn place(stored: &Stored) -> Outcome<usize> {
+    let stamped: Vec<&PlannedWorkload> =
+        stored.plan.workloads.iter().filter(|own| is_stamped(own)).collect();
+    let Some(first) = stamped.first() else {
+        return Err(Failure::mistake(format!(
+            "{}: cannot verify: the result has no data written with verify = true",
+            stored.id
+        )));
+    };
+    let is_made = matches!(stored.study.target, Some(Target::Loop(_)));
+    let lasts = |own: &&&PlannedWorkload| {
+        let site = stored.environment.sites.get(own.target);
+        let survey = stored.plan.surveys.get(own.target);
+        !is_made
+            && site.is_some_and(|site| site.kind == TargetKind::Device)
+            && survey.is_some_and(|survey| survey.under.is_empty())
+    };
+    let Some(own) = stamped.iter().find(lasts) else {
+        return Err(Failure::refused(format!(
+            "{}: the data of {} no longer exists: in a directory, Assay uses an unnamed file that \
+             is deleted with the run, and it removes devices created for a study. Only a block \
+             device retains the data. Assay verified each trial right after the run: assay show {}",
+            stored.id, first.name, stored.id
+        )));
+    };
+    let mut there = stored.plan.workloads.iter().filter(|one| one.target == own.target);
+    let over = there.find(|one| {
+        let beside = one.background.as_ref().is_some_and(|own| own.work.mix.writes());
+        // The area is filled again for reads that are to find something else.
+        let finds_other =
+            one.touches().any(|touch| touch.finds.is_some_and(|own| own != io::Content::Random));
+        beside || finds_other || (one.writes() && !is_stamped(one))
+    });
+    match over {
+        None => Ok(own.target),
+        Some(over) => Err(Failure::refused(format!(
+            "{}: {} writes data without stamps, so the expected data is unknown; set verify = true and random content",
+            stored.id, over.name
+        ))),
+    }
+}
+
+/// A run that wrote, and the trial that it was.
+#[derive(Clone)]
+struct Chosen {
+    trial: PlannedTrial,
+    written: Written,
+    /// When it began, where it is recorded.
+    started: Option<String>,
+}
+
+/// What the records of a study tell.
+struct Known {
+    /// The last trial that wrote stamps there.
+    last: Option<Chosen>,
+    /// The trials of the plan and, behind them, what was to be run again.
+    trials: Vec<PlannedTrial>,
+}
+
+/// Goes over the records, in the order in which they ran.
+fn known(system: &dyn System, directory: &Path, stored: &Stored, place: usize) -> Outcome<Known> {
+    let (mut last, mut ran) = (None, Vec::new());
+    Trials::open(system, directory, &stored.plan)?.each_record(&mut |record| {
+        ran.push(Ran::from(&record));
+        let is_there = stored.plan.workloads.get(record.workload).map(|own| own.target == place);
+        let detail = record.measured.as_ref().and_then(io::Detail::of);
+        let written = detail.and_then(|own| own.written.clone());
+        if let Some(written) = written.filter(|_| is_there == Some(true)) {
+            last = Some(recorded(record, written));
+        }
+        Ok(())
+    })?;
+    let again = repeats::repeats(&stored.plan, &ran).into_iter().map(|(trial, _)| trial);
+    let trials = stored.plan.trials.iter().cloned().chain(again).collect();
+    Ok(Known { last, trials })
+}
+
+/// A trial by its record: what was run again, or under another setting than was planned, stands in no plan.
+fn recorded(record: TrialRecord, written: Written) -> Chosen {
+    let trial = PlannedTrial {
+        order: record.order,
+        host: record.host,
+        replicate: record.replicate,
+        lead_in: record.status == Status::Warmup,
+        workload: record.workload,
+        arm: record.arm,
+        seed: written.seed,
+    };
+    Chosen { trial, written, started: Some(record.started) }
+}
+
+/// Which run of the study wrote last: one that was recorded, or one that was ended in the middle and is known
+/// by its stamps alone.
+fn chosen(
+    stored: &Stored,
+    place: usize,
+    known: &Known,
+    newest: Option<&FoundRun>,
+) -> Outcome<Chosen> {
+    let is_newer =
+        |found: &Written| known.last.as_ref().is_none_or(|last| found.run > last.written.run);
+    let Some(found) = newest.map(|own| &own.written).filter(|own| is_newer(own)) else {
+        return known.last.clone().ok_or_else(|| {
+            Failure::partial(format!(
+                "{}: no recorded trial wrote to the target, and the target contains no stamps of this result",
+                stored.id
+            ))
+        });
+    };
+    let is_it = |trial: &&PlannedTrial| {
+        let workload = stored.plan.workloads.get(trial.workload);
+        trial.seed == found.seed
+            && workload.is_some_and(|own| own.target == place && is_stamped(own))
+    };
+    let trial = known.trials.iter().find(is_it).cloned().ok_or_else(|| {
+        Failure::partial(format!("{}: a run outside the plan wrote to the target later", stored.id))
+    })?;
+    Ok(Chosen { trial, written: found.clone(), started: None })
+}
+
+/// Refuses where the area was filled again after a trial: a study that goes on begins with that.
+fn not_filled_since(
+    system: &dyn System,
+    directory: &Path,
+    stored: &Stored,
+    chosen: &Chosen,
+) -> Outcome<()> {
+    let Some(started) = &chosen.started else { return Ok(()) };
+    let log = bundle::log(system, directory);
+    if log.iter().any(|entry| entry.event == "resumed" && entry.at > *started) {
+        return Err(Failure::partial(format!(
+            "{}: the study resumed after trial {} and refilled the area, and no data written with \
+             verify = true since then was recorded or found",
+            stored.id,
+            chosen.trial.order.saturating_add(1)
+        )));
+    }
+    Ok(())
+}
+
+/// Opens what is only read: a device past the page cache where it can be.
+fn open(system: &dyn System, site: &Site) -> Outcome<(File, bool)> {
+    let path = &site.path;
+    let status = system.status(path).map_err(|error| unread(&site.target, &error))?;
+    let opened = match status.kind {
+        FileKind::BlockDevice => {
+            system.open_for_reading(path, Caching::Direct).map(|file| (file, true)).or_else(|_| {
+                system.open_for_reading(path, Caching::Buffered).map(|file| (file, false))
+            })
+        }
+        FileKind::File => {
+            system.open_for_reading(path, Caching::Buffered).map(|file| (file, false))
+        }
+        _ => {
+            return Err(Failure::mistake(format!(
+                "{} is neither a file nor a block device",
+                site.target
+            )));
+        }
+    };
+    opened.map_err(|error| unread(&site.target, &error))
+}
+
+fn unread(target: &str, error: &std::io::Error) -> Failure {
+    Failure::refused(format!("cannot read {target}: {error}"))
+}
+
+/// Keeps studies off what is read: what they write meanwhile would look like lost data.
+/// A file of the user's is none of theirs.
+fn hold(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
+    if site.kind != TargetKind::Device {
+        return Ok(Vec::new());
+    }
+    let one = |name: String| match system.hold(&name) {
+        Ok(hold) => Ok(hold),
+        Err(HoldError::Held { .. }) => Err(Failure::refused(format!(
+            "another assay process is measuring {}; wait until it ends",
+            site.target
+        ))),
+        Err(HoldError::Failed(error)) => Err(Failure::refused(format!(
+            "cannot determine whether {} is being measured: {error}",
+            site.target
+        ))),
+    };
+    lock_names(site).into_iter().map(one).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::FaultCounts;
+
+    use super::*;
+    use assay_core::failure::Kind;
+
+    fn report(verified: Verified) -> Report {
+        let (target, untold) = ("/dev/sdb".to_owned(), Vec::new());
+        Report {
+            format: FORMAT,
+            target,
+            trial: None,
+            verified,
+            runs: Vec::new(),
+            unverified: untold,
+        }
+    }
+
+    #[test]
+    fn wrong_data_fail_and_nothing_at_all_is_no_statement() {
+        let ended = |verified| report(verified).ended().map_err(|failure| failure.kind);
+        let sound = || Verified { read: 10, intact: 4, ..Verified::default() };
+        assert_eq!(ended(sound()), Ok(()));
+        let wrong = FaultCounts { torn: 1, ..FaultCounts::default() };
+        assert_eq!(ended(Verified { corrupt: wrong, ..sound() }), Err(Kind::Gate));
+        assert_eq!(ended(Verified { intact: 0, ..sound() }), Err(Kind::Partial));
+        assert_eq!(ended(Verified { cut_short: true, ..sound() }), Err(Kind::Interrupted));
+        assert_eq!(ended(Verified { intact: 0, unconfirmed: 1, ..sound() }), Ok(()));
+        let told = report(Verified { corrupt: wrong, ..sound() }).ended().unwrap_err().message;
+        assert_eq!(told, "/dev/sdb: 1 of 10 blocks differ from the written data: 1 torn");
+    }
+}

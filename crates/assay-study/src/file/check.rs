@@ -1,0 +1,536 @@
+//! What must hold between the keys of a study. Every key has been read by itself before.
+
+use std::collections::BTreeMap;
+
+use assay_core::quantity::metric::CLASS_METRICS;
+use assay_core::quantity::{Bytes, Loss, Scale, units::show};
+use assay_machine::factors::layers;
+use assay_machine::factors::{self};
+use assay_workloads::{Complaints, InStudy, metrics};
+
+use super::fields::TARGET_FACTOR;
+use super::levels::{self, filled, judged, same};
+use super::text::mistakes::{Mistakes, Places};
+use super::text::reader;
+use super::{DEFAULT_REPLICATES, Gate, Order, Stop, StopRule, Study, without, words};
+
+/// The probe that looks at requests by class.
+const BLOCK_LATENCY: &str = "block-latency";
+
+/// Arms of a study at most: more cannot be run in any useful time.
+const MOST_ARMS: usize = 1000;
+
+/// Judges a study; levels of baseline and arms become the factors' own words for them.
+pub fn check(study: &mut Study, places: &Places, mistakes: &mut Mistakes) {
+    let mut checker = Checker { places, mistakes };
+    checker.stop(&study.stop, study.replicates);
+    checker.gate(study);
+    checker.order(study);
+    checker.workloads(study);
+    checker.factors(study);
+    spell(study);
+    let factors = study.factors.clone();
+    checker.arm(&mut study.baseline, "baseline", &factors);
+    for (index, arm) in study.configurations.iter_mut().enumerate().take(MOST_ARMS) {
+        checker.arm(arm, &format!("configurations/{index}"), &factors);
+    }
+    checker.arms(study);
+    checker.costly(study);
+    without::check(study, places, checker.mistakes);
+    checker.grounds(study);
+    checker.work(study);
+    super::claims::check(study, places, mistakes);
+    super::published::check(study, places, mistakes);
+    super::race::check(study, places, mistakes);
+}
+
+struct Checker<'a> {
+    places: &'a Places,
+    mistakes: &'a mut Mistakes,
+}
+
+impl Checker<'_> {
+    fn value(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
+        self.mistakes.add(path, self.places.of(path).value, message, hint);
+    }
+
+    /// A mistake that a key stands for.
+    fn key(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
+        self.mistakes.add(path, self.places.of(path).key, message, hint);
+    }
+
+    fn stop(&mut self, stop: &Stop, replicates: u32) {
+        let looks = stop.rule == StopRule::Interim;
+        if self.mistakes.is_wrong("stop/rule") {
+            return;
+        }
+        if looks && stop.interim_at.is_empty() {
+            let hint = "example: interim_at = [6, 12, 24]".to_owned();
+            self.key("stop", "rule interim requires interim_at", Some(hint));
+        }
+        let last = stop.interim_at.last().copied();
+        if looks && replicates != DEFAULT_REPLICATES && last.is_some_and(|last| last != replicates)
+        {
+            let hint = "remove replicates; the last interim analysis sets the number".to_owned();
+            self.key("replicates", "replicates and interim_at conflict", Some(hint));
+        }
+        if !looks && !stop.interim_at.is_empty() {
+            let hint = "add rule = \"interim\", or remove interim_at".to_owned();
+            self.key("stop/interim_at", "interim_at requires rule interim", Some(hint));
+        }
+        let by_gate = stop.rule == StopRule::Gate;
+        if (by_gate || stop.rule == StopRule::Fixed) && stop.ci_half_width.is_some() {
+            let message = if by_gate {
+                "rule gate does not use ci_half_width"
+            } else {
+                "rule fixed does not use ci_half_width"
+            };
+            let hint = "add rule = \"decided\" or \"interim\", or remove ci_half_width".to_owned();
+            self.key("stop/ci_half_width", message, Some(hint));
+        }
+        for (index, pair) in stop.interim_at.windows(2).enumerate() {
+            let (before, after) =
+                (format!("stop/interim_at/{index}"), format!("stop/interim_at/{}", index + 1));
+            if pair[1] <= pair[0] && !self.mistakes.is_wrong(&before) {
+                let message =
+                    format!("interim_at must increase, but {} follows {}", pair[1], pair[0]);
+                self.value(&after, message, None);
+            }
+        }
+    }
+
+    /// A gate is about a metric that the study has, and a study can end by its gate only where it has one.
+    fn gate(&mut self, study: &Study) {
+        let Some(gate) = &study.gate else {
+            if study.stop.rule == StopRule::Gate && !self.mistakes.is_wrong("gate") {
+                let hint = "add gate = { max_regression = \"5%\" }, or remove rule".to_owned();
+                self.value("stop/rule", "rule gate requires a gate", Some(hint));
+            }
+            return;
+        };
+        if !study.order.tells_arms_from_time() && !self.mistakes.is_wrong("order") {
+            let message = format!(
+                "a gate is inconclusive in {} order, which confounds configurations with time",
+                study.order.name()
+            );
+            let hint = "use order = \"chained\" or \"random\", or remove the gate".to_owned();
+            self.value("order", message, Some(hint));
+        }
+        if study.stop.rule == StopRule::Gate && gate.must_detect.is_some() {
+            let message =
+                "with rule gate, a row passes only if it is within the limit (95% confidence)";
+            let hint = "remove must_detect or rule = \"gate\"".to_owned();
+            self.value("gate/must_detect", message, Some(hint));
+        }
+        let known = metrics_of(study);
+        let unknown = |name: &&str| !known.contains(name) && !is_told(study, name);
+        if let Some(name) = gate.metric.as_deref().filter(unknown) {
+            let message = format!("no workload of this study has the metric \"{name}\"");
+            self.value("gate/metric", message, Some(metrics::instead(name, &known)));
+            return;
+        }
+        self.allowance(study, gate);
+    }
+
+    /// What may be zero has no share, and what is compared by ratios no amount.
+    fn allowance(&mut self, study: &Study, gate: &Gate) {
+        if ["gate/max_regression", "gate/metric"].iter().any(|path| self.mistakes.is_wrong(path)) {
+            return;
+        }
+        let named = gate.metric.as_deref().or(study.primary_metric.as_deref());
+        let may_be_zero =
+            named.and_then(metrics::find).is_some_and(|metric| metric.scale == Scale::Difference);
+        let what = named.unwrap_or("the primary metric");
+        match (gate.max_regression, may_be_zero) {
+            (Loss::Share(_), true) => {
+                let message = format!("{what} may be zero, so the limit cannot be a percentage");
+                let hint = "use an absolute increase, such as +10".to_owned();
+                self.value("gate/max_regression", message, Some(hint));
+            }
+            (Loss::Amount(_), false) => {
+                let message = format!("Assay compares {what} by ratio, not by difference");
+                let hint = "use a percentage, such as 5%".to_owned();
+                self.value("gate/max_regression", message, Some(hint));
+            }
+            (Loss::Amount(_), true) if gate.must_detect.is_some() => {
+                let message = "with an absolute gate, a row passes only if it is within the limit (95% confidence)";
+                let hint = "remove must_detect".to_owned();
+                self.value("gate/must_detect", message, Some(hint));
+            }
+            _ => {}
+        }
+    }
+
+    /// A study can end early only where one replicate ends before the next begins.
+    fn order(&mut self, study: &Study) {
+        let mixed = matches!(study.order, Order::Crd | Order::Sequential);
+        if mixed && study.stop.rule != StopRule::Fixed && !self.mistakes.is_wrong("order") {
+            let message = format!(
+                "a study in {} order cannot end early, because its replicates overlap",
+                study.order.name()
+            );
+            let hint = "use order = \"random\" or \"chained\", or remove stop".to_owned();
+            self.value("order", message, Some(hint));
+        }
+    }
+
+    fn workloads(&mut self, study: &Study) {
+        if study.workload.is_empty() {
+            let hint = "add a table [[workload]] with name and io".to_owned();
+            self.key("workload", "the study has no workload", Some(hint));
+        }
+        let mut seen = BTreeMap::new();
+        for (index, workload) in study.workload.iter().enumerate() {
+            let path = format!("workload/{index}/name");
+            if self.mistakes.is_wrong(&path) {
+                continue;
+            }
+            if let Some(first) = seen.insert(workload.name.as_str(), index + 1) {
+                let message =
+                    format!("workload {first} already has the name \"{}\"", workload.name);
+                self.value(&path, message, Some("give each workload a unique name".to_owned()));
+            }
+        }
+    }
+
+    fn factors(&mut self, study: &Study) {
+        for (name, levels) in &study.factors {
+            let path = format!("factors/{name}");
+            let taken = is_taken(study, name);
+            if let Some(hint) = reader::unknown_factor(name).filter(|_| !taken) {
+                let hint = if runs_programs(study) { unnamed(name) } else { hint };
+                self.key(&path, format!("unknown factor \"{name}\""), Some(hint));
+            } else if taken && assay_workloads::is_work(name) {
+                let message = format!(
+                    "{name} is a reserved key and cannot be the factor for the placeholder {{{name}}}"
+                );
+                self.key(&path, message, Some(format!("use my-{name}")));
+            } else if levels.is_empty() {
+                let hint = format!("example: {name} = {}", reader::example(name));
+                self.value(&path, format!("{name} has no levels"), Some(hint));
+            } else if levels.len() > MOST_ARMS {
+                let (count, most) =
+                    (show::count(levels.len() as u64), show::count(MOST_ARMS as u64));
+                self.key(&path, format!("{name} has {count} levels; the maximum is {most}"), None);
+            } else {
+                self.levels(&path, name, levels, taken);
+            }
+        }
+        if study.target.is_some() && study.factors.contains_key(TARGET_FACTOR) {
+            let hint = "remove one of the two".to_owned();
+            let message = "target is both a study key and a factor";
+            self.key(&format!("factors/{TARGET_FACTOR}"), message, Some(hint));
+        }
+    }
+
+    /// Levels of a factor; those that work takes into its words mean what they say.
+    fn levels(&mut self, path: &str, name: &str, levels: &[String], taken: bool) {
+        let plain = taken && factors::find(name).is_none();
+        let judged = |level: &str| if plain { filled(name, level) } else { judged(name, level) };
+        let same = |one: &str, other: &str| one == other || !plain && same(name, one, other);
+        for (index, level) in levels.iter().enumerate() {
+            let path = format!("{path}/{index}");
+            if let Err((message, hint)) = judged(level) {
+                self.value(&path, message, hint);
+            } else if let Some(first) = levels[..index].iter().find(|one| same(one, level)) {
+                let message = if first == level {
+                    format!("{name} has the level \"{level}\" twice")
+                } else {
+                    format!("{name}: \"{level}\" is the same as \"{first}\"")
+                };
+                self.value(&path, message, None);
+            }
+        }
+    }
+
+    /// The levels of one arm, or of the baseline.
+    fn arm(
+        &mut self,
+        arm: &mut BTreeMap<String, String>,
+        path: &str,
+        factors: &BTreeMap<String, Vec<String>>,
+    ) {
+        if self.mistakes.is_wrong("factors") {
+            return;
+        }
+        for (name, level) in arm.iter_mut() {
+            let path = format!("{path}/{name}");
+            let Some(levels) = factors.get(name) else {
+                self.key(
+                    &path,
+                    format!("{name} is not a factor of this study"),
+                    Some(no_factor(name, factors)),
+                );
+                continue;
+            };
+            let own = levels.iter().find(|own| same(name, own, level));
+            if let Some(own) = own {
+                own.clone_into(level);
+            } else if !self.any_wrong_level(name, levels) {
+                let known: Vec<&str> = levels.iter().map(String::as_str).collect();
+                let message = format!("{name} has no level \"{level}\"");
+                self.value(&path, message, Some(format!("the levels are {}", known.join(", "))));
+            }
+        }
+    }
+
+    /// Whether a factor or a level of it is told to be wrong: what is compared with it may be right.
+    fn any_wrong_level(&self, name: &str, levels: &[String]) -> bool {
+        let path = format!("factors/{name}");
+        let wrong = |index| self.mistakes.is_wrong(&format!("{path}/{index}"));
+        self.mistakes.is_wrong(&path) || (0..levels.len()).any(wrong)
+    }
+
+    fn arms(&mut self, study: &Study) {
+        if study.configurations.is_empty() {
+            return self.grid(study);
+        }
+        if study.configurations.len() > MOST_ARMS {
+            let message = format!(
+                "the study has {} configurations; the maximum is {}",
+                show::count(study.configurations.len() as u64),
+                show::count(MOST_ARMS as u64)
+            );
+            return self.key("configurations", message, None);
+        }
+        if self.mistakes.is_wrong("factors") {
+            return;
+        }
+        for (index, arm) in study.configurations.iter().enumerate() {
+            let path = format!("configurations/{index}");
+            let lacks = |name: &&String| {
+                let told = self.mistakes.is_wrong(&format!("{path}/{name}"));
+                !arm.contains_key(*name) && !told
+            };
+            let lacking: Vec<&str> =
+                study.factors.keys().filter(lacks).map(String::as_str).collect();
+            if !lacking.is_empty() {
+                let hint = "give each [[configurations]] table all factors".to_owned();
+                self.key(
+                    &path,
+                    format!("this configuration lacks {}", lacking.join(" and ")),
+                    Some(hint),
+                );
+            } else if let Some(first) =
+                study.configurations[..index].iter().position(|one| one == arm)
+            {
+                self.key(
+                    &path,
+                    format!("this configuration is identical to configuration {}", first + 1),
+                    None,
+                );
+            }
+        }
+    }
+
+    fn grid(&mut self, study: &Study) {
+        let lengths: Vec<usize> = study.factors.values().map(Vec::len).collect();
+        let all = lengths.iter().fold(1_usize, |all, levels| all.saturating_mul(*levels));
+        let arms = left_of(study, all);
+        if arms > MOST_ARMS {
+            let product: Vec<String> = lengths.iter().map(ToString::to_string).collect();
+            let left = if arms < all { ", some excluded" } else { "" };
+            let message = format!(
+                "the levels give {} configurations ({}{left}); the maximum is {}",
+                show::count(arms as u64),
+                product.join(" x "),
+                show::count(MOST_ARMS as u64)
+            );
+            let hint = "remove levels, or list only the relevant [[configurations]]".to_owned();
+            self.key("factors", message, Some(hint));
+        }
+    }
+
+    fn costly(&mut self, study: &Study) {
+        if self.mistakes.is_wrong("factors") {
+            return;
+        }
+        for (index, name) in study.hard_to_change.iter().enumerate() {
+            let path = format!("costly/{index}");
+            if !study.factors.contains_key(name) {
+                let message = format!("\"{name}\" is not a factor of this study");
+                self.value(&path, message, Some(no_factor(name, &study.factors)));
+            } else if study.hard_to_change[..index].contains(name) {
+                self.value(&path, format!("hard_to_change lists \"{name}\" twice"), None);
+            }
+        }
+    }
+
+    /// What belongs to something that the study makes.
+    fn grounds(&mut self, study: &Study) {
+        for name in study.factors.keys() {
+            let Some((layer, first)) = layers::of_factor(name).zip(layers::goes_with(name)) else {
+                continue;
+            };
+            let is_told = self.mistakes.is_wrong(&format!("factors/{name}"));
+            if !study.factors.contains_key(first) && !is_told {
+                let what = layers::one(layer.noun());
+                let message = format!("{name} requires {what} created by the study");
+                let level = reader::example(first);
+                let level = level.split_once(',').map_or(level, |(level, _)| level);
+                let level = level.trim_matches(['[', ']']);
+                let hint = format!("add {first} = [{level}] below [factors]");
+                self.key(&format!("factors/{name}"), message, Some(hint));
+            }
+        }
+        let mut several = study.factors.iter().filter(|(_, levels)| levels.len() > 1);
+        let several = several.find_map(|(name, _)| layers::of_factor(name));
+        if let Some(layer) = several
+            && study.recreate_per == super::Fresh::Study
+            && !self.mistakes.is_wrong("recreate_per")
+        {
+            let noun = layer.noun();
+            let message = format!(
+                "a device has one {noun} at a time, so Assay cannot create several once per study"
+            );
+            let hint = "remove recreate_per; the default is once per replicate".to_owned();
+            self.value("recreate_per", message, Some(hint));
+        }
+    }
+
+    fn work(&mut self, study: &Study) {
+        let area = study.area.size.filter(|_| !self.mistakes.is_wrong("area/size"));
+        let has_budget = study.budget.is_some();
+        let finds_rate = study.finds_rate();
+        let around = InStudy { area, has_budget, finds_rate, ..InStudy::of(&study.factors) };
+        self.told(study);
+        for (index, workload) in study.workload.iter().enumerate() {
+            let path = format!("workload/{index}/{}", workload.work.kind().about.name);
+            workload.work.complain(&path, &around, self);
+            self.others(study, index);
+            let background = workload.background.as_ref();
+            let needed = background.map(|io| io.block_size.largest().0 * u64::from(io.threads));
+            if let Some((needed, area)) =
+                needed.zip(area).filter(|(needed, area)| *needed > area.0 / 2)
+            {
+                let message = format!(
+                    "the background load needs {}, more than half of the area of {area}",
+                    Bytes(needed)
+                );
+                self.value(&format!("workload/{index}/background/size"), message, None);
+            }
+        }
+    }
+}
+
+impl Checker<'_> {
+    /// What verdicts are about is told by some program, where it is no metric of ours.
+    fn told(&mut self, study: &Study) {
+        let Some(primary) = study.primary_metric.as_deref().filter(|name| metrics::is_told(name))
+        else {
+            return;
+        };
+        if !is_told(study, primary) && !self.mistakes.is_wrong("primary_metric") {
+            let hint = "add parse = ... to the command".to_owned();
+            let message = format!("no command of this study reports {primary}");
+            self.value("primary_metric", message, Some(hint));
+        }
+    }
+
+    /// Beside others' work the study makes none.
+    fn others(&mut self, study: &Study, index: usize) {
+        let workload = &study.workload[index];
+        if !workload.work.is_others() {
+            return;
+        }
+        let name = workload.work.kind().about.name;
+        let hint = format!("remove the other workloads; {name} must run alone");
+        if study.workload.len() > 1 {
+            let message = format!("{name} cannot run with other workloads");
+            self.key(&format!("workload/{index}/{name}"), message, Some(hint));
+        } else if workload.background.is_some() {
+            let message = format!(
+                "{name} observes the production workload, which a background load would change"
+            );
+            let hint = "remove background".to_owned();
+            self.key(&format!("workload/{index}/background"), message, Some(hint));
+        }
+    }
+}
+
+impl Complaints for Checker<'_> {
+    fn value(&mut self, path: &str, message: String, hint: Option<String>) {
+        Checker::value(self, path, message, hint);
+    }
+
+    fn key(&mut self, path: &str, message: String, hint: Option<String>) {
+        Checker::key(self, path, message, hint);
+    }
+
+    fn is_wrong(&self, path: &str) -> bool {
+        self.mistakes.is_wrong(path)
+    }
+}
+
+/// How many of all combinations are left by the constraints of a study; all where they are too many to try.
+fn left_of(study: &Study, all: usize) -> usize {
+    let constraints = without::of(study);
+    if all <= MOST_ARMS || all > without::MOST_TRIED || constraints.is_empty() {
+        return all;
+    }
+    without::left(without::grid(&study.factors), &constraints, &study.baseline).0.len()
+}
+
+/// Names of the metrics that trials of a study may have, each once.
+fn metrics_of(study: &Study) -> Vec<&'static str> {
+    let of_work = study.workload.iter().flat_map(|own| metrics::of_kind(own.work.kind()));
+    let by_class = study.workload.iter().any(|own| own.work.is_others())
+        || study.probes.iter().any(|probe| probe == BLOCK_LATENCY);
+    let classes = CLASS_METRICS.iter().filter(|_| by_class);
+    let mut names: Vec<&str> = Vec::new();
+    for metric in of_work.chain(classes) {
+        if !names.contains(&metric.name) {
+            names.push(metric.name);
+        }
+    }
+    names
+}
+
+/// Whether a metric is one that programs of a study may tell of themselves.
+fn is_told(study: &Study, metric: &str) -> bool {
+    metrics::is_told(metric) && study.workload.iter().any(|own| own.work.may_tell(metric))
+}
+
+/// Whether some work of a study runs programs, whose lines may name factors.
+fn runs_programs(study: &Study) -> bool {
+    study.workload.iter().any(|workload| workload.work.kind().runs_programs)
+}
+
+fn unnamed(factor: &str) -> String {
+    if factor.starts_with("env:") {
+        return "use the name of an environment variable, such as env:THREADS".to_owned();
+    }
+    format!("to insert the level, write {{{factor}}} in a command line")
+}
+
+/// Whether some work of a study names a factor in its own words.
+pub fn is_taken(study: &Study, factor: &str) -> bool {
+    let around = InStudy::of(&study.factors);
+    study.workload.iter().any(|workload| workload.work.takes(factor, &around))
+}
+
+/// Gives each level its one spelling, in the questions too: a level is called by it from here on.
+fn spell(study: &mut Study) {
+    let taken = |name: &str| is_taken(study, name) && factors::find(name).is_none();
+    let own: Vec<String> = study.factors.keys().filter(|name| !taken(name)).cloned().collect();
+    for name in own {
+        let of = |level: &mut String| *level = levels::spelled(&name, level);
+        study.factors.get_mut(&name).into_iter().flatten().for_each(of);
+        study.question.iter_mut().flat_map(|ask| ask.levels_of(&name)).for_each(of);
+        study.published.iter_mut().filter_map(|one| one.at.get_mut(&name)).for_each(of);
+    }
+}
+
+/// What to write instead of a name that is no factor of the study.
+fn no_factor(name: &str, factors: &BTreeMap<String, Vec<String>>) -> String {
+    let known: Vec<&str> = factors.keys().map(String::as_str).collect();
+    words::did_you_mean(name, &known).unwrap_or_else(|| {
+        if reader::unknown_factor(name).is_none() {
+            format!("add the factor below [factors]: {name} = {}", reader::example(name))
+        } else if known.is_empty() {
+            "this study has no factors; add some below [factors]".to_owned()
+        } else {
+            format!("the factors are {}", known.join(", "))
+        }
+    })
+}

@@ -1,0 +1,198 @@
+//! What must hold of the questions of a study. Levels are left to the findings: the command line may
+//! name others.
+
+use assay_core::quantity::played;
+use assay_workloads::{io, metrics};
+
+use super::fields::TARGET_FACTOR;
+use super::limit::Limit;
+use super::text::mistakes::{Mistakes, Places};
+use super::{Ask, AskKind, Order, StopRule, Study, words};
+
+pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+    for (index, ask) in study.question.iter().enumerate() {
+        let path = format!("question/{index}");
+        if ["kind", "workloads", "min", "max", "slo"]
+            .iter()
+            .any(|key| mistakes.is_wrong(&format!("{path}/{key}")))
+        {
+            continue;
+        }
+        if let Some((key, message, hint)) = mistake(study, ask) {
+            let place = places.of(&path);
+            let path = if key.is_empty() { path } else { format!("{path}/{key}") };
+            let span = if key.is_empty() { place.key } else { places.of(&path).value };
+            mistakes.add(&path, span, message, hint);
+        }
+    }
+    if study.requirements.is_some() {
+        bounds(study, places, mistakes);
+    }
+}
+
+/// Whether a place is good enough is told by bounds, and by nothing else.
+fn bounds(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+    if study.question.is_empty() && !mistakes.is_wrong("question") {
+        let hint = "add a [[question]] with kind = \"bound\", or remove requirements".to_owned();
+        let message = "requirements: the study has no question of kind bound".to_owned();
+        mistakes.add("requirements", places.of("requirements").key, message, Some(hint));
+    }
+    for (index, ask) in study.question.iter().enumerate() {
+        let path = format!("question/{index}/kind");
+        if ask.kind != AskKind::Bound && !mistakes.is_wrong(&path) {
+            let message = "requirements need kind = \"bound\" in each question".to_owned();
+            let hint = "write kind = \"bound\", or remove requirements".to_owned();
+            mistakes.add(&path, places.of(&path).value, message, Some(hint));
+        }
+    }
+}
+
+/// The first mistake of a question: its key, what is wrong, what to write.
+fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
+    // A source of requirements may give a scale instead of a limit.
+    let scale = study.requirements.is_some() && ask.published.is_some();
+    if let Some(key) = ask.lacks().filter(|_| !(scale && ask.kind == AskKind::Bound)) {
+        let hint = example(key).map(|example| format!("add {example}"));
+        return Some(("", format!("this kind of question needs {key}"), hint));
+    }
+    let names: Vec<&str> = study.workload.iter().map(|work| work.name.as_str()).collect();
+    if ask.workloads.is_empty() {
+        let hint = format!("the workloads are {}", names.join(", "));
+        return Some(("workloads", "a question needs a workload".to_owned(), Some(hint)));
+    }
+    // Classes of requests are called by the workload that they are of: `backup, reads`.
+    let own = |name: &str| name.split(", ").next().is_some_and(|own| names.contains(&own));
+    if let Some(unknown) = ask.workloads.iter().find(|name| !own(name)) {
+        let hint = words::did_you_mean(unknown, &names);
+        let all = || format!("the workloads are {}", names.join(", "));
+        let message = format!("unknown workload \"{unknown}\"");
+        return Some(("workloads", message, Some(hint.unwrap_or_else(all))));
+    }
+    if let Some(found) = of_a_class(study, ask) {
+        return Some(found);
+    }
+    let known = |name: &&String| study.factors.contains_key(*name) || *name == TARGET_FACTOR;
+    if let Some(name) = ask.factor.iter().chain(ask.at.keys()).find(|name| !known(name)) {
+        let key = if ask.at.contains_key(name) { "at" } else { "factor" };
+        return Some((key, format!("{name} is not a factor of this study"), None));
+    }
+    if ask.kind == AskKind::MaxRate {
+        return most_load(study, ask);
+    }
+    let amount = ask.min.as_ref().or(ask.max.as_ref())?;
+    if amount.is_ratio() != (ask.kind == AskKind::Ratio) {
+        let key = if ask.min.is_some() { "min" } else { "max" };
+        let hint = "use a ratio such as 1/3 or \"4.5 times\" only with kind = \"ratio\"";
+        return Some((
+            key,
+            format!("{} does not match the kind of question", amount.text),
+            Some(hint.to_owned()),
+        ));
+    }
+    if amount.is_ratio() {
+        return None;
+    }
+    let wanted = unit_of(ask.metric.as_deref()?)?;
+    let fits = amount.text.to_lowercase().ends_with(wanted)
+        || (wanted == "s" && !amount.text.contains('/') && !amount.text.contains("IOPS"));
+    (!fits).then(|| {
+        let metric = ask.metric.as_deref().unwrap_or_default();
+        let key = if ask.min.is_some() { "min" } else { "max" };
+        (key, format!("{} is not an amount of {metric}", amount.text), None)
+    })
+}
+
+/// A workload whose classes have rows of their own, where the question is about the number of one of them.
+fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
+    let metric = ask.metric.as_deref().or(study.primary_metric.as_deref())?;
+    let (class, _) = played::of(metric)?;
+    let has = |name: &str| {
+        let own = study.workload.iter().find(|own| own.name == name);
+        let mut all = own.iter().flat_map(|own| own.work.kind().metrics).copied().flatten();
+        all.any(|known| known.name == metric)
+    };
+    let whole = ask.workloads.iter().find(|name| has(name))?;
+    let row = format!("{whole}, {}", class.played);
+    let message = format!("{metric} belongs to \"{row}\", not to all of {whole}");
+    Some(("workloads", message, Some(format!("write workloads = [\"{row}\"]"))))
+}
+
+/// What keeps a study from looking for the most load: it chooses its rates itself, one trial after the other,
+/// and all of its trials are about that.
+fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
+    if let Some(Err(message)) = ask.slo.as_ref().map(|limit| limit.parse::<Limit>()) {
+        return Some(("slo", message, None));
+    }
+    let [own] = study.workload.as_slice() else {
+        let message = "max-rate needs a study with one workload".to_owned();
+        return Some(("kind", message, Some("use one study per workload".to_owned())));
+    };
+    let io = io::Asked::of(&own.work);
+    let obstacles = [
+        (io.is_none(), "max-rate needs a workload of kind io"),
+        (
+            io.is_some_and(|io| io.arrival_rate.is_some()),
+            "remove arrival_rate; a max-rate study searches for the rate",
+        ),
+        (
+            io.is_some_and(|io| io.operations.is_some()),
+            "remove operations; max-rate trials end by time",
+        ),
+        (study.question.len() > 1, "a max-rate study cannot have other questions"),
+        (
+            !study.factors.is_empty() || !study.configurations.is_empty(),
+            "a max-rate study varies only the rate; remove factors",
+        ),
+        (
+            matches!(study.order, Order::Crd | Order::Sequential),
+            "max-rate needs consecutive replicates; remove order",
+        ),
+        (
+            study.stop.rule != StopRule::Fixed || study.gate.is_some(),
+            "a max-rate study ends by itself; remove stop and gate",
+        ),
+        (study.replicates < FEWEST_REPLICATES, "max-rate needs at least 3 replicates"),
+    ];
+    let (_, message) = obstacles.into_iter().find(|(is_there, _)| *is_there)?;
+    Some(("kind", message.to_owned(), None))
+}
+
+/// Replicates below which a rate has no bounds.
+const FEWEST_REPLICATES: u32 = 3;
+
+fn example(key: &str) -> Option<&'static str> {
+    super::fields::QUESTION.find(key).map(|field| field.example)
+}
+
+/// How amounts of a metric end.
+fn unit_of(metric: &str) -> Option<&'static str> {
+    let known = metrics::find(metric)?;
+    match known.name {
+        "iops" => Some("iops"),
+        name if name.ends_with("_bytes_per_s") => Some("b/s"),
+        name if name.ends_with("_ns") => Some("s"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::file::text;
+
+    fn asked(workload: &str, metric: &str) -> Result<(), String> {
+        let text = format!(
+            "format = \"assay-study/1\"\ntitle = \"t\"\n[[workload]]\nname = \"evening\"\n\
+             replay = {{ trace = \"evening\" }}\n[[question]]\nkind = \"bound\"\nask = \"a\"\n\
+             workloads = [\"{workload}\"]\nmetric = \"{metric}\"\nmax = \"10 ms\"\n"
+        );
+        text::parse("test", &text).map(|_| ()).map_err(|failure| failure.to_string())
+    }
+
+    #[test]
+    fn a_question_about_one_class_names_its_rows() {
+        let told = asked("evening", "write_response_p99_ns").unwrap_err();
+        assert!(told.contains("belongs to \"evening, replayed writes\""), "{told}");
+        assert_eq!(asked("evening, replayed writes", "write_response_p99_ns"), Ok(()));
+        assert_eq!(asked("evening", "response_p99_ns"), Ok(()));
+    }
+}

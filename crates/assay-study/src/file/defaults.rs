@@ -1,0 +1,144 @@
+//! What a study leaves open, filled in before it is planned, so that the stored study says it all.
+
+use assay_core::quantity::{Bytes, Time};
+use assay_machine::factors::layers;
+use assay_machine::probes::{Asked, energy};
+
+use super::{DEFAULT_MARGIN, Study, Target};
+
+/// The longest trial of a quick look.
+const LONGEST_QUICK: Time = Time(1_000_000_000);
+/// Area of a quick look at most.
+const QUICK_AREA: Bytes = Bytes(256 << 20);
+/// The same where there are many cells: it is filled for each file system of each replicate.
+const SMALL_AREA: Bytes = Bytes(64 << 20);
+/// Cells from which there are many.
+const MANY_CELLS: usize = 40;
+/// Size of a laboratory's loop device where neither the study nor its area says more.
+const LAB: Bytes = Bytes(1 << 30);
+
+/// Rest before a study of energy.
+const IDLE: Time = Time(30_000_000_000);
+/// The same before a quick look.
+const QUICK_IDLE: Time = Time(10_000_000_000);
+
+impl Study {
+    /// The study with everything set that `assay run` needs to give verdicts.
+    #[must_use]
+    pub fn settled(mut self) -> Self {
+        self.margin = self.margin.or(Some(DEFAULT_MARGIN));
+        if self.budget.is_none() {
+            for workload in &mut self.workload {
+                workload.work.settle();
+            }
+        }
+        self
+    }
+
+    /// A quick look: every level stays, trials become short and areas small. How many replicates of
+    /// which length fit its time is told by the pilot (`plan::allocation`).
+    #[must_use]
+    pub fn quick(mut self) -> Self {
+        let many = self.cells() > MANY_CELLS;
+        let area = self.area.size.map(|size| size.min(if many { SMALL_AREA } else { QUICK_AREA }));
+        self.area.size = area;
+        for workload in &mut self.workload {
+            workload.work.hurry(area);
+        }
+        if let Some(prime) = &mut self.precondition {
+            prime.passes = 1;
+        }
+        self.repeat_disturbed &= !many;
+        self
+    }
+
+    /// Time for which the machine rests before the first trial, where the study is about energy: a
+    /// shorter one where trials are short.
+    pub fn idle_ns(&self) -> Option<u64> {
+        let asked = Asked { probes: &self.probes, meter: self.power_meter.as_deref() };
+        let asked = energy::is_asked(asked);
+        let short = |time: Option<Time>| time.is_some_and(|time| time <= LONGEST_QUICK);
+        let quick = self.workload.iter().all(|one| short(one.work.time()));
+        asked.then_some(if quick { QUICK_IDLE.0 } else { IDLE.0 })
+    }
+
+    /// Workloads under every arm.
+    pub fn cells(&self) -> usize {
+        let grid = self.factors.values().map(Vec::len).product::<usize>();
+        let arms = if self.configurations.is_empty() { grid } else { self.configurations.len() };
+        arms * self.workload.len()
+    }
+
+    /// The same study on a loop device of its own, large enough for a file system with its area.
+    #[must_use]
+    pub fn in_lab(mut self) -> Self {
+        let mut moved = false;
+        for own in &mut self.workload {
+            moved |= own.work.move_to_lab();
+        }
+        if moved {
+            // Name spaces of its own instead of a loop device: it touches nothing else.
+            return self;
+        }
+        if !matches!(self.target, Some(Target::Loop(_))) {
+            self.target = Some(Target::Loop(Bytes(LAB.0.max(self.room()))));
+        }
+        self
+    }
+
+    /// Bytes of a device on which what is made at the area's start holds the area.
+    fn room(&self) -> u64 {
+        let mut made = layers::chosen(self.factors.keys()).rev().peekable();
+        let is_made = made.peek().is_some();
+        let Some(size) = self.area.size.filter(|_| is_made) else { return 0 };
+        let held = made.fold(size.0, |bytes, layer| layer.ample(bytes));
+        let share = match self.area.offset {
+            Some(super::Start::Share(share)) => 1.0 - share.fraction(),
+            _ => 1.0,
+        };
+        ((held as f64 / share) as u64).next_multiple_of(1 << 20)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_workloads::io;
+
+    use super::*;
+    use crate::file::presets;
+
+    fn preset(name: &str) -> Study {
+        presets::find(name).unwrap().unwrap()
+    }
+
+    #[test]
+    fn a_quick_look_keeps_every_level() {
+        for (name, study) in presets::all() {
+            let study = study.unwrap();
+            let (factors, cells) = (study.factors.clone(), study.cells());
+            let quick = study.quick();
+            assert_eq!(quick.factors, factors, "{name}");
+            assert!(!quick.repeat_disturbed || cells <= MANY_CELLS, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_pass_over_the_area_stays_one_pass() {
+        let quick = preset("read-ahead").quick();
+        let stream = io::Asked::of(&quick.workload[1].work).unwrap();
+        let bytes = stream.block_size.largest().0 * stream.operations.unwrap();
+        assert!(bytes <= quick.area.size.unwrap().0, "{bytes}");
+    }
+
+    #[test]
+    fn a_laboratory_has_room_for_file_system_and_area() {
+        let room = |study: Study| match study.in_lab().target {
+            Some(Target::Loop(size)) => size.0,
+            other => panic!("{other:?}"),
+        };
+        assert!(room(preset("flash")) >= 2 * (600 << 20));
+        for name in ["filesystems", "schedulers", "large-files", "surface", "read-ahead", "check"] {
+            assert_eq!(room(preset(name)), LAB.0, "{name}");
+        }
+    }
+}

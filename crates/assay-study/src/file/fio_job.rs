@@ -1,0 +1,732 @@
+//! A job file of fio as a study: what the engine can do is translated, each key that it cannot do is
+//! named with its line, and nothing of it is ever executed.
+
+mod keys;
+mod operations;
+mod paced;
+mod places;
+mod polled;
+mod sections;
+mod together;
+mod values;
+
+pub use keys::{CORE, ONLY_TOLD, SAME};
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use assay_core::failure::{Failure, Outcome};
+use assay_core::quantity::{Bytes, Time};
+use assay_workloads::io::verify::SECTOR_BYTES;
+use assay_workloads::io::{Size, WriteSync};
+
+use super::{FORMAT, SMALLEST_AREA_BYTES};
+use paced::Paced;
+use values::{amount, duration, number, percent, plain_name, quoted};
+
+/// What a job file comes to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Translated {
+    pub study: String,
+    /// What is done otherwise than fio would, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// How a job file is taken.
+#[derive(Clone, Copy)]
+pub struct Way<'a> {
+    /// What cannot be done is left out, key by key and job by job, and told; else all of it is refused.
+    pub partly: bool,
+    /// The value of a variable that stands in it as `${NAME}`.
+    pub variable: &'a dyn Fn(&str) -> Option<String>,
+}
+
+#[derive(Clone, Debug)]
+struct Setting {
+    value: String,
+    line: usize,
+    written: String,
+    /// Why its value is not known; the job is left out then.
+    unknown: Option<String>,
+}
+
+type Settings = BTreeMap<String, Setting>;
+
+/// A job that trims, in words of fio and of a study.
+const TRIM: &str = "trim";
+
+/// One job with the settings of the global section.
+#[derive(Debug)]
+struct Job {
+    name: String,
+    line: usize,
+    settings: Settings,
+    /// It waits for those before it.
+    alone: bool,
+}
+
+/// What a job does, in our words.
+struct Work {
+    name: String,
+    line: usize,
+    pattern: &'static str,
+    mix: String,
+    size: Size,
+    /// Which blocks are met more often, where some are.
+    access: Option<String>,
+    /// What random places are multiples of, where that is said.
+    align: Option<u64>,
+    /// From one block to the next, where something is left out between them.
+    stride: Option<u64>,
+    /// Whether reads and writes have a position each.
+    apart: bool,
+    depth: u64,
+    threads: u64,
+    direct: bool,
+    engine: &'static str,
+    /// What is polled for, where anything is.
+    poll: Option<&'static str>,
+    sync: WriteSync,
+    /// What is written, where some of it compresses.
+    content: Option<String>,
+    /// Per cent of what is written that is copies.
+    duplicates: u64,
+    /// What is written is read again.
+    verify: bool,
+    time: Option<u64>,
+    ramp: u64,
+    operations: Option<u64>,
+    paced: Paced,
+    /// As much as a study takes of the device, where nothing is said.
+    area: Option<u64>,
+    place: String,
+}
+
+/// Everything that is to be told, each thing once.
+#[derive(Default)]
+struct Told {
+    refused: Vec<(usize, String)>,
+    remarks: Vec<String>,
+    /// Whether what is refused is left out.
+    partly: bool,
+}
+
+impl Told {
+    fn refuse(&mut self, line: usize, text: impl Into<String>) {
+        let entry = (line, text.into());
+        if !self.refused.contains(&entry) {
+            self.refused.push(entry);
+        }
+    }
+
+    /// A key that cannot be done: the end of it all, or left out.
+    fn refuse_key(&mut self, line: usize, text: impl Into<String>) {
+        if self.partly { self.leave_out(line, &text.into()) } else { self.refuse(line, text) }
+    }
+
+    /// What keeps a job from being run: the same.
+    fn refuse_job(&mut self, job: &Job, line: usize, text: String) {
+        let text = if self.partly { format!("[{}]: {text}", job.name) } else { text };
+        self.refuse_key(line, text);
+    }
+
+    fn leave_out(&mut self, line: usize, text: &str) {
+        self.remark(format!("line {line} ignored: {text}"));
+    }
+
+    fn remark(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        if !self.remarks.contains(&text) {
+            self.remarks.push(text);
+        }
+    }
+}
+
+/// The study of a job file; messages call it by the name.
+///
+/// # Errors
+/// Everything of it that cannot be done, each with its line and what it would have meant.
+pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
+    let mut told = Told { partly: way.partly, ..Told::default() };
+    let jobs = sections::jobs(text, way, &mut told);
+    if jobs.is_empty() && told.refused.is_empty() {
+        told.refuse(1, "the file has no job; add a section such as [read]");
+    }
+    let mut first = None;
+    let works: Vec<Vec<Work>> = together::groups(&jobs, &mut told)
+        .into_iter()
+        .map(|group| at_once(group, &mut first, &mut told))
+        .filter(|group| !group.is_empty())
+        .collect();
+    if works.is_empty() && told.refused.is_empty() {
+        let why = told.remarks.iter().filter(|remark| remark.contains(" ignored: "));
+        let why: Vec<&str> = why.map(String::as_str).collect();
+        told.refuse(1, format!("Assay does not support any of the jobs: {}", why.join("; ")));
+    }
+    if told.refused.is_empty() {
+        let study = study(name, &works, &mut told);
+        return Ok(Translated { study, remarks: told.remarks });
+    }
+    told.refused.sort();
+    let lines: Vec<String> =
+        told.refused.iter().map(|(line, text)| format!("{name}:{line}:1: {text}")).collect();
+    Err(Failure::mistake(lines.join("\n")))
+}
+
+/// The works of jobs that run at once: two at most, a load and what is measured beside it. The place of the
+/// first of all is that of the study.
+fn at_once<'j>(
+    group: Vec<&'j Job>,
+    first: &mut Option<(&'j Job, String)>,
+    told: &mut Told,
+) -> Vec<Work> {
+    let mut works = Vec::new();
+    for job in group {
+        // Of a job that is left out nothing else is told.
+        let mut own = Told { partly: told.partly, ..Told::default() };
+        if let Some(work) = work_in_place(job, first, &mut own) {
+            own.remarks.into_iter().for_each(|remark| told.remark(remark));
+            works.push(work);
+            continue;
+        }
+        for (line, text) in own.refused {
+            told.refuse_job(job, line, text);
+        }
+    }
+    let mut works = together::joined(works, told);
+    if works.len() > 2 {
+        let (line, names) = (works[2].line, [0, 1, 2].map(|at| works[at].name.clone()));
+        told.refuse_key(
+            line,
+            format!(
+                "[{}]: would run concurrently with [{}] and [{}]; Assay runs at most two different jobs at once, one \
+                 measured and one as background load; add stonewall to run jobs in sequence",
+                names[2], names[0], names[1]
+            ),
+        );
+        works.truncate(2);
+    }
+    works
+}
+
+/// The work of a job, where all of it can be done, and where the study is.
+fn work_in_place<'j>(
+    job: &'j Job,
+    first: &mut Option<(&'j Job, String)>,
+    told: &mut Told,
+) -> Option<Work> {
+    for setting in job.settings.values() {
+        if let Some(why) = &setting.unknown {
+            told.refuse(setting.line, why.clone());
+        }
+    }
+    if !told.refused.is_empty() {
+        return None;
+    }
+    let work = work(job, told);
+    if told.refused.is_empty() {
+        match first {
+            Some((of, place)) if *place != work.place => elsewhere(job, of, told),
+            Some(_) => {}
+            None => *first = Some((job, work.place.clone())),
+        }
+    }
+    told.refused.is_empty().then_some(work)
+}
+
+fn work(job: &Job, told: &mut Told) -> Work {
+    let text = |key: &str| job.settings.get(key).map(|setting| setting.value.as_str());
+    let Direction { mut pattern, mix, gap } = direction(job, told);
+    let writes = mix != "read";
+    let sized = places::sizes(job, reads(&mix), told);
+    let access = places::access(job, pattern, told);
+    let align = places::align(job, pattern, &sized, told);
+    let stride = gap.and_then(|gap| places::stride(job, gap, &sized, told));
+    if stride.is_some() {
+        pattern = "stride";
+    }
+    let engine = engine(job, told);
+    let mut depth = number(job, "iodepth", told).unwrap_or(1).max(1);
+    if engine == "psync" && depth > 1 {
+        told.remark(format!(
+            "[{}]: with ioengine={}, fio ignores iodepth and keeps one operation in flight; this study also keeps one \
+             operation in flight",
+            job.name,
+            text("ioengine").unwrap_or("psync")
+        ));
+        depth = 1;
+    }
+    let threads = number(job, "numjobs", told).unwrap_or(1).max(1);
+    let buffered = text("buffered").map(|value| value == "0");
+    let direct = text("direct").map(|value| value != "0").or(buffered).unwrap_or(false);
+    let time = duration(job, "runtime", told);
+    let (place, own_files) = place(job, writes, told);
+    let is_device = place.starts_with("device");
+    let span = span(job, is_device, told);
+    let once = Once { bytes: amount(job, "io_size", told).or(span), size: sized.mean, time };
+    let drops_cache = !direct && mix != "write";
+    let operations = operations(job, once, drops_cache, told)
+        .map(|operations| operations.saturating_mul(threads));
+    if span.is_none() {
+        unsized_area(job, is_device, told);
+    }
+    // Reading a device finds what is there.
+    let content = if writes || !is_device { content(job, told) } else { None };
+    let files = if own_files { threads } else { 1 };
+    let area = span.map(|span| span.saturating_mul(files));
+    tell_differences(job, (pattern, access.is_none()), threads, own_files, told);
+    let carries = writes && mix != TRIM;
+    let sync = operations::sync(job, carries, told);
+    let is_plain = sync == WriteSync::None && !mix.contains(TRIM);
+    let poll = polled::polled(job, (direct, is_plain), told);
+    let is_fresh = carries && content.as_deref() != Some("100%");
+    let duplicates = operations::duplicates(job, is_fresh, told);
+    let bare = unstamped(content.as_deref(), duplicates);
+    let whole = is_on_sectors(sized.size.one(), [align, stride]);
+    let verify = verify(job, carries, (bare, whole), told);
+    let paced = Paced::of(job, (reads(&mix), time), (depth, threads), told);
+    let mut ramp = duration(job, "ramp_time", told).unwrap_or(0);
+    if ramp > 0 && operations.is_some() {
+        told.refuse_key(
+            line_of(job, "ramp_time"),
+            "ramp_time: not supported in a job that ends by size; add time_based and runtime, or remove ramp_time",
+        );
+        ramp = 0;
+    }
+    Work {
+        name: plain_name(&job.name),
+        line: job.line,
+        pattern,
+        apart: pattern != "random" && mix.contains('/'),
+        mix,
+        size: sized.size,
+        access,
+        align,
+        stride,
+        depth,
+        threads,
+        direct,
+        engine,
+        poll,
+        sync,
+        content,
+        duplicates,
+        verify,
+        time,
+        ramp,
+        operations,
+        paced,
+        area,
+        place,
+    }
+}
+
+/// Bytes that a job goes over; none where that is all of a device.
+fn span(job: &Job, is_device: bool, told: &mut Told) -> Option<u64> {
+    let is_whole = job.settings.get("size").is_some_and(|setting| setting.value == "100%");
+    if is_device && is_whole {
+        return None;
+    }
+    amount(job, "size", told).or_else(|| amount(job, "filesize", told))
+}
+
+/// What a thread does in one round of a job.
+#[derive(Clone, Copy)]
+struct Once {
+    bytes: Option<u64>,
+    /// Bytes of one operation, as a mean.
+    size: u64,
+    time: Option<u64>,
+}
+
+/// Operations after which a thread ends; none where its time alone ends it.
+fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut Told) -> Option<u64> {
+    if once.time.is_some() && is_on(job, "time_based") {
+        return None;
+    }
+    let rounds = rounds(job, drops_cache, told);
+    let count = number(job, "number_ios", told).filter(|count| *count > 0);
+    let of_bytes = once.bytes.map(|bytes| (bytes / once.size).max(1));
+    let least = of_bytes.into_iter().chain(count).min();
+    if least.is_none() && rounds > 1 {
+        told.refuse_key(
+            line_of(job, "loops"),
+            "loops: the amount of I/O per loop is undefined; add size",
+        );
+    }
+    least.map(|operations| operations.saturating_mul(rounds))
+}
+
+/// How often a job is run in a row.
+fn rounds(job: &Job, drops_cache: bool, told: &mut Told) -> u64 {
+    let rounds = number(job, "loops", told).unwrap_or(1);
+    let why = match rounds {
+        0 => "loops: 0 never runs the job; remove loops",
+        2.. if drops_cache => {
+            "loops: fio drops the file from the page cache before each loop, which Assay does not support; use \
+             direct=1, or remove loops"
+        }
+        _ => return rounds,
+    };
+    told.refuse_key(line_of(job, "loops"), why);
+    1
+}
+
+/// The line of a key, or that of the job.
+fn line_of(job: &Job, key: &str) -> usize {
+    job.settings.get(key).map_or(job.line, |setting| setting.line)
+}
+
+fn is_on(job: &Job, flag: &str) -> bool {
+    job.settings.get(flag).is_some_and(|setting| setting.value != "0")
+}
+
+/// What is written, where some of it compresses.
+fn content(job: &Job, told: &mut Told) -> Option<String> {
+    let share = percent(job, "buffer_compress_percentage", told).unwrap_or(0);
+    let share = if is_on(job, "zero_buffers") { 100 } else { share };
+    match share {
+        0 => None,
+        100 => Some("100%".to_owned()),
+        share => {
+            told.remark(format!(
+                "[{}]: Assay zeroes {share}% of every 4 KiB; fio zeroes that share of every buffer_compress_chunk",
+                job.name
+            ));
+            Some(format!("{share}%"))
+        }
+    }
+}
+
+/// Why not every block that is written can carry a header.
+fn unstamped(content: Option<&str>, duplicates: u64) -> Option<&'static str> {
+    if content.is_some() {
+        return Some("each block needs a header, which compressible data cannot contain");
+    }
+    (duplicates > 0)
+        .then_some("each block needs a unique header, which duplicate blocks cannot contain")
+}
+
+/// Whether blocks have one size, of whole sectors, and none reaches into another.
+fn is_on_sectors(size: Option<Bytes>, steps: [Option<u64>; 2]) -> bool {
+    let Some(Bytes(size @ 1..)) = size else { return false };
+    size.is_multiple_of(SECTOR_BYTES)
+        && steps.into_iter().flatten().all(|step| step.is_multiple_of(size))
+}
+
+/// Whether what is written is read again.
+fn verify(
+    job: &Job,
+    writes: bool,
+    (bare, is_on_sectors): (Option<&'static str>, bool),
+    told: &mut Told,
+) -> bool {
+    let asked = job.settings.get("verify").filter(|own| !["0", "none"].contains(&&*own.value));
+    let reads_again = job.settings.get("do_verify").is_none_or(|own| own.value != "0");
+    let Some(asked) = asked.filter(|_| reads_again) else { return false };
+    let why = if !writes {
+        "fio compares each block with data that another job wrote"
+    } else if asked.value == "pattern" || asked.value == "pattern_hdr" {
+        "fio compares each block with a pattern from the job file"
+    } else if let Some(bare) = bare {
+        bare
+    } else if is_on_sectors {
+        told.remark(format!(
+            "[{}]: verify={}: Assay writes a header and a checksum into each sector, and reads the data back after \
+             each trial, outside the measured time",
+            job.name, asked.value
+        ));
+        return true;
+    } else {
+        "each block needs a header, so all blocks must have the same size, a multiple of 512 bytes, and must not \
+         overlap"
+    };
+    told.refuse_key(asked.line, format!("{}: {why}; not supported", asked.written));
+    false
+}
+
+/// Without a size fio takes a whole device, and no file.
+fn unsized_area(job: &Job, is_device: bool, told: &mut Told) {
+    if is_device {
+        return told.remark(format!(
+            "[{}]: fio would use the whole device; Assay uses its default test area; add size= to change the area",
+            job.name
+        ));
+    }
+    if told.partly {
+        return told.remark(format!(
+            "[{}]: without size=, fio uses the size of an existing file; Assay uses its default test area",
+            job.name
+        ));
+    }
+    told.refuse(
+        job.line,
+        format!("[{}]: no size, so fio would not create a file; add size", job.name),
+    );
+}
+
+fn tell_differences(
+    job: &Job,
+    (pattern, is_uniform): (&str, bool),
+    threads: u64,
+    own_files: bool,
+    told: &mut Told,
+) {
+    // Where some blocks are met more often, fio keeps no map of them either.
+    if pattern == "random" && is_uniform && !job.settings.contains_key("norandommap") {
+        told.remark(
+            "fio visits every block once before it repeats any block; Assay draws each offset independently, as with \
+             norandommap",
+        );
+    }
+    if threads > 1 && pattern != "random" {
+        let fio = if own_files { "its own file" } else { "the same offsets" };
+        told.remark(format!(
+            "[{}]: fio gives each of the {threads} jobs {fio}; Assay gives each job a slice of the area",
+            job.name
+        ));
+    }
+}
+
+/// In which order, and what is done.
+struct Direction {
+    pattern: &'static str,
+    mix: String,
+    /// Bytes between two blocks.
+    gap: Option<u64>,
+}
+
+/// Per cent of a mix that reads; none of what is nothing but writes, or trims.
+fn reads(mix: &str) -> u64 {
+    match mix {
+        "read" => 100,
+        mixed => mixed.split_once('/').and_then(|(read, _)| read.parse().ok()).unwrap_or(0),
+    }
+}
+
+/// Pattern and mix.
+fn direction(job: &Job, told: &mut Told) -> Direction {
+    let setting = job.settings.get("rw");
+    let whole = setting.map_or("read", |setting| setting.value.as_str());
+    let parted = whole.split_once(':').map(|(word, step)| (word, Some(step)));
+    let (word, step) = parted.unwrap_or((whole, None));
+    let (read, write) = (percent(job, "rwmixread", told), percent(job, "rwmixwrite", told));
+    let share = || mix_of(read.or(write.map(|write| 100 - write)).unwrap_or(50));
+    let (pattern, mix) = match word {
+        "read" => ("sequential", "read".to_owned()),
+        "write" => ("sequential", "write".to_owned()),
+        "randread" => ("random", "read".to_owned()),
+        "randwrite" => ("random", "write".to_owned()),
+        "rw" | "readwrite" => ("sequential", share()),
+        "randrw" => ("random", share()),
+        "trim" if operations::is_on_device(job) => ("sequential", TRIM.to_owned()),
+        "randtrim" if operations::is_on_device(job) => ("random", TRIM.to_owned()),
+        other => {
+            let (line, written) = setting
+                .map_or((job.line, "rw"), |setting| (setting.line, setting.written.as_str()));
+            let why = match other {
+                TRIM | "randtrim" => "fio trims only block devices, not files",
+                _ => {
+                    "use read, write, trim, randread, randwrite, randtrim, rw or randrw; Assay cannot trim each block \
+                     before writing it"
+                }
+            };
+            told.refuse(line, format!("{written}={other}: {why}"));
+            ("sequential", "read".to_owned())
+        }
+    };
+    let gap = step.and_then(values::bytes).filter(|_| pattern == "sequential");
+    if let (Some(_), None, Some(setting)) = (step, gap, setting) {
+        let written = &setting.written;
+        told.refuse(
+            setting.line,
+            format!(
+                "{written}={whole}: after the colon, Assay supports only a gap in bytes for read, write and rw, such \
+                 as read:8k; remove negative gaps and the counts of randread"
+            ),
+        );
+    }
+    Direction { pattern, mix, gap }
+}
+
+fn mix_of(read: u64) -> String {
+    match read {
+        0 => "write".to_owned(),
+        100 => "read".to_owned(),
+        read => format!("{read}/{}", 100 - read),
+    }
+}
+
+fn engine(job: &Job, told: &mut Told) -> &'static str {
+    let setting = job.settings.get("ioengine");
+    match setting.map_or("psync", |setting| setting.value.as_str()) {
+        "psync" | "sync" | "pvsync" | "pvsync2" | "vsync" => "psync",
+        "io_uring" => "io_uring",
+        word @ ("libaio" | "posixaio") => {
+            told.remark(format!("ioengine={word}: Assay uses io_uring instead"));
+            "io_uring"
+        }
+        word => {
+            let line = setting.map_or(job.line, |setting| setting.line);
+            let meaning = keys::meaning_of_engine(word);
+            told.refuse(line, format!("ioengine={word}: {meaning}; use psync or io_uring"));
+            "psync"
+        }
+    }
+}
+
+/// The target of a job, and whether each of its threads would have its own file.
+fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
+    let directory = job.settings.get("directory");
+    let Some(file) = job.settings.get("filename") else {
+        let place = directory.map_or(".", |setting| setting.value.as_str());
+        return (format!("directory = {}", quoted(place)), true);
+    };
+    let name = values::one_name(&file.value).unwrap_or_else(|| {
+        told.refuse(
+            file.line,
+            "filename: several files; a study has one target; name a single file",
+        );
+        file.value.clone()
+    });
+    let name = name.as_str();
+    if name.starts_with("/dev/") {
+        if writes {
+            told.remark(format!(
+                "{name} would be overwritten; assay plan shows how to permit this"
+            ));
+        }
+        return (format!("device = {}", quoted(name)), false);
+    }
+    let own = name.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let root = if name.starts_with('/') { "/" } else { "." };
+    let folder = match (directory, own) {
+        (Some(directory), _) => directory.value.as_str(),
+        (None, "") => root,
+        (None, own) => own,
+    };
+    told.remark(format!(
+        "Assay does not use {name}; it creates another file in {folder} and removes that file afterwards"
+    ));
+    (format!("directory = {}", quoted(folder)), false)
+}
+
+fn elsewhere(job: &Job, first: &Job, told: &mut Told) {
+    let line = job.settings.get("filename").or(job.settings.get("directory"));
+    told.refuse(
+        line.map_or(job.line, |setting| setting.line),
+        format!(
+            "[{}]: the target differs from that of [{}], but a study has one target; split the job file",
+            job.name, first.name
+        ),
+    );
+}
+
+fn study(name: &str, works: &[Vec<Work>], told: &mut Told) -> String {
+    let all: Vec<&Work> = works.iter().flatten().collect();
+    let area = area(&all, told);
+    told.remark("fio runs each job once; a study runs each workload once per replicate");
+    let last = name.rsplit('/').next().unwrap_or(name);
+    let place = all.first().map_or("directory = \".\"", |work| work.place.as_str());
+    let mut text = format!(
+        "format     = \"{FORMAT}\"\ntitle      = {}\ntarget     = {{ {place} }}\n\
+         {area}replicates = 3\n",
+        quoted(last),
+    );
+    let mut names: Vec<String> = Vec::new();
+    for group in works {
+        let Some(work) = group.first() else { continue };
+        let mut name = work.name.clone();
+        while names.contains(&name) {
+            name.push_str("-again");
+        }
+        let _ = write!(text, "\n[[workload]]\nname = {}\nio = {{ {}", quoted(&name), words(work));
+        if let Some(time) = work.time {
+            let _ = write!(text, ", runtime = \"{}\"", Time(time));
+        }
+        if work.ramp > 0 {
+            let _ = write!(text, ", ramp_time = \"{}\"", Time(work.ramp));
+        }
+        if let Some(operations) = work.operations {
+            let _ = write!(text, ", operations = {operations}");
+        }
+        if work.verify {
+            text.push_str(", verify = true");
+        }
+        if let Some(poll) = work.poll {
+            let _ = write!(text, ", poll = \"{poll}\"");
+        }
+        text.push_str(" }\n");
+        if let Some(beside) = group.get(1) {
+            let _ = writeln!(text, "background = {{ {} }}", words(beside));
+            told.remark(format!(
+                "[{}] runs concurrently with [{}], as its background load; Assay does not report the performance of \
+                 the load",
+                beside.name, work.name
+            ));
+            if beside.verify {
+                told.remark(format!("[{}]: Assay does not verify a background load", beside.name));
+            }
+            if beside.poll.is_some() {
+                told.remark(format!(
+                    "[{}]: Assay does not poll the queues of a background load",
+                    beside.name
+                ));
+            }
+        }
+        names.push(name);
+    }
+    text
+}
+
+/// The line of the area, which all jobs share; none where it is what a study takes of the device.
+fn area(all: &[&Work], told: &mut Told) -> String {
+    let asked = all.iter().map(|work| work.area).max().flatten();
+    if all.iter().any(|work| work.area != asked) {
+        told.remark("all jobs share one test area, as large as the largest job needs");
+    }
+    // Who says none means the whole of it.
+    let Some(asked) = asked.filter(|_| all.iter().all(|work| work.area.is_some())) else {
+        return String::new();
+    };
+    let largest = all.iter().map(|work| work.size.largest().0).max().unwrap_or(1);
+    let area = asked.max(SMALLEST_AREA_BYTES).next_multiple_of(largest);
+    if area != asked {
+        told.remark(format!("the test area has {}; fio would use {}", Bytes(area), Bytes(asked)));
+    }
+    format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
+}
+
+/// What a job and a load beside it have in common.
+fn words(work: &Work) -> String {
+    let mut text = format!(
+        "pattern = \"{}\", mix = \"{}\", block_size = \"{}\", queue_depth = {}, threads = {}, direct = {}, \
+         engine = \"{}\"",
+        work.pattern, work.mix, work.size, work.depth, work.threads, work.direct, work.engine
+    );
+    // Writing to a String cannot fail.
+    if let Some(access) = &work.access {
+        let _ = write!(text, ", distribution = {}", quoted(access));
+    }
+    if let Some(align) = work.align {
+        let _ = write!(text, ", align = \"{}\"", Bytes(align));
+    }
+    if let Some(stride) = work.stride {
+        let _ = write!(text, ", stride = \"{}\"", Bytes(stride));
+    }
+    if work.apart {
+        text.push_str(", rw_split = \"positions\"");
+    }
+    text.push_str(&operations::sync_words(work.sync));
+    if let Some(content) = &work.content {
+        let _ = write!(text, ", compressibility = {}", quoted(content));
+    }
+    text.push_str(&work.paced.words());
+    if work.duplicates > 0 {
+        let _ = write!(text, ", duplicates = \"{}%\"", work.duplicates);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,321 @@
+//! Levels of factors as they are written: which of them are some, which are the same, and how each is
+//! spelled wherever a result names it.
+
+use assay_core::catalogue::keys::Form;
+use assay_core::quantity::{Bytes, Percent, Time};
+use assay_machine::factors;
+
+use super::fields::TARGET_FACTOR;
+use super::text::reader;
+use super::text::scalar::quoted;
+use super::{now, simulated, words};
+
+pub(super) fn filled(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
+    let told = !level.trim().is_empty();
+    told.then_some(()).ok_or_else(|| (format!("{name}: the level is empty"), None))
+}
+
+/// Whether a factor takes a level; else what is wrong and what to write.
+pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<String>)> {
+    filled(name, level)?;
+    if level == now::NOW && now::may_be(name) {
+        return Ok(());
+    }
+    if let Some(levels) = reader::range(level).filter(|_| is_number(name)) {
+        let hint = format!("list the levels: {name} = [{levels}]");
+        return Err((format!("{name}: \"{level}\" is a range, not a level"), Some(hint)));
+    }
+    if let Some(law) = level.strip_prefix(simulated::PREFIX).filter(|_| name == TARGET_FACTOR) {
+        return reader::law_mistake(law).map_or(Ok(()), |message| Err((message, None)));
+    }
+    let told =
+        assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, level));
+    let Some(told) = told else {
+        let other = factors::find(name).map_or(Ok(()), |factor| factor.judge(level));
+        return other.map_err(|message| (format!("{name}: {}", quoted(&message)), None));
+    };
+    let size = match assay_workloads::key(name).map(|key| &key.form) {
+        Some(Form::Size { least, most } | Form::Sizes { least, most }) => Some(*least..=*most),
+        _ => None,
+    };
+    if let Err(message) = told {
+        let bytes = level.parse::<u64>().ok().filter(|bytes| size.is_some() && *bytes >= 512);
+        return Err(match bytes {
+            Some(bytes) => (
+                format!("{name}: \"{level}\" has no unit"),
+                Some(format!("for bytes, use \"{}\"", Bytes(bytes))),
+            ),
+            None => (format!("{name}: {}", quoted(&message)), near(name, level)),
+        });
+    }
+    match size.zip(level.parse::<Bytes>().ok()) {
+        Some((size, bytes)) if !size.contains(&bytes) => {
+            let message = format!("{name} must be {} to {}, not {level}", size.start(), size.end());
+            Err((message, None))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The word that was meant, where levels are words.
+fn near(name: &str, level: &str) -> Option<String> {
+    match assay_workloads::key(name)?.form {
+        Form::Word(choices) => words::did_you_mean(level, &choices()),
+        _ => None,
+    }
+}
+
+fn is_number(name: &str) -> bool {
+    let form = assay_workloads::key(name).map(|key| &key.form);
+    matches!(form, Some(Form::Whole { .. } | Form::Size { .. } | Form::Sizes { .. }))
+}
+
+/// Whether two texts are one level of a factor.
+pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
+    if one == other {
+        return true;
+    }
+    if assay_workloads::parameter(name).is_none() {
+        return factors::find(name).is_some_and(|factor| factor.same(one, other));
+    }
+    let bytes = |text: &str| {
+        let bare = || format!("{text} B").parse::<Bytes>();
+        text.parse().or_else(|_| bare()).ok()
+    };
+    let form = assay_workloads::key(name).map(|key| &key.form);
+    let is_size = matches!(form, Some(Form::Size { .. } | Form::Sizes { .. }));
+    let sizes = is_size.then(|| bytes(one).zip(bytes(other))).flatten();
+    let set = |text: &str| {
+        assay_workloads::KINDS.iter().find_map(|kind| assay_workloads::at_level(kind, name, text))
+    };
+    let alike = || Some(set(one)?.ok()? == set(other)?.ok()?);
+    // The levels of `copy` are words that mean nothing.
+    let means = name != assay_workloads::COPY.about.name;
+    means && (sizes.is_some_and(|(one, other)| one == other) || alike() == Some(true))
+}
+
+/// The levels in a text with commas between them. A level may have commas of its own, as shares have: what is
+/// none alone, and is one with what follows, is one. A list such as `["a,b", "c"]` says where each ends.
+pub fn levels_in(name: &str, text: &str) -> Vec<String> {
+    if let Ok(levels) = serde_json::from_str(text) {
+        return levels;
+    }
+    let is_level = |text: &str| {
+        let told = assay_workloads::KINDS
+            .iter()
+            .find_map(|kind| assay_workloads::at_level(kind, name, text));
+        told.is_none_or(|told| told.is_ok())
+    };
+    let parts: Vec<&str> = text.split(',').map(str::trim).collect();
+    let (mut rest, mut levels) = (parts.as_slice(), Vec::new());
+    while let Some(first) = rest.first() {
+        let mut longer = (1..=rest.len()).map(|count| (rest[..count].join(", "), count));
+        let found = longer.find(|(level, _)| is_level(level));
+        let (level, count) = found.unwrap_or_else(|| ((*first).to_owned(), 1));
+        levels.push(level);
+        rest = &rest[count..];
+    }
+    levels
+}
+
+/// The one spelling of a level: that of the factor's example where it has the level, else as amounts are
+/// written (`64KiB` is `64 KiB`, `80%` is `80%`). What is no level stays as it is.
+pub fn spelled(name: &str, level: &str) -> String {
+    if judged(name, level).is_err() {
+        return level.to_owned();
+    }
+    let meant = |text: &String| same(name, text, level) && judged(name, text).is_ok();
+    let found = examples(name).into_iter().chain(spellings(name, level)).find(meant);
+    found.unwrap_or_else(|| level.to_owned())
+}
+
+/// Levels of the example of a factor or parameter.
+fn examples(name: &str) -> Vec<String> {
+    factors::levels_of(reader::example(name))
+}
+
+/// How an amount is written that stands in a text, and how the parameter itself writes it.
+fn spellings(name: &str, text: &str) -> Vec<String> {
+    let bare = text.trim();
+    let own = assay_workloads::parameter(name).and_then(|own| own.written);
+    let per_s = |text: &str| {
+        let bytes: Bytes = text.strip_suffix("/s")?.parse().ok()?;
+        Some(format!("{bytes}/s"))
+    };
+    let all = [
+        own.and_then(|written| written(bare)),
+        bare.parse::<u64>().ok().map(|number| number.to_string()),
+        bare.parse::<Bytes>().ok().map(|bytes| bytes.to_string()),
+        bare.parse::<Time>().ok().map(|time| time.to_string()),
+        bare.parse::<Percent>().ok().map(|share| share.to_string()),
+        per_s(bare),
+        Some(bare.to_owned()),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use assay_testkit::kinds::kept;
+    use serde::Deserialize;
+
+    /// Other ways to write a level, some of which are taken.
+    fn variants(level: &str) -> Vec<String> {
+        let mut all = vec![
+            level.replace(' ', ""),
+            level.replace(' ', "  "),
+            format!(" {level} "),
+            level.to_lowercase(),
+            level.to_uppercase(),
+            format!("0{level}"),
+            format!("{level}.0"),
+            level.replace('%', ".0%"),
+            level.replace('%', ".0%"),
+        ];
+        if let Ok(bytes) = level.parse::<Bytes>() {
+            let kib = |bytes: u64| format!("{} KiB", bytes >> 10);
+            all.extend([format!("{} B", bytes.0), kib(bytes.0), format!("{}B", bytes.0)]);
+        }
+        if let Ok(time) = level.parse::<Time>() {
+            all.extend([format!("{} us", time.0 / 1000), format!("{}ns", time.0)]);
+        }
+        if let Some(bytes) = level.strip_suffix("/s").and_then(|rate| rate.parse::<Bytes>().ok()) {
+            all.push(format!("{}KiB/s", bytes.0 >> 10));
+        }
+        all
+    }
+
+    /// Factors whose levels are names or lines of which each letter counts; kinds of work keep more.
+    const FREE: [&str; 15] = [
+        "command",
+        "prepare",
+        "revision",
+        "aa_copy",
+        "encryption_cipher",
+        "mkfs_options",
+        "mount_options",
+        "scheduler",
+        "governor",
+        "tunable:PATH",
+        "env:NAME",
+        "platform",
+        "kernel",
+        "root_device",
+        "label",
+    ];
+
+    #[derive(Deserialize)]
+    struct Spelled {
+        names: Vec<String>,
+        /// A parameter, a spelling of a level, and the one that is told.
+        amounts: Vec<[String; 3]>,
+    }
+
+    fn spelled_by_kinds() -> Vec<Spelled> {
+        let kept = kept("spelled.json").unwrap();
+        let read = |(kind, text): (String, String)| -> Spelled {
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{kind}: {error}"))
+        };
+        kept.into_iter().map(read).collect()
+    }
+
+    fn free() -> Vec<String> {
+        let own = spelled_by_kinds().into_iter().flat_map(|own| own.names);
+        FREE.into_iter().map(str::to_owned).chain(own).collect()
+    }
+
+    fn is_amount(level: &str) -> bool {
+        let is_rate = level.strip_suffix("/s").is_some_and(|rate| rate.parse::<Bytes>().is_ok());
+        let is_time = level.parse::<Time>().is_ok() || level.parse::<Percent>().is_ok();
+        level.parse::<Bytes>().is_ok() || is_time || is_rate
+    }
+
+    fn names() -> Vec<&'static str> {
+        let parameters = assay_workloads::parameters().iter().map(|parameter| parameter.about.name);
+        parameters.chain(factors::all().map(|factor| factor.about().name)).collect()
+    }
+
+    #[test]
+    fn levels_with_commas_of_their_own_are_told_from_several() {
+        for (name, text, levels) in [
+            ("queue_depth", "1, 4,16", &["1", "4", "16"][..]),
+            ("queue_depth", "1,x,4", &["1", "x", "4"]),
+            ("scheduler", "none,mq-deadline", &["none", "mq-deadline"]),
+            ("block_size", "4 KiB", &["4 KiB"]),
+            ("block_size", "4 KiB,4KiB/70:64KiB/30,1 MiB", &["4 KiB", "4KiB/70:64KiB/30", "1 MiB"]),
+            ("block_size", "4KiB/70:64KiB/20", &["4KiB/70:64KiB/20"]),
+            (
+                "distribution",
+                "uniform,zoned:50/5:30/15:20/80,zipf:1.2",
+                &["uniform", "zoned:50/5:30/15:20/80", "zipf:1.2"],
+            ),
+            ("block_size", "", &[""]),
+            ("mount_options", "[\"a,b\", \"c\"]", &["a,b", "c"]),
+        ] {
+            assert_eq!(levels_in(name, text), levels, "{name}={text}");
+        }
+    }
+
+    #[test]
+    fn every_spelling_of_a_level_that_is_taken_gives_the_same_level() {
+        let (mut others, mut odd) = (0, Vec::new());
+        let free = free();
+        for name in names() {
+            let is_free = free.iter().any(|own| own == name);
+            for level in examples(name) {
+                assert_eq!(spelled(name, &level), level, "{name}");
+                assert!(!is_free || !is_amount(&level), "{name}: {level}");
+                for variant in variants(&level) {
+                    // What is taken is the level: there is no other that it could mean.
+                    if judged(name, &variant).is_ok() && !is_free {
+                        others += usize::from(variant != level);
+                        let told = spelled(name, &variant);
+                        odd.extend((told != level).then(|| format!("{name} {level}: {variant:?}")));
+                    }
+                }
+            }
+        }
+        assert!(odd.is_empty(), "{odd:#?}");
+        assert!(others > 60, "{others}");
+    }
+
+    #[test]
+    fn amounts_that_no_example_has_are_written_as_amounts_are() {
+        for (name, one, other) in [
+            ("block_size", "96KiB", "96 KiB"),
+            ("block_size", "98304 B", "96 KiB"),
+            ("block_size", "4KiB/70:98304B/30", "4KiB/70:96KiB/30"),
+            ("distribution", "zipf:0.90", "zipf:0.9"),
+            ("distribution", "zoned:95/5:5/95", "zoned:95/5:5/95"),
+            ("stride", "98304 B", "96 KiB"),
+            ("wbt_latency", "76ms", "76 ms"),
+            ("wbt_latency", "0.076 s", "76 ms"),
+            ("read_ahead", "192KiB", "192 KiB"),
+            ("dirty_ratio", "17%", "17%"),
+            ("working_set", "175%", "175%"),
+            ("working_set", "98304 KiB", "96 MiB"),
+            ("queue_depth", "03", "3"),
+        ] {
+            assert_eq!(spelled(name, one), other, "{name}");
+            assert_eq!(spelled(name, other), other, "{name}");
+        }
+        for [name, one, other] in spelled_by_kinds().into_iter().flat_map(|own| own.amounts) {
+            assert_eq!(spelled(&name, &one), other, "{name}");
+            assert_eq!(spelled(&name, &other), other, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_level_and_what_means_nothing_stays_as_it_is() {
+        for (name, level) in [
+            ("queue_depth", "many"),
+            ("block_size", "17"),
+            ("target", "/dev/sdX "),
+            ("aa_copy", "64KiB"),
+            ("label", "7B"),
+        ] {
+            assert_eq!(spelled(name, level), level, "{name}");
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The level `now`: what is set when a study begins. It becomes the level that this was.
+
+use assay_machine::factors::{self, Role};
+
+use super::Study;
+use super::levels::{same, spelled};
+use super::without::Constraint;
+
+pub const NOW: &str = "current";
+
+/// Whether a factor may have it: what nobody sets has no other level.
+pub(super) fn may_be(factor: &str) -> bool {
+    factors::has_role(factor, Role::Setting)
+}
+
+pub fn asked(study: &Study) -> Vec<String> {
+    let is_now = |level: &String| level == NOW;
+    let named = study.factors.iter().filter(|(name, levels)| {
+        let in_arms =
+            study.configurations.iter().chain([&study.baseline]).filter_map(|arm| arm.get(*name));
+        may_be(name) && levels.iter().chain(in_arms).any(is_now)
+    });
+    named.map(|(name, _)| name.clone()).collect()
+}
+
+/// Puts what was seen in its place: a level of the same amount stands once. A factor of which nothing can be seen
+/// is left out with the reason.
+pub fn put(study: &mut Study, name: &str, seen: Result<String, String>) {
+    match seen {
+        Ok(level) => {
+            let level = spelled(name, &level);
+            become_level(study, name, &level);
+        }
+        Err(reason) => leave_out(study, name, reason),
+    }
+}
+
+/// Takes it away where nothing has been set yet: on what is made for the study.
+pub fn drop_of(study: &mut Study, name: &str) {
+    let levels = study.factors.get(name).cloned().unwrap_or_default();
+    match levels.into_iter().find(|level| level != NOW) {
+        // The first of the others stands for it.
+        Some(first) => become_level(study, name, &first),
+        None => leave_out(study, name, "a device of the study has no current value".to_owned()),
+    }
+}
+
+fn become_level(study: &mut Study, name: &str, level: &str) {
+    if let Some(levels) = study.factors.get_mut(name) {
+        let mut found: Vec<String> = Vec::new();
+        for own in levels.drain(..) {
+            let own = if own == NOW || same(name, &own, level) { level.to_owned() } else { own };
+            if !found.contains(&own) {
+                found.push(own);
+            }
+        }
+        *levels = found;
+    }
+    let named = study.configurations.iter_mut().chain([&mut study.baseline]);
+    for own in named.filter_map(|arm| arm.get_mut(name)) {
+        if own == NOW || same(name, own, level) {
+            level.clone_into(own);
+        }
+    }
+    each_once(study);
+    for text in &mut study.exclude {
+        let own = text.parse::<Constraint>().ok();
+        if let Some(resolved) = own.and_then(|own| own.replaced(name, NOW, level)) {
+            *text = resolved;
+        }
+    }
+    let asked = study.question.iter_mut().flat_map(|ask| ask.levels_of(name));
+    for own in asked.filter(|own| *own == NOW) {
+        level.clone_into(own);
+    }
+}
+
+/// Settings that are listed one by one and came to be the same are one.
+fn each_once(study: &mut Study) {
+    let mut arms = Vec::new();
+    for arm in study.configurations.drain(..) {
+        if !arm.is_empty() && !arms.contains(&arm) {
+            arms.push(arm);
+        }
+    }
+    study.configurations = arms;
+}
+
+fn leave_out(study: &mut Study, name: &str, reason: String) {
+    study.factors.remove(name);
+    study.baseline.remove(name);
+    study.configurations.iter_mut().for_each(|arm| drop(arm.remove(name)));
+    each_once(study);
+    study.hard_to_change.retain(|own| own != name);
+    let is_other = |text: &String| text.parse::<Constraint>().is_ok_and(|own| !own.names(name));
+    study.exclude.retain(is_other);
+    study.unavailable.insert(name.to_owned(), reason);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::text;
+
+    fn study() -> Study {
+        let text = "format = \"assay-study/1\"\ntitle = \"t\"\nmargin = \"2%\"\n\
+            exclude = [\"scheduler = bfq and read_ahead > 128 KiB\", \"scheduler = none and queue_depth > 4\"]\n\
+            [search]\nscheduler = [\"current\", \"none\", \"bfq\"]\n\
+            read_ahead = [\"current\", \"128 KiB .. 512 KiB in doublings\"]\nqueue_depth = [1, 8]\n\
+            [[workload]]\nname = \"one\"\n\
+            io = { pattern = \"sequential\", mix = \"read\", block_size = \"4 KiB\", direct = false }\n";
+        text::parse("test", text).unwrap()
+    }
+
+    #[test]
+    fn what_is_set_comes_first_and_stands_once() {
+        let mut own = study();
+        assert_eq!(asked(&own), ["read_ahead", "scheduler"]);
+        put(&mut own, "scheduler", Ok("bfq".to_owned()));
+        put(&mut own, "read_ahead", Ok("256KiB".to_owned()));
+        assert_eq!(own.factors["scheduler"], ["bfq", "none"]);
+        assert_eq!(own.factors["read_ahead"], ["256 KiB", "128 KiB", "512 KiB"]);
+        assert_eq!(own.exclude, study().exclude);
+        assert!(asked(&own).is_empty() && own.unavailable.is_empty());
+        assert_eq!(text::parse("again", &text::write(&own).unwrap()).unwrap(), own);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_left_out_with_its_reason_and_its_constraints() {
+        let mut own = study();
+        put(&mut own, "read_ahead", Err("no queue".to_owned()));
+        assert!(!own.factors.contains_key("read_ahead"));
+        assert_eq!(own.exclude, ["scheduler = none and queue_depth > 4"]);
+        assert_eq!(own.unavailable["read_ahead"], "no queue");
+        assert_eq!(text::stored("again", &text::write(&own).unwrap()).unwrap(), own);
+    }
+
+    #[test]
+    fn on_what_is_made_for_a_study_the_first_level_stands_for_it() {
+        let mut own = study();
+        drop_of(&mut own, "scheduler");
+        assert_eq!(own.factors["scheduler"], ["none", "bfq"]);
+    }
+
+    #[test]
+    fn what_is_left_out_of_what_is_set_is_left_out_of_the_level_that_it_was() {
+        let mut own = study();
+        let written = "scheduler = current and queue_depth > 4";
+        own.exclude =
+            vec![written.to_owned(), "queue_depth != 1 and read_ahead!=current".to_owned()];
+        put(&mut own, "scheduler", Ok("bfq".to_owned()));
+        assert_eq!(own.exclude[0], "scheduler = bfq and queue_depth > 4");
+        put(&mut own, "read_ahead", Ok("256 KiB".to_owned()));
+        assert_eq!(own.exclude[1], "queue_depth != 1 and read_ahead != 256 KiB");
+    }
+
+    #[test]
+    fn settings_that_are_listed_and_came_to_be_the_same_are_one() {
+        let mut own = study();
+        let arm = |scheduler: &str| {
+            let levels =
+                [("scheduler", scheduler), ("read_ahead", "128 KiB"), ("queue_depth", "1")];
+            levels.into_iter().map(|(name, level)| (name.to_owned(), level.to_owned())).collect()
+        };
+        own.configurations = vec![arm("current"), arm("none"), arm("bfq")];
+        put(&mut own, "scheduler", Ok("none".to_owned()));
+        assert_eq!(own.configurations, [arm("none"), arm("bfq")]);
+    }
+
+    #[test]
+    fn work_has_no_level_now() {
+        let text = text::write(&study()).unwrap().replace("\"8\"", "\"current\"");
+        let message = text::parse("test", &text).unwrap_err().message;
+        assert!(message.contains("current"), "{message}");
+    }
+}

@@ -1,0 +1,151 @@
+//! Which bytes of a target are used, and how it is brought into a known state.
+
+use std::fmt;
+use std::str::FromStr;
+
+use assay_core::quantity::{Bytes, Percent, Time};
+use assay_workloads::io::Content;
+use serde::{Deserialize, Serialize};
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AreaRequest {
+    /// How many; by default 1 GiB or a tenth of the free space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<Bytes>,
+    /// Where they begin on a block device; by default at its start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<Start>,
+    /// What the start is rounded up to; by default 1 MiB.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub align: Option<Bytes>,
+}
+
+/// What a start is rounded up to where a study does not say.
+const ALIGN: Bytes = Bytes(1 << 20);
+
+impl AreaRequest {
+    /// First byte on a device of this size.
+    pub fn first_byte(&self, device_bytes: u64) -> u64 {
+        let start = match self.offset {
+            None => return 0,
+            Some(Start::Share(share)) => (device_bytes as f64 * share.fraction()) as u64,
+            Some(Start::At(bytes)) => bytes.0,
+        };
+        start.next_multiple_of(self.align.unwrap_or(ALIGN).0.max(512))
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum Start {
+    Share(Percent),
+    At(Bytes),
+}
+
+impl FromStr for Start {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text.contains('%') {
+            let share: Percent = text.parse().map_err(|error| format!("{error}"))?;
+            let inside = (0.0..100.0).contains(&share.0);
+            return inside
+                .then_some(Self::Share(share))
+                .ok_or_else(|| format!("`{text}` is beyond the end; use 0% to less than 100%"));
+        }
+        text.parse().map(Self::At).map_err(|error| format!("{error}"))
+    }
+}
+
+assay_core::as_text!(Start);
+
+impl fmt::Display for Start {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Share(share) => share.fmt(formatter),
+            Self::At(bytes) => bytes.fmt(formatter),
+        }
+    }
+}
+
+/// How a target is brought into a known state.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prepare {
+    /// Writes to the whole device before the first trial.
+    pub precondition: Option<Precondition>,
+    /// Whether the device is discarded before each filesystem is created.
+    pub discard: bool,
+    /// State of the page cache before each trial.
+    pub page_cache: Option<Cache>,
+    /// Longest time to wait before each trial until the devices are idle.
+    pub wait_idle: Option<Time>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Precondition {
+    #[serde(default = "one")]
+    pub passes: u32,
+    #[serde(default)]
+    pub compressibility: Content,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// State of the page cache before a trial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cache {
+    /// Nothing of the area.
+    Cold,
+    /// All of the area.
+    Warm,
+}
+
+/// How often what a factor makes is made anew (R1b).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fresh {
+    /// In each replicate: luck of the layout is averaged.
+    #[default]
+    Replicate,
+    Study,
+}
+
+impl Fresh {
+    /// Whether it is what a study has that does not say.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_card_begins_at_an_aligned_byte() {
+        let area = AreaRequest {
+            offset: Some("50%".parse().unwrap()),
+            align: Some("2 MiB".parse().unwrap()),
+            size: None,
+        };
+        assert_eq!(area.first_byte(1001 << 20), 502 << 20);
+        assert_eq!(AreaRequest::default().first_byte(1 << 40), 0);
+        let at = AreaRequest { offset: Some("3 MiB".parse().unwrap()), ..AreaRequest::default() };
+        assert_eq!(at.first_byte(1 << 40), 3 << 20);
+    }
+
+    #[test]
+    fn a_start_reads_as_it_is_written() {
+        for text in ["50%", "512 MiB", "0%"] {
+            assert_eq!(text.parse::<Start>().unwrap().to_string(), text);
+        }
+        for text in ["100%", "-1%", "half", "12"] {
+            assert!(text.parse::<Start>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The studies that are shipped: TOML files under `studies/`, read like anybody's.
+
+use assay_core::failure::Outcome;
+use assay_workloads::check_option;
+
+use super::printed::{Class, FAMILIES};
+use super::{Study, text};
+
+struct Preset {
+    name: &'static str,
+    /// Subject of its question, under which lists show it.
+    group: &'static str,
+    /// Where it stands in the sources.
+    path: &'static str,
+    text: &'static str,
+}
+
+/// Groups of studies, each by its name, which is that of its file.
+macro_rules! presets {
+    ($list:ident in $folder:literal: $($group:literal: [$($name:literal,)+])+) => {
+        /// In the order in which they are listed.
+        const $list: &[Preset] = &[$($(Preset {
+            name: $name,
+            group: $group,
+            path: concat!($folder, $name, ".toml"),
+            text: include_str!(concat!("../../", $folder, $name, ".toml")),
+        },)+)+];
+    };
+}
+
+presets! { PRESETS in "studies/":
+    "Drive": [
+        "check", "capacity", "sustained", "burst", "large-files", "surface", "flash", "queue-depth", "block-size",
+        "load-curve", "max-rate", "pts-iops", "pts-throughput", "pts-latency", "pts-write-saturation",
+    ]
+    "Settings": ["schedulers", "read-ahead", "write-cache", "starvation", "tunable", "tune",]
+    "Filesystems, layers": [
+        "filesystems", "small-files", "usb-stick", "fill-level", "compression", "encryption", "btrfs-profile",
+        "raid-chunk", "raid-resync",
+    ]
+    "Memory, CPU, network": ["small-memory", "stack-size", "compile", "platform", "bufferbloat",]
+    "Operations": ["production", "durability", "energy", "boot",]
+}
+
+// What a place must do to be good enough for something: bounds that somebody published.
+presets! { FITNESS in "studies/fitness/":
+    "Requirements": ["etcd", "postgresql", "video-4k", "nas-client",]
+}
+
+/// The study of a class of SD cards; a comment starts the part for application classes.
+const SD_CLASS: &str = include_str!("../../studies/fitness/sd-class.toml");
+const APPLICATION_CLASSES: &str = "\n# Only application classes";
+/// A target to boot from needs class A1.
+const BOOT_DRIVE: (&str, &str) = ("boot-drive", "A1");
+
+/// What `assay check` runs where no option asks for something else: the first.
+pub fn check() -> Outcome<Study> {
+    read(&PRESETS[0])
+}
+
+/// Whether `assay check` runs a study, with an option or without.
+pub fn is_of_check(name: &str) -> bool {
+    name == PRESETS[0].name || check_option::by_option().any(|(kind, _)| kind.about.name == name)
+}
+
+/// Whether a title is that of a shipped study, which the user did not choose.
+pub fn is_title(title: &str) -> bool {
+    PRESETS.iter().any(|own| own.text.contains(&format!("\"{title}\"\n")))
+}
+
+pub fn find(name: &str) -> Option<Outcome<Study>> {
+    let own = PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(read);
+    let class = || named_classes().find(|(class, _)| class.eq_ignore_ascii_case(name));
+    own.or_else(|| class().map(of_class))
+}
+
+/// The group of the preset with a name.
+pub fn group(name: &str) -> Option<&'static str> {
+    PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(|own| own.group)
+}
+
+/// Those that say whether a place is good enough for something, by name.
+pub fn fitness() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
+    let files = FITNESS.iter().map(|own| (own.name, read(own)));
+    files.chain(named_classes().map(|(name, class)| (name, of_class((name, class)))))
+}
+
+/// The classes of SD cards with the names of their studies.
+fn named_classes() -> impl Iterator<Item = (&'static str, &'static Class)> {
+    let classes = || FAMILIES.iter().copied().flatten();
+    let (name, class) = BOOT_DRIVE;
+    let boot = classes().filter(move |own| own.name == class).map(move |own| (name, own));
+    boot.chain(classes().map(|own| (own.name, own)))
+}
+
+fn of_class((name, class): (&'static str, &'static Class)) -> Outcome<Study> {
+    let [reads, writes] = class.iops;
+    let depth = if class.name == "A2" { 32 } else { 1 };
+    let every = SD_CLASS.split(APPLICATION_CLASSES).next().unwrap_or_default();
+    let text = if reads > 0.0 { SD_CLASS } else { every };
+    let text = text.replace("{CLASS}", class.name).replace("{NAME}", name);
+    let purpose = if name == BOOT_DRIVE.0 { ", enough for a boot drive" } else { "" };
+    let text = text.replace("{PURPOSE}", purpose);
+    let text = text.replace("{SOURCE}", class.source()).replace("{DEPTH}", &depth.to_string());
+    let text = text.replace("{WRITE}", &class.write_mb_s.to_string());
+    let text = text.replace("{READS}", &reads.to_string()).replace("{WRITES}", &writes.to_string());
+    text::parse("studies/fitness/sd-class.toml", &text)
+}
+
+/// Names of all of them but those about fitness.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    PRESETS.iter().map(|own| own.name)
+}
+
+/// All of them but those about fitness, by name.
+pub fn all() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
+    PRESETS.iter().map(|own| (own.name, read(own)))
+}
+
+fn read(own: &Preset) -> Outcome<Study> {
+    text::parse(own.path, own.text)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn an_option_of_check_has_a_study_of_its_name_and_of_work_of_its_kind() {
+        let mut asked = 0;
+        for (kind, _) in super::check_option::by_option() {
+            let name = kind.about.name;
+            let study = super::find(name).unwrap().unwrap();
+            assert!(study.workload.iter().all(|own| own.work.kind().about.name == name), "{name}");
+            assert_eq!(study.kind(), "check");
+            asked += 1;
+        }
+        assert!(asked > 0);
+        let kind = |name: &str| super::find(name).unwrap().unwrap().kind();
+        assert_eq!((kind("check"), kind("queue-depth")), ("check", "study"));
+    }
+
+    #[test]
+    fn every_preset_reads_and_says_its_name() {
+        for (name, study) in super::all() {
+            assert_eq!(study.unwrap().preset.as_deref(), Some(name));
+            assert!(super::find(name).is_some());
+            assert!(super::group(name).is_some_and(|group| !group.is_empty()), "{name}");
+        }
+        assert!(super::find("no-such-preset").is_none());
+    }
+
+    /// No number without somebody who published it.
+    #[test]
+    #[ignore = "nightly: 1 s"]
+    fn whether_a_place_is_good_enough_is_told_by_bounds_with_their_source() {
+        let mut seen = 0;
+        for (name, study) in super::fitness() {
+            let study = study.unwrap();
+            assert_eq!(
+                (study.preset.as_deref(), study.requirements.as_deref()),
+                (Some(name), Some(name))
+            );
+            assert!(super::PRESETS.iter().all(|own| own.name != name), "{name} is two studies");
+            assert!(super::find(name).is_some() && !study.question.is_empty(), "{name}");
+            for ask in &study.question {
+                let published = ask.published.as_deref().unwrap_or_default();
+                assert!(published.contains("https://"), "{name}: {}", ask.ask);
+                assert_eq!(ask.kind, crate::file::AskKind::Bound);
+                seen += 1;
+            }
+        }
+        assert!(seen > 4, "{seen}");
+    }
+
+    #[test]
+    fn questions_ask_about_levels_that_there_are() {
+        let mut asked = 0;
+        for (name, study) in super::all() {
+            let study = study.unwrap();
+            for ask in &study.question {
+                asked += 1;
+                // What is named on the command line has no levels here.
+                let levels =
+                    |factor: &String| study.factors.get(factor).cloned().unwrap_or_default();
+                let own = ask.factor.iter().flat_map(levels).collect::<Vec<_>>();
+                let named = ask.level.iter().chain(&ask.versus).chain(&ask.between);
+                assert!(named.clone().all(|level| own.contains(level)), "{name}: {}", ask.ask);
+                assert!(ask.at.iter().all(|(factor, level)| levels(factor).contains(level)));
+                // What no article says is asked for its own sake.
+                let own = study.articles.is_empty() || name == "compression";
+                assert!(ask.published.is_some() || own, "{name}: {}", ask.ask);
+            }
+        }
+        assert!(asked >= 20, "{asked}");
+    }
+
+    /// The article is about a whole disk: its seconds stand beside the encrypted device alone.
+    #[test]
+    fn encryption_asks_of_the_device_what_the_article_says_of_its_disk() {
+        let study = super::find("encryption").unwrap().unwrap();
+        let seconds = |ask: &&crate::file::Ask| {
+            ask.published.as_deref().is_some_and(|text| text.contains("6.832 s"))
+        };
+        let asked: Vec<_> = study.question.iter().filter(seconds).collect();
+        assert_eq!(asked.len(), 1, "{asked:?}");
+        assert_eq!(asked[0].level.as_deref(), Some("dm-crypt"));
+        assert_eq!(asked[0].metric.as_deref(), Some("machine_cpu_s_per_gib"));
+        // In the author's own digits.
+        let table = include_str!("../../../../reference/encryption.csv");
+        let text = study.question[0].published.as_deref().unwrap();
+        for digits in ["244.16", "225.84"] {
+            assert!(
+                text.contains(digits) && table.contains(&format!(",{digits},")),
+                "{digits}: {text}"
+            );
+        }
+    }
+
+    /// More in the same memory is what counts: what lies packed outside of a limit is memory, too.
+    #[test]
+    fn small_memory_asks_for_what_a_byte_of_memory_holds() {
+        let study = super::find("small-memory").unwrap().unwrap();
+        let fits = study.question.iter().find(|ask| ask.ask.contains("more data fit")).unwrap();
+        assert_eq!(fits.metric.as_deref(), Some("working_set_per_memory"));
+    }
+
+    /// The first lines say what it asks, how long it takes, what it needs, and what is lost.
+    #[test]
+    fn a_preset_that_loses_data_says_so_first() {
+        for super::Preset { name, text, .. } in super::PRESETS.iter().chain(super::FITNESS) {
+            let head: String = text.lines().take_while(|line| line.starts_with('#')).collect();
+            let minutes = head.contains("minute") || head.contains("budget");
+            assert!(minutes, "{name} does not say how long it takes");
+            let is_formatted = text.lines().any(|line| line.starts_with("filesystem"));
+            if is_formatted && text.contains("[factors]") {
+                assert!(head.contains("destroys all data on"), "{name}");
+            }
+        }
+    }
+}

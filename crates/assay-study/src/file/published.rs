@@ -1,0 +1,143 @@
+//! Published numbers that a study's own are shown beside: where they stand, never their digits.
+
+use std::collections::BTreeMap;
+
+use assay_core::failure::Outcome;
+use assay_core::quantity::Bytes;
+use assay_core::reference::Library;
+use assay_core::reference::sheet::{Row, Sheet};
+use serde::{Deserialize, Serialize};
+
+use super::Amount;
+use super::text::mistakes::{Mistakes, Places};
+use super::{Study, words};
+
+/// Names numbers of a published table, and the work that they are shown beside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pointer {
+    /// Title of the text that prints them; by default the study's first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub article: Option<String>,
+    pub table: String,
+    /// Words that stand in the rows that are meant, each a whole cell.
+    pub row: Vec<String>,
+    pub column: String,
+    /// Which of the numbers in a cell, from 1, where a cell has several with `/` between them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<u32>,
+    /// The author's unit; by default that of the row's column `unit`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
+    /// What the number is of; `{column}` stands for what the row has there. By default the words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// Workload that it is shown beside.
+    pub workload: String,
+    pub metric: String,
+    /// Levels of the arms that it is shown beside; the name of a column stands for what the row has there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub at: BTreeMap<String, String>,
+    /// The factor over whose first level the number is a ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<String>,
+}
+
+impl Pointer {
+    /// Its table and the rows that it names, at least one, each with its number.
+    pub fn rows<'s>(&self, sheet: &'s Sheet) -> Outcome<Vec<Row<'s>>> {
+        let is_meant =
+            |row: &Row<'_>| self.row.iter().all(|word| row.cells().iter().any(|cell| cell == word));
+        let found: Vec<Row<'_>> = sheet.rows().filter(is_meant).collect();
+        if found.is_empty() {
+            let words = self.row.join(", ");
+            return Err(sheet.broken(&format!("no row contains {words}")));
+        }
+        for row in &found {
+            row.text(&self.column)?;
+        }
+        Ok(found)
+    }
+
+    /// What stands in the cell of a row, in the author's digits.
+    pub fn digits<'r>(&self, row: &Row<'r>) -> Outcome<&'r str> {
+        let text = row.text(&self.column)?;
+        let part = self.part.map(|part| part.saturating_sub(1) as usize);
+        Ok(part.map_or(text, |part| text.split('/').nth(part).unwrap_or_default().trim()))
+    }
+
+    pub fn unit<'r>(&'r self, row: &Row<'r>) -> &'r str {
+        self.unit.as_deref().unwrap_or_else(|| row.text("unit").unwrap_or_default())
+    }
+
+    /// What one of the author's unit is in the unit of the metric; none of a ratio.
+    pub fn unit_size(&self, unit: &str) -> Option<f64> {
+        if self.ratio.is_some() {
+            return None;
+        }
+        let one = format!("1 {unit}");
+        let amount = || one.parse::<Amount>().ok().map(|amount| amount.of(&self.metric));
+        let bytes = || one.parse::<Bytes>().ok().map(|bytes| bytes.0 as f64);
+        amount().or_else(bytes)
+    }
+
+    pub fn called(&self, row: &Row<'_>) -> String {
+        let Some(name) = &self.name else { return self.row.join(", ") };
+        let mut told = name.clone();
+        for (column, cell) in row.columns().iter().zip(row.cells()) {
+            told = told.replace(&format!("{{{column}}}"), cell);
+        }
+        told
+    }
+}
+
+/// What must hold of the published numbers of a study: they are there, and so is the work.
+pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+    let library = Library::shipped();
+    for (index, pointer) in study.published.iter().enumerate() {
+        let path = format!("published/{index}");
+        let mut keys = ["table", "row", "column", "workload", "metric"].iter();
+        if keys.any(|key| mistakes.is_wrong(&format!("{path}/{key}"))) {
+            continue;
+        }
+        if let Some((key, message, hint)) = mistake(study, pointer, &library) {
+            let path = format!("{path}/{key}");
+            let span = places.of(&path).value;
+            mistakes.add(&path, span, message, hint);
+        }
+    }
+}
+
+fn mistake(
+    study: &Study,
+    pointer: &Pointer,
+    library: &Library,
+) -> Option<(&'static str, String, Option<String>)> {
+    let names: Vec<&str> = study.workload.iter().map(|work| work.name.as_str()).collect();
+    let beside = pointer.workload.split(", ").next().unwrap_or_default();
+    if !names.contains(&beside) {
+        let hint = words::did_you_mean(beside, &names);
+        return Some(("workload", format!("unknown workload \"{beside}\""), hint));
+    }
+    let tables: Vec<&str> = library.names().collect();
+    let Ok(sheet) = library.sheet(&pointer.table) else {
+        let hint = words::did_you_mean(&pointer.table, &tables)
+            .unwrap_or_else(|| format!("use one of {}", tables.join(", ")));
+        return Some(("table", format!("unknown table {}", pointer.table), Some(hint)));
+    };
+    if !sheet.columns().contains(&pointer.column) {
+        let hint = format!("the columns are {}", sheet.columns().join(", "));
+        let message = format!("{} has no column {}", pointer.table, pointer.column);
+        return Some(("column", message, Some(hint)));
+    }
+    let rows = match pointer.rows(&sheet) {
+        Ok(rows) => rows,
+        Err(failure) => return Some(("row", failure.message, None)),
+    };
+    let unit = rows.first().map(|row| pointer.unit(row)).unwrap_or_default();
+    let fits = pointer.ratio.is_some() || pointer.unit_size(unit).is_some();
+    (!fits).then(|| {
+        let message = format!("`{unit}` is not a unit of {}", pointer.metric);
+        ("unit", message, Some("use a unit such as \"MB/s\", \"ms\" or \"IOPS\"".to_owned()))
+    })
+}

@@ -1,0 +1,726 @@
+//! Walks a parsed file along the tables of keys: what is good becomes JSON, what is not becomes a
+//! mistake and, where a study cannot be without it, a stand-in, so that the rest is judged too.
+
+use std::ops::Range;
+
+use assay_core::catalogue::keys::{Field, Fields, Form, Need};
+use assay_machine::factors;
+use assay_workloads::{command, metrics};
+use serde_json::{Map, Value, json};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::super::fields::{LAW, PUBLISHED, QUESTION, STUDY, TARGET_FACTOR, tables};
+use super::super::{search, simulated, words};
+use super::mistakes::{Mistakes, Place, Places};
+use super::scalar::{self, Complaint};
+
+pub struct Read {
+    /// What is good, in the shape of a study.
+    pub json: Value,
+    pub places: Places,
+    pub mistakes: Mistakes,
+}
+
+pub fn read(root: &DeTable<'_>) -> Read {
+    let mut reader = Reader { root, places: Places::default(), mistakes: Mistakes::default() };
+    let json = Value::Object(reader.table("", &STUDY, root));
+    Read { json, places: reader.places, mistakes: reader.mistakes }
+}
+
+struct Reader<'a> {
+    root: &'a DeTable<'a>,
+    places: Places,
+    mistakes: Mistakes,
+}
+
+/// The path of a key below another one.
+pub fn join(path: &str, key: &str) -> String {
+    if path.is_empty() { key.to_owned() } else { format!("{path}/{key}") }
+}
+
+type Entry<'v> = &'v Spanned<DeValue<'v>>;
+
+impl Reader<'_> {
+    fn table(&mut self, path: &str, fields: &Fields, table: &DeTable<'_>) -> Map<String, Value> {
+        let mut out = Map::new();
+        let mut meant = Vec::new();
+        for (key, value) in table {
+            let place = Place { key: key.span(), value: value.span() };
+            let field = fields.find(key.get_ref()).or_else(|| {
+                let (field, hint) = unknown_key(key.get_ref(), fields);
+                let message = format!("{} has no key \"{}\"", fields.label, key.get_ref());
+                self.say(&join(&join(path, key.get_ref()), "?"), key.span(), message, hint);
+                meant.extend(field.map(|field| field.name));
+                // What was meant is judged in its place.
+                field.filter(|field| !belongs_elsewhere(key.get_ref(), field))
+            });
+            let Some(field) = field
+                .filter(|field| *field.name == **key.get_ref() || !table.contains_key(field.name))
+            else {
+                continue;
+            };
+            let path = join(path, field.name);
+            self.places.insert(&path, place);
+            if let Some(value) = self.value(&path, field, value) {
+                out.insert(field.name.to_owned(), value);
+            }
+        }
+        for field in fields.rows {
+            if !out.contains_key(field.name) {
+                let told = table.contains_key(field.name) || meant.contains(&field.name);
+                self.missing(path, fields, field, told, &mut out);
+            }
+        }
+        self.one_kind(path, fields, (table, &meant), &mut out);
+        out
+    }
+
+    /// Exactly one of the keys that stand for each other.
+    fn one_kind(
+        &mut self,
+        path: &str,
+        fields: &Fields,
+        (table, meant): (&DeTable<'_>, &[&str]),
+        out: &mut Map<String, Value>,
+    ) {
+        let all = || fields.rows.iter().filter(|field| field.need == Need::OneOf);
+        let Some(first) = all().next() else { return };
+        let given: Vec<&Field> = all().filter(|field| table.contains_key(field.name)).collect();
+        if given.is_empty() && !all().any(|field| meant.contains(&field.name)) {
+            let place = self.places.of(path).key;
+            let message = format!("{} requires a kind of work", fields.label);
+            let hint = Some(format!("add {}", first.example));
+            self.say(&join(path, first.name), place, message, hint);
+        }
+        for extra in given.iter().skip(1) {
+            let place = self.places.of(&join(path, extra.name)).key;
+            let message = format!("{} already has the kind {}", fields.label, given[0].name);
+            self.say(&join(path, extra.name), place, message, Some("keep only one".to_owned()));
+            out.remove(extra.name);
+        }
+        if !all().any(|field| out.contains_key(field.name)) {
+            let stands = given.first().copied().unwrap_or(first);
+            out.insert(stands.name.to_owned(), stand_in(stands));
+        }
+    }
+
+    /// Fills in what is not there: from a factor, or a stand-in after saying so.
+    fn missing(
+        &mut self,
+        path: &str,
+        fields: &Fields,
+        field: &'static Field,
+        told: bool,
+        out: &mut Map<String, Value>,
+    ) {
+        if matches!(field.need, Need::Never | Need::OneOf) {
+            return;
+        }
+        let own = join(path, field.name);
+        let level = self.first_level(field);
+        if !told && (field.need == Need::Always || level.is_none()) {
+            let hint = match (field.need, &field.form) {
+                (Need::UnlessFactor, _) => {
+                    format!("add {}, or make {} a factor", field.example, field.name)
+                }
+                (_, Form::Tables(inner)) => {
+                    let keys = needed_names(inner);
+                    let keys = keys.join(" and ");
+                    format!("add a table {} with {keys}", field.example)
+                }
+                _ => format!("add {}", field.example),
+            };
+            let place = self.places.of(path).key;
+            self.say(&own, place, format!("{} has no {}", fields.label, field.name), Some(hint));
+        }
+        let filled = level.filter(|level| accepted(field.name, level)).map(Value::String);
+        out.insert(field.name.to_owned(), filled.unwrap_or_else(|| stand_in(field)));
+    }
+
+    /// The first level of the factor that supplies a key.
+    fn first_level(&self, field: &Field) -> Option<String> {
+        if field.need != Need::UnlessFactor {
+            return None;
+        }
+        let of = |table: &str| self.root.get(table)?.get_ref().as_table()?.get(field.name);
+        let levels = of("factors").or_else(|| of("search"))?.get_ref();
+        let first = match levels.as_array() {
+            Some(levels) => levels.first().map(Spanned::get_ref),
+            None => Some(levels),
+        };
+        let text = first.and_then(|first| level(first).ok()).unwrap_or_default();
+        if !search::is_range(&text) {
+            return Some(text);
+        }
+        let levels = search::levels(field.name, &text).unwrap_or_default();
+        Some(levels.into_iter().next().unwrap_or_default())
+    }
+
+    fn value(&mut self, path: &str, field: &'static Field, value: Entry<'_>) -> Option<Value> {
+        let read = match &field.form {
+            Form::Table(fields) => self.inner(path, field, fields, value),
+            Form::Tables(fields) => return self.tables(path, field, fields, value),
+            Form::OneOf(fields) => return self.one_of(path, field, fields, value),
+            Form::Law(fields) => return self.law(path, field, fields, value),
+            Form::Factors => return self.factors(path, field, value),
+            Form::Space => return self.space(path, field, value),
+            Form::Arm | Form::Texts => return self.arm(path, field, value),
+            Form::Reads(fields) => return self.readings(path, field, fields, value),
+            Form::Arms => return self.list(path, field, value, Self::arm),
+            Form::Rising { least, most } => {
+                return self.list(path, field, value, |reader, path, field, item| {
+                    let read = scalar::whole(field, *least..=*most, item.get_ref());
+                    reader.kept(path, item.span(), read)
+                });
+            }
+            Form::FactorNames => {
+                return self.list(path, field, value, |reader, path, field, item| {
+                    let wrong = || scalar::wrong_type(field, "names of factors", item.get_ref());
+                    let read = item.get_ref().as_str().map(|text| json!(text)).ok_or_else(wrong);
+                    reader.kept(path, item.span(), read)
+                });
+            }
+            Form::Names(choices) => {
+                return self.list(path, field, value, |reader, path, field, item| {
+                    let read = scalar::word(field, &choices(), item.get_ref());
+                    reader.kept(path, item.span(), read)
+                });
+            }
+            Form::Words => {
+                return self.list(path, field, value, |reader, path, _, item| {
+                    let read = level(item.get_ref()).map(Value::String);
+                    reader.kept(path, item.span(), read)
+                });
+            }
+            _ => scalar::read(field, value.get_ref()),
+        };
+        self.kept(path, value.span(), read)
+    }
+
+    /// What was read, or nothing after saying why.
+    fn kept(
+        &mut self,
+        path: &str,
+        span: Range<usize>,
+        read: Result<Value, Complaint>,
+    ) -> Option<Value> {
+        read.map_err(|complaint| self.say(path, span, complaint.message, complaint.hint)).ok()
+    }
+
+    fn say(&mut self, path: &str, span: Range<usize>, message: String, hint: Option<String>) {
+        self.mistakes.add(path, span, message, hint);
+    }
+
+    fn inner(
+        &mut self,
+        path: &str,
+        field: &Field,
+        fields: &Fields,
+        value: Entry<'_>,
+    ) -> Result<Value, Complaint> {
+        match value.get_ref().as_table() {
+            Some(table) => Ok(Value::Object(self.table(path, fields, table))),
+            None => Err(scalar::wrong_type(field, "a table", value.get_ref())),
+        }
+    }
+
+    /// `[[workload]]`.
+    fn tables(
+        &mut self,
+        path: &str,
+        field: &'static Field,
+        fields: &'static Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        if value.get_ref().is_table() {
+            let message = format!("{} is a list of tables", field.name);
+            let hint = format!("use double brackets: {}", field.example);
+            self.say(path, value.span(), message, Some(hint));
+            return None;
+        }
+        self.list(path, field, value, |reader, path, field, item| {
+            let read = reader.inner(path, field, fields, item);
+            reader.kept(path, item.span(), read)
+        })
+    }
+
+    /// A list whose entries are read one by one; stand-ins keep the others where they are.
+    fn list(
+        &mut self,
+        path: &str,
+        field: &'static Field,
+        value: Entry<'_>,
+        mut read: impl FnMut(&mut Self, &str, &'static Field, Entry<'_>) -> Option<Value>,
+    ) -> Option<Value> {
+        let Some(items) = value.get_ref().as_array() else {
+            let complaint = scalar::wrong_type(field, "a list", value.get_ref());
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let mut out = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            let path = join(path, &index.to_string());
+            self.places.insert(&path, Place { key: item.span(), value: item.span() });
+            out.push(read(self, &path, field, item).unwrap_or_else(|| entry_stand_in(&field.form)));
+        }
+        Some(Value::Array(out))
+    }
+
+    fn readings(
+        &mut self,
+        path: &str,
+        field: &'static Field,
+        fields: &'static Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        if value.get_ref().is_array() {
+            return self.list(path, field, value, |reader, path, field, item| {
+                reader.reading(path, field, fields, item)
+            });
+        }
+        // What is said of the one is said of the first of a list.
+        let first = join(path, "0");
+        let place = self.places.of(path);
+        self.places.insert(&first, place);
+        self.reading(&first, field, fields, value).map(|one| json!([one]))
+    }
+
+    /// Where numbers stand: in short, or as a table.
+    fn reading(
+        &mut self,
+        path: &str,
+        field: &Field,
+        fields: &Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        let read = match value.get_ref() {
+            DeValue::Table(table) => return Some(Value::Object(self.table(path, fields, table))),
+            DeValue::String(text) => match text.parse::<command::Reading>() {
+                Ok(reading) => Ok(json!(reading)),
+                Err(error) => Err(Complaint::plain(scalar::quoted(&error))),
+            },
+            other => Err(scalar::wrong_type(field, "text or a table", other)),
+        };
+        self.kept(path, value.span(), read)
+    }
+
+    /// `target`: a table with one key.
+    fn one_of(
+        &mut self,
+        path: &str,
+        field: &'static Field,
+        fields: &Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        let keys = words::choice(&fields.names());
+        let Some(table) = value.get_ref().as_table() else {
+            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
+            let hint = match value.get_ref().as_str() {
+                Some(text) if !text.contains('"') => format!("write {}", target(text)),
+                _ => format!("example: {}", field.example),
+            };
+            let complaint = Complaint::new(complaint.message, hint);
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let read = self.table(path, fields, table);
+        if table.len() == 1 {
+            return (!read.is_empty()).then_some(Value::Object(read));
+        }
+        let place = self.places.of(path).key;
+        let count = if table.is_empty() { "no" } else { "more than one" };
+        let message =
+            format!("{} contains {count} target keys; use exactly one of {keys}", field.name);
+        self.say(path, place, message, Some(format!("example: {}", field.example)));
+        None
+    }
+
+    /// The law of a simulated drive, as text whichever way it was written.
+    fn law(
+        &mut self,
+        path: &str,
+        field: &Field,
+        fields: &Fields,
+        value: Entry<'_>,
+    ) -> Option<Value> {
+        let text = match value.get_ref() {
+            DeValue::Table(table) => {
+                let read = self.table(path, fields, table);
+                law_text(&read)
+            }
+            other => {
+                let read = scalar::read(field, other);
+                self.kept(path, value.span(), read)?.as_str()?.to_owned()
+            }
+        };
+        // A key of the table that is wrong by itself has been told already.
+        let told = LAW.names().iter().any(|key| self.mistakes.is_wrong(&join(path, key)));
+        if let Some(message) = law_mistake(&text) {
+            let place = self.places.of(path);
+            let span = if value.get_ref().is_table() { place.key } else { place.value };
+            let hint = format!("example: {}", field.example);
+            if !told {
+                self.say(path, span, message, Some(hint));
+            }
+            return None;
+        }
+        Some(Value::String(text))
+    }
+
+    fn factors(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
+        let Some(table) = value.get_ref().as_table() else {
+            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let mut out = Map::new();
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let path = join(path, name);
+            self.places.insert(&path, Place { key: key.span(), value: value.span() });
+            let levels = self.levels(&path, name, value);
+            out.insert(name.to_owned(), Value::Array(levels));
+        }
+        Some(Value::Object(out))
+    }
+
+    /// `[search]`: factors like those of `[factors]`, in whose place they are told; levels may be ranges.
+    fn space(&mut self, path: &str, field: &Field, value: Entry<'_>) -> Option<Value> {
+        let Some(table) = value.get_ref().as_table() else {
+            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let factors = self.root.get("factors").map(Spanned::get_ref);
+        let factors = factors.and_then(DeValue::as_table);
+        if factors.is_none() {
+            let place = self.places.of(path);
+            self.places.insert("factors", place);
+        }
+        let mut out = Map::new();
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let path = join("factors", name);
+            if factors.is_some_and(|factors| factors.contains_key(name)) {
+                let message = format!("{name} is also in [factors]");
+                self.say(&path, key.span(), message, Some("keep only one".to_owned()));
+                continue;
+            }
+            self.places.insert(&path, Place { key: key.span(), value: value.span() });
+            let levels = self.spread(&path, name, value);
+            out.insert(name.to_owned(), Value::Array(levels));
+        }
+        Some(Value::Object(out))
+    }
+
+    /// The levels of one factor of a space: a range, or a list of levels and ranges.
+    fn spread(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
+        let items = value.get_ref().as_array();
+        let mut levels = Vec::new();
+        for item in items.map_or_else(|| vec![value], |items| items.iter().collect()) {
+            let text = match level(item.get_ref()) {
+                Ok(text) if items.is_some() && !search::is_range(&text) => {
+                    self.place_level(path, levels.len(), item);
+                    levels.push(Value::String(text));
+                    continue;
+                }
+                Ok(text) => text,
+                Err(complaint) => {
+                    self.say(path, item.span(), complaint.message, complaint.hint);
+                    return Vec::new();
+                }
+            };
+            let read = if search::is_range(&text) {
+                search::levels(name, &text)
+            } else {
+                Err(no_list(name, &text, item.get_ref()))
+            };
+            match read {
+                Ok(found) => {
+                    for level in found {
+                        self.place_level(path, levels.len(), item);
+                        levels.push(Value::String(level));
+                    }
+                }
+                Err(complaint) => {
+                    self.say(path, item.span(), complaint.message, complaint.hint);
+                    return Vec::new();
+                }
+            }
+        }
+        levels
+    }
+
+    /// Remembers where a level was written.
+    fn place_level(&mut self, path: &str, index: usize, item: Entry<'_>) {
+        let place = Place { key: item.span(), value: item.span() };
+        self.places.insert(&join(path, &index.to_string()), place);
+    }
+
+    fn levels(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
+        let Some(items) = value.get_ref().as_array() else {
+            let found = scalar::kind_of(value.get_ref());
+            let message = format!("{name}: expected a list of levels, found {found}");
+            let known = unknown_factor(name).is_none() || self.is_named_by_work(name);
+            let hint = match level(value.get_ref()) {
+                _ if !known => unknown_factor(name),
+                Ok(text) => Some(listed(name, &text, value.get_ref())),
+                Err(_) => Some(format!("example: {name} = {}", example(name))),
+            };
+            let (span, message) = if known {
+                (value.span(), message)
+            } else {
+                (self.places.of(path).key, format!("unknown factor \"{name}\""))
+            };
+            self.say(path, span, message, hint);
+            return Vec::new();
+        };
+        let mut levels = Vec::new();
+        for (index, item) in items.iter().enumerate() {
+            let path = join(path, &index.to_string());
+            self.places.insert(&path, Place { key: item.span(), value: item.span() });
+            let read = level(item.get_ref()).map(Value::String);
+            levels.push(self.kept(&path, item.span(), read).unwrap_or_else(|| json!("")));
+        }
+        levels
+    }
+
+    /// Whether some work has `{name}` in its words.
+    fn is_named_by_work(&self, name: &str) -> bool {
+        let work = self.root.get("workload");
+        work.is_some_and(|work| mentions(work.get_ref(), &format!("{{{name}}}")))
+    }
+
+    fn arm(&mut self, path: &str, field: &'static Field, value: Entry<'_>) -> Option<Value> {
+        let Some(table) = value.get_ref().as_table() else {
+            let complaint = scalar::wrong_type(field, "a table", value.get_ref());
+            return self.kept(path, value.span(), Err(complaint));
+        };
+        let mut out = Map::new();
+        for (key, value) in table {
+            let name: &str = key.get_ref();
+            let path = join(path, name);
+            self.places.insert(&path, Place { key: key.span(), value: value.span() });
+            let read = level(value.get_ref()).map(Value::String);
+            if let Some(level) = self.kept(&path, value.span(), read) {
+                out.insert(name.to_owned(), level);
+            }
+        }
+        Some(Value::Object(out))
+    }
+}
+
+/// Whether a text stands in any text of a value.
+fn mentions(value: &DeValue<'_>, text: &str) -> bool {
+    match value {
+        DeValue::String(own) => own.contains(text),
+        DeValue::Array(items) => items.iter().any(|item| mentions(item.get_ref(), text)),
+        DeValue::Table(table) => table.values().any(|item| mentions(item.get_ref(), text)),
+        _ => false,
+    }
+}
+
+fn level(value: &DeValue<'_>) -> Result<String, Complaint> {
+    match value {
+        DeValue::String(text) if text.chars().any(char::is_control) => {
+            Err(Complaint::plain("a level cannot contain line breaks or control characters"))
+        }
+        DeValue::String(text) => Ok(text.clone().into_owned()),
+        DeValue::Integer(number) => Ok(scalar::decimal(number)),
+        DeValue::Boolean(flag) => Ok(flag.to_string()),
+        other => Err(Complaint::plain(format!(
+            "a level must be text, a whole number, true or false, not {}",
+            scalar::kind_of(other)
+        ))),
+    }
+}
+
+/// What is neither a list of levels nor a range.
+fn no_list(name: &str, text: &str, value: &DeValue<'_>) -> Complaint {
+    let found = scalar::kind_of(value);
+    Complaint::new(
+        format!("{name}: expected a list of levels or a range, found {found}"),
+        format!("{}, or a range such as \"1 .. 64 in doublings\"", listed(name, text, value)),
+    )
+}
+
+/// How to write one level, or a range, as a list.
+fn listed(name: &str, text: &str, value: &DeValue<'_>) -> String {
+    match range(text) {
+        Some(levels) => format!("list the levels: {name} = [{levels}]"),
+        None if value.is_str() => format!("write {name} = [\"{text}\"]"),
+        None => format!("write {name} = [{text}]"),
+    }
+}
+
+/// The levels that a range such as `1..8` may mean: each twice the one before.
+pub fn range(text: &str) -> Option<String> {
+    let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
+    let first: u64 = first.trim().parse().ok()?;
+    let last: u64 = last.trim_start_matches(['.', '=']).trim().parse().ok()?;
+    let mut levels = Vec::new();
+    let mut next = first.max(1);
+    while next < last && levels.len() < 8 {
+        levels.push(next.to_string());
+        next = next.saturating_mul(2);
+    }
+    levels.push(last.to_string());
+    (first < last).then(|| levels.join(", "))
+}
+
+/// Levels of a factor as an example.
+pub fn example(name: &str) -> &'static str {
+    let parameter = assay_workloads::parameter(name).map(|parameter| parameter.example);
+    let other = || factors::find(name).map(factors::Factor::example);
+    parameter.or_else(other).unwrap_or(super::super::fields::TARGET_EXAMPLE)
+}
+
+pub fn factor_names() -> Vec<&'static str> {
+    let parameters = assay_workloads::parameters().iter().map(|parameter| parameter.about.name);
+    let others = factors::all().map(|factor| factor.about().name);
+    parameters.chain(others).chain([TARGET_FACTOR]).collect()
+}
+
+/// What to write instead of a factor that there is not; nothing where there is one.
+pub fn unknown_factor(name: &str) -> Option<String> {
+    let known = factor_names();
+    if known.contains(&name) || factors::find(name).is_some() {
+        return None;
+    }
+    if let Some(field) = STUDY.find(name) {
+        return Some(format!(
+            "{name} is a key of the study; move it above the first [table] ({})",
+            field.example
+        ));
+    }
+    if let Some(kind) = assay_workloads::KINDS.iter().find(|kind| kind.keys.find(name).is_some()) {
+        return Some(format!("{name} is a key of workloads of kind {}", kind.about.name));
+    }
+    if name.starts_with("tunable:") {
+        return Some("use tunable:/sys/... or tunable:/proc/sys/... without ..".to_owned());
+    }
+    let all = || "see assay list factors".to_owned();
+    Some(words::did_you_mean(name, &known).unwrap_or_else(all))
+}
+
+/// The key that was meant by one that there is not (of this table, or the table that it belongs
+/// into), and what to write instead.
+fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<String>) {
+    // Keys of a question are common words: who writes one elsewhere means something else.
+    let common = [QUESTION.label, PUBLISHED.label];
+    let other = |other: &&Fields| {
+        other.label != fields.label && !common.contains(&other.label) && other.find(name).is_some()
+    };
+    let Some(home) = tables().find(other) else {
+        let known = fields.names();
+        let near = words::nearest(name, &known);
+        let hint = words::did_you_mean(name, &known);
+        let all = || format!("use one of {}", known.join(", "));
+        return (near.and_then(|near| fields.find(near)), Some(hint.unwrap_or_else(all)));
+    };
+    let example = home.find(name).map_or("", |field| field.example);
+    let hint = match home.label {
+        "a study" => {
+            format!("{name} is a key of the study; move it above the first [table]")
+        }
+        "a workload" => format!("{name} is a key of a workload; move it below [[workload]]"),
+        label if example.starts_with(label) => format!("write {example}"),
+        label => format!("{name} is a key of {label}: {label} = {{ {example}, ... }}"),
+    };
+    (fields.find(home.label), Some(hint))
+}
+
+/// Whether a key is one of the table that `field` stands for.
+fn belongs_elsewhere(name: &str, field: &Field) -> bool {
+    tables().any(|fields| fields.label == field.name && fields.find(name).is_some())
+}
+
+/// Whether a parameter takes a level.
+pub fn accepted(name: &str, level: &str) -> bool {
+    assay_workloads::KINDS
+        .iter()
+        .filter_map(|kind| assay_workloads::at_level(kind, name, level))
+        .any(|set| set.is_ok())
+}
+
+/// What is wrong with the law of a simulated drive.
+pub fn law_mistake(text: &str) -> Option<String> {
+    let message = scalar::quoted(&simulated::law(text).err()?.message);
+    let message = message.split("; use the form").next().unwrap_or_default();
+    let start = scalar::quoted(&format!("{}{text}: ", simulated::PREFIX));
+    Some(format!("simulated: {}", message.strip_prefix(&start).unwrap_or(message)))
+}
+
+fn target(text: &str) -> String {
+    match text.strip_prefix(simulated::PREFIX) {
+        Some(law) => format!("target = {{ simulated = \"{law}\" }}"),
+        None if text.starts_with("/dev/") => format!("target = {{ device = \"{text}\" }}"),
+        None => format!("target = {{ directory = \"{text}\" }}"),
+    }
+}
+
+fn law_text(read: &Map<String, Value>) -> String {
+    let bare = |key: &str| read.get(key).and_then(Value::as_str).map(|text| text.replace(' ', ""));
+    let times = ["mean", "p99"].into_iter().filter_map(|key| Some(format!("{key}={}", bare(key)?)));
+    let servers = read.get("servers").and_then(Value::as_u64).unwrap_or(1);
+    let held = ["announced_size", "usable_size", "fault"].into_iter();
+    let held = held.filter_map(|key| Some(format!("{key}={}", bare(key)?)));
+    let parts = bare("distribution")
+        .into_iter()
+        .chain(times)
+        .chain([format!("servers={servers}")])
+        .chain(held);
+    parts.collect::<Vec<_>>().join(",")
+}
+
+/// Names of the keys that a table must have; of those that stand for each other the first.
+fn needed_names(fields: &Fields) -> Vec<&'static str> {
+    let one = fields.rows.iter().find(|row| row.need == Need::OneOf).map(|row| row.name);
+    let always = fields.rows.iter().filter(|row| row.need == Need::Always).map(|row| row.name);
+    always.chain(one).collect()
+}
+
+/// A good value for what is missing or wrong.
+fn stand_in(field: &Field) -> Value {
+    match &field.form {
+        Form::Word(choices) => json!(choices().first()),
+        Form::Whole { least, .. } => json!(least),
+        Form::Flag | Form::FlagOrPath => json!(true),
+        Form::Metric => json!(metrics::names().first()),
+        Form::Size { .. } | Form::Sizes { .. } => json!("4 KiB"),
+        Form::Time { .. } => json!("10 s"),
+        Form::Share | Form::Loss | Form::LossOrAmount | Form::Start => json!("5%"),
+        Form::Mix => json!("read"),
+        Form::Content => json!("0%"),
+        Form::Own(own) => json!(own.example),
+        Form::Table(fields) => table_stand_in(fields),
+        Form::Amount => json!("90 IOPS"),
+        Form::Price => json!("1 EUR"),
+        Form::Claims => json!("95 MB/s"),
+        Form::Tables(_)
+        | Form::Reads(_)
+        | Form::Arms
+        | Form::Rising { .. }
+        | Form::FactorNames
+        | Form::Names(_)
+        | Form::Words => {
+            json!([])
+        }
+        Form::OneOf(_) | Form::Factors | Form::Space | Form::Arm | Form::Texts => json!({}),
+        Form::Text | Form::Name | Form::Law(_) => json!("-"),
+    }
+}
+
+/// The same for one entry of a list.
+fn entry_stand_in(form: &Form) -> Value {
+    match form {
+        Form::Tables(fields) | Form::Reads(fields) => table_stand_in(fields),
+        Form::Rising { least, .. } => json!(least),
+        Form::Arms => json!({}),
+        _ => json!(""),
+    }
+}
+
+fn table_stand_in(fields: &Fields) -> Value {
+    let needed = |field: &&Field| matches!(field.need, Need::Always | Need::UnlessFactor);
+    let one = fields.rows.iter().find(|field| field.need == Need::OneOf);
+    let all = fields.rows.iter().filter(needed).chain(one);
+    Value::Object(all.map(|field| (field.name.to_owned(), stand_in(field))).collect())
+}

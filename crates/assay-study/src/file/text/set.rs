@@ -1,0 +1,246 @@
+//! `--set KEY=VALUE`: keys of a study, as the command line names them.
+
+use assay_core::catalogue::keys::{Fields, Form};
+use assay_core::failure::{Failure, Outcome};
+use toml::{Table, Value};
+
+use super::super::Study;
+use super::super::fields::STUDY;
+use super::typed::Typed;
+
+/// A key with its value, such as `gate.must_detect=15%`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeyValue {
+    /// A key of the study, `TABLE.KEY`, a key of a workload, or `WORKLOAD.KEY`.
+    pub key: String,
+    pub value: String,
+}
+
+/// The path of a key in a study, and how its value is read.
+struct KeyPath {
+    /// Names of tables and indices of lists, from the root to the key.
+    path: Vec<String>,
+    form: &'static Form,
+}
+
+impl KeyValue {
+    /// Returns the option as it was typed with the path of each key that it sets.
+    pub fn typed(&self, study: &Study) -> Vec<Typed> {
+        let words = format!("--set {}={}", self.key, self.value);
+        let places = places(study, &self.key);
+        places.iter().map(|place| Typed::new(words.clone(), place.path.join("/"))).collect()
+    }
+
+    /// Writes the value to every place that the key names.
+    fn write(&self, study: &Study, root: &mut Table) -> Outcome<()> {
+        for place in places(study, &self.key) {
+            let value = value_of(place.form, &self.value).ok_or_else(|| {
+                let key = &self.key;
+                Failure::mistake(format!(
+                    "--set {key}: this key is a table; set one of its keys as {key}.KEY, or edit a study file"
+                ))
+            })?;
+            let table = place.table(root).ok_or_else(|| {
+                Failure::mistake(format!("--set {}: cannot set this key in the study", self.key))
+            })?;
+            let last = place.path.last().cloned().unwrap_or_default();
+            if last == "source" {
+                // A copied tree replaces the generated one.
+                table.remove("c_files");
+            }
+            table.insert(last, value);
+        }
+        Ok(())
+    }
+}
+
+impl KeyPath {
+    /// Returns the table that holds the key, which is created where the study has none.
+    fn table<'t>(&self, root: &'t mut Table) -> Option<&'t mut Table> {
+        let (_, tables) = self.path.split_last()?;
+        let mut table = root;
+        let mut names = tables.iter();
+        while let Some(name) = names.next() {
+            let empty = || Value::Table(Table::new());
+            table = match table.entry(name.as_str()).or_insert_with(empty) {
+                Value::Table(table) => table,
+                Value::Array(items) => {
+                    items.get_mut(names.next()?.parse::<usize>().ok()?)?.as_table_mut()?
+                }
+                _ => return None,
+            };
+        }
+        Some(table)
+    }
+}
+
+/// Whether a name is a key that the study, one of its tables or one of its workloads may have.
+pub fn is_key(study: &Study, name: &str) -> bool {
+    !places(study, name).is_empty()
+}
+
+/// Returns the study as TOML with these keys.
+pub(super) fn written(study: &Study, keys: &[KeyValue]) -> Outcome<String> {
+    let failed = |error: &dyn std::fmt::Display| {
+        Failure::mistake(format!("cannot write the study as TOML: {error}"))
+    };
+    let mut root = Table::try_from(study).map_err(|error| failed(&error))?;
+    for key in keys {
+        key.write(study, &mut root)?;
+    }
+    toml::to_string(&root).map_err(|error| failed(&error))
+}
+
+/// Returns the places that a key names in a study.
+fn places(study: &Study, key: &str) -> Vec<KeyPath> {
+    if let Some((head, rest)) = key.split_once('.') {
+        return dotted(study, head, rest);
+    }
+    if let Some(field) = STUDY.find(key) {
+        return vec![KeyPath { path: vec![key.to_owned()], form: &field.form }];
+    }
+    let workloads = study.workload.iter().enumerate();
+    workloads.filter_map(|(index, own)| in_workload(index, own.work.kind(), key)).collect()
+}
+
+/// Returns the places of `TABLE.KEY` or `WORKLOAD.KEY`.
+fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
+    if let Some(index) = study.workload.iter().position(|own| own.name == head) {
+        let kind = study.workload[index].work.kind();
+        return in_workload(index, kind, rest).into_iter().collect();
+    }
+    match STUDY.find(head).map(|field| &field.form) {
+        Some(Form::Table(fields)) => in_table(&[head], fields, rest).into_iter().collect(),
+        Some(Form::Tables(fields)) if head == "question" => {
+            let mut found = Vec::new();
+            for (index, ask) in study.question.iter().enumerate() {
+                // Only questions that have the key: the others are of another kind.
+                if Value::try_from(ask).is_ok_and(|asked| asked.get(rest).is_some()) {
+                    found.extend(in_table(&[head, &index.to_string()], fields, rest));
+                }
+            }
+            found
+        }
+        _ => in_list(study, head, rest),
+    }
+}
+
+/// Returns the places of `parse.KEY`: each metric that a command's output has.
+fn in_list(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
+    let mut found = Vec::new();
+    for (index, own) in study.workload.iter().enumerate() {
+        let kind = own.work.kind();
+        let Some(Form::Reads(fields)) = kind.keys.find(head).map(|field| &field.form) else {
+            continue;
+        };
+        let table = Value::try_from(own).ok();
+        let list = table.as_ref().and_then(|own| own.get(kind.about.name)?.get(head)?.as_array());
+        for item in 0..list.map_or(0, Vec::len) {
+            let path = ["workload", &index.to_string(), kind.about.name, head, &item.to_string()];
+            found.extend(in_table(&path, fields, rest));
+        }
+    }
+    found
+}
+
+fn in_workload(index: usize, kind: &assay_workloads::Entry, key: &str) -> Option<KeyPath> {
+    in_table(&["workload", &index.to_string(), kind.about.name], kind.keys, key)
+}
+
+/// Returns the place of a key in the table at a path.
+fn in_table(path: &[&str], fields: &'static Fields, key: &str) -> Option<KeyPath> {
+    let field = fields.find(key)?;
+    let path = path.iter().chain([&key]).map(|part| (*part).to_owned()).collect();
+    Some(KeyPath { path, form: &field.form })
+}
+
+/// Returns a value as a study file writes it; none for a table.
+fn value_of(form: &Form, text: &str) -> Option<Value> {
+    let plain = || Value::String(text.to_owned());
+    let number = |text: &str| text.parse().map(Value::Integer).ok();
+    let items = || text.split(',').map(str::trim).filter(|item| !item.is_empty());
+    Some(match form {
+        Form::Table(_)
+        | Form::Tables(_)
+        | Form::OneOf(_)
+        | Form::Factors
+        | Form::Space
+        | Form::Arm
+        | Form::Arms
+        | Form::Texts => return None,
+        Form::Whole { .. } | Form::Own(_) => number(text).unwrap_or_else(plain),
+        Form::Flag | Form::FlagOrPath => text.parse().map_or_else(|_| plain(), Value::Boolean),
+        Form::Rising { .. } => {
+            Value::Array(items().map(|item| number(item).unwrap_or_else(|| item.into())).collect())
+        }
+        Form::FactorNames | Form::Words | Form::Names(_) => {
+            Value::Array(items().map(Value::from).collect())
+        }
+        _ => plain(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{changed, write};
+    use super::*;
+    use crate::file::presets;
+
+    fn set(preset: &str, pairs: &[(&str, &str)]) -> Outcome<Study> {
+        let study = presets::find(preset).unwrap()?;
+        let pair = |(key, value): &(&str, &str)| KeyValue {
+            key: (*key).to_owned(),
+            value: (*value).to_owned(),
+        };
+        let keys: Vec<KeyValue> = pairs.iter().map(pair).collect();
+        let typed: Vec<Typed> = keys.iter().flat_map(|key| key.typed(&study)).collect();
+        changed(preset, &study, &keys, &typed)
+    }
+
+    #[test]
+    fn a_key_is_set_wherever_the_study_has_it() {
+        let text = |preset, pairs: &[(&str, &str)]| write(&set(preset, pairs).unwrap()).unwrap();
+        for (preset, key, value, written) in [
+            ("queue-depth", "margin", "3%", "margin = \"3%\""),
+            ("queue-depth", "repeat_disturbed", "false", "repeat_disturbed = false"),
+            ("queue-depth", "area.size", "64 MiB", "size = \"64 MiB\""),
+            ("queue-depth", "probes", "block-latency", "probes = [\"block-latency\"]"),
+            ("queue-depth", "runtime", "3 s", "runtime = \"3 s\""),
+            ("max-rate", "question.slo", "p99 < 9 ms", "slo = \"p99 < 9 ms\""),
+            ("compile", "source", "/usr/src/linux", "source = \"/usr/src/linux\""),
+        ] {
+            let text = text(preset, &[(key, value)]);
+            assert!(text.contains(written), "{key}: {text}");
+        }
+        let all = text("check", &[("runtime", "7 s")]);
+        assert_eq!(all.matches("runtime = \"7 s\"").count(), 7, "{all}");
+        let one = text("check", &[("random-read-q1.runtime", "7 s")]);
+        assert_eq!(one.matches("runtime = \"7 s\"").count(), 1, "{one}");
+    }
+
+    #[test]
+    fn a_mistake_names_the_option_as_it_was_typed() {
+        for (key, value, start) in [
+            ("margin", "much", "--set margin=much: "),
+            ("runtime", "0 s", "--set runtime=0 s: "),
+            ("area.size", "1 KiB", "--set area.size=1 KiB: "),
+            ("gate", "5%", "--set gate: this key is a table; set one of its keys as gate.KEY"),
+        ] {
+            let message = set("queue-depth", &[(key, value)]).unwrap_err().message;
+            assert!(message.starts_with(start), "{key}: {message}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_no_table_has_is_not_a_key() {
+        let study = presets::find("queue-depth").unwrap().unwrap();
+        for name in ["depht", "gate.depht", "random-read.depht", "scheduler", "question.slo"] {
+            assert!(!is_key(&study, name), "{name}");
+        }
+        assert!(
+            ["margin", "gate.metric", "block_size", "hosts.on_failure"]
+                .iter()
+                .all(|name| is_key(&study, name))
+        );
+    }
+}

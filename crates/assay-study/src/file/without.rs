@@ -1,0 +1,310 @@
+//! Combinations of levels that make no sense (`without`), and what is left of all of them.
+
+use std::cmp::Ordering;
+use std::collections::BTreeMap;
+use std::str::FromStr;
+
+use assay_core::quantity::units::level_number;
+use assay_core::quantity::{Percent, Time};
+
+use super::Study;
+use super::fields::TARGET_FACTOR;
+use super::levels::same;
+use super::text::mistakes::{Mistakes, Places};
+
+/// One combination: a level of each factor.
+type Levels = BTreeMap<String, String>;
+
+/// Combinations up to which constraints are tried one by one.
+pub const MOST_TRIED: usize = 20_000;
+
+const LIKE: &str =
+    "use the form \"scheduler = none and nr_requests > 256\" or \"queue_depth > nr_requests\"";
+
+/// One line of `without`: combinations for which all of it is so are left out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Constraint {
+    text: String,
+    conditions: Vec<Condition>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Condition {
+    factor: String,
+    sign: Sign,
+    /// A level, or another factor.
+    than: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sign {
+    Is,
+    IsNot,
+    Below,
+    AtMost,
+    Above,
+    AtLeast,
+}
+
+/// Those of two letters first: the second letter of some is a sign of its own.
+const SIGNS: [(&str, Sign); 6] = [
+    ("!=", Sign::IsNot),
+    ("<=", Sign::AtMost),
+    (">=", Sign::AtLeast),
+    ("=", Sign::Is),
+    ("<", Sign::Below),
+    (">", Sign::Above),
+];
+
+impl FromStr for Constraint {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let conditions = text.split(" and ").map(condition).collect::<Option<Vec<_>>>();
+        let conditions = conditions.ok_or_else(|| format!("\"{text}\" is not a constraint"))?;
+        Ok(Self { text: text.trim().to_owned(), conditions })
+    }
+}
+
+fn condition(text: &str) -> Option<Condition> {
+    let (factor, sign, than) = SIGNS.iter().find_map(|(word, sign)| {
+        let (factor, than) = text.split_once(word)?;
+        Some((factor.trim(), *sign, than.trim()))
+    })?;
+    let is_whole = !factor.is_empty() && !than.is_empty() && !than.starts_with(['=', '<', '>']);
+    is_whole.then(|| Condition { factor: factor.to_owned(), sign, than: than.to_owned() })
+}
+
+impl Constraint {
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn names(&self, factor: &str) -> bool {
+        self.conditions.iter().any(|own| own.factor == factor || own.than == factor)
+    }
+
+    /// As it is written with another level in the place of one; none where it does not name that.
+    pub(super) fn replaced(&self, factor: &str, level: &str, by: &str) -> Option<String> {
+        let names = |own: &Condition| own.factor == factor && own.than == level;
+        self.conditions.iter().any(names).then(|| {
+            let one = |own: &Condition| {
+                let than: &str = if names(own) { by } else { &own.than };
+                format!("{} {} {than}", own.factor, own.sign.word())
+            };
+            self.conditions.iter().map(one).collect::<Vec<_>>().join(" and ")
+        })
+    }
+
+    fn holds(&self, arm: &Levels) -> bool {
+        self.conditions.iter().all(|own| own.holds(arm))
+    }
+}
+
+impl Sign {
+    fn word(self) -> &'static str {
+        SIGNS.iter().find(|(_, sign)| *sign == self).map_or("=", |(word, _)| *word)
+    }
+}
+
+impl Condition {
+    fn holds(&self, arm: &Levels) -> bool {
+        let Some(own) = arm.get(&self.factor) else { return false };
+        let than = arm.get(&self.than).unwrap_or(&self.than);
+        let is_same = || same(&self.factor, own, than);
+        let order = number(own).zip(number(than)).and_then(|(own, than)| own.partial_cmp(&than));
+        match self.sign {
+            Sign::Is => is_same(),
+            Sign::IsNot => !is_same(),
+            Sign::Below => order.is_some_and(Ordering::is_lt),
+            Sign::AtMost => order.is_some_and(Ordering::is_le),
+            Sign::Above => order.is_some_and(Ordering::is_gt),
+            Sign::AtLeast => order.is_some_and(Ordering::is_ge),
+        }
+    }
+
+    /// What is wrong with it in a study of these factors.
+    fn mistake(&self, factors: &BTreeMap<String, Vec<String>>) -> Option<String> {
+        if !factors.contains_key(&self.factor) {
+            return Some(format!("{} is not a factor of this study", self.factor));
+        }
+        let orders = !matches!(self.sign, Sign::Is | Sign::IsNot);
+        let is_amount = factors.contains_key(&self.than) || number(&self.than).is_some();
+        (orders && !is_amount)
+            .then(|| format!("\"{}\" is neither an amount nor a factor of this study", self.than))
+    }
+}
+
+/// A level as an amount: a number, bytes, a rate, a time, or a share.
+fn number(level: &str) -> Option<f64> {
+    let time = || level.parse::<Time>().ok().map(|time| time.0 as f64);
+    let share = || level.parse::<Percent>().ok().map(|share| share.0);
+    level_number(level).or_else(time).or_else(share)
+}
+
+/// The constraints of a study. It was judged when it was read: what is none was told then.
+pub fn of(study: &Study) -> Vec<Constraint> {
+    study.exclude.iter().filter_map(|text| text.parse().ok()).collect()
+}
+
+/// Every combination of levels, the first factor changing slowest.
+pub fn grid<'f>(factors: impl IntoIterator<Item = (&'f String, &'f Vec<String>)>) -> Vec<Levels> {
+    factors.into_iter().fold(vec![Levels::new()], |arms, (name, levels)| {
+        let with = |arm: &Levels, level: &String| {
+            let mut arm = arm.clone();
+            arm.insert(name.clone(), level.clone());
+            arm
+        };
+        arms.iter().flat_map(|arm| levels.iter().map(move |level| with(arm, level))).collect()
+    })
+}
+
+/// What is left of combinations, and how many each constraint leaves out. The one that others are compared
+/// with stays, whatever it is, on every target.
+pub fn left(
+    all: Vec<Levels>,
+    constraints: &[Constraint],
+    baseline: &Levels,
+) -> (Vec<Levels>, Vec<usize>) {
+    let named = |arm: &Levels| baseline.iter().all(|(name, level)| arm.get(name) == Some(level));
+    let first = all.iter().find(|arm| named(arm)).cloned().unwrap_or_default();
+    let is_first = |arm: &Levels| placeless(arm).eq(placeless(&first));
+    let mut counts = vec![0; constraints.len()];
+    let mut kept = Vec::with_capacity(all.len());
+    for arm in all {
+        let holds = constraints.iter().position(|own| own.holds(&arm));
+        match holds.filter(|_| !is_first(&arm)) {
+            Some(constraint) => counts[constraint] += 1,
+            None => kept.push(arm),
+        }
+    }
+    (kept, counts)
+}
+
+/// The levels of an arm but for where it is.
+fn placeless(arm: &Levels) -> impl Iterator<Item = (&String, &String)> {
+    arm.iter().filter(|(name, _)| *name != TARGET_FACTOR)
+}
+
+/// Judges the constraints of a study.
+pub(super) fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
+    if mistakes.is_wrong("factors") {
+        return;
+    }
+    for (index, text) in study.exclude.iter().enumerate() {
+        let path = format!("exclude/{index}");
+        let wrong = match text.parse::<Constraint>() {
+            Ok(own) => own.conditions.iter().find_map(|one| one.mistake(&study.factors)),
+            Err(message) => Some(message),
+        };
+        if let Some(message) = wrong {
+            mistakes.add(&path, places.of(&path).value, message, Some(LIKE.to_owned()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::file::text;
+
+    fn arm(levels: &[(&str, &str)]) -> Levels {
+        levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect()
+    }
+
+    fn holds(text: &str, levels: &[(&str, &str)]) -> bool {
+        text.parse::<Constraint>().unwrap().holds(&arm(levels))
+    }
+
+    #[test]
+    fn a_constraint_holds_where_all_of_it_is_so() {
+        let own = [("scheduler", "none"), ("nr_requests", "1024"), ("queue_depth", "64")];
+        for text in [
+            "scheduler = none",
+            "scheduler != bfq",
+            "scheduler = none and nr_requests > 256",
+            "nr_requests >= 1024",
+            "queue_depth < nr_requests",
+            "queue_depth <= 64",
+        ] {
+            assert!(holds(text, &own), "{text}");
+        }
+        for text in [
+            "scheduler = bfq",
+            "scheduler != none",
+            "scheduler = none and nr_requests > 1024",
+            "queue_depth > nr_requests",
+            "queue_depth < 64",
+            "scheduler > 3",
+            "block_size = 4 KiB",
+        ] {
+            assert!(!holds(text, &own), "{text}");
+        }
+    }
+
+    #[test]
+    fn amounts_are_compared_as_what_they_are() {
+        assert!(holds("read_ahead > 512 KiB", &[("read_ahead", "4 MiB")]));
+        assert!(!holds("read_ahead > 512 KiB", &[("read_ahead", "64 KiB")]));
+        assert!(holds("wbt_latency <= 2 ms", &[("wbt_latency", "500 us")]));
+        assert!(!holds("wbt_latency <= 2 ms", &[("wbt_latency", "off")]));
+        assert!(holds(
+            "dirty_background_ratio >= dirty_ratio",
+            &[("dirty_background_ratio", "20%"), ("dirty_ratio", "10%"),]
+        ));
+        assert!(holds("block_size = 4096", &[("block_size", "4 KiB")]), "however it is written");
+    }
+
+    #[test]
+    fn what_is_compared_with_stays_and_what_is_left_out_is_counted() {
+        let levels = |levels: &[&str]| levels.iter().map(|one| (*one).to_owned()).collect();
+        let factors: BTreeMap<String, Vec<String>> = [
+            ("queue_depth".to_owned(), levels(&["64", "1"])),
+            ("nr_requests".to_owned(), levels(&["8", "32"])),
+        ]
+        .into();
+        let rules = ["queue_depth > nr_requests".parse().unwrap()];
+        let all = grid(&factors);
+        assert_eq!(all[0], arm(&[("queue_depth", "64"), ("nr_requests", "8")]));
+        let (kept, counts) = left(all.clone(), &rules, &Levels::new());
+        assert_eq!((kept.len(), counts), (3, vec![1]), "the first is the baseline");
+        assert_eq!(kept[0], all[0]);
+        let (kept, counts) = left(all.clone(), &rules, &arm(&[("queue_depth", "1")]));
+        assert_eq!((kept.len(), counts), (2, vec![2]));
+        let (kept, counts) = left(all.clone(), &[], &Levels::new());
+        assert_eq!((kept, counts), (all, Vec::new()));
+        // Each of two targets has it.
+        let placed = factors.into_iter().chain([("target".to_owned(), levels(&["/a", "/b"]))]);
+        let all = grid(&placed.collect::<BTreeMap<_, _>>());
+        let (kept, counts) = left(all, &rules, &Levels::new());
+        assert_eq!((kept.len(), counts), (6, vec![2]));
+        for target in ["/a", "/b"] {
+            let own = arm(&[("queue_depth", "64"), ("nr_requests", "8"), ("target", target)]);
+            assert!(kept.contains(&own), "{target}: {kept:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_constraint_is_told_with_its_line() {
+        let text = |rule: &str| {
+            format!(
+                "format = \"assay-study/1\"\ntitle = \"t\"\nexclude = [\"{rule}\"]\n[factors]\n\
+                 queue_depth = [1, 2]\n[[workload]]\nname = \"one\"\n\
+                 io = {{ pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }}\n"
+            )
+        };
+        for (rule, told) in [
+            ("depth", "\"depth\" is not a constraint"),
+            ("queue_depth > ", "is not a constraint"),
+            ("queue_depht > 1", "queue_depht is not a factor of this study"),
+            ("queue_depth > many", "\"many\" is neither an amount nor a factor"),
+        ] {
+            let message = text::parse("mine.toml", &text(rule)).unwrap_err().message;
+            assert!(message.starts_with("mine.toml:3:") && message.contains(told), "{message}");
+            assert!(message.contains("use the form"), "{message}");
+        }
+        let fine = text::parse("mine.toml", &text("queue_depth > 1")).unwrap();
+        assert_eq!(of(&fine).len(), 1);
+        assert_eq!(text::parse("again", &text::write(&fine).unwrap()).unwrap(), fine);
+    }
+}

@@ -1,0 +1,290 @@
+//! What the user calls boots (`boots.json` beside the results): labels by the id of the boot, so that
+//! a boot keeps its name whatever is read of it later.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::boot::journal::entry;
+use assay_core::failure::{Failure, Outcome};
+use assay_core::outside;
+use assay_machine::system::{System, machine};
+use serde::{Deserialize, Serialize};
+
+use super::{Boot, source};
+use crate::recorded::Source;
+
+const FORMAT: &str = "assay-boots/1";
+const FILE: &str = "boots.json";
+/// Bytes of a label at most.
+const LONGEST: usize = 100;
+/// Boots with a label at most: the file is read whole.
+const MOST: usize = 10_000;
+/// Boots among which those are that a word names.
+const MOST_NAMED: usize = 1000;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Stored {
+    format: String,
+    labels: BTreeMap<String, String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Labels(BTreeMap<String, String>);
+
+impl Labels {
+    /// Those that are kept beside the results; none where nothing is kept there.
+    ///
+    /// # Errors
+    /// The user's mistake where the file is another one's or damaged.
+    pub fn read(system: &dyn System, results: &Path) -> Outcome<Self> {
+        let path = file(results);
+        let text = match system.read_text(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(Self::default());
+            }
+            Err(error) => {
+                return Err(Failure::refused(format!("cannot read {}: {error}", path.display())));
+            }
+        };
+        let wrong = |why: &str| {
+            Failure::mistake(format!(
+                "{}: {why}; remove it to continue without boot labels",
+                path.display()
+            ))
+        };
+        let stored: Stored = serde_json::from_str(&text)
+            .map_err(|error| wrong(&format!("the file is damaged ({error})")))?;
+        if stored.format != FORMAT {
+            return Err(wrong(&format!(
+                "the file has format {}; this version reads format {FORMAT}",
+                outside::spelled(&stored.format)
+            )));
+        }
+        let fine = |(id, label): (String, String)| Some((entry::id(&id)?, checked(&label).ok()?));
+        Ok(Self(stored.labels.into_iter().filter_map(fine).collect()))
+    }
+
+    /// Gives boots a label, or takes it away where it is empty, and keeps that.
+    ///
+    /// # Errors
+    /// The user's mistake in the label; refused where it cannot be kept.
+    pub fn set(
+        &mut self,
+        system: &dyn System,
+        results: &Path,
+        boots: &[String],
+        label: &str,
+    ) -> Outcome<()> {
+        let label = checked(label)?;
+        for id in boots {
+            if label.is_empty() {
+                self.0.remove(id);
+            } else {
+                self.0.insert(id.clone(), label.clone());
+            }
+        }
+        if self.0.len() > MOST {
+            return Err(Failure::mistake(format!(
+                "more than {MOST} boots have a label; remove some with \"\""
+            )));
+        }
+        let path = file(results);
+        let stored = Stored { format: FORMAT.to_owned(), labels: self.0.clone() };
+        let written =
+            serde_json::to_vec_pretty(&stored).map_err(std::io::Error::other).and_then(|bytes| {
+                system.create_directory(path.parent().unwrap_or(results))?;
+                system.write_whole(&path, &bytes)
+            });
+        written
+            .map_err(|error| Failure::refused(format!("cannot write {}: {error}", path.display())))
+    }
+
+    pub fn apply(&self, boots: &mut [Boot]) {
+        for boot in boots {
+            boot.label = self.0.get(&boot.id).cloned();
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Gives a label to the boots that a word names, to the running one where there is none: how many they were.
+///
+/// # Errors
+/// The user's mistake: there is no such boot; refused where the journal cannot be read.
+pub(super) fn give(
+    system: &dyn System,
+    results: &Path,
+    which: Option<&str>,
+    label: &str,
+) -> Outcome<usize> {
+    let ids = match which {
+        None => vec![machine::boot_id(system)?],
+        Some(word) => {
+            let found = source::read(system, &Source::Own, MOST_NAMED, None)?;
+            named(Some(word), &found.boots)?
+        }
+    };
+    Labels::read(system, results)?.set(system, results, &ids, label)?;
+    Ok(ids.len())
+}
+
+fn file(results: &Path) -> PathBuf {
+    results.parent().unwrap_or(results).join(FILE)
+}
+
+fn checked(label: &str) -> Outcome<String> {
+    let label = label.trim();
+    let fine = label.len() <= LONGEST && !label.chars().any(outside::is_unseen);
+    let fine = fine.then(|| label.to_owned());
+    fine.ok_or_else(|| {
+        Failure::mistake(format!("a label must be one line of at most {LONGEST} bytes"))
+    })
+}
+
+/// Boots that a word names: none is the running one, `-1` the one before it, `-9..-3` all from one to
+/// the other, or the beginning of an id.
+pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
+    let back = |text: &str| text.parse::<i64>().ok().filter(|number| *number <= 0);
+    let at = |number: i64| {
+        let from_end = usize::try_from(-number).ok()?;
+        boots.len().checked_sub(from_end + 1)
+    };
+    let lacks = |what: &str| {
+        Failure::mistake(format!(
+            "no boot {what} in the journal; use {} (0 is the latest boot, -1 the previous boot)",
+            boots.len()
+        ))
+    };
+    let word = word.unwrap_or("0");
+    if let Some((from, to)) = word.split_once("..") {
+        let ends =
+            back(from).and_then(at).zip(back(to).and_then(at)).filter(|(from, to)| from <= to);
+        let (from, to) = ends.ok_or_else(|| lacks(word))?;
+        return Ok(boots[from..=to].iter().map(|boot| boot.id.clone()).collect());
+    }
+    if let Some(place) = back(word).and_then(at) {
+        return Ok(vec![boots[place].id.clone()]);
+    }
+    let plain = word.to_ascii_lowercase().replace('-', "");
+    let mut like = boots.iter().filter(|boot| plain.len() >= 4 && boot.id.starts_with(&plain));
+    match (like.next(), like.next()) {
+        (Some(boot), None) => Ok(vec![boot.id.clone()]),
+        (Some(_), Some(_)) => {
+            Err(Failure::mistake(format!("`{word}` matches several boots; use a longer ID")))
+        }
+        _ => Err(lacks(word)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_machine::system::Fake;
+
+    use super::*;
+    use crate::boot::journal::entry::Entry;
+    use crate::boot::journal::timeline;
+
+    fn three() -> Vec<Boot> {
+        let entry = |id: &str| Entry { boot: id.repeat(32), ..Entry::default() };
+        timeline::boots(&["a", "b", "c"].map(entry), None)
+    }
+
+    #[test]
+    fn boots_are_named_by_their_place_or_their_id() {
+        let boots = three();
+        let firsts = |word: Option<&str>| {
+            let found = named(word, &boots)?;
+            Ok(found.iter().map(|id| id[..1].to_owned()).collect::<String>())
+        };
+        let told: Vec<Outcome<String>> =
+            [None, Some("0"), Some("-2"), Some("-2..-1"), Some("bbbb")].map(firsts).to_vec();
+        assert_eq!(
+            told.into_iter().map(Outcome::unwrap).collect::<Vec<_>>(),
+            ["c", "c", "a", "ab", "b"]
+        );
+        for wrong in ["-3", "1", "-1..-2", "x", "", "bb", "-9..-1"] {
+            assert!(firsts(Some(wrong)).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn labels_are_kept_and_taken_away() {
+        let fake = Fake::new();
+        let results = Path::new("/home/a/assay/results");
+        let mut boots = three();
+        let mut labels = Labels::read(&fake, results).unwrap();
+        labels
+            .set(&fake, results, &[boots[0].id.clone(), boots[1].id.clone()], " old disk ")
+            .unwrap();
+        labels.set(&fake, results, &[boots[1].id.clone()], "").unwrap();
+        let read = Labels::read(&fake, results).unwrap();
+        assert_eq!(read, labels);
+        read.apply(&mut boots);
+        assert_eq!(
+            boots.iter().map(|boot| boot.label.as_deref()).collect::<Vec<_>>(),
+            [Some("old disk"), None, None]
+        );
+        assert!(labels.set(&fake, results, &[], "two\nlines").is_err());
+        fake.put("/home/a/assay/boots.json", "{}");
+        assert!(Labels::read(&fake, results).unwrap_err().message.contains("damaged"));
+    }
+
+    #[test]
+    fn the_boot_that_runs_gets_a_label_where_no_other_is_named() {
+        let fake = Fake::new();
+        let results = Path::new("/home/a/assay/results");
+        assert!(give(&fake, results, None, "here").is_err(), "the kernel tells no id");
+        fake.put("/proc/sys/kernel/random/boot_id", "a".repeat(32));
+        assert_eq!(give(&fake, results, None, "here").unwrap(), 1);
+        let mut boots = three();
+        Labels::read(&fake, results).unwrap().apply(&mut boots);
+        let labels: Vec<Option<&str>> = boots.iter().map(|boot| boot.label.as_deref()).collect();
+        assert_eq!(labels, [Some("here"), None, None]);
+        assert!(give(&fake, results, Some("-1"), "x").is_err(), "there is no journal");
+    }
+
+    #[test]
+    fn a_label_is_one_line_of_a_hundred_bytes_at_most() {
+        assert_eq!(checked(" old disk ").unwrap(), "old disk");
+        assert_eq!(checked(&"x".repeat(LONGEST)).unwrap().len(), 100);
+        assert!(checked(&"x".repeat(LONGEST + 1)).unwrap_err().message.contains("100 bytes"));
+        assert!(checked("a\u{7}b").is_err());
+    }
+
+    #[test]
+    fn ten_thousand_boots_may_have_a_label() {
+        let fake = Fake::new();
+        let results = Path::new("/home/a/assay/results");
+        let ids = |count: usize| (0..count).map(|at| format!("{at:032x}")).collect::<Vec<_>>();
+        let mut labels = Labels::default();
+        assert!(labels.is_empty());
+        labels.set(&fake, results, &ids(MOST), "x").unwrap();
+        assert!(!labels.is_empty());
+        let told = labels.set(&fake, results, &ids(MOST + 1), "x").unwrap_err();
+        assert!(told.message.contains("more than 10000 boots"), "{}", told.message);
+        // Labels of boots that are none, and of another format, are not read.
+        fake.put(
+            "/home/a/assay/boots.json",
+            r#"{"format": "assay-boots/1", "labels": {"no id": "x", "00000000000000000000000000000001": "y"}}"#,
+        );
+        assert_eq!(Labels::read(&fake, results).unwrap().0.len(), 1);
+        fake.put("/home/a/assay/boots.json", r#"{"format": "assay-boots/2", "labels": {}}"#);
+        let told = Labels::read(&fake, results).unwrap_err().message;
+        assert!(told.contains("has format assay-boots/2; this version reads"), "{told}");
+    }
+
+    #[test]
+    fn the_beginning_of_an_id_has_four_letters_and_fits_one_boot() {
+        let entry = |id: &str| Entry { boot: id.to_owned(), ..Entry::default() };
+        let ids = [format!("abcd1{}", "0".repeat(27)), format!("abcd2{}", "0".repeat(27))];
+        let boots = timeline::boots(&ids.each_ref().map(|id| entry(id)), None);
+        assert_eq!(named(Some("ABCD-1"), &boots).unwrap(), [ids[0].clone()]);
+        assert!(named(Some("abcd"), &boots).unwrap_err().message.contains("matches several boots"));
+        assert!(named(Some("abc"), &boots).unwrap_err().message.contains("no boot abc"));
+        assert!(named(Some("-2"), &boots).unwrap_err().message.contains("use 2"));
+    }
+}

@@ -1,0 +1,92 @@
+//! A boot as a trial: what its record says by metric.
+
+use assay_core::presence::Presence;
+use assay_core::quantity::Metric;
+use serde::{Deserialize, Serialize};
+
+use super::{PHASES, UNTIL, WHOLE, source};
+use crate::boot::journal::timeline::{Boot, End};
+use crate::kind::{ByHand, CommandLine, Runs};
+use crate::measured::{Counts, Measured, Ran, told};
+use crate::place::Run;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    /// A unit whose start is timed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let until = self.until.as_ref().map(|unit| format!(", with the time until {unit} started"));
+        format!("boots recorded in the systemd journal{}", until.unwrap_or_default())
+    }
+
+    /// The boot that this machine runs in: another one is not to be had at will.
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        let boot =
+            source::this(run.system, self.until.as_deref()).map_err(|failure| failure.message)?;
+        let measured = measured(boot)?;
+        Ok(Ran::of(measured, false))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        WHOLE.name
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn by_hand(&self, _: &ByHand<'_>) -> CommandLine {
+        let words = ["journalctl", "MESSAGE_ID=b07a249cd024414a82dd00cd181378ff"];
+        CommandLine {
+            words: words.map(str::to_owned).to_vec(),
+            remarks: vec!["for units of the last boot, run systemd-analyze blame".to_owned()],
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    pub boot: Boot,
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        1
+    }
+}
+
+/// What a boot measured.
+pub fn measured(boot: Boot) -> Result<Measured, String> {
+    if let End::Unfinished(why) = &boot.end {
+        return Err(why.clone());
+    }
+    let seconds = |us: &Presence<u64>| us.clone().map(|us| us as f64 / 1e6);
+    let phases = &boot.phases;
+    let each = [
+        &phases.firmware_us,
+        &phases.loader_us,
+        &phases.kernel_us,
+        &phases.initrd_us,
+        &phases.userspace_us,
+    ];
+    let whole_us = phases.from_kernel_us();
+    let elapsed_us = whole_us.value().or_else(|| phases.userspace_us.value()).copied().unwrap_or(0);
+    let each = PHASES.iter().copied().zip(each.map(seconds));
+    let until = boot.until.as_ref().map(|until| (UNTIL, seconds(until)));
+    let all: Vec<(Metric, Presence<f64>)> =
+        [(WHOLE, seconds(&whole_us))].into_iter().chain(each).chain(until).collect();
+    let (values, absent) = told(all);
+    let elapsed_ns = elapsed_us.saturating_mul(1000);
+    Ok(Measured {
+        window_ns: elapsed_ns,
+        elapsed_ns,
+        values,
+        absent,
+        notes: boot.notes.clone(),
+        ..Measured::of(Detail { boot })
+    })
+}

@@ -1,0 +1,148 @@
+//! Boots as recorded work: how the command line asks for them, and what the journal's boots are to the plan.
+
+use std::path::Path;
+
+use assay_core::failure::Outcome;
+use assay_core::quantity::Metric;
+use assay_machine::system::System;
+
+use super::labels::{self, Labels};
+use super::source;
+use super::{Asked, Boot, By, USERSPACE, WHOLE, measured};
+use crate::Planned;
+use crate::check_option::Example;
+use crate::recorded::{Record, RecordLabels, Recorded, Recording, Records, Source};
+
+pub(super) static BOOTS: Recording = Recording {
+    one: "boot",
+    many: "boots",
+    told_by: "the systemd journal",
+    cut_off: "the boot ended (crash, power loss or reset) before startup finished; the journal has no record of its \
+              phases",
+    example: Example { line: "assay run boot", does: "analyze boots in the systemd journal" },
+    labels: RecordLabels {
+        give: labels::give,
+        about: "labels for boots",
+        text: "Boots can have labels, too, for assay run boot --set group_by=label: boot is the current boot, boot:-1 the \
+               previous one, boot:-9..-4 several boots. An empty label removes the label.",
+        ids: "or boot, boot:-1, boot:-9..-4, boot:ID",
+        examples: &["assay note boot:-9..-4 \"old disk\"", "assay note boot \"new disk\""],
+    },
+};
+
+impl Records for Asked {
+    fn recording(&self) -> &'static Recording {
+        &BOOTS
+    }
+
+    fn factor(&self) -> &'static str {
+        self.group_by.name()
+    }
+
+    fn newest(&self) -> usize {
+        usize::try_from(self.boots).unwrap_or(usize::MAX)
+    }
+
+    fn source(&self) -> Source {
+        self.journal.as_ref().map_or(Source::Own, |path| Source::At(path.into()))
+    }
+
+    fn read(&self, system: &dyn System, most: usize, results: Option<&Path>) -> Outcome<Recorded> {
+        let mut told = source::read(system, &self.source(), most, self.until_unit.as_deref())?;
+        if let Some(results) = results {
+            Labels::read(system, results)?.apply(&mut told.boots);
+        }
+        let records = told.boots.into_iter().map(|boot| record(self.group_by, boot)).collect();
+        Ok(Recorded { records, older: told.older, faults: told.faults, is_own: told.is_own })
+    }
+
+    fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record> {
+        let mut boot = source::this(system, self.until_unit.as_deref())?;
+        Labels::read(system, results)?.apply(std::slice::from_mut(&mut boot));
+        Ok(record(self.group_by, boot))
+    }
+
+    /// From the kernel on where any of them tells it; containers have userspace alone.
+    fn primary(&self, records: &[Record]) -> &'static str {
+        let finished = || records.iter().filter_map(|own| own.measured.as_ref().ok());
+        let any = |metric: Metric| finished().any(|own| own.values.contains_key(metric.name));
+        if !any(WHOLE) && any(USERSPACE) { USERSPACE.name } else { WHOLE.name }
+    }
+
+    fn planned(&self) -> Planned {
+        super::Planned { until: self.until_unit.clone() }.into()
+    }
+}
+
+fn record(by: By, boot: Boot) -> Record {
+    Record {
+        id: boot.id.clone(),
+        group: by.group(&boot),
+        began_wall_us: boot.began_wall_us,
+        measured: measured(boot),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_machine::system::Fake;
+
+    use super::*;
+    use crate::Kind as _;
+
+    const KERNELS: &str = include_str!("../../tests/fixtures/boots/clock-jump.json");
+    const CONTAINER: &str = include_str!("../../tests/fixtures/boots/container.json");
+    const RESULTS: &str = "/home/a/assay/results";
+
+    fn read(asked: &Asked, text: &str, results: Option<&Path>) -> (Recorded, Fake) {
+        let fake = Fake::new();
+        fake.put("/boots.json", text);
+        let asked = Asked { journal: Some("/boots.json".to_owned()), ..asked.clone() };
+        (asked.read(&fake, asked.newest(), results).unwrap(), fake)
+    }
+
+    #[test]
+    fn boots_are_records_with_their_group_and_what_they_measured() {
+        let asked = Asked { group_by: By::RootDevice, ..Asked::sample() };
+        let (found, _) = read(&asked, KERNELS, None);
+        let groups: Vec<&str> = found.records.iter().map(|own| own.group.as_str()).collect();
+        assert_eq!(groups, ["/dev/nvme0n1"; 3]);
+        assert!(found.records.iter().all(|own| own.measured.is_ok() && own.id.len() == 32));
+        assert_eq!((found.older, found.faults, found.is_own), (0, 0, false));
+        let (container, _) = read(&asked, CONTAINER, None);
+        let failed: Vec<bool> = container.records.iter().map(|own| own.measured.is_err()).collect();
+        assert_eq!(failed, [false, true, false]);
+        let asked = Asked { boots: 1, ..asked };
+        let (newest, _) = read(&asked, KERNELS, None);
+        assert_eq!((&newest.records[..], newest.older), (&found.records[2..], 2));
+    }
+
+    #[test]
+    fn they_are_compared_by_userspace_where_nothing_else_is_told() {
+        let asked = Asked::sample();
+        let (kernels, containers) =
+            (read(&asked, KERNELS, None).0, read(&asked, CONTAINER, None).0);
+        assert_eq!(asked.primary(&kernels.records), WHOLE.name);
+        assert_eq!(asked.primary(&containers.records), USERSPACE.name);
+        assert_eq!(asked.primary(&containers.records[1..2]), WHOLE.name, "none of them finished");
+        let both = [containers.records, kernels.records].concat();
+        assert_eq!(asked.primary(&both), WHOLE.name);
+    }
+
+    #[test]
+    fn labels_that_are_kept_beside_results_are_groups() {
+        let asked = Asked {
+            group_by: By::Label,
+            journal: Some("/boots.json".to_owned()),
+            ..Asked::sample()
+        };
+        let (found, fake) = read(&asked, KERNELS, None);
+        let results = Path::new(RESULTS);
+        let ids = [found.records[1].id.clone()];
+        Labels::default().set(&fake, results, &ids, "new disk").unwrap();
+        let labelled = asked.read(&fake, 9, Some(results)).unwrap();
+        let groups: Vec<&str> = labelled.records.iter().map(|own| own.group.as_str()).collect();
+        assert_eq!(groups, ["no label", "new disk", "no label"]);
+        assert!(found.records.iter().all(|own| own.group == "no label"));
+    }
+}

@@ -1,0 +1,437 @@
+//! Where boots are read: the journal of this machine, one that was copied here, or exported text.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use assay_core::failure::{Failure, Outcome};
+use assay_machine::system::journal::RUNNING;
+use assay_machine::system::{FileKind, System, first_program, machine};
+
+use crate::boot::journal::entry::{self, Entry, FIELDS, Read};
+use crate::boot::journal::timeline::{self, Boot, ids};
+use crate::recorded::Source;
+
+const JOURNALCTL: &str = "journalctl";
+/// Where the system's journal lies: what outlives a boot, and what does not.
+const PLACES: [&str; 2] = ["/var/log/journal", "/run/log/journal"];
+/// Bytes of the list of boots that are read, and of what is told of each: its beginning is enough.
+const MOST_OF_LIST: u64 = 32 << 20;
+const MOST_OF_BOOT: u64 = 12 << 20;
+const LARGEST_FILE_BYTES: u64 = 1 << 30;
+/// What a journal's own files begin with.
+const SIGNATURE: &[u8] = b"LPKSHHRH";
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    /// The boots in the order of time, the newest last.
+    pub boots: Vec<Boot>,
+    /// How many older ones there are that were not read.
+    pub older: usize,
+    pub faults: usize,
+    /// Whether they are of the machine that reads them.
+    pub is_own: bool,
+}
+
+/// Reads the newest boots of a source; `until_unit` is a unit whose start is looked for.
+///
+/// # Errors
+/// The user's mistake where there is no such file; refused where nothing of a boot can be read, with what
+/// to do.
+pub(super) fn read(
+    system: &dyn System,
+    source: &Source,
+    most: usize,
+    until: Option<&str>,
+) -> Outcome<Told> {
+    let mut found = match source {
+        Source::Own => own(system, most, until)?,
+        Source::At(path) => at(system, path, most, until)?,
+    };
+    let here = system.read_text(Path::new("/etc/machine-id")).unwrap_or_default();
+    let here = entry::id(&here);
+    found.is_own = *source == Source::Own
+        || here.is_some_and(|own| found.boots.iter().any(|boot| boot.machine == own));
+    Ok(found)
+}
+
+/// The boot that this machine runs in.
+///
+/// # Errors
+/// Refused where the journal cannot be read or does not tell of it.
+pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
+    let id = machine::boot_id(system)?;
+    let found = own(system, 1, until)?;
+    let boot = found.boots.into_iter().find(|boot| boot.id == id);
+    boot.ok_or_else(|| Failure::refused("the journal does not contain the current boot"))
+}
+
+fn own(system: &dyn System, most: usize, until: Option<&str>) -> Outcome<Told> {
+    let there = PLACES.iter().any(|place| system.status(Path::new(place)).is_ok());
+    let lacks = match (system.program(JOURNALCTL), there) {
+        (None, _) => Some("this machine has no systemd journal (journalctl is not installed)"),
+        (Some(_), false) => Some(
+            "this machine has no systemd journal (neither /var/log/journal nor /run/log/journal exists)",
+        ),
+        (Some(_), true) => None,
+    };
+    if let Some(lacks) = lacks {
+        return Err(Failure::refused(format!(
+            "{lacks}: {}; use --set journal=FILE to read the boots of another machine",
+            first_program::words(system)
+        )));
+    }
+    let found = by_journalctl(system, &[], most, until)?;
+    let systemd_runs = system.status(Path::new(RUNNING)).is_ok();
+    if found.boots.is_empty() && system.user().id != 0 && systemd_runs {
+        return Err(Failure::refused(
+            "cannot read the system journal: only root and the groups systemd-journal and adm have access; run sudo \
+             usermod -aG systemd-journal \"$USER\" and log in again, or run sudo assay run boot",
+        ));
+    }
+    if found.boots.is_empty() {
+        let why = if systemd_runs {
+            "the journal contains no boot"
+        } else {
+            "systemd is not the init process, and the journal contains no boot"
+        };
+        return Err(Failure::refused(format!(
+            "{why}: {}; use --set journal=FILE to read the boots of another machine",
+            first_program::words(system)
+        )));
+    }
+    Ok(found)
+}
+
+/// What journalctl reads: first which boots there are, then of each of the newest its start.
+fn by_journalctl(
+    system: &dyn System,
+    place: &[&str],
+    most: usize,
+    until: Option<&str>,
+) -> Outcome<Told> {
+    let message = |id: &str| format!("MESSAGE_ID={id}");
+    let list = [ids::FINISHED, ids::JOURNAL_STARTED, ids::JOURNAL_STOPPED, ids::USER_FINISHED]
+        .map(message);
+    let [finished, started, stopped, user] = list.each_ref().map(String::as_str);
+    let matches = [finished, "+", started, "+", stopped, "+", user, "_PID=1"];
+    let listed = asked(system, place, &matches, MOST_OF_LIST)?;
+    let mut faults = listed.faults;
+    let mut boots = timeline::boots(&listed.entries, until);
+    let older = boots.len().saturating_sub(most);
+    let newest: Vec<String> = boots.drain(older..).map(|boot| boot.id).collect();
+    let mut entries: Vec<Entry> =
+        listed.entries.into_iter().filter(|entry| newest.contains(&entry.boot)).collect();
+    for id in &newest {
+        let boot = format!("_BOOT_ID={id}");
+        let [starting, started, failed] = [ids::STARTING, ids::STARTED, ids::FAILED].map(message);
+        let matches = [
+            boot.as_str(),
+            starting.as_str(),
+            "+",
+            &boot,
+            &started,
+            "+",
+            &boot,
+            &failed,
+            "+",
+            &boot,
+            "_TRANSPORT=kernel",
+        ];
+        let own = asked(system, place, &matches, MOST_OF_BOOT)?;
+        faults += own.faults;
+        entries
+            .extend(own.entries.into_iter().filter(|entry| entry.boot == *id).filter_map(needed));
+    }
+    let boots = timeline::boots(&entries, until);
+    Ok(Told { boots, older, faults, is_own: false })
+}
+
+/// Of the kernel's messages only those that boots are told by.
+fn needed(entry: Entry) -> Option<Entry> {
+    let told = ["Linux version ", "Command line: ", "Kernel command line: "];
+    let is_needed =
+        entry.transport != "kernel" || told.iter().any(|start| entry.message.starts_with(start));
+    is_needed.then_some(entry)
+}
+
+fn asked(system: &dyn System, place: &[&str], matches: &[&str], most_bytes: u64) -> Outcome<Read> {
+    let fields = format!("--output-fields={FIELDS}");
+    let words = ["--no-pager", "--output=json", &fields];
+    let words: Vec<&str> =
+        words.into_iter().chain(place.iter().copied()).chain(matches.iter().copied()).collect();
+    let told = system.answer_of(JOURNALCTL, &words, most_bytes);
+    let told = told.map_err(|error| Failure::refused(format!("cannot run journalctl: {error}")))?;
+    let mut read = entry::json(told.text.as_bytes());
+    if told.text.len() as u64 >= most_bytes {
+        // The last line was cut off by us.
+        read.faults = read.faults.saturating_sub(1);
+    }
+    if told.code.is_some_and(|code| code != 0) && read.entries.is_empty() && system.user().id == 0 {
+        let last = told.complaint.lines().last().unwrap_or("no error message");
+        return Err(Failure::refused(format!("journalctl cannot read the journal: {last}")));
+    }
+    Ok(read)
+}
+
+fn at(system: &dyn System, path: &Path, most: usize, until: Option<&str>) -> Outcome<Told> {
+    let shown = path.display();
+    let status = system.status(path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => {
+            Failure::mistake(format!("journal {shown}: no such file or directory"))
+        }
+        _ => Failure::refused(format!("journal {shown}: {error}")),
+    })?;
+    let place = path.to_string_lossy();
+    let binary = match status.kind {
+        FileKind::Directory if holds_journals(system, path) => Some(["--directory", &place]),
+        FileKind::File if begins_as_journal(system, path) => Some(["--file", &place]),
+        FileKind::Directory | FileKind::File => None,
+        _ => {
+            return Err(Failure::mistake(format!("journal {shown}: not a file or directory")));
+        }
+    };
+    let found = match binary {
+        Some(_) if system.program(JOURNALCTL).is_none() => {
+            return Err(Failure::refused(format!(
+                "cannot read the journal {shown}: journalctl is not installed; run journalctl -D DIR -o export > \
+                 boots.export on the other machine, and use that file"
+            )));
+        }
+        Some(place) => by_journalctl(system, &place, most, until)?,
+        None => by_text(system, path, status.kind, most, until)?,
+    };
+    if found.boots.is_empty() {
+        return Err(Failure::mistake(format!(
+            "journal {shown}: no boot in this file{}; create it with journalctl -o export > boots.export",
+            if found.faults > 0 {
+                format!(" ({} entries were unreadable)", found.faults)
+            } else {
+                String::new()
+            }
+        )));
+    }
+    Ok(found)
+}
+
+/// Whether a directory, or one directly below it, holds a journal's own files.
+fn holds_journals(system: &dyn System, directory: &Path) -> bool {
+    let names = |directory: &Path| system.list(directory).unwrap_or_default();
+    let is_journal = |name: &String| name.ends_with(".journal") || name.ends_with(".journal~");
+    let own = names(directory);
+    own.iter().any(is_journal)
+        || own.iter().any(|name| names(&directory.join(name)).iter().any(is_journal))
+}
+
+fn begins_as_journal(system: &dyn System, path: &Path) -> bool {
+    let mut start = [0; SIGNATURE.len()];
+    let file = system.open_for_reading(path, assay_machine::system::Caching::Buffered);
+    file.and_then(|file| system.read_at(&file, 0, &mut start)).is_ok() && start == SIGNATURE
+}
+
+/// Exported text: one file, or all of a directory.
+fn by_text(
+    system: &dyn System,
+    path: &Path,
+    kind: FileKind,
+    most: usize,
+    until: Option<&str>,
+) -> Outcome<Told> {
+    let files: Vec<PathBuf> = match kind {
+        FileKind::Directory => {
+            let names = system.list(path);
+            let names =
+                names.map_err(|error| Failure::refused(format!("{}: {error}", path.display())))?;
+            names.iter().map(|name| path.join(name)).collect()
+        }
+        _ => vec![path.to_owned()],
+    };
+    let mut entries = Vec::new();
+    let mut faults = 0;
+    for file in files {
+        let status = system.status(&file);
+        let Ok(status) = status.map_err(|_| ()) else { continue };
+        if status.kind != FileKind::File {
+            continue;
+        }
+        let shown = file.display();
+        if status.size_bytes > LARGEST_FILE_BYTES {
+            return Err(Failure::mistake(format!(
+                "{shown} is too large; export fewer boots (journalctl -b -5 -o export)"
+            )));
+        }
+        let bytes = system.read_bytes(&file);
+        let bytes =
+            bytes.map_err(|error| Failure::refused(format!("cannot read {shown}: {error}")))?;
+        let read = entry::read(&bytes);
+        faults += read.faults;
+        entries.extend(read.entries.into_iter().filter_map(needed));
+    }
+    let mut boots = timeline::boots(&entries, until);
+    let older = boots.len().saturating_sub(most);
+    let boots = boots.split_off(older);
+    Ok(Told { boots, older, faults, is_own: false })
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::failure::Kind;
+    use assay_machine::system::Fake;
+
+    use super::*;
+
+    #[test]
+    fn a_machine_without_systemd_says_what_can_be_had() {
+        let fake = Fake::new();
+        fake.put_output("dmesg", "[    0.467173] Run /sbin/init as init process\n");
+        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        assert_eq!(failure.kind, Kind::Refused);
+        assert!(failure.message.contains("no systemd journal"), "{}", failure.message);
+        assert!(failure.message.contains("0.467 s"), "{}", failure.message);
+        fake.install("journalctl");
+        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        assert!(failure.message.contains("has no systemd journal"), "{}", failure.message);
+    }
+
+    #[test]
+    fn who_may_not_read_the_journal_is_told_which_group_may() {
+        let fake = Fake::new();
+        fake.put("/var/log/journal/x", "").put("/run/systemd/system/x", "").install("journalctl");
+        fake.put_told(
+            "journalctl",
+            1,
+            "",
+            "No journal files were opened due to insufficient permissions.",
+        );
+        fake.set_user(1000);
+        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        assert_eq!(failure.kind, Kind::Refused);
+        assert!(failure.message.contains("usermod -aG systemd-journal"), "{}", failure.message);
+        fake.set_user(0);
+        let failure = read(&fake, &Source::Own, 9, None).unwrap_err();
+        assert!(failure.message.contains("insufficient permissions"), "{}", failure.message);
+    }
+
+    #[test]
+    fn a_file_that_is_none_or_tells_nothing_is_the_users_mistake() {
+        let fake = Fake::new();
+        fake.put("/a.json", "{}\n");
+        for (path, told) in [("/none", "no such file"), ("/a.json", "1 entries were unreadable")] {
+            let failure = read(&fake, &Source::At(path.into()), 9, None).unwrap_err();
+            assert_eq!(failure.kind, Kind::Mistake);
+            assert!(failure.message.contains(told), "{}", failure.message);
+        }
+    }
+
+    const EXPORTED: &str = include_str!("../../tests/fixtures/journals/bullseye.json");
+
+    #[test]
+    fn exported_text_is_read_of_a_file_and_of_all_files_of_a_directory() {
+        let fake = Fake::new();
+        fake.put("/one.json", EXPORTED).put("/many/a.json", EXPORTED).put("/many/b.txt", "{}\n");
+        fake.put("/many/below/c.json", "not read\n");
+        let all = |path: &str, most| read(&fake, &Source::At(path.into()), most, None).unwrap();
+        let (one, many) = (all("/one.json", 9), all("/many", 9));
+        assert_eq!((one.boots.len(), one.older, one.faults, one.is_own), (7, 0, 0, false));
+        assert_eq!((many.boots.clone(), many.faults), (one.boots.clone(), 1));
+        let newest = all("/one.json", 2);
+        assert_eq!((newest.boots.as_slice(), newest.older), (&one.boots[5..], 5));
+        // It is this machine's own where that is among them.
+        fake.put("/etc/machine-id", format!("{}\n", one.boots[0].machine));
+        assert!(all("/one.json", 9).is_own);
+        fake.put("/etc/machine-id", "0123456789abcdef0123456789abcdef\n");
+        assert!(!all("/one.json", 9).is_own);
+    }
+
+    #[test]
+    fn a_journals_own_files_are_left_to_journalctl() {
+        let fake = Fake::new();
+        fake.put("/flat/system.journal", "x").put("/deep/0123/user-1.journal~", "x");
+        fake.put("/file", "LPKSHHRH and more").put("/text", "LPKSHHR");
+        for path in ["/flat", "/deep", "/file"] {
+            let failure = read(&fake, &Source::At(path.into()), 9, None).unwrap_err();
+            assert_eq!(failure.kind, Kind::Refused, "{path}");
+            assert!(failure.message.contains("journalctl is not installed"), "{}", failure.message);
+        }
+        let failure = read(&fake, &Source::At("/text".into()), 9, None).unwrap_err();
+        assert!(failure.message.contains("no boot in this file"), "{}", failure.message);
+        fake.install("journalctl");
+        fake.put_told("journalctl", 0, EXPORTED, "");
+        let found = read(&fake, &Source::At("/deep".into()), 2, None).unwrap();
+        assert_eq!((found.boots.len(), found.older), (2, 5));
+    }
+
+    /// The journal of a machine as journalctl tells it, whatever is asked.
+    fn with_journal(text: &str) -> Fake {
+        let fake = Fake::new();
+        fake.put("/var/log/journal/x", "").put("/run/systemd/system/x", "").install("journalctl");
+        fake.put_told("journalctl", 0, text, "");
+        fake
+    }
+
+    #[test]
+    fn a_journal_that_tells_of_no_boot_is_refused_with_the_reason() {
+        let fake = with_journal("");
+        let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
+        assert!(told(&fake).starts_with("the journal contains no boot: "), "{}", told(&fake));
+        fake.set_user(1000);
+        assert!(told(&fake).contains("the groups systemd-journal"), "{}", told(&fake));
+        fake.remove("/run/systemd/system");
+        let other = told(&fake);
+        assert!(other.starts_with("systemd is not the init process, and the journal"), "{other}");
+        // Whoever may read it is not told of groups.
+        let whole = with_journal(EXPORTED);
+        whole.set_user(1000);
+        assert_eq!(read(&whole, &Source::Own, 9, None).unwrap().boots.len(), 7);
+    }
+
+    #[test]
+    fn the_boot_that_runs_is_found_among_the_newest() {
+        let fake = with_journal(EXPORTED);
+        let all = read(&fake, &Source::Own, 9, None).unwrap();
+        assert!(all.is_own && all.faults == 0 && all.older == 0);
+        let boot = |at: usize| {
+            fake.put("/proc/sys/kernel/random/boot_id", format!("{}\n", all.boots[at].id));
+            this(&fake, None).map(|boot| boot.id)
+        };
+        assert_eq!(boot(6).unwrap(), all.boots[6].id);
+        assert!(
+            boot(0).unwrap_err().message.contains("does not contain the current boot"),
+            "it is older"
+        );
+    }
+
+    #[test]
+    fn what_journalctl_says_last_is_why_it_cannot_read() {
+        let fake = with_journal("");
+        fake.put_told("journalctl", 1, "", "first\nlast");
+        let told = |fake: &Fake| read(fake, &Source::Own, 9, None).unwrap_err().message;
+        assert_eq!(told(&fake), "journalctl cannot read the journal: last");
+        fake.put_told("journalctl", 1, "", "");
+        assert!(told(&fake).ends_with("no error message"), "{}", told(&fake));
+        // With entries all the same, the code is of no interest.
+        fake.put_told("journalctl", 1, EXPORTED, "some file is damaged");
+        assert_eq!(read(&fake, &Source::Own, 9, None).unwrap().boots.len(), 7);
+    }
+
+    #[test]
+    fn of_a_directory_only_files_are_read_and_none_that_is_too_large() {
+        let fake = Fake::new();
+        fake.add("dir /none\nother /device\n").unwrap();
+        let told = |path: &str| read(&fake, &Source::At(path.into()), 9, None).unwrap_err().message;
+        assert!(told("/device").contains("not a file or directory"), "{}", told("/device"));
+        let nothing = told("/none");
+        assert!(nothing.contains("no boot in this file; create it with"), "{nothing}");
+        assert!(!nothing.contains("unreadable"), "{nothing}");
+    }
+
+    #[test]
+    fn of_the_kernel_only_what_boots_are_told_by_is_kept() {
+        let of = |transport: &str, message: &str| {
+            let (message, transport) = (message.to_owned(), transport.to_owned());
+            needed(Entry { message, transport, ..Entry::default() }).is_some()
+        };
+        assert!(of("kernel", "Linux version 6.1") && of("kernel", "Command line: ro"));
+        assert!(of("kernel", "Kernel command line: ro") && of("journal", "anything"));
+        assert!(!of("kernel", "usb 1-1: new device") && !of("kernel", "a Linux version "));
+    }
+}

@@ -1,0 +1,122 @@
+//! A load that empties a bucket as it will be done.
+
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::{BACK, BASE, CREDIT, Course, Detail, FIRST, HELD, REFILL, Way, running, touch};
+use crate::io::Engine;
+use crate::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::measured::{Measured, Ran};
+use crate::place::Run;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub mix: Way,
+    pub size_bytes: u64,
+    pub engine: Engine,
+    /// Threads, and operations in flight of each.
+    pub in_flight: [u32; 2],
+    pub asked_in_flight: u32,
+    pub direct: bool,
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let way = if self.direct { "direct" } else { "through the page cache" };
+        format!(
+            "random {}s of {}, queue depth {}, {}, {way}: load for 40% of the trial, then three idle periods, each \
+             followed by another load",
+            self.mix.name(),
+            Bytes(self.size_bytes),
+            show::count(u64::from(self.in_flight())),
+            self.engine
+        )
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.mix)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        running::run(self, run)
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        let detail = Detail::of(measured);
+        detail.map_or_else(|| measured.value(metric), |detail| value(metric, detail))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        FIRST.name
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn asked_in_flight(&self) -> u32 {
+        self.asked_in_flight
+    }
+
+    fn in_flight(&self) -> u32 {
+        let [threads, depth] = self.in_flight;
+        threads.saturating_mul(depth)
+    }
+
+    fn threads(&self) -> u32 {
+        self.in_flight[0]
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let words = [
+            "fio".to_owned(),
+            format!("--name={}", how.name),
+            format!("--filename={}", how.path),
+            format!("--rw=rand{}", self.mix.name()),
+            format!("--bs={}", self.size_bytes),
+            format!("--iodepth={}", self.in_flight()),
+            "--ioengine=io_uring".to_owned(),
+            format!("--direct={}", u8::from(self.direct)),
+            format!("--offset={}", how.area.start),
+            format!("--size={}", how.area.length),
+            "--time_based".to_owned(),
+            format!("--runtime={}", (how.time_ns / 5 * 2).div_ceil(1_000_000_000).max(1)),
+            "--write_iops_log=rate".to_owned(),
+            "--log_avg_msec=1000".to_owned(),
+        ];
+        let remarks = vec![
+            "the log shows where the rate drops".to_owned(),
+            "then sleep and repeat; operations above the baseline rate measure the refill"
+                .to_owned(),
+        ];
+        CommandLine { words: words.to_vec(), remarks }
+    }
+}
+
+/// What one of its metrics is: what a view shows and what is compared is one number.
+fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
+    let known = [FIRST, HELD, BASE, CREDIT, REFILL, BACK].iter().any(|own| own.name == metric);
+    if !known {
+        return None;
+    }
+    let bucket = match detail.course() {
+        None => return Some(Err("the load was too short to determine a rate".to_owned())),
+        Some(Course::Held { per_s, .. }) if metric == FIRST.name => return Some(Ok(per_s.value)),
+        Some(Course::Held { seconds, .. }) => {
+            let held = show::duration(seconds * 1e9);
+            return Some(Err(format!("the rate did not drop within {held}")));
+        }
+        Some(Course::Fell(bucket)) => bucket,
+    };
+    let unseen = || detail.ended.clone().unwrap_or_else(|| "no refill was measured".to_owned());
+    let found = match metric {
+        _ if metric == FIRST.name => Some(bucket.burst_per_s),
+        _ if metric == HELD.name => Some(bucket.burst_s),
+        _ if metric == BASE.name => Some(bucket.baseline_per_s),
+        _ if metric == CREDIT.name => Some(bucket.credits),
+        _ if metric == REFILL.name => bucket.refill_per_s,
+        _ => bucket.refill_s,
+    };
+    Some(found.map(|own| own.value).ok_or_else(unseen))
+}

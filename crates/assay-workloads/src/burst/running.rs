@@ -1,0 +1,316 @@
+//! A rest, a load until the credit is gone, then rests with a load after each.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use assay_load::{Outcome, Pattern};
+
+use super::{Bucket, Course, Detail, Planned, Rested, Way};
+use crate::io;
+use crate::kind::Kind as _;
+use crate::measured::{Claims, Histograms, Measured, Ran, SeriesRow};
+use crate::place::{Area, Run};
+
+const SECOND_NS: u64 = 1_000_000_000;
+const MIB: u64 = 1 << 20;
+/// Shares of the time, in twentieths: the file that is written before, the rest, and the first load.
+const FILLING: u64 = 2;
+const RESTING: u64 = 3;
+const LOADING: u64 = 11;
+/// The three rests, each against the first.
+const RESTS: [f64; 3] = [1.0, 2.0, 4.0];
+/// The longest of them brings back at most so much of the bucket.
+const MOST_BACK: f64 = 0.8;
+/// A load after a rest lasts so many times as long as its credit is expected to, and some seconds more, in which
+/// it is seen to be gone.
+const LONGER: f64 = 1.5;
+const MORE_S: f64 = 4.0;
+/// What ends a load, and is not whole: half a second, and what lengths are rounded up by.
+const ROUNDED_S: f64 = 1.5;
+/// Shorter rests tell nothing.
+const SHORTEST_REST_S: f64 = 1.0;
+/// In flight while a file is written before.
+const FILL_DEPTH: u32 = 8;
+
+/// Lengths of rests, and of the loads after them, seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Pause {
+    pub rest_s: f64,
+    pub load_s: f64,
+}
+
+/// Rests that fit into what is left of the time; none where they would tell nothing.
+pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
+    let (first, base) = (bucket.burst_per_s.value, bucket.baseline_per_s.value);
+    // What remains is what comes back, as far as it is known by now.
+    let each = base / (first - base);
+    let all: f64 = RESTS.iter().sum();
+    let loads = (MORE_S + ROUNDED_S) * RESTS.len() as f64;
+    let unit = (left_s - loads) / (all * (1.0 + LONGER * each));
+    let most = MOST_BACK * bucket.credits.value / base / RESTS[RESTS.len() - 1];
+    let unit = unit.min(most);
+    let pause = |times: f64| {
+        let rest_s = unit * times;
+        Pause { rest_s, load_s: (LONGER * each * rest_s + MORE_S).ceil() }
+    };
+    (unit.is_finite() && unit >= SHORTEST_REST_S).then(|| RESTS.map(pause))
+}
+
+struct Running<'a> {
+    planned: &'a Planned,
+    run: &'a Run<'a>,
+    began_ns: u64,
+    limit_ns: u64,
+    area: Area,
+    claims: Claims,
+    elapsed_ns: u64,
+    window_ns: u64,
+    cpu_ns: u64,
+    stopped: bool,
+    jobs: u64,
+    /// Bytes of a file that was written before.
+    filled_bytes: u64,
+    histograms: Histograms,
+    series: Vec<SeriesRow>,
+    detail: Detail,
+}
+
+/// Loads, rests and loads again, until that is done, the time is over or the user stops it.
+pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let mut own = Running {
+        planned,
+        run,
+        began_ns: run.system.monotonic_ns(),
+        limit_ns: run.ramp_ns.saturating_add(run.time_ns),
+        area: run.medium.area,
+        claims: Claims::default(),
+        elapsed_ns: 0,
+        window_ns: 0,
+        cpu_ns: 0,
+        stopped: false,
+        jobs: 0,
+        filled_bytes: 0,
+        histograms: Histograms::new(),
+        series: Vec::new(),
+        detail: Detail::default(),
+    };
+    own.fill()?;
+    let rest_ns = own.end_ns(RESTING).saturating_sub(own.spent_ns());
+    own.detail.before_ns = own.rest(rest_ns);
+    own.load()?;
+    own.rests()?;
+    Ok(own.ran())
+}
+
+impl Running<'_> {
+    /// Nanoseconds that are over: of the clock, or of a simulated drive, whose time passes in none.
+    fn spent_ns(&self) -> u64 {
+        let passed = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
+        passed.max(self.elapsed_ns)
+    }
+
+    /// When a share of the time is over.
+    fn end_ns(&self, twentieths: u64) -> u64 {
+        self.limit_ns / 20 * twentieths
+    }
+
+    /// Writes a file of our own once, where nobody did: places that were never written are another thing.
+    fn fill(&mut self) -> Result<(), String> {
+        let area = self.area;
+        if !area.written || area.fill_ns > 0 || self.run.medium.file.is_none() || self.is_device() {
+            return Ok(());
+        }
+        let whole = area.length / MIB * MIB;
+        if whole == 0 {
+            return Err(format!("{} is too small; the minimum is 1 MiB", Bytes(area.length)));
+        }
+        let is_single = self.planned.engine == io::Engine::Psync;
+        let asked = io::Asked {
+            pattern: Pattern::Sequential,
+            mix: io::Mix::WRITES,
+            block_size: Bytes(MIB).into(),
+            queue_depth: if is_single { 1 } else { FILL_DEPTH },
+            threads: 1,
+            operations: Some(whole / MIB),
+            ..io::Asked::sample()
+        };
+        let left_ns = self.end_ns(FILLING).max(1);
+        self.job(asked, left_ns)?;
+        self.filled_bytes = self.claims.write.bytes;
+        self.area.length = (self.filled_bytes / MIB * MIB).clamp(MIB, whole);
+        Ok(())
+    }
+
+    fn is_device(&self) -> bool {
+        let status = self.run.system.status(self.run.path);
+        status.is_ok_and(|status| status.own_device.is_some())
+    }
+
+    /// Full load until two fifths of the time are over.
+    fn load(&mut self) -> Result<(), String> {
+        let left_ns = self.end_ns(LOADING).saturating_sub(self.spent_ns());
+        if self.stopped || left_ns == 0 {
+            return Ok(());
+        }
+        self.detail.first = self.seconds(left_ns)?;
+        if self.detail.course().is_none() && !self.stopped {
+            let time = show::duration(left_ns as f64);
+            return Err(format!("a load of {time} is too short to determine a rate"));
+        }
+        Ok(())
+    }
+
+    /// Rests, and a load after each.
+    fn rests(&mut self) -> Result<(), String> {
+        let Some(Course::Fell(bucket)) = self.detail.course() else { return Ok(()) };
+        self.keep();
+        let left_ns = self.limit_ns.saturating_sub(self.spent_ns());
+        let Some(pauses) = pauses(&bucket, left_ns as f64 / 1e9) else {
+            let left = show::duration(left_ns as f64);
+            self.detail.ended =
+                Some(format!("the remaining {left} was too short to measure a refill"));
+            return Ok(());
+        };
+        for pause in pauses {
+            if self.paused(pause)?.is_break() {
+                break;
+            }
+            self.keep();
+        }
+        Ok(())
+    }
+
+    fn paused(&mut self, pause: Pause) -> Result<ControlFlow<()>, String> {
+        let (began_ns, busy_ns) = (self.run.system.monotonic_ns(), self.elapsed_ns);
+        self.rest((pause.rest_s * 1e9) as u64);
+        if self.stopped {
+            return Ok(ControlFlow::Break(()));
+        }
+        // The last second of a job is never whole.
+        let operations = self.seconds((pause.load_s * 1e9) as u64 + SECOND_NS / 2)?;
+        if self.stopped {
+            return Ok(ControlFlow::Break(()));
+        }
+        // Credit comes back as well while a job is made and taken down.
+        let passed_ns = self.run.system.monotonic_ns().saturating_sub(began_ns);
+        let rest_ns = passed_ns.saturating_sub(self.elapsed_ns - busy_ns);
+        self.detail.rests.push(Rested { rest_ns, operations });
+        Ok(ControlFlow::Continue(()))
+    }
+
+    /// Operations of each whole second of a load.
+    fn seconds(&mut self, time_ns: u64) -> Result<Vec<u64>, String> {
+        let planned = self.planned;
+        let [threads, depth] = planned.in_flight;
+        let mix = if planned.mix == Way::Read { io::Mix::READS } else { io::Mix::WRITES };
+        let asked = io::Asked {
+            pattern: Pattern::Random,
+            mix,
+            block_size: Bytes(planned.size_bytes).into(),
+            queue_depth: depth,
+            threads,
+            ..io::Asked::sample()
+        };
+        let from_s = self.spent_ns() / SECOND_NS;
+        let outcome = self.job(asked, time_ns)?;
+        self.window_ns = self.window_ns.saturating_add(outcome.window_ns);
+        self.note(&outcome, from_s);
+        Ok(by_second(&outcome))
+    }
+
+    /// Keeps latencies and seconds of a load.
+    fn note(&mut self, outcome: &Outcome, from_s: u64) {
+        for class in &outcome.classes {
+            let name = io::class_name(class.class).to_owned();
+            match self.histograms.get_mut(&name) {
+                // All have the same bounds.
+                Some(known) => drop(known.add(&class.latency_ns)),
+                None => drop(self.histograms.insert(name, class.latency_ns.clone())),
+            }
+        }
+        self.series.extend(outcome.series.iter().map(|row| SeriesRow {
+            second: row.second.saturating_add(from_s as u32),
+            class: io::class_name(row.class).to_owned(),
+            operations: row.operations,
+            bytes: row.bytes,
+            latency_sum_ns: row.latency_sum_ns,
+            latency_max_ns: row.latency_max_ns,
+            latency_buckets: Vec::new(),
+        }));
+    }
+
+    fn job(&mut self, asked: io::Asked, time_ns: u64) -> Result<Outcome, String> {
+        let run = self.run;
+        self.jobs += 1;
+        let planned = io::Planned::new(asked, self.planned.engine);
+        let job = planned.job(&self.area, (0, time_ns.max(1)), run.seed ^ self.jobs);
+        let outcome = io::run_job(planned.engine, &job, &run.medium, run.bystanders, run.stop);
+        let outcome = outcome.map_err(|error| error.to_string())?;
+        let totals = &outcome.totals;
+        self.claims = self.claims.plus(io::claims(&outcome));
+        self.elapsed_ns = self.elapsed_ns.saturating_add(totals.elapsed_ns);
+        self.cpu_ns = self.cpu_ns.saturating_add(outcome.process_cpu_ns);
+        self.stopped |= outcome.stopped || run.stop.load(Ordering::Relaxed);
+        Ok(outcome)
+    }
+
+    /// Waits; nanoseconds.
+    fn rest(&mut self, rest_ns: u64) -> u64 {
+        // A simulated drive has no clock that a rest would move.
+        if self.run.medium.law.is_some() { 0 } else { self.run.rest(rest_ns, &mut self.stopped) }
+    }
+
+    /// Keeps what was measured so far, should the program be killed.
+    fn keep(&self) {
+        let Some(keep) = self.run.keep else { return };
+        let after = show::duration(self.spent_ns() as f64);
+        let ended = Some(format!("Assay was killed after {after} or slightly later"));
+        keep(&self.measured(Detail { ended, ..self.detail.clone() }));
+    }
+
+    fn measured(&self, detail: Detail) -> Measured {
+        Measured {
+            window_ns: self.window_ns,
+            elapsed_ns: self.elapsed_ns,
+            cpu_ns: self.cpu_ns,
+            claims: self.claims,
+            notes: detail.ended.iter().cloned().chain(self.filled()).collect(),
+            ..Measured::of(detail)
+        }
+    }
+
+    /// What the file that was written before may have taken out of the bucket.
+    fn filled(&self) -> Option<String> {
+        let (bytes, rested) = (Bytes(self.filled_bytes), self.detail.before_ns as f64);
+        (self.filled_bytes > 0).then(|| {
+            format!(
+                "Assay wrote a file of {bytes} before the trial, then idled for {}; the measured credits exclude any \
+                 credits that were not refilled by then",
+                show::duration(rested)
+            )
+        })
+    }
+
+    fn ran(mut self) -> Ran {
+        if self.stopped {
+            let after = show::duration(self.spent_ns() as f64);
+            self.detail.ended = Some(format!("the user stopped the trial after {after}"));
+        }
+        let ran = Ran::of(self.measured(self.detail.clone()), self.stopped);
+        Ran { histograms: self.histograms, series: self.series, ..ran }
+    }
+}
+
+/// Operations of each whole second of a job: in the last one it ended.
+fn by_second(outcome: &Outcome) -> Vec<u64> {
+    let whole = (outcome.totals.submitting_ns / SECOND_NS) as usize;
+    let mut seconds = vec![0_u64; whole];
+    for row in &outcome.series {
+        if let Some(own) = seconds.get_mut(row.second as usize) {
+            *own += row.operations;
+        }
+    }
+    seconds
+}

@@ -1,0 +1,215 @@
+//! What a bucket tells beside its metrics: its numbers with their intervals, in a table and in a sentence, and of
+//! two sizes what it counts.
+
+use assay_core::exhibit::{Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value};
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::{Bucket, Course, Detail, Estimate, Planned, Way};
+use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
+
+/// What a load that empties a bucket says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Facts {
+    pub workload: String,
+    pub configuration: Levels,
+    pub mix: Way,
+    /// Bytes of an operation.
+    pub size_bytes: u64,
+    /// What the load showed.
+    pub timeline: Course,
+    /// Which trial that is and of how many, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<[usize; 2]>,
+    /// It in sentences.
+    pub text: String,
+}
+
+impl Tells for Planned {
+    /// Of several trials the first is told: later ones may begin with less credit.
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+        let mut trials = seen.trials.iter().copied().enumerate();
+        let (at, course, ended) = trials.find_map(|(at, measured)| {
+            let detail = Detail::of(measured?)?;
+            Some((at, detail.course()?, detail.ended.as_deref()))
+        })?;
+        let trial = (seen.trials.len() > 1).then(|| [at + 1, seen.trials.len()]);
+        let text = words(self, &course, ended, trial);
+        let Subject { workload, arm } = seen.subject.clone();
+        let (mix, size_bytes) = (self.mix, self.size_bytes);
+        Some(
+            Facts { workload, configuration: arm, mix, size_bytes, timeline: course, trial, text }
+                .into(),
+        )
+    }
+}
+
+/// A number with its interval: `42 s (95% CI 41 s to 44 s)`.
+fn told(own: &Estimate, one: impl Fn(f64) -> String) -> String {
+    let [low, high] = own.ci95.map(&one);
+    format!("{} (95% CI {low} to {high})", one(own.value))
+}
+
+fn rate(per_s: f64) -> String {
+    format!("{}/s", show::per_second(per_s))
+}
+
+fn seconds(own: f64) -> String {
+    show::duration(own * 1e9)
+}
+
+fn operations(own: f64) -> String {
+    show::per_second(own)
+}
+
+fn words(
+    planned: &Planned,
+    course: &Course,
+    ended: Option<&str>,
+    trial: Option<[usize; 2]>,
+) -> String {
+    let what = if planned.mix == Way::Read { "Reads" } else { "Writes" };
+    let of = format!("{what} of {}", Bytes(planned.size_bytes));
+    let mut said = match course {
+        Course::Held { per_s, seconds: held } => vec![format!(
+            "{of}: the rate of {} lasted for the entire load period ({}); the burst credits did not run out.",
+            told(per_s, rate),
+            seconds(*held)
+        )],
+        Course::Fell(bucket) => vec![fell(bucket, &of), back(bucket, ended)],
+    };
+    if matches!(course, Course::Held { .. }) {
+        said.extend(ended.map(|ended| format!("The trial ended early: {ended}.")));
+    }
+    if let Some([trial, trials]) = trial {
+        said.push(format!("This is trial {trial} of {trials}."));
+    }
+    said.join(" ")
+}
+
+fn fell(bucket: &Bucket, of: &str) -> String {
+    format!(
+        "{of}: the burst rate of {} lasted for {}; after that, the baseline rate was {}. The burst credits were {} \
+         above the baseline rate.",
+        told(&bucket.burst_per_s, rate),
+        told(&bucket.burst_s, seconds),
+        told(&bucket.baseline_per_s, rate),
+        told(&bucket.credits, operations)
+    )
+}
+
+fn back(bucket: &Bucket, ended: Option<&str>) -> String {
+    let (Some(refill), Some(back)) = (&bucket.refill_per_s, &bucket.refill_s) else {
+        let why = ended.unwrap_or("no refill was measured");
+        return format!("The refill time is unknown: {why}.");
+    };
+    format!(
+        "Idle time refills {}; a full refill takes {}.",
+        told(refill, rate),
+        told(back, seconds)
+    )
+}
+
+const LEGEND: &str = "Duration: credits divided by the difference between the two rates. Credits: operations above \
+                      the baseline rate until the rate dropped. Refill: operations above the baseline rate after an \
+                      idle period, per idle second. Intervals are 95% CIs.";
+
+impl Shows for Facts {
+    const KEY: &'static str = "burst";
+    const FIGURE: Option<&'static FactsFigure> = None;
+
+    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+        let columns = vec![
+            Column::new("size", Unit::Bytes),
+            Column::new("burst, /s", Unit::Count),
+            Column::new("duration", Unit::Seconds),
+            Column::new("baseline, /s", Unit::Count),
+            Column::new("credits", Unit::Count),
+            Column::new("refill, /s", Unit::Count),
+            Column::new("full refill", Unit::Seconds),
+        ];
+        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let counted = counted(all).map(|text| Sentence { about: all[0].subject(), text });
+        let table = Table {
+            title: "bucket".to_owned(),
+            columns,
+            rows: all.iter().map(|own| own.row()).collect(),
+            notes: vec![LEGEND.to_owned()],
+        };
+        Exhibit {
+            tables: vec![table],
+            beside: Some("series"),
+            sentences: all.iter().map(sentence).chain(counted).collect(),
+            leads: true,
+            ..Exhibit::default()
+        }
+    }
+}
+
+impl OfRow for Facts {
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        let unsaid = Some("The burst duration is unknown.");
+        Some(Resting { text: &mut self.text, unsaid })
+    }
+}
+
+impl Facts {
+    fn row(&self) -> Row {
+        let own = |one: Estimate| Value::Estimate(one.value, one.ci95);
+        let size = Value::from(self.size_bytes);
+        let cells = match &self.timeline {
+            Course::Held { per_s, seconds: held } => [
+                size,
+                own(*per_s),
+                format!("at least {}", seconds(*held)).into(),
+                Value::Missing,
+                Value::Missing,
+                Value::Missing,
+                Value::Missing,
+            ],
+            Course::Fell(bucket) => [
+                size,
+                own(bucket.burst_per_s),
+                own(bucket.burst_s),
+                own(bucket.baseline_per_s),
+                own(bucket.credits),
+                bucket.refill_per_s.map(own).into(),
+                bucket.refill_s.map(own).into(),
+            ],
+        };
+        Row::of(self.subject(), cells)
+    }
+
+    /// What was in the bucket, and how large its operations were.
+    fn credit(&self) -> Option<(Estimate, f64)> {
+        match &self.timeline {
+            Course::Fell(bucket) => Some((bucket.credits, self.size_bytes as f64)),
+            Course::Held { .. } => None,
+        }
+    }
+}
+
+/// What a bucket counts, of two sizes of the same operations: as many of them, or as many bytes. Nothing where
+/// both may be, or neither.
+fn counted(all: &[&Facts]) -> Option<String> {
+    let (first, later) = all.split_first()?;
+    let other =
+        later.iter().find(|own| own.mix == first.mix && own.size_bytes != first.size_bytes)?;
+    let ((one, one_bytes), (two, two_bytes)) = (first.credit()?, other.credit()?);
+    let meet = |one: [f64; 2], two: [f64; 2]| one[0] <= two[1] && two[0] <= one[1];
+    let bytes = [one.ci95.map(|end| end * one_bytes), two.ci95.map(|end| end * two_bytes)];
+    let (of_operations, of_bytes) = (meet(one.ci95, two.ci95), meet(bytes[0], bytes[1]));
+    let sizes =
+        [first.size_bytes, other.size_bytes].map(|size| Bytes(size).to_string()).join(" and ");
+    match (of_operations, of_bytes) {
+        (true, false) => Some(format!(
+            "The volume counts operations: the burst credits for sizes of {sizes} are equal within their 95% CIs."
+        )),
+        (false, true) => Some(format!(
+            "The volume counts bytes: the burst credits in bytes for sizes of {sizes} are equal within their 95% CIs."
+        )),
+        _ => None,
+    }
+}

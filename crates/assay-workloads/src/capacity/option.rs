@@ -1,0 +1,48 @@
+//! `assay check --capacity`.
+
+use assay_core::failure::Failure;
+
+use super::{Asked, Facts, Probe, Verdict};
+use crate::check_option::{CheckOption, Example, Gate, Values};
+
+pub(super) static OPTION: CheckOption = CheckOption {
+    help: "Detect fake capacity instead of measuring speed: fast takes minutes, full writes every block. Uses a device \
+           with --destroy, or the free space of a directory. Exit code 1: fake; 5: inconclusive",
+    values: Some(Values {
+        names: "fast|full",
+        set: |work, value| {
+            if let (Some(own), Some(probe)) = (Asked::of_mut(work), Probe::find(value)) {
+                own.mode = probe;
+            }
+        },
+    }),
+    examples: &[
+        Example {
+            line: "assay check --capacity /media/card",
+            does: "detect fake capacity in minutes",
+        },
+        Example {
+            line: "assay check --capacity=full --sustained /dev/sdX --destroy ID",
+            does: "check every block; destroys all data",
+        },
+    ],
+    goes_first: false,
+    // What was found to hold less than it says fails it, and where memory may have answered there is no
+    // statement.
+    gates: &[
+        Gate {
+            is_met: |facts| Facts::of(facts).is_some_and(|own| own.verdict.is_short()),
+            failure: |names| Failure::gate(format!("{names} does not have the claimed capacity")),
+        },
+        Gate {
+            is_met: |facts| {
+                Facts::of(facts).is_some_and(|own| own.verdict == Verdict::Inconclusive)
+            },
+            failure: |names| {
+                Failure::partial(format!(
+                    "inconclusive for {names}: memory may have served the reads"
+                ))
+            },
+        },
+    ],
+};

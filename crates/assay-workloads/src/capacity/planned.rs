@@ -1,0 +1,366 @@
+//! A look at a capacity as it will be done.
+
+use std::collections::BTreeMap;
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use assay_core::quantity::units::show;
+use assay_load::{CapacityJob, CapacityOutcome, CapacityShape, capacity};
+use assay_machine::system::between::Between;
+use serde::{Deserialize, Serialize};
+
+use super::{CHECKED, CLAIMED, Detail, HELD, TOUCH, Told, WRONG, told};
+use crate::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::measured::{Claims, Count, Measured, Ran};
+use crate::place::Run;
+
+/// What is supposed of a target that was not tried: a MiB in one piece, and a single block. A good card,
+/// and a poor one.
+const SUPPOSED: [(&str, (u64, u64)); 2] = [
+    ("80 MB/s and 1 ms per block", (13_107_200, 1_000_000)),
+    ("10 MB/s and 10 ms per block", (104_857_600, 10_000_000)),
+];
+const MIB: u64 = 1 << 20;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub full: bool,
+    pub bytes: u64,
+    /// What may answer for the medium; not recorded by older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<Between>,
+}
+
+impl Planned {
+    fn shape(&self) -> CapacityShape {
+        CapacityShape::of(self.bytes, self.full)
+    }
+
+    pub fn told(&self, detail: &Detail) -> Told {
+        told(detail, self.between.as_ref())
+    }
+}
+
+pub(super) fn job(run: &Run<'_>, shape: CapacityShape, time_ns: u64) -> CapacityJob {
+    let area = run.medium.area;
+    let end = area.start + super::whole_blocks(area.length);
+    let time = Duration::from_nanos(time_ns);
+    CapacityJob { area: area.start..end, shape, time, seed: run.seed, run: run.study_seed }
+}
+
+pub(super) fn target<'a>(run: &'a Run<'_>) -> assay_load::Target<'a> {
+    assay_load::Target {
+        file: run.medium.file.map(AsFd::as_fd),
+        memory_alignment: run.medium.memory_alignment,
+    }
+}
+
+/// Nanoseconds of a whole pass, by what a MiB and a block take.
+pub(super) fn whole_ns(shape: &CapacityShape, (piece_ns, block_ns): (u64, u64)) -> u64 {
+    let (bytes, blocks) = shape.costs();
+    (bytes / MIB).saturating_mul(piece_ns).saturating_add(blocks.saturating_mul(block_ns))
+}
+
+/// Pieces of a MiB and single blocks of a whole pass.
+pub(super) fn steps(shape: &CapacityShape) -> u64 {
+    let (bytes, blocks) = shape.costs();
+    (bytes / MIB + blocks).max(1)
+}
+
+/// What passes over so many bytes take on a good card and on a poor one.
+fn times(bytes: u64) -> String {
+    let of = |full: bool| {
+        let own = SUPPOSED.map(|(_, costs)| whole_ns(&CapacityShape::of(bytes, full), costs));
+        own.map(|ns| show::duration(ns as f64)).join(" to ")
+    };
+    let [good, poor] = SUPPOSED.map(|(words, _)| words);
+    if CapacityShape::of(bytes, false).full {
+        return format!("about {} ({good}; {poor})", of(true));
+    }
+    format!("fast: about {}, full: about {} ({good}; {poor})", of(false), of(true))
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let (shape, whole) = (self.shape(), show::bytes(self.bytes));
+        let how = if shape.full {
+            format!("writes every block of {whole}, then reads all blocks, some of them twice")
+        } else {
+            format!(
+                "writes {} blocks of {whole} twice (one per stretch), then {} at the start, and then reads all blocks",
+                show::count(shape.samples),
+                show::bytes(shape.zone_bytes)
+            )
+        };
+        format!("{how}; {}", times(self.bytes))
+    }
+
+    fn touches(&self) -> Touch {
+        TOUCH
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        let job = job(run, self.shape(), run.time_ns);
+        let outcome = capacity(&job, &target(run), run.medium.law.as_ref(), run.stop);
+        let outcome = outcome.map_err(|error| error.to_string())?;
+        if outcome.first.all() == 0 && !outcome.stopped {
+            return Err("the trial ended before Assay could read back a block".to_owned());
+        }
+        let in_free_space = run.medium.file.is_some() && !is_device(run);
+        Ok(ran(self, Detail { outcome, in_free_space }))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        HELD.name
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn expected_ns(&self, pilot_ns: u64) -> Option<u64> {
+        let [_, (_, poor)] = SUPPOSED;
+        let shape = self.shape();
+        let told = pilot_ns > 0;
+        Some(if told { steps(&shape).saturating_mul(pilot_ns) } else { whole_ns(&shape, poor) })
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let name = if self.full { "f3write" } else { "f3probe" };
+        let words = match name {
+            "f3probe" => vec![name, "--destructive", "--time-ops", how.path],
+            _ => vec![name, how.path],
+        };
+        let remarks = [
+            "f3probe needs a device and assumes that addresses wrap around at a power of two",
+            "f3write fills a mounted filesystem; f3read then verifies it",
+        ];
+        CommandLine {
+            words: words.into_iter().map(str::to_owned).collect(),
+            remarks: remarks.map(str::to_owned).to_vec(),
+        }
+    }
+}
+
+fn is_device(run: &Run<'_>) -> bool {
+    run.system.status(run.path).is_ok_and(|status| status.own_device.is_some())
+}
+
+fn ran(planned: &Planned, detail: Detail) -> Ran {
+    let outcome = &detail.outcome;
+    let found = planned.told(&detail);
+    let (mut values, mut absent) = (BTreeMap::new(), BTreeMap::new());
+    values.insert(CLAIMED.name.to_owned(), outcome.claimed_bytes as f64);
+    values.insert(CHECKED.name.to_owned(), outcome.first.all() as f64);
+    values.insert(WRONG.name.to_owned(), outcome.first.wrong() as f64);
+    if let Some(held) = found.held_bytes {
+        values.insert(HELD.name.to_owned(), held as f64);
+    } else {
+        let reason = found.not_told.map_or_else(
+            || "the usable capacity was not measured; use --capacity=full".to_owned(),
+            |reason| format!("memory may have served the reads: {reason}"),
+        );
+        absent.insert(HELD.name.to_owned(), reason);
+    }
+    let count = |(bytes, operations): (u64, u64)| Count { operations, bytes };
+    let CapacityOutcome { written, read, elapsed_ns, stopped, .. } = *outcome;
+    Ran::of(
+        Measured {
+            window_ns: elapsed_ns,
+            elapsed_ns,
+            claims: Claims { read: count(read), write: count(written), ..Claims::default() },
+            values,
+            absent,
+            notes: outcome.note.iter().cloned().collect(),
+            ..Measured::of(detail)
+        },
+        stopped,
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::Area;
+
+    fn planned(full: bool, bytes: u64) -> Planned {
+        Planned { full, bytes, between: Some(Between::Nothing) }
+    }
+
+    #[test]
+    fn a_terabyte_is_minutes_fast_and_hours_in_full() {
+        let words = planned(false, 1_000_000_000_000).words();
+        let fast = words.split("fast: about ").nth(1).unwrap().split(',').next().unwrap();
+        assert!(fast.contains("min") && !fast.contains(" h"), "{words}");
+        let full = words.split("full: about ").nth(1).unwrap();
+        assert!(full.contains(" h") || full.contains(" d"), "{words}");
+    }
+
+    #[test]
+    fn what_is_small_is_written_whole() {
+        let words = planned(false, 64 << 20).words();
+        assert!(words.starts_with("writes every block of 64 MiB"), "{words}");
+    }
+
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    use assay_core::quantity::Time;
+    use assay_load::{Bystanders, Law, LawShape, Lie, Store};
+    use assay_machine::system::Fake;
+
+    use super::super::{Asked, FAST_BOUND, FULL_BOUND, Probe};
+    use crate::kind::Asks as _;
+    use crate::place::{Medium, Programs};
+
+    const GIB: u64 = 1 << 30;
+
+    fn on<T>(area: Area, law: &Law, stop: bool, with: impl FnOnce(&Run<'_>) -> T) -> T {
+        let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(*law) };
+        with(&Run {
+            system: &Fake::new(),
+            medium,
+            path: Path::new("/dev/x"),
+            ramp_ns: 0,
+            time_ns: 1000 * 1_000_000_000,
+            seed: 1,
+            study_seed: 1,
+            caller: None,
+            bystanders: &Bystanders::now(),
+            stop: &AtomicBool::new(stop),
+            lookout: None,
+            keep: None,
+            limits: None,
+            programs: Programs::NONE,
+        })
+    }
+
+    fn area(length: u64, written: bool) -> Area {
+        Area { start: 0, length, asked: length, written, fill_ns: 0 }
+    }
+
+    fn law(ns: u64, held_bytes: Option<u64>) -> Law {
+        let store = held_bytes.map(|held_bytes| Store {
+            claimed_bytes: 8 << 20,
+            held_bytes,
+            lie: Lie::Drops,
+        });
+        Law { store, ..Law::new(LawShape::Fixed { ns }, 1).unwrap() }
+    }
+
+    #[test]
+    fn a_pass_takes_what_its_pieces_and_its_blocks_take() {
+        let full = planned(true, 64 << 20);
+        // 64 MiB are written and read, and written again beside blocks that are written twice: a tenth of a
+        // second each on a poor card.
+        assert_eq!(full.expected_ns(0), Some(192 * 104_857_600 + 2 * 512 * 10_000_000));
+        assert_eq!(full.expected_ns(5), Some((192 + 2 * 512) * 5));
+        let fast = planned(false, 64 * GIB);
+        let blocks = 3 * 2048 + 512;
+        assert_eq!(fast.expected_ns(0), Some(128 * 104_857_600 + blocks * 10_000_000));
+        assert_eq!(fast.expected_ns(7), Some((128 + blocks) * 7));
+        assert_eq!(whole_ns(&CapacityShape::of(64 * GIB, false), (3, 2)), 128 * 3 + blocks * 2);
+        assert_eq!(steps(&CapacityShape::of(0, true)), 1, "none is a step");
+        assert_eq!(steps(&CapacityShape::of(64 * GIB, false)), 128 + blocks);
+        assert!(!fast.ends_by_time() && fast.primary(&|_| true) == HELD.name);
+        assert!(!crate::Planned::from(fast).is_of_speed());
+    }
+
+    #[test]
+    fn a_look_is_a_trial_with_what_it_counted() {
+        let planned = planned(true, 8 << 20);
+        let ran =
+            on(area((8 << 20) + 77, true), &law(1_000_000, None), false, |run| planned.run(run));
+        let ran = ran.unwrap();
+        let value = |name: &str| ran.measured.values.get(name).copied();
+        assert_eq!(value("capacity_announced_bytes"), Some(8_388_608.0));
+        assert_eq!(value("capacity_usable_bytes"), Some(8_388_608.0));
+        assert_eq!(value("capacity_checked_blocks"), Some(2048.0));
+        assert_eq!(value("capacity_wrong_blocks"), Some(0.0));
+        let claims = &ran.measured.claims;
+        // All of it, 512 blocks once more, and all of it between.
+        let (own, blocks) = (8 << 20, 512 * 4096);
+        assert_eq!((claims.write.operations, claims.write.bytes), (16 + 512, 2 * own + blocks));
+        assert_eq!((claims.read.operations, claims.read.bytes), (8 + 512, own + blocks));
+        let steps = (16 + 8 + 2 * 512) * 1_000_000;
+        assert_eq!((ran.measured.elapsed_ns, ran.measured.window_ns), (steps, steps));
+        assert_eq!(ran.measured.operations(), 2048);
+        assert!(!ran.stopped && ran.measured.absent.is_empty());
+        let lies =
+            on(area(8 << 20, true), &law(1_000_000, Some(2 << 20)), false, |run| planned.run(run));
+        let lies = lies.unwrap().measured.values;
+        assert_eq!(lies["capacity_usable_bytes"], 2_097_152.0);
+        assert_eq!(lies["capacity_wrong_blocks"], 1536.0);
+        let stopped = on(area(8 << 20, true), &law(1, None), true, |run| planned.run(run)).unwrap();
+        assert!(stopped.stopped);
+        // A block that takes longer than all of the time says nothing.
+        let slow = on(area(8 << 20, true), &law(u64::MAX / 4, None), false, |run| planned.run(run));
+        assert!(slow.unwrap_err().contains("before Assay could read back a block"));
+    }
+
+    #[test]
+    fn a_pilot_tells_what_a_step_takes() {
+        let asked =
+            |full| Asked { mode: if full { Probe::Full } else { Probe::Fast }, runtime: None };
+        let pilot = |ns, full, written| {
+            on(area(64 << 20, written), &law(ns, None), false, |run| asked(full).pilot(run))
+        };
+        assert_eq!(pilot(1_000_000, true, true), Ok(Some(1_000_000)));
+        assert_eq!(pilot(1, false, true), Ok(Some(1)), "never nothing");
+        assert_eq!(pilot(1_000_000, true, false), Ok(None), "nothing may be written");
+    }
+
+    #[test]
+    fn a_look_has_its_time_and_a_quick_one_is_fast() {
+        let settled = |probe, time| {
+            let mut own = Asked { mode: probe, runtime: time };
+            own.settle();
+            own.runtime
+        };
+        assert_eq!(settled(Probe::Fast, None), Some(Time(600_000_000_000)));
+        assert_eq!(settled(Probe::Full, None), Some(Time(30 * 24 * 3600 * 1_000_000_000)));
+        assert_eq!(settled(Probe::Full, Some(Time(5))), Some(Time(5)));
+        let hurried = |time| {
+            let mut own = Asked { mode: Probe::Full, runtime: time };
+            own.hurry(None);
+            (own.mode, own.runtime)
+        };
+        assert_eq!(hurried(None), (Probe::Fast, Some(FAST_BOUND)));
+        assert_eq!(hurried(Some(Time(5))), (Probe::Fast, Some(Time(5))));
+        assert_eq!(hurried(Some(FULL_BOUND)), (Probe::Fast, Some(FAST_BOUND)));
+        assert_eq!(Probe::find("full"), Some(Probe::Full));
+        assert_eq!((Probe::find("half"), Probe::Fast.name()), (None, "fast"));
+    }
+
+    #[test]
+    fn costs_are_those_of_the_same_probe() {
+        let work = |probe| crate::Work::from(Asked { mode: probe, runtime: None });
+        let own = Asked { mode: Probe::Fast, runtime: Some(Time(1)) };
+        assert!(own.costs_like(&work(Probe::Fast)) && !own.costs_like(&work(Probe::Full)));
+        assert!(
+            own.words().starts_with("writes a sample")
+                && Asked { mode: Probe::Full, runtime: None }.words().starts_with("writes every")
+        );
+        assert_eq!(super::super::whole_blocks(4096 * 3 + 4095), 4096 * 3);
+        assert_eq!(super::super::whole_blocks(4095), 0);
+    }
+
+    #[test]
+    fn by_hand_it_is_f3() {
+        let line = |full| {
+            let planned = planned(full, GIB);
+            planned.by_hand(&ByHand {
+                name: "capacity",
+                area: area(GIB, true),
+                path: "/dev/x",
+                ramp_ns: 0,
+                time_ns: 1,
+                note: None,
+                background: None,
+            })
+        };
+        assert_eq!(line(true).words, ["f3write", "/dev/x"]);
+        assert_eq!(line(false).words, ["f3probe", "--destructive", "--time-ops", "/dev/x"]);
+        assert_eq!(line(true).remarks.len(), 2);
+    }
+}

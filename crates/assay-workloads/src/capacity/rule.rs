@@ -1,0 +1,32 @@
+//! A capacity whose blocks may have come from memory.
+
+use assay_core::catalogue::About;
+use assay_core::quantity::metric::Nature;
+
+use super::{Detail, Planned};
+use crate::tell::{Doubt, OwnRule};
+use crate::{Judged, Measured};
+
+pub(super) const NOT_READ: OwnRule = OwnRule {
+    about: About {
+        name: "medium-not-read",
+        summary: "memory instead of the medium may have served the reads of a capacity test",
+        text: "The number is suspect. A device with less memory than it claims returns correct data as long as a cache of \
+               the host, of the kernel or of the device has the blocks. Test the whole drive as a device.",
+    },
+    looks_at: Judged::Medium,
+    changes: &[Nature::Speed, Nature::Traffic, Nature::Amount],
+    doubt,
+};
+
+fn doubt(work: &crate::Planned, trials: &[&Measured]) -> Option<Doubt> {
+    let planned = Planned::of(work)?;
+    let looks = trials.iter().filter_map(|measured| Detail::of(measured));
+    let reasons: Vec<String> = looks.filter_map(|look| planned.told(look).not_told).collect();
+    Some(Doubt {
+        what: "memory may have served the reads".to_owned(),
+        trials: reasons.len(),
+        why: reasons.first()?.clone(),
+        invalid: false,
+    })
+}

@@ -1,0 +1,386 @@
+//! What a look at a capacity tells beside its metrics: facts, and how they are shown.
+
+use std::cmp::Reverse;
+
+use assay_core::exhibit::{
+    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit,
+};
+use assay_core::quantity::units::show;
+use assay_machine::system::between::Between;
+use serde::{Deserialize, Serialize};
+
+use super::words::{answer, limits, of_several};
+use super::{Detail, HELD, Limit, Planned, Told, Verdict, told};
+use crate::Measured;
+use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Spoken, Tells};
+
+/// What looks at what a target holds say: the gravest of them, where there are several.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Facts {
+    pub workload: String,
+    pub configuration: Levels,
+    /// What is said of the target.
+    pub verdict: Verdict,
+    /// What it says that it holds, or what a file system has free.
+    pub announced_bytes: u64,
+    /// What it holds, where that is known: the number of its row, whatever single looks found.
+    pub usable_bytes: Option<u64>,
+    /// The least and the most that several looks found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usable_range_bytes: Option<[u64; 2]>,
+    /// Its bound, with 95%, where that comes from a sample; none of several looks that differ.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usable_ci95_bytes: Option<[u64; 2]>,
+    /// Whether every block was looked at.
+    pub full: bool,
+    /// Whether it was looked at through a file in free space.
+    pub in_free_space: bool,
+    /// Blocks that were looked at.
+    pub checked_blocks: u64,
+    /// Those of them that were wrong before they were tried again.
+    pub wrong_blocks: u64,
+    /// Blocks that had been written twice.
+    #[serde(default)]
+    pub rewritten_blocks: u64,
+    /// Those that were tried again, and those of them that were wrong again.
+    pub retried_blocks: [u64; 2],
+    /// What a look that found nothing would have found.
+    pub limit: Limit,
+    /// The answer, in a sentence.
+    pub text: String,
+    /// What it would have missed, in sentences.
+    pub limit_text: String,
+    /// Why nothing is said where nothing was wrong: what may have answered for the medium.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inconclusive_reason: Option<String>,
+}
+
+impl Planned {
+    /// What a look says, with what is known of who answered it.
+    fn look<'a>(
+        &self,
+        measured: &'a Measured,
+        spoken: &[Spoken<'_>],
+    ) -> Option<(&'a Detail, Told)> {
+        let detail = Detail::of(measured)?;
+        let answered = answered(spoken);
+        Some((detail, told(detail, answered.as_ref().or(self.between.as_ref()))))
+    }
+}
+
+/// What the counters of the devices say of who answered: a drive that delivered less than was read.
+fn answered(spoken: &[Spoken<'_>]) -> Option<Between> {
+    let tells = |own: &&Spoken<'_>| own.invalid && ["cached", "device-bytes"].contains(&own.rule);
+    spoken.iter().find(tells).map(|own| Between::Memory(own.text.to_owned()))
+}
+
+impl Tells for Planned {
+    /// Of several looks the gravest speaks, since sentences are not averaged.
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+        let measured = seen.trials.iter().flatten();
+        let mut looks: Vec<(&Detail, Told)> =
+            measured.filter_map(|measured| self.look(measured, seen.spoken)).collect();
+        let held = held_of_several(&looks);
+        let several = of_several(&looks, held);
+        let (detail, mut found) = looks.swap_remove(gravest(&looks)?);
+        let text = answer(detail, &found) + &several;
+        if held.is_some_and(|[least, most]| least < most) {
+            found.held_ci95_bytes = None;
+        }
+        let outcome = &detail.outcome;
+        let Subject { workload, arm } = seen.subject.clone();
+        let facts = Facts {
+            workload,
+            configuration: arm,
+            verdict: found.verdict,
+            announced_bytes: outcome.claimed_bytes,
+            usable_bytes: found.held_bytes,
+            usable_range_bytes: held,
+            usable_ci95_bytes: found.held_ci95_bytes,
+            full: outcome.shape.full && !outcome.cut_short,
+            in_free_space: detail.in_free_space,
+            checked_blocks: outcome.first.all(),
+            wrong_blocks: outcome.first.wrong(),
+            rewritten_blocks: outcome.rewritten,
+            retried_blocks: [outcome.again.all(), outcome.again.wrong()],
+            limit: found.limit,
+            text,
+            limit_text: limits(detail, &found),
+            inconclusive_reason: found.not_told,
+        };
+        Some(facts.into())
+    }
+
+    /// What it holds is the number that the facts have, whatever the version that looked made of it.
+    fn as_judged(
+        &self,
+        metric: &str,
+        measured: &Measured,
+        spoken: &[Spoken<'_>],
+    ) -> Option<Result<f64, String>> {
+        if metric != HELD.name {
+            return None;
+        }
+        let Some((_, found)) = self.look(measured, spoken) else {
+            return Some(Err("not tested".to_owned()));
+        };
+        let unknown = || match found.not_told {
+            Some(reason) => format!("memory may have served the reads: {reason}"),
+            None => "the usable capacity was not measured; use --capacity=full".to_owned(),
+        };
+        Some(found.held_bytes.map(|bytes| bytes as f64).ok_or_else(unknown))
+    }
+}
+
+/// The place of the look that says most against the target; the last of those that say as much.
+fn gravest(looks: &[(&Detail, Told)]) -> Option<usize> {
+    let grave = |at: &usize| {
+        let (_, found) = &looks[*at];
+        (found.verdict.gravity(), Reverse(found.held_bytes.unwrap_or(u64::MAX)))
+    };
+    (0..looks.len()).max_by_key(grave)
+}
+
+/// The least and the most that several looks found.
+fn held_of_several(looks: &[(&Detail, Told)]) -> Option<[u64; 2]> {
+    let held = || looks.iter().filter_map(|(_, found)| found.held_bytes);
+    let ends = [held().min()?, held().max()?];
+    (looks.len() > 1).then_some(ends)
+}
+
+const LEGEND: &str = "Claimed: the reported size of the device, or 98% of the free space of a filesystem. Wrong: \
+                      number of 4 KiB blocks with wrong data before any retry. Usable: the 95% CI if Assay tested a \
+                      sample, or the range if the passes differ. The row shows the worst of several passes.";
+
+impl Shows for Facts {
+    const KEY: &'static str = "capacity";
+    const FIGURE: Option<&'static FactsFigure> = None;
+
+    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+        let columns = vec![
+            Column::new("claimed", Unit::Bytes),
+            Column::new("usable", Unit::Bytes),
+            Column::verdict("verdict"),
+            Column::new("tested", Unit::Count),
+            Column::new("wrong", Unit::Count),
+        ];
+        let table = Table {
+            title: "capacity".to_owned(),
+            columns,
+            rows: all.iter().map(|own| Row::of(own.subject(), own.cells())).collect(),
+            notes: vec![LEGEND.to_owned()],
+        };
+        Exhibit {
+            tables: vec![table],
+            sentences: all.iter().flat_map(|own| own.sentences()).collect(),
+            leads: true,
+            ..Exhibit::default()
+        }
+    }
+}
+
+impl OfRow for Facts {
+    /// Several looks have the number of their row, so that there is one wherever it is told.
+    fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
+        if self.usable_range_bytes.is_some() {
+            self.usable_bytes = number(HELD.name).map(|bytes| bytes.round() as u64);
+        }
+    }
+
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        Some(Resting { text: &mut self.text, unsaid: None })
+    }
+}
+
+impl Facts {
+    /// The answer, then what it would have missed.
+    fn sentences(&self) -> [Sentence; 2] {
+        let texts = [&self.text, &self.limit_text];
+        texts.map(|text| Sentence { about: self.subject(), text: text.clone() })
+    }
+
+    fn cells(&self) -> [Cell; 5] {
+        let looks = self.usable_range_bytes.filter(|[least, most]| least < most);
+        let held: Cell = match looks.or(self.usable_ci95_bytes) {
+            Some(ends) => ends.map(|end| end as f64).into(),
+            None => self.usable_bytes.into(),
+        };
+        let looked_at = if self.full {
+            "every block".to_owned()
+        } else {
+            format!("{} blocks", show::count(self.checked_blocks))
+        };
+        [
+            self.announced_bytes.into(),
+            held,
+            self.judgement(),
+            looked_at.into(),
+            self.wrong_blocks.into(),
+        ]
+    }
+
+    fn judgement(&self) -> Cell {
+        let tone = match self.verdict {
+            Verdict::Genuine => Tone::Good,
+            Verdict::Damaged | Verdict::Unstable | Verdict::Inconclusive => Tone::Doubtful,
+            _ => Tone::Bad,
+        };
+        let words = match self.verdict {
+            Verdict::Genuine if self.limit.scattered_95_bytes > 0 => "sample intact",
+            verdict => verdict.words(),
+        };
+        Cell::toned(words, tone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+
+    use assay_load::SeenCounts;
+
+    use super::super::testing::{NONE, detail, outcome};
+    use super::*;
+
+    use crate::tell::Bare;
+
+    fn measured(detail: Detail) -> Measured {
+        Measured {
+            window_ns: 1,
+            elapsed_ns: 1,
+            // As an older version left it.
+            values: [("capacity_usable_bytes".to_owned(), 7.0)].into(),
+            ..Measured::of(detail)
+        }
+    }
+
+    fn good() -> Measured {
+        measured(detail(outcome(SeenCounts { as_written: 2048, ..NONE }, NONE)))
+    }
+
+    fn planned(between: Option<Between>) -> Planned {
+        Planned { full: false, bytes: 64 << 30, between }
+    }
+
+    /// What a row says that it holds, where rules said this and the target was seen like that.
+    fn held_with(spoken: &[Spoken<'_>], between: Option<Between>) -> String {
+        let told = planned(between).as_judged(HELD.name, &good(), spoken).unwrap();
+        told.map_or_else(|why| why, |bytes| bytes.to_string())
+    }
+
+    #[test]
+    fn the_number_is_that_of_the_verdict_and_counters_have_a_say() {
+        let says = |rule, invalid| [Spoken { rule, invalid, text: "loop0 delivered none of it" }];
+        let clear = || Some(Between::Nothing);
+        assert_eq!(held_with(&[], clear()), "68719476736");
+        assert_eq!(held_with(&says("cached", false), clear()), "68719476736");
+        assert_eq!(held_with(&says("steal", true), clear()), "68719476736");
+        for rule in ["cached", "device-bytes"] {
+            let told = held_with(&says(rule, true), clear());
+            assert_eq!(told, "memory may have served the reads: loop0 delivered none of it");
+        }
+        assert!(held_with(&[], None).contains("created this result did not record"));
+        let other = planned(clear()).as_judged("capacity_wrong_blocks", &good(), &[]);
+        assert_eq!(other, None, "no rule changes what was counted");
+    }
+
+    fn facts(looks: &[&Measured]) -> Facts {
+        let arm = [("target".to_owned(), "/dev/x".to_owned())].into();
+        let subject = Subject { workload: "capacity".to_owned(), arm };
+        let trials: Vec<Option<&Measured>> = looks.iter().copied().map(Some).collect();
+        let seen = Seen::bare(&subject, &trials);
+        let told = planned(Some(Between::Nothing)).facts(&seen).unwrap();
+        Facts::of(&told).unwrap().clone()
+    }
+
+    fn row(facts: &Facts) -> Vec<(String, Tone)> {
+        let table = &Facts::exhibit(&[facts], &Bare).tables[0];
+        let cells = table.rows[0].cells.iter().zip(&table.columns);
+        cells.map(|(cell, column)| (cell.text(column.unit), cell.tone)).collect()
+    }
+
+    #[test]
+    fn a_look_is_shown_with_its_bound_and_its_judgement() {
+        let plain = |text: &str| (text.to_owned(), Tone::Plain);
+        let sample = facts(&[&good()]);
+        let verdict = ("sample intact".to_owned(), Tone::Good);
+        assert_eq!(
+            row(&sample),
+            [
+                plain("64 GiB"),
+                plain("63.9 GiB to 64 GiB"),
+                verdict,
+                plain("2,048 blocks"),
+                plain("0")
+            ]
+        );
+        let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
+        let mut full = outcome(first, SeenCounts { zero: 30, ..NONE });
+        (full.shape.full, full.held_bytes) = (true, Some(1 << 30));
+        let short = facts(&[&measured(detail(full))]);
+        let verdict = ("returns zeros".to_owned(), Tone::Bad);
+        assert_eq!(
+            row(&short),
+            [plain("64 GiB"), plain("1 GiB"), verdict, plain("every block"), plain("500")]
+        );
+        let unsteady = outcome(first, SeenCounts { as_written: 32, ..NONE });
+        let unsteady = row(&facts(&[&measured(detail(unsteady))]));
+        assert_eq!(unsteady[1..3], [plain("-"), ("unreliable".to_owned(), Tone::Doubtful)]);
+    }
+
+    #[test]
+    fn the_answer_is_said_first_and_rests_on_the_numbers() {
+        let mut last = facts(&[&good(), &good(), &good()]);
+        assert!(last.text.ends_with(" All 3 passes agree."), "{}", last.text);
+        let Exhibit { sentences, leads, .. } = Facts::exhibit(&[&last], &Bare);
+        let said: Vec<&String> = sentences.iter().map(|one| &one.text).collect();
+        assert_eq!((said, leads), (vec![&last.text, &last.limit_text], true));
+        assert!(sentences.iter().all(|one| one.about == last.subject()));
+        let text = last.text.clone();
+        let resting = last.resting().unwrap();
+        assert_eq!((&*resting.text, resting.unsaid), (&text, None));
+    }
+
+    #[test]
+    fn of_several_looks_the_gravest_speaks_and_the_number_is_that_of_their_row() {
+        let own = detail(outcome(SeenCounts { as_written: 2560, ..NONE }, NONE));
+        let look = |verdict, held: u64| {
+            let found = told(&own, Some(&Between::Nothing));
+            (&own, Told { verdict, held_bytes: Some(held), ..found })
+        };
+        let looks = [
+            look(Verdict::Wraps, 8 << 30),
+            look(Verdict::Wraps, 9 << 30),
+            look(Verdict::Genuine, 64 << 30),
+        ];
+        assert_eq!(gravest(&looks), Some(0));
+        let held = held_of_several(&looks);
+        assert_eq!(held, Some([8 << 30, 64 << 30]));
+        assert_eq!(
+            of_several(&looks, held),
+            " This is the worst of 3 passes, which found capacities of 8.59 GB (8 GiB) to 68.7 GB (64 GiB)."
+        );
+        // One look is told as it is, and so are looks that agree.
+        assert_eq!(
+            (held_of_several(&looks[..1]), of_several(&looks[..1], None)),
+            (None, String::new())
+        );
+        let alike = [look(Verdict::Genuine, 64 << 30), look(Verdict::Genuine, 64 << 30)];
+        let held = held_of_several(&alike);
+        assert_eq!((gravest(&alike), held), (Some(1), Some([64 << 30; 2])));
+        assert_eq!(of_several(&alike, held), " All 2 passes agree.");
+
+        let first = SeenCounts { as_written: 1500, zero: 500, ..NONE };
+        let mut short = outcome(first, SeenCounts { zero: 30, ..NONE });
+        short.held_bytes = Some(8 << 30);
+        let settled = |mut facts: Facts| {
+            facts.settle(&|metric| (metric == HELD.name).then_some(7e9));
+            facts
+        };
+        let both = settled(facts(&[&measured(detail(short)), &good()]));
+        assert_eq!((both.verdict, both.usable_bytes), (Verdict::Zeroes, Some(7_000_000_000)));
+        assert_eq!(both.usable_ci95_bytes, None);
+        assert_eq!(row(&both)[1].0, "8 GiB to 64 GiB");
+        assert_eq!(settled(facts(&[&good()])).usable_bytes, Some(64 << 30), "one look is its row");
+    }
+}

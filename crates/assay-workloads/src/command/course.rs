@@ -1,0 +1,402 @@
+//! The runs of one trial: prepare, empty the cache, run, clean up, until the trial's time is over.
+
+mod taken;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_core::draws::Draws;
+use assay_core::outside;
+use assay_core::quantity::Time;
+use assay_core::quantity::units::show;
+use assay_machine::system::execute::{self, Ending};
+use assay_machine::system::{Executed, Execution};
+
+use super::line::{self, Levels};
+use super::planned::Planned;
+use super::tally::Tally;
+use super::tree::{self, Tree};
+use crate::command::readings::Reader;
+use crate::emptied;
+use crate::measured::Ran;
+use crate::place::Run;
+
+/// Starts of the shell alone before the first run.
+const FIRST_STARTS: u64 = 5;
+/// Starts of the shell alone in a trial at most.
+const MOST_STARTS: u64 = 50;
+/// Starts of the shell take one in this many parts of the runs' time at most, but for the first.
+const STARTS_SHARE: u64 = 10;
+/// The variable that makes the environment larger, and by how many bytes at most.
+const PADDING: &str = "ASSAY_PADDING";
+const MOST_PADDING_BYTES: u64 = 4096;
+/// Lines of what a program complained of that are told.
+const LAST_LINES: usize = 6;
+/// Where less is free nothing can be built.
+const NO_ROOM_BYTES: u64 = 1 << 20;
+/// Time that a cleanup has after the user wanted to stop.
+const LAST_CLEANUP: Duration = Duration::from_secs(10);
+
+/// Lines that a study has for a trial or for all of it, with the word that messages call them by.
+const TRIAL_SETUP: &str = "trial_setup";
+const SETUP: &str = "setup";
+
+#[derive(Clone, Copy)]
+struct How<'s> {
+    timeout: Option<Duration>,
+    stop: &'s AtomicBool,
+    /// Bytes of what it prints that are kept.
+    heard_bytes: u64,
+    hashed: bool,
+    /// Whether processors count what they do for it.
+    counted: bool,
+    /// Through the shell, whatever the study says.
+    shell: bool,
+}
+
+impl<'s> How<'s> {
+    /// What it prints is lost.
+    fn silent(timeout: Option<Duration>, stop: &'s AtomicBool) -> Self {
+        Self { timeout, stop, heard_bytes: 0, hashed: false, counted: false, shell: false }
+    }
+
+    /// The same for what is measured.
+    fn counted(self) -> Self {
+        Self { counted: true, ..self }
+    }
+}
+
+enum Break {
+    Stopped,
+    Failed(String),
+}
+
+impl Break {
+    /// The same, with what it is about.
+    fn of(self, what: &str) -> Self {
+        match self {
+            Self::Failed(reason) => Self::Failed(format!("{what}: {reason}")),
+            Self::Stopped => Self::Stopped,
+        }
+    }
+}
+
+impl From<String> for Break {
+    fn from(reason: String) -> Self {
+        Self::Failed(reason)
+    }
+}
+
+/// Runs a trial.
+pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let mut course = Course::new(planned, run)?;
+    let stopped = match course.in_tree(Course::whole) {
+        Ok(()) => false,
+        Err(Break::Stopped) => true,
+        Err(Break::Failed(reason)) => return Err(reason),
+    };
+    let elapsed_ns = course.elapsed_ns();
+    Ok(course.tally.ran(planned, elapsed_ns, stopped))
+}
+
+/// Runs it once; gives the nanoseconds that took.
+pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
+    let mut course = Course::new(planned, run)?;
+    match course.in_tree(Course::first) {
+        Ok(()) | Err(Break::Stopped) => Ok(course.tally.wall_ns().max(1)),
+        Err(Break::Failed(reason)) => Err(reason),
+    }
+}
+
+/// Runs the line that comes once before all runs once more; gives it, unless there is none or the user wants to
+/// stop.
+pub(super) fn ready_again(planned: &Planned, run: &Run<'_>) -> Result<Option<String>, String> {
+    if planned.setup.is_none() {
+        return Ok(None);
+    }
+    let mut course = Course::new(planned, run)?;
+    match course.in_tree(Course::set_up_once) {
+        Ok(()) => Ok(planned.setup.clone()),
+        Err(Break::Stopped) => Ok(None),
+        Err(Break::Failed(reason)) => Err(reason),
+    }
+}
+
+struct Course<'a> {
+    planned: &'a Planned,
+    run: &'a Run<'a>,
+    padding: Draws,
+    began_ns: u64,
+    tally: Tally,
+    readers: Vec<Reader>,
+    /// What stands for the words that only a trial knows.
+    levels: Levels,
+    /// Whether lines are run in the tree that was made for them.
+    is_in_tree: bool,
+}
+
+impl<'a> Course<'a> {
+    fn new(planned: &'a Planned, run: &'a Run<'a>) -> Result<Self, String> {
+        let mut tally = Tally::default();
+        tally.detail.variables = execute::passed(run.system, &planned.pass_env);
+        let readers = planned.parse.iter().map(Reader::new).collect::<Result<_, _>>()?;
+        let numbers = [("replicate", run.programs.replicate), ("trial", run.programs.trial)];
+        let levels = numbers.map(|(name, number)| (name.to_owned(), number.to_string())).into();
+        Ok(Self {
+            planned,
+            run,
+            padding: Draws::new(run.seed, "environment"),
+            began_ns: run.system.monotonic_ns(),
+            tally,
+            readers,
+            levels,
+            is_in_tree: false,
+        })
+    }
+
+    fn place(&self) -> PathBuf {
+        match &self.planned.revision {
+            Some(own) => self.run.path.join(&own.tree),
+            None if self.is_in_tree => tree::place(self.run.path),
+            None => self.run.path.to_owned(),
+        }
+    }
+
+    /// Where the file lies that it reads: not in a tree that is made anew for each trial.
+    fn input(&self) -> Option<PathBuf> {
+        let input = self.planned.input.as_ref()?;
+        let commit = self.planned.revision.as_ref().map(|_| self.place());
+        Some(commit.unwrap_or_else(|| self.run.path.to_owned()).join(input))
+    }
+
+    fn elapsed_ns(&self) -> u64 {
+        self.run.system.monotonic_ns().saturating_sub(self.began_ns)
+    }
+
+    /// Does something in the tree that is made for it, where there is one; it is removed whatever
+    /// becomes of that.
+    fn in_tree(&mut self, work: fn(&mut Self) -> Result<(), Break>) -> Result<(), Break> {
+        let Some(tree) = &self.planned.tree else { return work(self) };
+        let made = self.make(tree);
+        self.is_in_tree = made.is_ok();
+        let done = made.and_then(|()| work(self)).map_err(|why| self.full(why));
+        self.is_in_tree = false;
+        let removed = self.remove_tree(matches!(done, Err(Break::Stopped)));
+        done.and(removed)
+    }
+
+    fn make(&mut self, tree: &Tree) -> Result<(), Break> {
+        let (system, path) = (self.run.system, self.run.path);
+        if tree::is_left(system, path)? {
+            self.aside("removing the tree:", &tree::removing(), None, self.run.stop)?;
+        }
+        if let Some(reason) = tree.lacks_room(system, path) {
+            return Err(Break::Failed(reason));
+        }
+        let own = system.read_link(Path::new("/proc/self/exe"));
+        let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
+        for line in tree.making(&own.display().to_string()) {
+            self.aside("creating the tree:", &line, None, self.run.stop)?;
+        }
+        Ok(())
+    }
+
+    /// Removes the tree, also a half-made one, but nothing else of that name.
+    fn remove_tree(&mut self, stopped: bool) -> Result<(), Break> {
+        if !tree::is_left(self.run.system, self.run.path).unwrap_or(false) {
+            return Ok(());
+        }
+        let never = AtomicBool::new(false);
+        let stop = if stopped { &never } else { self.run.stop };
+        self.aside("removing the tree:", &tree::removing(), stopped.then_some(LAST_CLEANUP), stop)
+    }
+
+    /// The same reason, with the room that is left where that is none.
+    fn full(&self, why: Break) -> Break {
+        let left = self.run.system.space(self.run.path).map(|space| space.available_bytes);
+        match (why, left) {
+            (Break::Failed(reason), Ok(left)) if left < NO_ROOM_BYTES => Break::Failed(format!(
+                "{} is full ({} free): {reason}",
+                self.run.path.display(),
+                show::bytes(left)
+            )),
+            (why, _) => why,
+        }
+    }
+
+    /// The first run of all, before the study.
+    fn first(&mut self) -> Result<(), Break> {
+        self.set_up_once()?;
+        self.set_up()?;
+        self.once()
+    }
+
+    fn set_up_once(&mut self) -> Result<(), Break> {
+        let Some(text) = &self.planned.setup else { return Ok(()) };
+        self.aside(SETUP, text, None, self.run.stop)
+    }
+
+    fn set_up(&mut self) -> Result<(), Break> {
+        let Some(text) = &self.planned.trial_setup else { return Ok(()) };
+        self.aside(TRIAL_SETUP, text, None, self.run.stop)
+    }
+
+    fn whole(&mut self) -> Result<(), Break> {
+        self.set_up()?;
+        while self.planned.shell && self.tally.shell.count < FIRST_STARTS {
+            self.start_shell()?;
+        }
+        loop {
+            self.once()?;
+            if self.planned.runs_per_trial == Some(self.tally.runs())
+                || self.elapsed_ns() >= self.run.time_ns
+            {
+                return Ok(());
+            }
+            let shell = &self.tally.shell;
+            let spent_ns = shell.sum_ns.saturating_mul(STARTS_SHARE);
+            let due = shell.count < MOST_STARTS && spent_ns < self.tally.wall_ns();
+            if self.planned.shell && due {
+                self.start_shell()?;
+            }
+        }
+    }
+
+    /// The shell with nothing to do.
+    fn start_shell(&mut self) -> Result<(), Break> {
+        let executed = self.execute("", &How::silent(None, self.run.stop).counted())?;
+        fine(&executed, "the empty shell command", false, None)?;
+        self.tally.shell.add(&executed);
+        self.tally.aside(&executed);
+        Ok(())
+    }
+
+    fn once(&mut self) -> Result<(), Break> {
+        // What was never begun needs no cleaning up.
+        if self.run.stop.load(Ordering::Relaxed) {
+            return Err(Break::Stopped);
+        }
+        let count = self.tally.runs() + 1;
+        let done = self.prepared().and_then(|()| self.measured(count));
+        let cleaned = self.cleaned(matches!(done, Err(Break::Stopped)));
+        done.and(cleaned)
+    }
+
+    fn prepared(&mut self) -> Result<(), Break> {
+        if let Some(text) = &self.planned.prepare {
+            self.aside("prepare", text, None, self.run.stop)?;
+        }
+        if self.planned.drop_caches {
+            return self.empty_cache();
+        }
+        if self.is_in_tree {
+            self.aside("reading the tree:", tree::PRIME, None, self.run.stop)?;
+        }
+        Ok(())
+    }
+
+    fn measured(&mut self, count: u64) -> Result<(), Break> {
+        let planned = self.planned;
+        let timeout = planned.timeout_ns.map(Duration::from_nanos);
+        let before = self.stamps();
+        let how = self.heard(How::silent(timeout, self.run.stop).counted());
+        let executed = self.execute(&planned.run, &how)?;
+        let what = format!("run {count} of {}", planned.quoted());
+        fine(&executed, &what, planned.ignore_failure, timeout)?;
+        let taken = self.take(&executed, &before).map_err(|why| why.of(&what))?;
+        self.tally.add(&executed);
+        self.tally.take(taken);
+        Ok(())
+    }
+
+    /// The line for afterwards: it is run whatever became of the run, but not for long where the user
+    /// wants to stop.
+    fn cleaned(&mut self, stopped: bool) -> Result<(), Break> {
+        let Some(text) = &self.planned.conclude else { return Ok(()) };
+        let never = AtomicBool::new(false);
+        let stop = if stopped { &never } else { self.run.stop };
+        self.aside("conclude", text, stopped.then_some(LAST_CLEANUP), stop)
+    }
+
+    fn aside(
+        &mut self,
+        name: &str,
+        text: &str,
+        timeout: Option<Duration>,
+        stop: &AtomicBool,
+    ) -> Result<(), Break> {
+        let executed = self.execute(text, &How::silent(timeout, stop))?;
+        self.tally.aside(&executed);
+        fine(&executed, &format!("{name} `{text}`"), false, timeout)
+    }
+
+    fn execute(&mut self, text: &str, how: &How<'_>) -> Result<Executed, Break> {
+        if how.stop.load(Ordering::Relaxed) {
+            return Err(Break::Stopped);
+        }
+        let text = line::filled(text, &self.levels);
+        // What makes, reads and removes a tree are lines for the shell.
+        let shell = how.shell || self.planned.shell || self.planned.tree.is_some();
+        let words = line::words(&text, shell)?;
+        let place = self.place();
+        let padding = "x".repeat(self.padding.below(MOST_PADDING_BYTES) as usize);
+        let input = self.input();
+        let mut environment = vec![(PADDING.to_owned(), padding)];
+        environment.extend(self.planned.variables.clone());
+        let execution = Execution {
+            words: &words,
+            directory: &place,
+            passed: &self.tally.detail.variables,
+            environment: &environment,
+            caller: self.run.caller,
+            input: input.as_deref(),
+            timeout: how.timeout,
+            stop: how.stop,
+            memory: None,
+            heard_bytes: how.heard_bytes,
+            hashed: how.hashed,
+            counted: how.counted,
+        };
+        let executed = self.run.system.execute(&execution);
+        executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))
+    }
+
+    /// Makes the kernel forget what it has of files, and looks how much it kept.
+    fn empty_cache(&mut self) -> Result<(), Break> {
+        self.tally.emptied(emptied::empty(self.run.system)?);
+        Ok(())
+    }
+}
+
+fn fine(
+    executed: &Executed,
+    what: &str,
+    ignore_failure: bool,
+    timeout: Option<Duration>,
+) -> Result<(), Break> {
+    let how = match executed.ending {
+        Ending::Exited(0) => return Ok(()),
+        Ending::Stopped => return Err(Break::Stopped),
+        Ending::TimedOut => {
+            let limit = timeout.map_or_else(String::new, |limit| {
+                format!(" within {}", Time(limit.as_nanos() as u64))
+            });
+            return Err(Break::Failed(format!(
+                "{what} did not finish{limit}; Assay killed it and its child processes"
+            )));
+        }
+        Ending::Exited(_) | Ending::Signalled(_) if ignore_failure => return Ok(()),
+        Ending::Exited(code) => format!("exited with code {code}"),
+        Ending::Signalled(signal) => format!("was killed by signal {signal}"),
+    };
+    Err(Break::Failed(format!("{what} {how}{}", said(&executed.complaint))))
+}
+
+/// The last lines of what a program complained of, as one.
+fn said(complaint: &str) -> String {
+    let lines: Vec<&str> =
+        complaint.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("; ");
+    if last.is_empty() { last } else { format!("; stderr: {}", outside::spelled(&last)) }
+}

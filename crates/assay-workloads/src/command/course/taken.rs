@@ -1,0 +1,152 @@
+//! What is taken of a run beside its time: the numbers that it tells, and a hash of what it produced.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use assay_core::digest::hexadecimal;
+use assay_core::outside;
+use assay_machine::system::{Executed, FileKind};
+
+use super::{Break, Course, How, fine};
+use crate::command::detail::{KEPT_BYTES, Written};
+use crate::command::line;
+use crate::command::readings::{READ_BYTES, Text, ToolOutput, plain};
+use crate::command::same::{self, Produced};
+use crate::command::tally::Taken;
+
+/// Time to read what a run wrote.
+const READING: Duration = Duration::from_secs(600);
+/// Clocks of file systems go in steps: what was written longer ago than this has another time.
+const STEP: Duration = Duration::from_millis(20);
+
+/// What a file was before a run: its inode, size and time; none where it was not there.
+type Stamp = Option<(u64, u64, i64)>;
+
+impl<'a> Course<'a> {
+    /// A run whose output is taken, where somebody asks for it.
+    pub(super) fn heard<'s>(&self, how: How<'s>) -> How<'s> {
+        let hashed = self.planned.same_output == Some(Produced::Printed(true));
+        let is_read = self.readers.iter().any(|reader| reader.from().is_none());
+        let heard_bytes = if is_read { READ_BYTES } else { 0 };
+        How { heard_bytes, hashed, ..how }
+    }
+
+    /// The files that numbers are read from, by their names in this trial.
+    fn files(&self) -> BTreeSet<String> {
+        let named = self.readers.iter().filter_map(|reader| reader.from());
+        named.map(|from| line::filled(from, &self.levels)).collect()
+    }
+
+    /// What those files are before a run.
+    pub(super) fn stamps(&self) -> BTreeMap<String, Stamp> {
+        let stamps: BTreeMap<String, Stamp> =
+            self.files().into_iter().map(|name| (name.clone(), self.stamp(&name))).collect();
+        if stamps.values().any(Option::is_some) {
+            self.run.system.sleep(STEP);
+        }
+        stamps
+    }
+
+    fn stamp(&self, name: &str) -> Stamp {
+        let status = self.run.system.status(&self.place().join(name)).ok()?;
+        Some((status.inode, status.size_bytes, status.modified_ns))
+    }
+
+    /// Whether something lies there that may have no end, or never begin.
+    fn is_no_file(&self, name: &str) -> bool {
+        let status = self.run.system.status(&self.place().join(name));
+        status.is_ok_and(|status| status.kind != FileKind::File)
+    }
+
+    /// Takes what a run that has ended well told and produced.
+    pub(super) fn take(
+        &mut self,
+        executed: &Executed,
+        before: &BTreeMap<String, Stamp>,
+    ) -> Result<Taken, Break> {
+        let mut texts: BTreeMap<Option<String>, (String, u64)> = BTreeMap::new();
+        if self.readers.iter().any(|reader| reader.from().is_none()) {
+            texts.insert(None, (plain(&executed.heard.end), executed.heard.bytes));
+        }
+        for (name, stamp) in before {
+            let shown = outside::spelled(name);
+            if self.is_no_file(name) {
+                return Err(Break::Failed(format!("{shown} is not a readable file")));
+            }
+            if stamp.is_some() && *stamp == self.stamp(name) {
+                return Err(Break::Failed(format!(
+                    "the command did not write {shown}; the file is from another run"
+                )));
+            }
+            let how = How { heard_bytes: READ_BYTES, ..self.aside_how() };
+            let line = format!("cat -- {}", shell_words::quote(name));
+            let read = self.looked_at(&line, &format!("reading {shown}"), &how)?;
+            texts.insert(Some(name.clone()), (plain(&read.heard.end), read.heard.bytes));
+        }
+        let read = self.numbers(&texts)?;
+        let most = KEPT_BYTES / texts.len().max(1);
+        let written =
+            texts.into_iter().map(|(from, (text, bytes))| Written::of(from, &text, bytes, most));
+        let written = written.collect();
+        Ok(Taken { read, written, sum: self.produced(executed)? })
+    }
+
+    /// All numbers, each under a name of its own.
+    fn numbers(
+        &self,
+        texts: &BTreeMap<Option<String>, (String, u64)>,
+    ) -> Result<ToolOutput, Break> {
+        let mut all = ToolOutput::default();
+        for reader in &self.readers {
+            let from = reader.from().map(|from| line::filled(from, &self.levels));
+            let Some((text, bytes)) = texts.get(&from) else { continue };
+            let text = Text { text, bytes: *bytes };
+            let stop = self.run.stop;
+            let told = |why: String| match &from {
+                _ if stop.load(Ordering::Relaxed) => Break::Stopped,
+                Some(from) => Break::Failed(format!("{from}: {why}")),
+                None => Break::Failed(why),
+            };
+            let read = reader.read(&text, self.run.programs.formats, stop).map_err(told)?;
+            all.evidence.extend(read.evidence);
+            for own in read.numbers {
+                if all.numbers.iter().any(|known| known.name == own.name) {
+                    return Err(Break::Failed(format!("two numbers are named {}", own.name)));
+                }
+                all.numbers.push(own);
+            }
+        }
+        Ok(all)
+    }
+
+    /// The hash of what a run produced, where that is asked for.
+    fn produced(&mut self, executed: &Executed) -> Result<Option<String>, Break> {
+        let sum = match &self.planned.same_output {
+            None | Some(Produced::Printed(false)) => return Ok(None),
+            Some(Produced::Printed(true)) => executed.heard.sha256,
+            Some(Produced::At(path)) => {
+                let path = line::filled(path, &self.levels);
+                let how = How { hashed: true, ..self.aside_how() };
+                let what = format!("reading {} for same_output", outside::spelled(&path));
+                self.looked_at(&same::reading(&path), &what, &how)?.heard.sha256
+            }
+        };
+        Ok(sum.as_ref().map(hexadecimal))
+    }
+
+    /// How what was written is looked at: by who runs the command, who may see no more than that.
+    fn aside_how(&self) -> How<'a> {
+        How { shell: true, ..How::silent(Some(READING), self.run.stop) }
+    }
+
+    /// What a line prints that looks at what was written; messages call it by `what`, as nobody typed it. Its
+    /// exit code tells whether that is all: shells complain of much that means nothing here, such as a locale
+    /// that is not installed.
+    fn looked_at(&mut self, text: &str, what: &str, how: &How<'_>) -> Result<Executed, Break> {
+        let executed = self.execute(text, how)?;
+        self.tally.aside(&executed);
+        fine(&executed, what, false, how.timeout)?;
+        Ok(executed)
+    }
+}

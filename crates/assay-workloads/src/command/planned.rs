@@ -1,0 +1,192 @@
+//! A command as it will be run.
+
+use std::collections::BTreeMap;
+
+use assay_core::quantity::Time;
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::tree::{self, Tree};
+use super::{DURATION, Produced, Reading, Revision, course, events, line};
+use crate::kind::{ByHand, CommandLine, Runs};
+use crate::measured::{Measured, Ran};
+use crate::place::Run;
+
+const NOT_SAID: &[&str] = &[
+    "hyperfine runs the commands in sequence, so drift can look like a difference between commands",
+    "peak memory, and bytes read from and written to storage",
+];
+
+/// A command, as it will be run: the levels of its arm are in its lines.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub run: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prepare: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclude: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input: Option<String>,
+    pub drop_caches: bool,
+    pub shell: bool,
+    pub ignore_failure: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout_ns: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs_per_trial: Option<u64>,
+    /// What its lines work in, where that is not the target itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tree: Option<Tree>,
+    /// Variables of assay's environment that it gets beside the usual ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pass_env: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial_setup: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setup: Option<String>,
+    /// Variables of its environment with the levels that they have.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+    /// What every run of all sides is to produce alike.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub same_output: Option<Produced>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parse: Vec<Reading>,
+    /// The commit in whose tree it runs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<Box<Revision>>,
+}
+
+impl Planned {
+    /// Looks at its words.
+    pub(super) fn check(&self) -> Result<(), String> {
+        let aside = [&self.prepare, &self.conclude, &self.trial_setup, &self.setup];
+        let lines = aside.into_iter().map(Option::as_ref).chain([Some(&self.run)]);
+        lines.flatten().try_for_each(|text| line::words(text, self.shell).map(drop))
+    }
+
+    /// A line as it is typed in the target.
+    fn in_tree(&self, line: &str) -> String {
+        if self.tree.is_some() { format!("cd {} && {line}", tree::NAME) } else { line.to_owned() }
+    }
+
+    /// What it is called where there is little room: its own line, quoted.
+    pub(super) fn quoted(&self) -> String {
+        format!("`{}`", self.run)
+    }
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let way = if self.shell {
+            "through the shell, with shell startup subtracted"
+        } else {
+            "without a shell"
+        };
+        let cold =
+            if self.drop_caches { "with an empty page cache" } else { "page cache not dropped" };
+        let count = match self.runs_per_trial {
+            Some(1) => "one run".to_owned(),
+            Some(runs) => format!("{} runs", show::count(runs)),
+            None => "repeated until the end of the trial".to_owned(),
+        };
+        let aside = |text: &Option<String>, when: &str| {
+            text.as_ref().map_or_else(String::new, |text| format!(", {when}: `{text}`"))
+        };
+        let [before, after] =
+            [aside(&self.prepare, "before each run"), aside(&self.conclude, "after each run")];
+        let setup = aside(&self.trial_setup, "before each trial");
+        let given = self.variables.iter().map(|(name, level)| format!(", {name}={level}"));
+        let given = given.collect::<String>();
+        let told = self.parse.iter().map(|reading| format!(", parsing {}", reading.words()));
+        let told = told.collect::<String>();
+        let same = self.same_output.as_ref().and_then(Produced::words);
+        let same = same.map_or_else(String::new, |what| format!(", requiring identical {what}"));
+        let tree = self.tree.as_ref().map_or_else(String::new, |tree| {
+            let primed = if self.drop_caches { "" } else { ", after Assay reads every file" };
+            format!(" in {}{primed}", tree.words())
+        });
+        let commit = self.revision.as_ref().map_or_else(String::new, |own| own.words());
+        let own = self.quoted();
+        format!(
+            "{own}{tree}{commit}{given}{setup}{before}{after}, {way}, {cold}, {count}{told}{same}"
+        )
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        course::run(self, run)
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        measured.value(metric).or_else(|| events::untold(metric).map(Err))
+    }
+
+    fn ready_again(&self, run: &Run<'_>) -> Result<Option<String>, String> {
+        course::ready_again(self, run)
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        DURATION.name
+    }
+
+    fn operations(&self) -> Option<u64> {
+        self.runs_per_trial
+    }
+
+    fn half(&self) -> Option<crate::Planned> {
+        let runs_per_trial = self.runs_per_trial?.div_ceil(2);
+        Some(Self { runs_per_trial: Some(runs_per_trial), ..self.clone() }.into())
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let mut words = vec!["hyperfine".to_owned()];
+        match self.runs_per_trial {
+            Some(runs) => words.extend(["--runs".to_owned(), runs.to_string()]),
+            None => words.extend(["--min-runs", "2"].map(str::to_owned)),
+        }
+        if !self.shell {
+            words.push("--shell=none".to_owned());
+        }
+        if self.ignore_failure {
+            words.push("--ignore-failure".to_owned());
+        }
+        let emptied =
+            self.drop_caches.then_some("sync; echo 3 | sudo tee /proc/sys/vm/drop_caches");
+        let prime = self.tree.as_ref().map(|_| tree::PRIME);
+        let prepare: Vec<&str> =
+            self.prepare.as_deref().into_iter().chain(emptied).chain(prime).collect();
+        let options = [
+            ("--prepare", (!prepare.is_empty()).then(|| self.in_tree(&prepare.join("; ")))),
+            ("--conclude", self.conclude.as_deref().map(|line| self.in_tree(line))),
+            ("--input", self.input.clone()),
+        ];
+        for (option, text) in options {
+            words.extend(text.into_iter().flat_map(|text| [option.to_owned(), text]));
+        }
+        let mut remarks = vec![match &self.revision {
+            Some(own) => format!("run this line in {}/{},{}", how.path, own.tree, own.words()),
+            None => format!("run this line in {}", how.path),
+        }];
+        for (name, level) in &self.variables {
+            remarks.push(format!("set {name}={level} first"));
+        }
+        remarks
+            .extend(self.trial_setup.as_ref().map(|line| format!("run `{line}` before each call")));
+        if !self.parse.is_empty() {
+            remarks.push("hyperfine does not read numbers from a program's output".to_owned());
+        }
+        if let Some(tree) = &self.tree {
+            words.extend(["--setup".to_owned(), tree.making("assay").join(" && ")]);
+            words.extend(["--cleanup".to_owned(), tree::removing()]);
+        }
+        words.push(self.in_tree(&self.run));
+        if let Some(timeout) = self.timeout_ns {
+            remarks.push(format!("hyperfine has no timeout (here {})", Time(timeout)));
+        }
+        CommandLine { words, remarks }
+    }
+
+    fn not_said(&self) -> &'static [&'static str] {
+        NOT_SAID
+    }
+}

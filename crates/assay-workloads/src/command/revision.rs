@@ -1,0 +1,107 @@
+//! A side that is a commit: its lines run in a tree of that commit which was made, and built, before the
+//! study began.
+
+use assay_core::digest::{hexadecimal, sha256};
+use serde::{Deserialize, Serialize};
+
+pub const REVISION: &str = "revision";
+/// Digits of the name of a tree.
+const DIGITS: usize = 32;
+
+/// The commit that an arm runs in, and how its tree was made.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Revision {
+    pub commit: String,
+    pub repository: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub build: Option<String>,
+    /// The directory that it lies in, below the target.
+    pub tree: String,
+}
+
+impl Revision {
+    /// A commit of a repository, built by a line.
+    pub fn new(repository: &str, build: Option<&str>, commit: &str) -> Self {
+        Self {
+            commit: commit.to_owned(),
+            repository: repository.to_owned(),
+            build: build.map(str::to_owned),
+            tree: tree_name(repository, build, commit),
+        }
+    }
+
+    pub(super) fn words(&self) -> String {
+        let built = self.build.as_ref().map_or_else(String::new, |line| {
+            // It is made once, before the study.
+            format!(", built by `{line}`")
+        });
+        format!(" in a tree of commit {} of {}{built}", self.commit, self.repository)
+    }
+}
+
+/// The name of the directory that holds the tree of a commit: the same for the same repository, line and
+/// commit, and no other.
+pub fn tree_name(repository: &str, build: Option<&str>, commit: &str) -> String {
+    // A path or a line has no zero byte.
+    let parts = [repository, build.unwrap_or_default(), commit].join("\0");
+    let mut name = hexadecimal(&sha256(parts));
+    name.truncate(DIGITS);
+    name
+}
+
+/// Whether a text is the whole name of a commit, of SHA-1 or SHA-256.
+pub fn is_commit(text: &str) -> bool {
+    let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    [40, 64].contains(&text.len()) && text.bytes().all(is_digit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Asked;
+    use super::*;
+    use crate::Runs as _;
+
+    #[test]
+    fn a_side_is_the_commit_of_its_level_and_without_one_nothing_is_run() {
+        let commit = "0a".repeat(20);
+        let mut asked = Asked {
+            repository: Some("/r".to_owned()),
+            commits: [("main".to_owned(), commit.clone())].into(),
+            ..Asked::new("true")
+        };
+        assert!(asked.planned().unwrap_err().contains("no revision of /r"));
+        asked.levels.insert(REVISION.to_owned(), "other".to_owned());
+        assert!(asked.planned().unwrap_err().contains("no commit in /r matches other"));
+        asked.levels.insert(REVISION.to_owned(), "main".to_owned());
+        let planned = asked.planned().unwrap();
+        assert_eq!(planned.revision, Some(Box::new(Revision::new("/r", None, &commit))));
+        assert!(planned.words().contains(&commit), "{}", planned.words());
+        assert_eq!(Asked::new("true").planned().unwrap().revision, None);
+    }
+
+    #[test]
+    fn a_tree_has_one_name_and_no_other_tree_has_it() {
+        let name = tree_name("/a", Some("make"), "1");
+        assert_eq!(name, Revision::new("/a", Some("make"), "1").tree);
+        assert_eq!(name.len(), DIGITS);
+        for (repository, build, commit) in [
+            ("/b", Some("make"), "1"),
+            ("/a", Some("make -j"), "1"),
+            ("/a", None, "1"),
+            ("/a", Some("make"), "2"),
+            ("/amake", None, "1"),
+        ] {
+            assert_ne!(tree_name(repository, build, commit), name);
+        }
+    }
+
+    #[test]
+    fn a_commit_is_named_by_all_of_its_digits() {
+        for digits in [40, 64] {
+            assert!(is_commit(&"0a".repeat(digits / 2)));
+        }
+        for text in ["", "main", &"0".repeat(39), &"g".repeat(40), &"A".repeat(40)] {
+            assert!(!is_commit(text), "{text}");
+        }
+    }
+}

@@ -1,0 +1,512 @@
+//! What the runs of one trial came to.
+
+use std::mem;
+
+use crate::command::readings::{Number, ToolOutput};
+use assay_core::presence::Presence;
+use assay_machine::system::Executed;
+use assay_machine::system::execute::{Ending, PeakBy, PeakMemory};
+
+use super::detail::{Detail, KEPT_RUNS, Written};
+use super::events::{self, Events, Sum};
+use super::planned::Planned;
+use super::{DURATION, LONGEST, PEAK_MEMORY, READ, SHORTEST, SYSTEM, USER, WRITTEN};
+use crate::measured::{Measured, OwnMetric, Ran, Told, told};
+
+/// Runs that take less than this are mostly the shell's, where there is one.
+const SHORT_NS: f64 = 5e6;
+/// Share of the shell's own start from which on a time can be told from it.
+const SMALLEST_SHARE: f64 = 0.1;
+
+#[derive(Default)]
+pub(super) struct Starts {
+    pub(super) count: u64,
+    pub(super) sum_ns: u64,
+    shortest_ns: Option<u64>,
+    /// What the shortest one waited for a processor.
+    waited_ns: u64,
+    user_ns: u64,
+    system_ns: u64,
+    events: Events,
+}
+
+impl Starts {
+    pub(super) fn add(&mut self, executed: &Executed) {
+        self.count += 1;
+        self.sum_ns = self.sum_ns.saturating_add(executed.wall_ns);
+        if self.shortest_ns.is_none_or(|shortest_ns| executed.wall_ns < shortest_ns) {
+            self.shortest_ns = Some(executed.wall_ns);
+            self.waited_ns = executed.happened.waited_ns;
+        }
+        self.user_ns = self.user_ns.saturating_add(executed.user_ns);
+        self.system_ns = self.system_ns.saturating_add(executed.system_ns);
+        self.events.add(executed);
+    }
+
+    /// Nanoseconds of one start, of a sum over all.
+    fn each(&self, sum_ns: u64) -> f64 {
+        sum_ns as f64 / self.count.max(1) as f64
+    }
+}
+
+/// What is taken of a run beside what it took.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    pub(super) read: ToolOutput,
+    pub(super) written: Vec<Written>,
+    /// The hash of what it produced, hexadecimal.
+    pub(super) sum: Option<String>,
+}
+
+struct Own {
+    metric: OwnMetric,
+    sum: f64,
+    runs: u64,
+}
+
+/// Sums over the runs of a trial.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) shell: Starts,
+    pub(super) detail: Detail,
+    wall_ns: u64,
+    waited_ns: u64,
+    called_bytes: u64,
+    user_ns: u64,
+    system_ns: u64,
+    /// Processor time of what stands around the runs.
+    aside_ns: u64,
+    aside_left: bool,
+    peak: Option<Presence<PeakMemory>>,
+    read: Sum,
+    written: Sum,
+    events: Events,
+    own: Vec<Own>,
+}
+
+impl Tally {
+    pub(super) fn runs(&self) -> u64 {
+        self.detail.runs
+    }
+
+    pub(super) fn wall_ns(&self) -> u64 {
+        self.wall_ns
+    }
+
+    pub(super) fn add(&mut self, executed: &Executed) {
+        let wall_ns = executed.wall_ns;
+        let detail = &mut self.detail;
+        if detail.wall_ns.len() < KEPT_RUNS {
+            detail.wall_ns.push(wall_ns);
+        }
+        let [shortest, longest] = detail.span_ns;
+        let first = detail.runs == 0;
+        detail.span_ns =
+            [if first { wall_ns } else { shortest.min(wall_ns) }, longest.max(wall_ns)];
+        detail.runs += 1;
+        detail.left_running += u64::from(executed.left_running);
+        *detail.endings.entry(ending(executed.ending)).or_default() += 1;
+        if let Presence::Present(read) = executed.read_bytes {
+            let [least, most] = detail.read_span_bytes.unwrap_or([read, read]);
+            detail.read_span_bytes = Some([least.min(read), most.max(read)]);
+        }
+        self.wall_ns = self.wall_ns.saturating_add(wall_ns);
+        self.waited_ns = self.waited_ns.saturating_add(executed.happened.waited_ns);
+        self.called_bytes = self.called_bytes.saturating_add(executed.happened.called_bytes);
+        self.user_ns = self.user_ns.saturating_add(executed.user_ns);
+        self.system_ns = self.system_ns.saturating_add(executed.system_ns);
+        events::add(&mut self.read, &executed.read_bytes);
+        events::add(&mut self.written, &executed.write_bytes);
+        self.events.add(executed);
+        let own = &executed.peak_memory;
+        self.peak =
+            Some(self.peak.as_ref().map_or_else(
+                || own.clone(),
+                |peak| peak.both(own, |peak, own| larger(*peak, *own)),
+            ));
+    }
+
+    /// What that run told and produced.
+    pub(super) fn take(&mut self, taken: Taken) {
+        for Number { name, better, value } in taken.read.numbers {
+            if let Some(own) = self.own.iter_mut().find(|own| own.metric.name == name) {
+                (own.sum, own.runs) = (own.sum + value, own.runs + 1);
+            } else {
+                let metric = OwnMetric { name, better };
+                self.own.push(Own { metric, sum: value, runs: 1 });
+            }
+        }
+        self.detail.evidence = taken.read.evidence;
+        self.detail.written = taken.written;
+        taken.sum.into_iter().for_each(|sum| self.detail.count_produced(sum));
+    }
+
+    /// Something was run that is not measured: its processor time is the trial's all the same.
+    pub(super) fn aside(&mut self, executed: &Executed) {
+        let both = executed.user_ns.saturating_add(executed.system_ns);
+        self.aside_ns = self.aside_ns.saturating_add(both);
+        self.aside_left |= executed.left_running > 0;
+    }
+
+    /// The page cache was emptied: bytes in it before and after.
+    pub(super) fn emptied(&mut self, seen: Option<[u64; 2]>) {
+        let Some([before, after]) = seen else { return };
+        let worst = self.detail.emptied_bytes.is_none_or(|[_, left]| after > left);
+        if worst {
+            self.detail.emptied_bytes = Some([before, after]);
+        }
+    }
+
+    pub(super) fn ran(mut self, planned: &Planned, elapsed_ns: u64, stopped: bool) -> Ran {
+        let start_ns = self.shell.shortest_ns.filter(|_| planned.shell);
+        self.detail.shell_ns = start_ns.map(|ns| ns as f64);
+        self.detail.peak_by = self.peak.as_ref().and_then(|peak| Some(peak.value()?.by));
+        self.detail.counting = self.events.how(&self.shell.events);
+        let (mut values, mut absent) = self.values();
+        for Own { metric, sum, runs } in mem::take(&mut self.own) {
+            let mean = sum / runs as f64;
+            if runs != self.detail.runs {
+                absent.insert(metric.name.clone(), "missing in some runs of a trial".to_owned());
+            } else if mean.is_finite() {
+                values.insert(metric.name.clone(), mean);
+            } else {
+                absent.insert(metric.name.clone(), "the mean is not finite".to_owned());
+            }
+            self.detail.told.push(metric);
+        }
+        let cpu_ns = self.user_ns.saturating_add(self.system_ns).saturating_add(self.aside_ns);
+        let notes = self.notes();
+        let runs = self.detail.runs;
+        let called_bytes = self.called_bytes / runs.max(1);
+        self.detail.called_bytes =
+            (called_bytes > 0 && !planned.parse.is_empty()).then_some(called_bytes);
+        // A start of the shell that waited is longer by that, and so much too much is taken off each run.
+        let off_ns = start_ns.map_or(0, |_| self.shell.waited_ns).saturating_mul(runs);
+        let waited_ns = self.waited_ns.max(off_ns);
+        Ran::of(
+            Measured {
+                window_ns: self.wall_ns,
+                elapsed_ns,
+                cpu_ns,
+                waited_ns: (waited_ns > 0).then_some(waited_ns),
+                values,
+                absent,
+                notes,
+                ..Measured::of(self.detail)
+            },
+            stopped,
+        )
+    }
+
+    fn duration_ns(&self) -> f64 {
+        self.alone(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
+    }
+
+    /// Nanoseconds without the shell's own start.
+    fn alone(&self, wall_ns: f64) -> f64 {
+        (wall_ns - self.shell_ns()).max(0.0)
+    }
+
+    /// What is taken off of each run: the shortest start of the shell, nothing where there is none. A busy
+    /// machine makes the mean start longer than that of many a run, which would then be told as shorter than
+    /// it was.
+    fn shell_ns(&self) -> f64 {
+        self.detail.shell_ns.unwrap_or(0.0)
+    }
+
+    /// A time of runs in seconds, where it can be told from the shell's own start.
+    fn seconds(&self, ns: f64) -> Presence<f64> {
+        if ns <= 0.0 || ns < SMALLEST_SHARE * self.shell_ns() {
+            return Presence::absent(
+                "a run takes no longer than the shell's startup; run the command without the shell (--set shell=false)",
+            );
+        }
+        Presence::Present(ns / 1e9)
+    }
+
+    /// Metrics by name, and why there is none.
+    fn values(&self) -> Told {
+        let runs = self.detail.runs.max(1) as f64;
+        let each = |sum: &Sum| {
+            let sum = sum.clone().unwrap_or_else(|| Presence::absent("no run took place"));
+            sum.map(|sum| sum as f64 / runs)
+        };
+        // Seconds of a run without what the shell took; the two are told apart by ticks and may cross.
+        let own = |sum_ns: u64, shell_ns: u64| {
+            (sum_ns as f64 / runs - self.shell.each(shell_ns)).max(0.0) / 1e9
+        };
+        let [shortest, longest] = self.detail.span_ns.map(|ns| self.alone(ns as f64));
+        let peak = self.peak.clone().unwrap_or_else(|| Presence::absent("no run took place"));
+        let known = [
+            (DURATION, self.seconds(self.duration_ns())),
+            (SHORTEST, self.seconds(shortest)),
+            (LONGEST, self.seconds(longest)),
+            (USER, Presence::Present(own(self.user_ns, self.shell.user_ns))),
+            (SYSTEM, Presence::Present(own(self.system_ns, self.shell.system_ns))),
+            (PEAK_MEMORY, peak.map(|peak| peak.bytes as f64)),
+            (READ, each(&self.read)),
+            (WRITTEN, each(&self.written)),
+        ];
+        told(known.into_iter().chain(self.events.alone(&self.shell.events)))
+    }
+
+    /// What is worth telling, the same words for the same thing in every trial.
+    fn notes(&self) -> Vec<String> {
+        let short = self.detail.shell_ns.is_some() && self.duration_ns() < SHORT_NS;
+        let short = short.then_some(
+            "shell startup is a large part of such a short run; for a more precise time, run without the shell (--set \
+             shell=false)",
+        );
+        let left = (self.detail.left_running > 0)
+            .then_some("the command left processes running, which Assay killed");
+        let aside_left = self.aside_left.then_some(
+            "a setup, prepare or cleanup line left processes running, which Assay killed; start background processes \
+             in the command",
+        );
+        let peak = self.detail.peak_by.map(|by| match by {
+            PeakBy::Cgroup => {
+                "peak memory is that of the control group, which includes cached file pages"
+            }
+            PeakBy::Sampled => "peak memory was sampled, so short peaks may be missing",
+            PeakBy::LargestProcess => {
+                "peak memory is that of the largest process; the total is unavailable"
+            }
+        });
+        let cut = self.detail.written.iter().filter_map(Written::words);
+        [short, left, aside_left, peak]
+            .into_iter()
+            .flatten()
+            .chain(events::notes(self.detail.counting))
+            .map(str::to_owned)
+            .chain(cut)
+            .collect()
+    }
+}
+
+/// The larger of two peaks, known no better than the worse of both.
+fn larger(one: PeakMemory, other: PeakMemory) -> PeakMemory {
+    let rank = |by: PeakBy| by as u8;
+    let by = if rank(one.by) >= rank(other.by) { one.by } else { other.by };
+    PeakMemory { bytes: one.bytes.max(other.bytes), by }
+}
+
+fn ending(ending: Ending) -> String {
+    match ending {
+        Ending::Exited(code) => format!("exit code {code}"),
+        Ending::Signalled(signal) => format!("signal {signal}"),
+        Ending::TimedOut => "timeout".to_owned(),
+        Ending::Stopped => "stopped".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_core::quantity::Better;
+    use assay_machine::system::execute::{Counted, Happened, Heard};
+
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn executed(wall_ms: u64, user_ms: u64, system_ms: u64) -> Executed {
+        let peak = PeakMemory { bytes: wall_ms, by: PeakBy::Cgroup };
+        Executed {
+            ending: Ending::Exited(0),
+            wall_ns: wall_ms * MS,
+            user_ns: user_ms * MS,
+            system_ns: system_ms * MS,
+            peak_memory: Presence::Present(peak),
+            read_bytes: Presence::Present(wall_ms * 10),
+            write_bytes: Presence::Present(wall_ms * 100),
+            happened: Happened { minor_faults: wall_ms, ..Happened::default() },
+            counted: Counted::absent("no counters"),
+            complaint: String::new(),
+            left_running: 0,
+            heard: Heard::default(),
+            memory_kills: Presence::absent("no limit"),
+        }
+    }
+
+    fn planned(shell: bool) -> Planned {
+        let mut planned: Planned = serde_json::from_value(serde_json::json!({
+            "run": "work", "drop_caches": false, "shell": true, "ignore_failure": false
+        }))
+        .unwrap();
+        planned.shell = shell;
+        planned
+    }
+
+    /// Values rounded to the nanosecond.
+    fn told(ran: &Ran) -> Vec<(&str, f64)> {
+        let round = |value: f64| (value * 1e9).round() / 1e9;
+        ran.measured.values.iter().map(|(name, value)| (name.as_str(), round(*value))).collect()
+    }
+
+    #[test]
+    fn means_are_over_runs_and_without_the_shell() {
+        let mut tally = Tally::default();
+        for start in [executed(2, 1, 1), executed(4, 2, 1)] {
+            tally.shell.add(&start);
+        }
+        for run in [executed(13, 6, 2), executed(23, 9, 4)] {
+            tally.add(&run);
+        }
+        tally.aside(&executed(50, 20, 5));
+        assert_eq!((tally.runs(), tally.wall_ns()), (2, 36 * MS));
+        let ran = tally.ran(&planned(true), 77, false);
+        // The shortest start takes 2 ms; on average 1.5 ms are the user's and 1 the system's.
+        let expected = [
+            ("duration_max_s", 0.021),
+            ("duration_min_s", 0.011),
+            ("duration_s", 0.016),
+            ("involuntary_switches", 0.0),
+            ("major_faults", 0.0),
+            ("minor_faults", 15.0),
+            ("peak_memory_bytes", 23.0),
+            ("read_bytes", 180.0),
+            ("system_s", 0.002),
+            ("user_s", 0.006),
+            ("voluntary_switches", 0.0),
+            ("write_bytes", 1800.0),
+        ];
+        assert_eq!(told(&ran), expected);
+        assert_eq!(ran.measured.cpu_ns, 46 * MS);
+        assert_eq!(
+            (ran.measured.window_ns, ran.measured.elapsed_ns, ran.stopped),
+            (36 * MS, 77, false)
+        );
+        let detail = Detail::of(&ran.measured).unwrap();
+        assert_eq!(detail.read_span_bytes, Some([130, 230]));
+        assert_eq!(detail.span_ns, [13 * MS, 23 * MS]);
+        assert_eq!(ran.measured.absent["cache_misses"], "no counters");
+        assert_eq!(detail.counting, None);
+        assert_eq!(ran.measured.notes.len(), 1, "{:?}", ran.measured.notes);
+        assert!(ran.measured.notes[0].contains("the control group"));
+    }
+
+    #[test]
+    fn times_that_the_shell_covers_are_never_negative() {
+        let mut tally = Tally::default();
+        tally.shell.add(&executed(10, 8, 8));
+        tally.add(&Executed { left_running: 3, ..executed(11, 1, 1) });
+        let ran = tally.ran(&planned(true), 0, true);
+        assert_eq!(
+            told(&ran)[0..3],
+            [("duration_max_s", 0.001), ("duration_min_s", 0.001), ("duration_s", 0.001)]
+        );
+        assert_eq!((ran.measured.values["user_s"], ran.measured.values["system_s"]), (0.0, 0.0));
+        let notes = ran.measured.notes.join("; ");
+        assert!(notes.contains("a short") && notes.contains("left processes running"), "{notes}");
+        assert!(!notes.contains("a setup, prepare or cleanup line"), "{notes}");
+    }
+
+    #[test]
+    fn a_line_beside_the_runs_that_leaves_a_server_is_told() {
+        let mut tally = Tally::default();
+        tally.aside(&Executed { left_running: 1, ..executed(5, 0, 0) });
+        tally.aside(&executed(5, 0, 0));
+        tally.add(&executed(20, 0, 0));
+        let ran = tally.ran(&planned(false), 0, false);
+        assert!(ran.measured.notes[0].starts_with("a setup, prepare or cleanup line"), "{ran:?}");
+        assert_eq!(Detail::of(&ran.measured).unwrap().left_running, 0);
+    }
+
+    #[test]
+    fn no_run_is_told_as_shorter_than_it_was_where_starts_of_the_shell_scatter() {
+        let mut tally = Tally::default();
+        // `sleep 0.1` beside busy programs: a start takes 1 ms, or 40.
+        for wall_ms in [40, 1, 38, 2, 45] {
+            tally.shell.add(&executed(wall_ms, 0, 0));
+        }
+        for wall_ms in [101, 140, 102] {
+            tally.add(&executed(wall_ms, 0, 0));
+        }
+        let ran = tally.ran(&planned(true), 0, false);
+        let of = |name: &str| ran.measured.values[name];
+        let [least, mean, most] = ["duration_min_s", "duration_s", "duration_max_s"].map(of);
+        assert!(0.1 <= least && least <= mean && mean <= most, "{least} {mean} {most}");
+        let single: Vec<f64> = Detail::of(&ran.measured).unwrap().alone_ns().collect();
+        assert!(single.iter().all(|ns| (least..=most).contains(&(ns / 1e9))), "{single:?}");
+    }
+
+    #[test]
+    fn a_run_that_the_shell_covers_has_no_shortest_time() {
+        let mut tally = Tally::default();
+        tally.shell.add(&executed(10, 0, 0));
+        for wall_ms in [9, 30] {
+            tally.add(&executed(wall_ms, 0, 0));
+        }
+        let ran = tally.ran(&planned(true), 0, false);
+        assert_eq!(ran.measured.values.get("duration_min_s"), None);
+        assert!(ran.measured.absent["duration_min_s"].contains("without the shell"));
+        assert!(ran.measured.values["duration_s"] > 0.0);
+    }
+
+    #[test]
+    fn without_a_shell_nothing_is_taken_off_and_a_short_run_is_no_news() {
+        let mut tally = Tally::default();
+        tally.add(&executed(2, 1, 1));
+        tally.emptied(Some([100, 5]));
+        tally.emptied(Some([90, 7]));
+        tally.emptied(Some([200, 6]));
+        tally.emptied(None);
+        let ran = tally.ran(&planned(false), 0, false);
+        assert_eq!(ran.measured.values["duration_s"], 0.002);
+        let detail = Detail::of(&ran.measured).unwrap();
+        assert_eq!((detail.shell_ns, detail.emptied_bytes), (None, Some([90, 7])));
+        assert!(!ran.measured.notes.join("; ").contains("a short"), "{:?}", ran.measured.notes);
+    }
+
+    /// Means over runs; what one of them did not tell is absent, and says so.
+    #[test]
+    fn numbers_of_a_program_are_means_of_its_runs() {
+        let number =
+            |name: &str, value| Number { name: name.to_owned(), better: Better::Higher, value };
+        let taken = |numbers: Vec<Number>, sum: &str| Taken {
+            read: ToolOutput { numbers, evidence: Vec::new() },
+            written: vec![Written::of(None, "text", 4, 100)],
+            sum: Some(sum.to_owned()),
+        };
+        let mut tally = Tally::default();
+        for (own, sum) in [
+            (vec![number("reported_b", 10.0), number("reported_a", 1.0)], "aa"),
+            (vec![number("reported_b", 20.0)], "bb"),
+        ] {
+            tally.add(&executed(20, 0, 0));
+            tally.take(taken(own, sum));
+        }
+        let ran = tally.ran(&planned(false), 0, false);
+        assert_eq!(ran.measured.values["reported_b"], 15.0);
+        assert!(ran.measured.absent["reported_a"].contains("missing in some runs"));
+        let detail = Detail::of(&ran.measured).unwrap();
+        let names: Vec<&str> = detail.told.iter().map(|own| own.name.as_str()).collect();
+        assert_eq!(names, ["reported_b", "reported_a"]);
+        assert_eq!(detail.produced, [("aa".to_owned(), 1), ("bb".to_owned(), 1)].into());
+        assert_eq!(detail.written.len(), 1);
+        assert!(!ran.measured.notes.join("; ").contains("kept"), "{:?}", ran.measured.notes);
+    }
+
+    #[test]
+    fn of_what_was_written_the_end_is_kept_and_that_is_said() {
+        let long = "\u{e9}".repeat(100);
+        let cut = Written::of(Some("out".to_owned()), &long, 200, 11);
+        assert_eq!((cut.text.as_str(), cut.is_cut), (&*"\u{e9}".repeat(5), true));
+        let said = cut.words().unwrap();
+        assert!(said.contains("only the last 64 KiB of out"), "{said}");
+        let whole = Written::of(None, &long, 200, 200);
+        assert_eq!((whole.text.as_str(), whole.words()), (long.as_str(), None));
+    }
+
+    #[test]
+    fn a_run_is_told_from_the_shell_from_a_tenth_of_it_on() {
+        let of = |wall_ms: u64| {
+            let mut tally = Tally::default();
+            tally.shell.add(&executed(100, 0, 0));
+            tally.add(&executed(wall_ms, 0, 0));
+            let ran = tally.ran(&planned(true), 0, false);
+            ran.measured.values.get("duration_s").copied()
+        };
+        assert_eq!(of(110), Some(0.01));
+        assert_eq!(of(109), None);
+    }
+}

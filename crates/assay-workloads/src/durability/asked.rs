@@ -1,0 +1,685 @@
+//! What a study asks for, and what will be done.
+
+mod keys;
+
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+
+use assay_core::catalogue::About;
+use assay_core::quantity::units::show;
+use assay_core::quantity::{Bytes, Time};
+use assay_load::{OneByOne, Target, mix64};
+use assay_machine::system::powered::{Starts, VmConfig, Wanted};
+use serde::{Deserialize, Serialize};
+
+use crate::durability::below::On;
+use crate::durability::bound;
+use crate::durability::command::Lines;
+use crate::durability::drive::Drive;
+use crate::durability::grade::Grade;
+use crate::durability::log::SECTOR_BYTES;
+use crate::durability::outage::{AREA_BYTES, Outage};
+use crate::durability::pattern::{Layout, Pattern};
+use crate::durability::plug::{self, Ground, Plug};
+use crate::durability::sync::Sync;
+use crate::durability::trial::{Course, Detail};
+use crate::io::Engine;
+use crate::kind::{Asks, ByHand, CommandLine, Complaints, InStudy, Needs, Runs, Touch};
+use crate::measured::Ran;
+use crate::place::{ONLY_READ, Offer, Run};
+use crate::table::runtime;
+
+use super::metrics::{LOST, METRICS};
+use super::{in_machines, plugged, ran, touch};
+
+pub use keys::{FACTORS, KEYS};
+
+pub const ABOUT: About = About {
+    name: "durability",
+    summary: "whether acknowledged data survives a power loss, with a confidence bound",
+    text: "Assay writes to the target like an application (log, in-place records or transactions) and records all \
+           writes and syncs in a log. Each completed sync acknowledges the preceding writes. Assay cuts the log at \
+           random crash points, reconstructs what a drive with a volatile cache may contain, and checks whether it \
+           contains all acknowledged writes. Only a missing acknowledged write is a failure (exit code 1). \
+           Unacknowledged writes may be in any state, and Assay reports them separately. With n crash points and no \
+           loss, at most about 3/n of such crashes lose data (95% confidence; Assay reports the exact bound). Method \
+           replay assumes a drive model: it tests the order of writes and syncs and the speed, but not the real drive. \
+           Method plug tests the real drive: a second machine records acknowledged writes while you cut the power. \
+           Assay overwrites a block device (requires --destroy); in a directory, it uses a temporary file.",
+};
+
+const PLUG_BY_HAND: &str = "run diskchecker.pl -l on the second machine; after the power cut, repeat the command with verify";
+
+const BY_HAND: &str = "replace SECTORS and LOG (a device for the log), and for a directory the device \
+                       below it; replay-log (from log-writes) then rebuilds the device flush by flush";
+
+pub const USUAL_TIME: Time = Time(10_000_000_000);
+const USUAL_WAIT: Time = Time(300_000_000_000);
+/// What is expected of him, and of what a judge reads, nanoseconds.
+const PULL_NS: u64 = 60_000_000_000;
+/// The same of a quick look, and promises and cuts of one: three trials of these bound a loss to 0.34%.
+const QUICK: Time = Time(2_000_000_000);
+const QUICK_PROMISES: u32 = 500;
+const QUICK_CUTS: u64 = 300;
+const QUICK_KILLS: u64 = 20;
+const QUICK_READS: u64 = 200;
+const USUAL_CHECK: Time = Time(60_000_000_000);
+const LONGEST_LINE: Time = Time(240_000_000_000);
+const MOST_CUTS: u64 = 1_000_000;
+const LARGEST: Bytes = Bytes(1 << 20);
+const LARGEST_UNIT: Bytes = Bytes(64 << 10);
+/// What a promise takes, as long as none was made, and of a cut each promise of its log, nanoseconds.
+const PROMISE_NS: u64 = 2_000_000;
+const CUT_PROMISE_NS: u64 = 200;
+/// What the first machine takes to start, what each one after it takes to begin where that was kept, to write until its power
+/// goes and to be looked at, and what a look at a file system takes in one.
+const START_NS: u64 = 8_000_000_000;
+const KILL_NS: u64 = 1_200_000_000;
+const LOOK_NS: u64 = 120_000_000;
+
+/// Promises, and how they are tried, as a study asks for it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub struct Asked {
+    #[serde(default, rename = "writer")]
+    pub pattern: Pattern,
+    #[serde(default)]
+    pub sync: Sync,
+    #[serde(default = "four_kib")]
+    pub record_size: Bytes,
+    #[serde(default = "usual_promises")]
+    pub acknowledged_writes: u32,
+    #[serde(default = "usual_cuts")]
+    pub crash_points: u64,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub method: Grade,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub write_to: On,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub vm_mount_options: String,
+    /// What a user runs and has cut, by what he judges what is there, and for how long that may take.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub writer_command: Option<String>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub check_command: Option<String>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub check_timeout: Option<Time>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub needs: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub vm_memory: Option<Bytes>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub vm_cpus: Option<u32>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub vm_kernel: Option<String>,
+    /// Where a peer keeps the promises of a machine whose plug is pulled.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub peer: Option<String>,
+    #[serde(default)]
+    pub assumed_drive: Drive,
+    #[serde(default = "four_kib")]
+    pub atomic_write_unit: Bytes,
+    /// Time of writing at most; of a plug, from the call on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<Time>,
+}
+
+/// Whether it is what nobody asked for: older files do not have it.
+fn is_usual<T: Default + PartialEq>(own: &T) -> bool {
+    *own == T::default()
+}
+
+const fn four_kib() -> Bytes {
+    Bytes(4096)
+}
+
+const fn usual_promises() -> u32 {
+    1000
+}
+
+const fn usual_cuts() -> u64 {
+    1000
+}
+
+impl Default for Asked {
+    fn default() -> Self {
+        Self {
+            pattern: Pattern::Log,
+            sync: Sync::Fdatasync,
+            record_size: four_kib(),
+            acknowledged_writes: usual_promises(),
+            crash_points: usual_cuts(),
+            method: Grade::Replay,
+            write_to: On::Target,
+            vm_mount_options: String::new(),
+            writer_command: None,
+            check_command: None,
+            check_timeout: None,
+            needs: Vec::new(),
+            vm_memory: None,
+            vm_cpus: None,
+            vm_kernel: None,
+            peer: None,
+            assumed_drive: Drive::HonorsFlushes,
+            atomic_write_unit: four_kib(),
+            runtime: None,
+        }
+    }
+}
+
+/// What is no list of options: nothing of it is read by a shell, but it stands in what is told.
+fn is_option(text: &str) -> bool {
+    let plain = |own: char| own.is_ascii_alphanumeric() || "_-=.,:/".contains(own);
+    text.len() <= MOST_OPTIONS && text.chars().all(plain)
+}
+
+/// The level that stands for no options.
+const PLAIN: &str = "defaults";
+const MOST_OPTIONS: usize = 200;
+
+impl Asked {
+    /// Sets a parameter from the text of a level.
+    pub fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
+        let unknown = |all: &[&str]| format!("unknown value `{text}`; use {}", all.join(", "));
+        match name {
+            "writer" => {
+                self.pattern = Pattern::find(text).ok_or_else(|| unknown(&Pattern::names()))?;
+            }
+            "sync" => self.sync = Sync::find(text).ok_or_else(|| unknown(&Sync::names()))?,
+            "record_size" => self.record_size = text.parse()?,
+            "assumed_drive" => {
+                self.assumed_drive = Drive::find(text).ok_or_else(|| unknown(&Drive::names()))?;
+            }
+            "atomic_write_unit" => self.atomic_write_unit = text.parse()?,
+            "method" => self.method = Grade::find(text).ok_or_else(|| unknown(&Grade::names()))?,
+            "write_to" => self.write_to = On::find(text).ok_or_else(|| unknown(&On::names()))?,
+            "vm_mount_options" => {
+                self.vm_mount_options = if text == PLAIN { String::new() } else { text.to_owned() };
+            }
+            "crash_points" => {
+                let count = text.parse().ok().filter(|count| (1..=MOST_CUTS).contains(count));
+                self.crash_points =
+                    count.ok_or_else(|| format!("`{text}` is not a number of crash points"))?;
+            }
+            "peer" => self.peer = Some(text.to_owned()),
+            _ => return Err(format!("`{name}` is not a parameter of durability")),
+        }
+        // What was settled, or hurried, before it was known that it takes its own time.
+        if self.takes_its_time() && self.runtime == Some(QUICK) {
+            self.hurry(None);
+            self.settle();
+        } else if self.runtime == Some(USUAL_TIME) {
+            self.settle();
+        }
+        match self.unfit() {
+            Some((key, message)) if key == name => Err(message),
+            _ => Ok(()),
+        }
+    }
+
+    /// A key whose value cannot be, and why.
+    pub fn unfit(&self) -> Option<(&'static str, String)> {
+        if !is_option(&self.vm_mount_options) {
+            let message = format!("`{}` is not a list of mount options", self.vm_mount_options);
+            return Some(("vm_mount_options", message));
+        }
+        if let Some(unfit) = self.unfit_own().or_else(|| self.unfit_plug()) {
+            return Some(unfit);
+        }
+        let own = [
+            ("record_size", self.record_size, LARGEST),
+            ("atomic_write_unit", self.atomic_write_unit, LARGEST_UNIT),
+        ];
+        own.into_iter().find_map(|(key, bytes, most)| {
+            let fits = bytes.0 >= SECTOR_BYTES && bytes <= most;
+            let message =
+                || format!("{key} must be a multiple of 512 bytes up to {most}, not {bytes}");
+            (!fits || !bytes.0.is_multiple_of(SECTOR_BYTES)).then(|| (key, message()))
+        })
+    }
+
+    /// The same of a plug, which is that of this very machine.
+    fn unfit_plug(&self) -> Option<(&'static str, String)> {
+        let is_peer = |text: &str| {
+            text.rsplit_once(':').is_some_and(|(host, port)| {
+                !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+            })
+        };
+        if let Some(peer) = self.peer.as_deref().filter(|own| !is_peer(own)) {
+            return Some((
+                "peer",
+                format!("`{peer}` is not a peer address; use HOST:PORT, such as 192.168.1.2:7710"),
+            ));
+        }
+        if self.method != Grade::Plug {
+            return None;
+        }
+        let one = [1, usual_cuts()].contains(&self.crash_points);
+        let own = [
+            ("writer", plug::suits(self.pattern), "requires writer log, in-place or transaction"),
+            ("write_to", self.write_to == On::Target, "requires write_to = \"target\""),
+            (
+                "assumed_drive",
+                self.assumed_drive == Drive::HonorsFlushes,
+                "does not use assumed_drive",
+            ),
+            ("crash_points", one, "has one crash per trial; increase replicates instead"),
+        ];
+        let unfit = own.into_iter().find(|(_, is_fit, _)| !is_fit);
+        unfit.map(|(key, _, how)| (key, format!("method plug {how}")))
+    }
+
+    /// The same of what is the user's own.
+    fn unfit_own(&self) -> Option<(&'static str, String)> {
+        let is_said =
+            |line: &Option<String>| line.as_ref().is_some_and(|own| !own.trim().is_empty());
+        let lines = [
+            ("writer_command", is_said(&self.writer_command)),
+            ("check_command", is_said(&self.check_command)),
+        ];
+        if self.pattern == Pattern::Command {
+            let missing = lines.into_iter().find(|(_, is_said)| !is_said);
+            let missing = missing.map(|(key, _)| (key, format!("writer `command` needs {key}")));
+            let times = [("runtime", self.runtime), ("check_timeout", self.check_timeout)];
+            let long = times.into_iter().find(|(_, own)| own.is_some_and(|own| own > LONGEST_LINE));
+            // A machine that says nothing for longer counts as gone.
+            let told = |key| format!("{key} of a command must be at most {LONGEST_LINE}");
+            return missing.or_else(|| long.map(|(key, _)| (key, told(key))));
+        }
+        let others =
+            [("check_timeout", self.check_timeout.is_some()), ("needs", !self.needs.is_empty())];
+        let (key, _) = lines.into_iter().chain(others).find(|(_, is_said)| *is_said)?;
+        Some((key, format!("{key} requires writer = \"command\"")))
+    }
+
+    /// What is the user's own, as the machine is told.
+    fn own(&self) -> Option<Lines> {
+        let ms = |time: Time| (time.0 / 1_000_000).max(1);
+        Some(Lines {
+            command: self.writer_command.clone()?,
+            check: self.check_command.clone()?,
+            command_ms: ms(self.runtime.unwrap_or(USUAL_TIME)),
+            check_ms: ms(self.check_timeout.unwrap_or(USUAL_CHECK)),
+        })
+    }
+
+    pub fn is_in_machine(&self) -> bool {
+        self.method == Grade::Kill || self.write_to != On::Target
+    }
+
+    pub fn wanted(&self) -> Wanted {
+        Wanted { needs: self.needs.clone(), config: self.vm_config(), ..self.write_to.wanted() }
+    }
+
+    fn vm_config(&self) -> VmConfig {
+        VmConfig {
+            memory_bytes: self.vm_memory.map(|size| size.0),
+            cpus: self.vm_cpus,
+            kernel: self.vm_kernel.clone(),
+        }
+    }
+
+    /// Whether its time is not that of writing alone.
+    fn takes_its_time(&self) -> bool {
+        self.is_in_machine() || self.method == Grade::Plug
+    }
+
+    /// Whether it ends with the power of this machine.
+    pub fn is_plug(&self) -> bool {
+        self.method == Grade::Plug
+    }
+
+    /// It as it will be done in an area.
+    pub fn planned(&self, area_bytes: u64) -> Result<Planned, String> {
+        if let Some((_, message)) = self.unfit() {
+            return Err(message);
+        }
+        let is_in_machine = self.is_in_machine();
+        // Only what has places of its own needs room for them.
+        if Pattern::OF_PLACES.contains(&self.pattern) || !self.write_to.has_files() {
+            let room_bytes = if is_in_machine { AREA_BYTES } else { area_bytes };
+            Layout::of(self.pattern, self.record_size.0, room_bytes)?;
+        }
+        // Where it is to be killed and nobody says on what, there is no target that could be.
+        let on =
+            if is_in_machine && self.write_to == On::Target { On::Drive } else { self.write_to };
+        if !self.vm_mount_options.is_empty() && !on.has_files() {
+            return Err(format!(
+                "vm_mount_options {}: write_to has no filesystem to mount",
+                self.vm_mount_options
+            ));
+        }
+        if self.is_plug() && self.peer.is_none() {
+            return Err(NO_PEER.to_owned());
+        }
+        Ok(Planned {
+            method: self.method,
+            peer: self.peer.clone().filter(|_| self.is_plug()),
+            write_to: on,
+            mounted: self.vm_mount_options.clone(),
+            own: self.own(),
+            needs: self.needs.clone(),
+            vm: self.vm_config(),
+            pattern: self.pattern,
+            sync: self.sync,
+            record_bytes: self.record_size.0,
+            acknowledged_writes: self.acknowledged_writes,
+            crash_points: if self.is_plug() { 1 } else { self.crash_points },
+            assumed_drive: self.assumed_drive,
+            assumed_atomic_bytes: self.atomic_write_unit.0,
+        })
+    }
+}
+
+impl Asks for Asked {
+    fn words(&self) -> String {
+        let on = match self.write_to {
+            On::Target => String::new(),
+            on => format!(" on {}", on.words(&self.vm_mount_options, self.pattern.has_directory())),
+        };
+        let cuts = counted(self.crash_points, "crash point");
+        let of = match self.method {
+            Grade::Replay => "the log",
+            Grade::Kill => "the virtual machine",
+            Grade::Plug => {
+                return format!(
+                    "{}, {}; {PLUG}",
+                    self.pattern.words(self.record_size),
+                    synced(self.sync)
+                );
+            }
+        };
+        if let Some(own) = self.own() {
+            return format!("{}{on}; {cuts} in {of}", own.words());
+        }
+        format!(
+            "{}{on}, {}, {}; {cuts} in {of}",
+            self.pattern.words(self.record_size),
+            synced(self.sync),
+            counted(u64::from(self.acknowledged_writes), "acknowledged write")
+        )
+    }
+
+    fn needs(&self) -> Needs {
+        if self.is_in_machine() { Needs::Nothing } else { Needs::Area }
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.is_in_machine())
+    }
+
+    fn complain(&self, path: &str, _: &InStudy<'_>, to: &mut dyn Complaints) {
+        if let Some((key, message)) = self.unfit() {
+            to.value(&format!("{path}/{key}"), message, None);
+        }
+    }
+
+    fn machines(&self) -> Option<Wanted> {
+        self.is_in_machine().then(|| self.wanted())
+    }
+
+    fn move_to_lab(&mut self) -> bool {
+        self.is_in_machine()
+    }
+
+    runtime!();
+
+    /// Sets the time where nobody did. Of machines it is that of a command in one: they end by what they do.
+    fn settle(&mut self) {
+        // Ten seconds of a plug are those that were settled before it was one.
+        let kept = self.runtime.filter(|time| *time != USUAL_TIME || !self.is_plug());
+        let usual = if self.is_plug() { USUAL_WAIT } else { USUAL_TIME };
+        self.runtime = kept.or(Some(usual));
+    }
+
+    fn hurry(&mut self, _: Option<Bytes>) {
+        self.runtime = Some(self.runtime.map_or(QUICK, |time| time.min(QUICK)));
+        if self.takes_its_time() {
+            // A quick look takes as long as its machines do, or whoever is called.
+            self.runtime = None;
+        }
+        self.acknowledged_writes = self.acknowledged_writes.min(QUICK_PROMISES);
+        self.crash_points = self.crash_points.min(match self.method {
+            Grade::Kill => QUICK_KILLS,
+            Grade::Replay if self.write_to.has_files() => QUICK_READS,
+            Grade::Replay => QUICK_CUTS,
+            Grade::Plug => 1,
+        });
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(crate::Planned, Option<String>), String> {
+        if self.is_in_machine() {
+            return Ok((self.planned(offer.area.length)?.into(), None));
+        }
+        if !offer.area.written {
+            return Err(ONLY_READ.to_owned());
+        }
+        if offer.engine.name == Engine::Simulated {
+            return Err("a simulated drive stores no data that could be lost".to_owned());
+        }
+        Ok((self.planned(offer.area.length)?.into(), None))
+    }
+}
+
+/// How a plug is pulled, in a plan.
+const PLUG: &str = "one manual power cut of this machine per trial, when Assay asks for the cut";
+const NO_PEER: &str = "no peer records acknowledged writes while this machine is off; start `assay peer --listen \
+                       ADDRESS:7710` on another machine and use --set peer=ADDRESS:7710";
+
+fn synced(sync: Sync) -> String {
+    match sync {
+        Sync::None => "never synced".to_owned(),
+        Sync::Dsync => "each written with O_DSYNC".to_owned(),
+        Sync::Fsync | Sync::Fdatasync => format!("synced by {}", sync.name()),
+    }
+}
+
+fn counted(count: u64, what: &str) -> String {
+    format!("{} {what}{}", show::count(count), if count == 1 { "" } else { "s" })
+}
+
+/// Promises, and how they are tried, as it will be done.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    #[serde(rename = "writer")]
+    pub pattern: Pattern,
+    #[serde(rename = "synced_by")]
+    pub sync: Sync,
+    pub record_bytes: u64,
+    pub acknowledged_writes: u32,
+    pub crash_points: u64,
+    pub assumed_drive: Drive,
+    /// What it is assumed to write whole, bytes.
+    pub assumed_atomic_bytes: u64,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub method: Grade,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub write_to: On,
+    /// Options that a file system in a machine is mounted with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mounted: String,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub own: Option<Lines>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub needs: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub vm: VmConfig,
+    /// Where a peer keeps the promises.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub peer: Option<String>,
+}
+
+impl Planned {
+    pub fn is_in_machine(&self) -> bool {
+        self.write_to != On::Target
+    }
+
+    pub fn wanted(&self) -> Wanted {
+        Wanted { needs: self.needs.clone(), config: self.vm.clone(), ..self.write_to.wanted() }
+    }
+
+    /// A trial that ends with the power of this machine, or the judgement of one that did. A warm-up is neither.
+    pub fn plugged(&self, ground: Ground<'_>, time_ns: u64, seed: u64) -> Result<Detail, String> {
+        let Some(peer) = self.peer.as_deref().filter(|_| self.acknowledged_writes > 0) else {
+            return Ok(Detail::default());
+        };
+        let course = &self.course(ground.area, time_ns, [seed, 0]);
+        Plug { course, peer, ground }.run()
+    }
+
+    /// Whether it ends with the power of this machine.
+    pub fn is_plug(&self) -> bool {
+        self.method == Grade::Plug
+    }
+
+    /// Does it there.
+    pub fn in_machines(
+        &self,
+        starts: &mut dyn Starts,
+        keys: [u64; 2],
+        stop: &AtomicBool,
+    ) -> Result<Detail, String> {
+        let course = self.course([0, AREA_BYTES], u64::MAX, keys);
+        let own = self.own.as_ref();
+        let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, own };
+        match self.method {
+            Grade::Kill => outage.kill(starts, stop),
+            Grade::Replay | Grade::Plug => outage.replay(starts, stop),
+        }
+    }
+
+    /// A trial of it in an area (its beginning and its length); the keys are its seed, and what tells the run from all
+    /// others.
+    pub const fn course(&self, area: [u64; 2], time_ns: u64, [seed, run]: [u64; 2]) -> Course {
+        Course {
+            pattern: self.pattern,
+            sync: self.sync,
+            record_bytes: self.record_bytes,
+            promises: self.acknowledged_writes,
+            time_ns,
+            cuts: self.crash_points,
+            drive: self.assumed_drive,
+            atomic_bytes: self.assumed_atomic_bytes,
+            area,
+            seed,
+            run,
+        }
+    }
+}
+
+impl Runs for Planned {
+    /// How it is done, and which number of cuts gives which bound.
+    fn words(&self) -> String {
+        let bound = match self.sync {
+            Sync::None if self.own.is_none() => {
+                "no write is acknowledged, so no acknowledged write can be lost".to_owned()
+            }
+            _ => bound::told(self.crash_points),
+        };
+        let drive = self.assumed_drive.assumed(self.assumed_atomic_bytes);
+        let cuts = counted(self.crash_points, "crash point");
+        if let Some(peer) = &self.peer {
+            let size = Bytes(self.record_bytes);
+            let how = format!("{}, {}", self.pattern.words(size), synced(self.sync));
+            return format!(
+                "{how}, through the page cache; {PLUG} (method plug), acknowledged writes recorded by {peer}; {bound}"
+            );
+        }
+        let cut = match self.method {
+            Grade::Replay if !self.is_in_machine() => {
+                format!("{cuts} in the log (method replay) on {drive}")
+            }
+            Grade::Replay => format!("{cuts} in the log of the drive (method replay), {drive}"),
+            Grade::Kill | Grade::Plug => {
+                format!("{cuts} in the virtual machine (method kill) on {drive}")
+            }
+        };
+        let on = match self.write_to {
+            On::Target => String::new(),
+            on => format!(" on {}", on.words(&self.mounted, self.pattern.has_directory())),
+        };
+        if let Some(own) = &self.own {
+            return format!("{}{on}; {cut}; {bound}", own.words());
+        }
+        format!(
+            "{}{on}, {}, through the page cache, at most {}; {cut}; {bound}",
+            self.pattern.words(Bytes(self.record_bytes)),
+            synced(self.sync),
+            counted(u64::from(self.acknowledged_writes), "acknowledged write"),
+        )
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self.is_in_machine())
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        if self.is_in_machine() {
+            return in_machines(self, run);
+        }
+        if self.is_plug() {
+            return plugged(self, run);
+        }
+        let (area, file) = (run.medium.area, run.medium.file.map(AsFd::as_fd));
+        let began_ns = run.system.monotonic_ns();
+        // No other run left what could be taken for this one's.
+        let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
+        let course = self.course([area.start, area.length], run.time_ns, keys);
+        let target = Target { file, memory_alignment: run.medium.memory_alignment };
+        let mut medium =
+            OneByOne::open(&target, self.record_bytes as u32).map_err(|e| e.to_string())?;
+        let detail = course.run(&mut medium, run.stop)?;
+        Ok(ran(detail, run.system.monotonic_ns().saturating_sub(began_ns)))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        // How fast a virtual machine is says nothing.
+        if self.is_in_machine() || self.is_plug() { LOST.name } else { METRICS[0].name }
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn expected_ns(&self, _: u64) -> Option<u64> {
+        let promises = u64::from(self.acknowledged_writes);
+        if self.is_in_machine() {
+            let each = match self.method {
+                Grade::Kill => KILL_NS,
+                Grade::Replay if self.write_to.has_files() => LOOK_NS,
+                Grade::Replay | Grade::Plug => CUT_PROMISE_NS.saturating_mul(promises),
+            };
+            return Some(START_NS.saturating_add(self.crash_points.saturating_mul(each)));
+        }
+        if self.is_plug() {
+            return Some(if self.acknowledged_writes > 0 { PULL_NS } else { 0 });
+        }
+        let writing = promises.saturating_mul(PROMISE_NS).min(USUAL_TIME.0);
+        let cutting = self.crash_points.saturating_mul(promises).saturating_mul(CUT_PROMISE_NS);
+        Some(writing.saturating_add(cutting))
+    }
+
+    /// A plug is not pulled by half.
+    fn half(&self) -> Option<crate::Planned> {
+        let promises = if self.is_plug() { 0 } else { self.acknowledged_writes };
+        Some(Self { acknowledged_writes: promises, ..self.clone() }.into())
+    }
+
+    /// A line that logs what a device is asked, by the name of its mapping and its path, or writes until the power goes, and
+    /// what that leaves to do.
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let line = |all: &[&str], remark: &str| CommandLine {
+            words: all.iter().map(|word| (*word).to_owned()).collect(),
+            remarks: vec![remark.to_owned()],
+        };
+        if let Some(peer) = &self.peer {
+            let file = format!("{}/FILE", how.path);
+            return line(&["diskchecker.pl", "-s", peer, "create", &file, "64"], PLUG_BY_HAND);
+        }
+        let table = format!("0 SECTORS log-writes {} LOG", how.path);
+        line(&["dmsetup", "create", how.name, "--table", &table], BY_HAND)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! What a study may ask for, and what becomes of it.
+
+use super::*;
+use crate::kind::Parameter;
+
+#[test]
+fn each_parameter_is_set_by_its_levels_and_by_nothing_else() {
+    for Parameter { about: About { name, .. }, example, .. } in FACTORS.map(|own| own.about) {
+        let levels: Vec<String> = serde_json::from_str(example).unwrap();
+        let mut made: Vec<Asked> = Vec::new();
+        for level in &levels {
+            let mut own = Asked::default();
+            own.set(name, level).unwrap();
+            assert!(!made.contains(&own), "{name} = {level}");
+            made.push(own);
+        }
+        assert!(Asked::default().set(name, "no such").is_err(), "{name}");
+        assert!(KEYS.find(name).is_some());
+    }
+    assert!(Asked::default().set("acknowledged_writes", "7").is_err());
+    assert!(Asked::default().set("crash_points", "0").is_err());
+    assert!(Asked::default().set("vm_mount_options", "a b").is_err());
+}
+
+#[test]
+fn machines_take_their_time_however_it_was_asked_for_them() {
+    let of = |levels: &[[&str; 2]], quick: bool| {
+        let mut own = Asked::default();
+        if quick {
+            own.hurry(None);
+        }
+        own.settle();
+        for [name, level] in levels {
+            own.set(name, level).unwrap();
+        }
+        (own.crash_points, own.runtime.unwrap())
+    };
+    assert_eq!(of(&[], false), (1000, USUAL_TIME));
+    assert_eq!(of(&[], true), (QUICK_CUTS, QUICK));
+    let kill = [["crash_points", "60"], ["method", "kill"], ["write_to", "ext4"]];
+    assert_eq!(of(&kill, false), (60, USUAL_TIME));
+    assert_eq!(of(&kill[1..], true), (QUICK_KILLS, USUAL_TIME));
+    assert_eq!(of(&[["write_to", "xfs"]], true), (QUICK_READS, USUAL_TIME));
+    assert_eq!(of(&[["method", "plug"]], false).1, USUAL_WAIT);
+    assert_eq!(of(&[["write_to", "xfs"], ["write_to", "target"]], false).0, 1000);
+}
+
+#[test]
+fn what_machines_take_grows_with_their_cuts_and_with_one_start() {
+    let of = |grade, on, cuts| {
+        let planned = Asked { crash_points: cuts, method: grade, write_to: on, ..Asked::default() }
+            .planned(1 << 30)
+            .unwrap();
+        planned.expected_ns(0).unwrap()
+    };
+    for (grade, on) in
+        [(Grade::Kill, On::Drive), (Grade::Kill, On::Ext4), (Grade::Replay, On::Ext4)]
+    {
+        let [one, two, three] = [1, 2, 3].map(|cuts| of(grade, on, cuts));
+        assert!(one > START_NS && two - one == three - two && two > one, "{grade:?} {on:?}");
+    }
+    let [plain, read] = [On::Drive, On::Ext4].map(|on| of(Grade::Replay, on, 1000));
+    assert!(plain < read, "what this process reads itself takes no look of a machine");
+}
+
+#[test]
+fn sizes_are_whole_sectors() {
+    for (name, wrong) in [
+        ("record_size", "1000 B"),
+        ("record_size", "2 MiB"),
+        ("atomic_write_unit", "100 B"),
+        ("atomic_write_unit", "128 KiB"),
+    ] {
+        let told = Asked::default().set(name, wrong).unwrap_err();
+        assert!(told.contains("multiple of 512 bytes"), "{told}");
+    }
+    let odd = Asked { record_size: Bytes(700), ..Asked::default() };
+    assert!(odd.planned(1 << 30).is_err() && Asked::default().planned(1 << 30).is_ok());
+    assert!(Asked::default().planned(4096).unwrap_err().contains("4 blocks"));
+}
+
+#[test]
+fn a_plan_says_how_many_cuts_give_which_bound() {
+    let words = Asked { crash_points: 60, ..Asked::default() }.planned(1 << 30).unwrap().words();
+    assert!(words.contains("4.88% with 60") && words.contains("method replay"), "{words}");
+    let none = Asked { sync: Sync::None, ..Asked::default() }.planned(1 << 30).unwrap();
+    assert!(none.words().contains("no write is acknowledged") && !none.words().contains('%'));
+}
+
+#[test]
+fn files_and_commands_need_a_file_system_and_a_command_its_check() {
+    let planned = |own: &Asked| own.planned(1 << 30);
+    let files = Asked { pattern: Pattern::Files, ..Asked::default() };
+    assert!(planned(&files).unwrap_err().contains("write_to = \"ext4\""));
+    for on in [On::Ext4, On::Xfs, On::Btrfs] {
+        assert_eq!(
+            planned(&Asked { write_to: on, ..files.clone() }).unwrap().pattern,
+            Pattern::Files
+        );
+    }
+    assert!(planned(&Asked { write_to: On::Drive, ..files }).is_err());
+    let line = |text: &str| Some(text.to_owned());
+    let own = Asked {
+        pattern: Pattern::Command,
+        write_to: On::Xfs,
+        writer_command: line("my-db"),
+        needs: vec!["my-db".to_owned()],
+        ..Asked::default()
+    };
+    assert_eq!(own.unfit().unwrap().0, "check_command");
+    assert_eq!(
+        Asked { writer_command: line(" "), ..own.clone() }.unfit().unwrap().0,
+        "writer_command"
+    );
+    let own = Asked { check_command: line("my-db --verify"), ..own };
+    let long = Asked { check_timeout: Some(Time(241_000_000_000)), ..own.clone() };
+    assert_eq!(long.unfit().unwrap().0, "check_timeout");
+    let made = planned(&own).unwrap();
+    assert_eq!(made.wanted().needs, ["my-db"]);
+    assert!(made.words().contains("`my-db`, checked by `my-db --verify`"), "{}", made.words());
+    let lines = made.own.unwrap();
+    assert_eq!([lines.command_ms, lines.check_ms], [10_000, 60_000]);
+    // However many cuts there are, each run of it has its own time.
+    let mut settled = Asked { crash_points: 3000, ..own.clone() };
+    settled.settle();
+    assert_eq!(planned(&settled).unwrap().own.unwrap().command_ms, 10_000);
+    let other = Asked { pattern: Pattern::Log, ..own };
+    assert!(other.unfit().unwrap().1.contains("writer = \"command\""));
+}
+
+#[test]
+fn what_a_file_leaves_open_is_usual() {
+    assert_eq!(serde_json::from_str::<Asked>("{}").unwrap(), Asked::default());
+    assert!(serde_json::from_str::<Asked>("{\"cut\": 3}").is_err());
+}

@@ -1,0 +1,113 @@
+//! What a program writes to below which a log is taken: the drive of a virtual machine itself, or a file of a file system on
+//! it.
+
+use crate::table::names;
+use assay_machine::system::powered::Wanted;
+use serde::{Deserialize, Serialize};
+
+const MIB: u64 = 1 << 20;
+
+/// Where a program writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum On {
+    /// The target of the study.
+    #[default]
+    Target,
+    /// The drive of a virtual machine.
+    Drive,
+    /// A file of a file system on that drive.
+    Ext4,
+    Xfs,
+    Btrfs,
+}
+
+names!(On: Target = "target", Drive = "drive", Ext4 = "ext4", Xfs = "xfs", Btrfs = "btrfs");
+
+impl On {
+    pub const fn has_files(self) -> bool {
+        matches!(self, Self::Ext4 | Self::Xfs | Self::Btrfs)
+    }
+
+    /// Bytes of a drive for it: no smaller ones are made of the last two.
+    pub const fn drive_bytes(self) -> u64 {
+        match self {
+            Self::Target | Self::Drive | Self::Ext4 => 96 * MIB,
+            Self::Xfs | Self::Btrfs => 384 * MIB,
+        }
+    }
+
+    /// The line that makes it on a drive; none of a drive itself.
+    pub fn made_by(self, drive: &str) -> Option<Vec<String>> {
+        let words: &[&str] = match self {
+            Self::Target | Self::Drive => return None,
+            Self::Ext4 => {
+                // Small ones have smaller blocks by themselves, and records would lie across what a drive writes whole.
+                const TO_BE_DONE: &str = "nodiscard,lazy_itable_init=0,lazy_journal_init=0";
+                &["mkfs.ext4", "-q", "-F", "-b", "4096", "-E", TO_BE_DONE]
+            }
+            Self::Xfs => &["mkfs.xfs", "-q", "-f", "-K"],
+            Self::Btrfs => &["mkfs.btrfs", "-q", "-f", "-K"],
+        };
+        Some(words.iter().copied().chain([drive]).map(str::to_owned).collect())
+    }
+
+    /// The line of its own check, which changes nothing, on a drive; none of a drive itself.
+    pub fn inspected_by(self, drive: &str) -> Option<Vec<String>> {
+        let words: &[&str] = match self {
+            Self::Target | Self::Drive => return None,
+            Self::Ext4 => &["e2fsck", "-f", "-n"],
+            Self::Xfs => &["xfs_repair", "-n"],
+            Self::Btrfs => &["btrfs", "check", "--readonly"],
+        };
+        let drive = Some(drive).filter(|own| !own.is_empty());
+        Some(words.iter().copied().chain(drive).map(str::to_owned).collect())
+    }
+
+    pub fn wanted(self) -> Wanted {
+        let (programs, modules) = match self {
+            Self::Target | Self::Drive => (vec![], vec![]),
+            Self::Ext4 => (vec![("mkfs.ext4", "e2fsprogs"), ("e2fsck", "e2fsprogs")], vec!["ext4"]),
+            Self::Xfs => (vec![("mkfs.xfs", "xfsprogs"), ("xfs_repair", "xfsprogs")], vec!["xfs"]),
+            Self::Btrfs => {
+                (vec![("mkfs.btrfs", "btrfs-progs"), ("btrfs", "btrfs-progs")], vec!["btrfs"])
+            }
+        };
+        Wanted { programs, modules, ..Wanted::default() }
+    }
+
+    /// It in a sentence, with the options that it is mounted with; of a program that has a directory there.
+    pub fn words(self, mounted: &str, has_directory: bool) -> String {
+        let what = match self {
+            Self::Target => return "the target".to_owned(),
+            Self::Drive => return "the drive of a virtual machine".to_owned(),
+            own if has_directory => format!("{} in a virtual machine", own.name()),
+            own => format!("a file of {} in a virtual machine", own.name()),
+        };
+        if mounted.is_empty() { what } else { format!("{what} (mounted with {mounted})") }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_has_a_name_that_finds_it_and_those_with_files_are_made() {
+        for on in On::ALL {
+            assert_eq!(On::find(on.name()), Some(on));
+            assert_eq!(serde_json::to_value(on).unwrap(), on.name());
+            let made = on.made_by("/dev/x");
+            let inspected = on.inspected_by("/dev/x");
+            assert_eq!((made.is_some(), inspected.is_some()), (on.has_files(), on.has_files()));
+            let Some(made) = made else { continue };
+            assert!(made.last().is_some_and(|own| own == "/dev/x"));
+            let wanted = on.wanted();
+            let programs: Vec<&str> = wanted.programs.iter().map(|own| own.0).collect();
+            assert_eq!(programs, [made[0].as_str(), inspected.unwrap()[0].as_str()]);
+            assert_eq!(wanted.modules, [on.name()]);
+        }
+        assert_eq!(On::find("floppy"), None);
+    }
+}

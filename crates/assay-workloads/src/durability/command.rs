@@ -1,0 +1,356 @@
+//! A command of the user's and his check: what both are told, and what is made of how they end.
+//!
+//! Both are lines for the shell, run in one directory of the file system whose drive loses its power. The command says
+//! what it has promised, a line each, once that lies on the medium; the check is run on what is there after the cut, with
+//! those lines in a file, and ends with exit code 0 where all of it is there. Of a command that prints nothing the check
+//! alone knows what was promised. `docs/howto/durability.md` describes the contract.
+
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use crate::durability::judge::{Found, Judgement, Missing, Unpromised};
+
+/// Variables that both get: the directory in which they run.
+pub const DIRECTORY: &str = "ASSAY_DIRECTORY";
+/// And those of the check: the file with the lines that were promised, each as it was printed, and how many.
+pub const PROMISED: &str = "ASSAY_ACKNOWLEDGED";
+pub const PROMISES: &str = "ASSAY_PROMISES";
+
+pub const MOST_LINE_BYTES: usize = 4096;
+/// Lines at most, so that all of them can be handed on.
+pub const MOST_LINES: u64 = 100_000;
+/// Bytes of what one of them complained of that are kept: its last words.
+pub const KEPT_BYTES: usize = 4096;
+/// Letters of such words that a sentence has.
+const TOLD_LETTERS: usize = 200;
+
+/// Exit codes with which a shell says that it could not run something.
+const NOT_RUN: [i32; 2] = [126, 127];
+
+/// What is run, and for how long.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lines {
+    pub command: String,
+    pub check: String,
+    /// Milliseconds after which the command is ended, which is as good an end as its own.
+    pub command_ms: u64,
+    /// Milliseconds after which a check says nothing any more.
+    pub check_ms: u64,
+}
+
+impl Lines {
+    pub fn words(&self) -> String {
+        let told = |line: &str| last_words(line).unwrap_or_default();
+        format!("`{}`, checked by `{}`", told(&self.command), told(&self.check))
+    }
+}
+
+/// How a line ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Ended {
+    pub how: How,
+    /// Its last words: what it complained of, and of a check what it printed, too.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub said: String,
+}
+
+/// By what it ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum How {
+    Exited(i32),
+    Signalled(i32),
+    TimedOut,
+}
+
+impl How {
+    fn words(self) -> String {
+        match self {
+            Self::Exited(code) => format!("ended with exit code {code}"),
+            Self::Signalled(signal) => format!("was killed by signal {signal}"),
+            Self::TimedOut => "did not end in time".to_owned(),
+        }
+    }
+}
+
+impl Ended {
+    /// In a sentence, with its last words.
+    fn words(&self) -> String {
+        match last_words(&self.said) {
+            None => self.how.words(),
+            Some(said) => format!("{}: {said}", self.how.words()),
+        }
+    }
+
+    /// That the command ended as one may whose power does not go: by itself, without an error, or by its time.
+    pub fn command_is_well(&self) -> Result<(), String> {
+        match self.how {
+            How::Exited(0) | How::TimedOut => Ok(()),
+            _ => Err(format!("the command {}", self.words())),
+        }
+    }
+
+    /// Whether the check found all that was promised.
+    ///
+    /// # Errors
+    /// It does not say: it could not be run, or did not end.
+    pub fn found_all(&self) -> Result<bool, String> {
+        match self.how {
+            How::Exited(0) => Ok(true),
+            How::Exited(code) if NOT_RUN.contains(&code) => {
+                Err(format!("cannot run the check, which {}", self.words()))
+            }
+            How::TimedOut => Err(format!("the check is inconclusive: it {}", self.words())),
+            How::Exited(_) | How::Signalled(_) => Ok(false),
+        }
+    }
+
+    /// That the check is one: it finds all where nothing was cut.
+    pub fn passes_uncut(&self) -> Result<(), String> {
+        if self.found_all()? {
+            return Ok(());
+        }
+        Err(format!("the check reports a loss without a crash: it {}", self.words()))
+    }
+
+    /// That the check is one: it misses what was promised where nothing is there.
+    ///
+    /// # Errors
+    /// It finds what is not there, so that it could find no loss; or cannot be run.
+    pub fn misses_all(&self, promises: u64) -> Result<(), String> {
+        if promises > 0 && self.found_all()? {
+            let told = "the check succeeds in an empty directory, so it cannot detect a loss";
+            return Err(format!("{told} (acknowledged: {})", lines_words(promises)));
+        }
+        Ok(())
+    }
+
+    /// What a cut did, by the check after it: of what was under way nothing is known.
+    pub fn judged(&self) -> Result<Judgement<Refused>, String> {
+        let lost = if self.found_all()? { vec![] } else { vec![Refused(Found::Refused)] };
+        Ok(Judgement { lost, unpromised: Unpromised::default() })
+    }
+}
+
+/// What a check did not find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Refused(pub Found);
+
+impl Missing for Refused {
+    fn found(&self) -> Found {
+        self.0
+    }
+}
+
+/// What the command and the check get beside what they have.
+pub fn environment(directory: &str, promised: Option<(&str, usize)>) -> Vec<(String, String)> {
+    let own = [(DIRECTORY, directory.to_owned())];
+    let lines =
+        promised.map(|(file, count)| [(PROMISED, file.to_owned()), (PROMISES, count.to_string())]);
+    let all = own.into_iter().chain(lines.into_iter().flatten());
+    all.map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+/// What a command prints, line by line as it comes.
+#[derive(Debug, Default)]
+pub struct Printed {
+    rest: Vec<u8>,
+    lines: u64,
+}
+
+impl Printed {
+    /// The lines that are whole with these bytes; what is cut off promises nothing.
+    pub fn lines(&mut self, bytes: &[u8]) -> Result<Vec<String>, String> {
+        let mut whole = Vec::new();
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.rest.extend_from_slice(piece);
+            if self.rest.len() > MOST_LINE_BYTES {
+                return Err(format!(
+                    "the command printed a line of more than {MOST_LINE_BYTES} bytes"
+                ));
+            }
+            if self.rest.pop_if(|last| *last == b'\n').is_some() {
+                whole.push(String::from_utf8_lossy(&self.rest).into_owned());
+                self.rest.clear();
+            }
+        }
+        self.lines += whole.len() as u64;
+        if self.lines > MOST_LINES {
+            let most = show::count(MOST_LINES);
+            return Err(format!("the command printed more than {most} lines; reduce the runtime"));
+        }
+        Ok(whole)
+    }
+}
+
+pub fn file_of(lines: &[String]) -> String {
+    lines.iter().flat_map(|line| [line.as_str(), "\n"]).collect()
+}
+
+/// The shortest story of what a check did not find.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Story {
+    /// Lines that were promised when the power went, and the last of them.
+    pub lines: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_line: Option<String>,
+    /// Requests to the drive by then that changed something.
+    pub crash_step: u64,
+    /// How the check ended; none where there was nothing that it could look at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub check: Option<Ended>,
+}
+
+impl Story {
+    /// Of a cut, by the lines that had been heard of.
+    pub fn of(lines: &[String], cut_step: usize, check: Option<&Ended>) -> Self {
+        Self {
+            lines: lines.len() as u64,
+            last_line: lines.last().cloned(),
+            crash_step: cut_step as u64,
+            check: check.cloned(),
+        }
+    }
+
+    /// How long it is: by what was asked of the drive before.
+    pub const fn length(&self) -> u64 {
+        self.crash_step
+    }
+
+    pub fn words(&self) -> String {
+        let last = self.last_line.as_deref().and_then(last_words);
+        let promised = match (self.lines, last) {
+            (0, _) => "no line of the command".to_owned(),
+            (lines, None) => lines_words(lines),
+            (lines, Some(last)) => format!("{}, the last `{last}`,", lines_words(lines)),
+        };
+        let found = match &self.check {
+            Some(check) => format!("the check {}", check.words().trim_end_matches('.')),
+            None => format!("the drive has {}", Found::Unreachable.words()),
+        };
+        format!(
+            "Shortest counterexample: {promised} had arrived when the power failed after step {}; {found}.",
+            show::count(self.crash_step)
+        )
+    }
+}
+
+fn lines_words(lines: u64) -> String {
+    format!("{} {}", show::count(lines), if lines == 1 { "line" } else { "lines" })
+}
+
+/// The end of a text, in one line; none of an empty one.
+pub(crate) fn last_words(text: &str) -> Option<String> {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let letters = line.chars().count();
+    let told: String = line.chars().skip(letters.saturating_sub(TOLD_LETTERS)).collect();
+    (!told.is_empty()).then_some(told)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durability::judge::Outcome;
+
+    fn ended(how: How, said: &str) -> Ended {
+        Ended { how, said: said.to_owned() }
+    }
+
+    #[test]
+    fn exit_code_0_means_that_all_is_there_and_any_other_that_something_is_lost() {
+        assert_eq!(ended(How::Exited(0), "").found_all(), Ok(true));
+        for how in [How::Exited(1), How::Exited(255), How::Signalled(11)] {
+            assert_eq!(ended(how, "row 7 is missing").found_all(), Ok(false));
+            assert_eq!(ended(how, "").judged().unwrap().outcome(), Outcome::Lost);
+        }
+        assert_eq!(ended(How::Exited(0), "").judged().unwrap().outcome(), Outcome::Quiet);
+    }
+
+    #[test]
+    fn a_check_that_says_nothing_is_no_loss_and_no_pass() {
+        for (how, said) in [
+            (How::Exited(127), "sh: my-db: not found"),
+            (How::Exited(126), "permission denied"),
+            (How::TimedOut, "recovering"),
+        ] {
+            let own = ended(how, said);
+            assert!(own.found_all().unwrap_err().ends_with(said) && own.judged().is_err());
+            assert!(own.passes_uncut().is_err() && own.misses_all(1).is_err());
+        }
+    }
+
+    #[test]
+    fn a_check_that_is_none_is_told_before_anything_is_cut() {
+        let [pass, fail] =
+            [ended(How::Exited(0), ""), ended(How::Exited(1), "row 7\n is missing\n")];
+        assert!(pass.passes_uncut().is_ok() && fail.misses_all(7).is_ok());
+        let told = fail.passes_uncut().unwrap_err();
+        assert!(told.ends_with("it ended with exit code 1: row 7 is missing"), "{told}");
+        let told = pass.misses_all(1).unwrap_err();
+        assert!(
+            told.contains("cannot detect a loss") && told.ends_with("(acknowledged: 1 line)"),
+            "{told}"
+        );
+        assert!(pass.misses_all(0).is_ok(), "of nothing promised nothing is missing");
+    }
+
+    #[test]
+    fn a_command_may_end_by_its_time_and_not_by_an_error() {
+        for how in [How::Exited(0), How::TimedOut] {
+            assert!(ended(how, "").command_is_well().is_ok());
+        }
+        let told = ended(How::Exited(2), "no such table").command_is_well().unwrap_err();
+        assert_eq!(told, "the command ended with exit code 2: no such table");
+        assert!(ended(How::Signalled(9), "").command_is_well().is_err());
+    }
+
+    #[test]
+    fn lines_are_promised_when_they_are_whole() {
+        let mut own = Printed::default();
+        assert_eq!(own.lines(b"one\ntw").unwrap(), ["one"]);
+        assert_eq!(own.lines(b"").unwrap(), Vec::<String>::new());
+        assert_eq!(own.lines(b"o\n\n\xff\nthr").unwrap(), ["two", "", "\u{fffd}"]);
+        assert_eq!(file_of(&["one".to_owned(), String::new()]), "one\n\n");
+        assert_eq!(file_of(&[]), "");
+        let mut own = Printed::default();
+        assert!(own.lines(&[b'x'; MOST_LINE_BYTES]).unwrap().is_empty());
+        assert!(own.lines(b"x").unwrap_err().contains("4096 bytes"));
+        let mut own = Printed::default();
+        let all = vec![b'\n'; MOST_LINES as usize];
+        assert_eq!(own.lines(&all).unwrap().len(), all.len());
+        assert!(own.lines(b"\n").unwrap_err().contains("100,000 lines"));
+    }
+
+    #[test]
+    fn both_are_told_where_they_are_and_the_check_what_was_promised() {
+        let of = |promised| environment("/there", promised);
+        let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(of(None), [pair(DIRECTORY, "/there")]);
+        let all = of(Some(("/run/lines", 7)));
+        assert_eq!(all[1..], [pair(PROMISED, "/run/lines"), pair(PROMISES, "7")]);
+    }
+
+    #[test]
+    fn a_story_has_the_last_promise_and_what_the_check_said() {
+        let check = ended(How::Exited(1), "Error: row 7\nis missing.\n");
+        let lines = ["insert 6".to_owned(), "insert 7".to_owned()];
+        let own = Story::of(&lines, 1043, Some(&check));
+        assert_eq!(
+            own.words(),
+            "Shortest counterexample: 2 lines, the last `insert 7`, had arrived when the power \
+             failed after step 1,043; the check ended with exit code 1: Error: row 7 is missing."
+        );
+        let none = Story::of(&[], 3, Some(&ended(How::Signalled(6), "")));
+        assert!(none.words().contains("no line of the command had arrived"), "{}", none.words());
+        assert!(none.words().ends_with("the check was killed by signal 6."));
+        let unreachable = Story::of(&[], 3, None).words();
+        assert!(unreachable.contains("does not mount"), "{unreachable}");
+        let long = ended(How::Exited(1), &"x ".repeat(1000)).words();
+        assert!(long.chars().count() < 300, "{long}");
+        let text = serde_json::to_string(&own).unwrap();
+        assert_eq!(serde_json::from_str::<Story>(&text).unwrap(), own);
+    }
+}

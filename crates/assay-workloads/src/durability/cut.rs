@@ -1,0 +1,227 @@
+//! When the power goes, and what of the writes that no flush covers is there then.
+
+use assay_core::draws::Draws;
+use serde::{Deserialize, Serialize};
+
+use crate::durability::log::{Log, Step, Write};
+
+/// Of what survives, one write in so many is torn where the drive writes it in several units.
+const TORN: u64 = 4;
+
+/// What survives of the writes that no flush covers. Each is as likely.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Survivors {
+    /// None of them.
+    Nothing,
+    /// All of them.
+    Everything,
+    /// Those that came first.
+    Prefix,
+    /// Each by the toss of a coin.
+    Random,
+    /// All but one.
+    AllButOne,
+    /// The newest one alone.
+    Newest,
+}
+
+impl Survivors {
+    const ALL: [Self; 6] = [
+        Self::Nothing,
+        Self::Everything,
+        Self::Prefix,
+        Self::Random,
+        Self::AllButOne,
+        Self::Newest,
+    ];
+
+    fn draw(draws: &mut Draws) -> Self {
+        Self::ALL[draws.below(Self::ALL.len() as u64) as usize]
+    }
+
+    /// Which of so many survive, in their order.
+    fn of(self, count: usize, draws: &mut Draws) -> Vec<bool> {
+        let beginning = draws.below(count as u64 + 1) as usize;
+        let one = draws.below(count.max(1) as u64) as usize;
+        let tosses: Vec<bool> = (0..count).map(|_| draws.below(2) == 1).collect();
+        let survives = |at: usize| match self {
+            Self::Nothing => false,
+            Self::Everything => true,
+            Self::Prefix => at < beginning,
+            Self::Random => tosses[at],
+            Self::AllButOne => at != one,
+            Self::Newest => at + 1 == count,
+        };
+        (0..count).map(survives).collect()
+    }
+}
+
+/// A part of a write that lies on the medium.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Landed {
+    pub write: u32,
+    /// The first of its sectors that does.
+    pub first: u32,
+    pub sectors: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// Steps that were done by then.
+    pub steps: usize,
+    pub survivors: Survivors,
+    pub uncovered: u32,
+    /// Those of them that survived, whole or torn.
+    pub survived: u32,
+}
+
+/// When it is: after each step of the log from the first promise on, with the same chance. Before it nothing can be
+/// lost, and such cuts would make a bound smaller for nothing. Where nothing is promised, after each step.
+pub fn moment(log: &Log, draws: &mut Draws) -> usize {
+    let promise = log.steps.iter().position(|step| matches!(step, Step::Promise(_)));
+    let first = promise.unwrap_or_default();
+    first + 1 + draws.below(log.steps.len().saturating_sub(first).max(1) as u64) as usize
+}
+
+/// Puts the writes that no flush covers onto the medium, as far as they survive; `unit` sectors are written
+/// whole. A write that was to go through is there in any case.
+pub fn survive(
+    log: &Log,
+    (steps, uncovered): (usize, &[u32]),
+    unit: u32,
+    landed: &mut Vec<Landed>,
+    draws: &mut Draws,
+) -> Survivors {
+    let survivors = Survivors::draw(draws);
+    let there = survivors.of(uncovered.len(), draws);
+    for (number, is_there) in uncovered.iter().zip(there) {
+        let write = log.writes[*number as usize];
+        if write.through && is_done(log, steps, *number) {
+            landed.push(Landed { write: *number, first: 0, sectors: write.sectors });
+        } else if is_there {
+            tear((*number, write), unit, landed, draws);
+        }
+    }
+    survivors
+}
+
+/// Whether the call of a write had returned: the last step may still be under way.
+pub(crate) fn is_done(log: &Log, steps: usize, number: u32) -> bool {
+    log.steps[..steps].last() != Some(&Step::Write(number))
+}
+
+/// A write, whole or torn between the units in which it lies: they do not begin where it begins.
+fn tear((number, write): (u32, Write), unit: u32, landed: &mut Vec<Landed>, draws: &mut Draws) {
+    let (unit, end) = (u64::from(unit), write.at + u64::from(write.sectors));
+    let units = write.at / unit..end.div_ceil(unit);
+    let count = units.end - units.start;
+    if count < 2 || draws.below(TORN) > 0 {
+        landed.push(Landed { write: number, first: 0, sectors: write.sectors });
+        return;
+    }
+    let missing = units.start + draws.below(count);
+    for own in units {
+        if own != missing && draws.below(2) == 1 {
+            let (from, to) = (write.at.max(own * unit), end.min((own + 1) * unit));
+            let (first, sectors) = ((from - write.at) as u32, (to - from) as u32);
+            landed.push(Landed { write: number, first, sectors });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(through: bool) -> Log {
+        let mut log = Log::default();
+        for at in 0..4 {
+            log.write(Write { at: at * 8, sectors: 8, through });
+        }
+        log.flush();
+        log
+    }
+
+    #[test]
+    fn each_law_lets_survive_what_it_says() {
+        let mut draws = Draws::new(1, "test");
+        for _ in 0..200 {
+            let mut of = |own: Survivors| own.of(4, &mut draws);
+            assert_eq!(of(Survivors::Nothing), [false; 4]);
+            assert_eq!(of(Survivors::Everything), [true; 4]);
+            assert_eq!(of(Survivors::Newest), [false, false, false, true]);
+            assert!(of(Survivors::Prefix).windows(2).all(|two| two[0] || !two[1]));
+            assert_eq!(of(Survivors::AllButOne).iter().filter(|own| **own).count(), 3);
+        }
+        assert!(Survivors::AllButOne.of(0, &mut draws).is_empty());
+    }
+
+    #[test]
+    fn a_write_that_is_no_longer_than_a_unit_is_there_or_not() {
+        let mut draws = Draws::new(2, "test");
+        let (log, mut torn) = (log(false), 0);
+        for _ in 0..400 {
+            let mut whole = Vec::new();
+            survive(&log, (4, &[0, 1, 2, 3]), 8, &mut whole, &mut draws);
+            assert!(whole.iter().all(|own| own.sectors == 8));
+            let mut parts = Vec::new();
+            survive(&log, (4, &[0]), 1, &mut parts, &mut draws);
+            torn += usize::from(parts.iter().any(|own| own.sectors == 1));
+            assert!(parts.iter().map(|own| own.sectors).sum::<u32>() <= 8);
+        }
+        assert!(torn > 10, "{torn}");
+    }
+
+    /// Sectors 6 to 11 lie in the units 0 to 7 and 8 to 15.
+    #[test]
+    fn a_write_that_lies_across_two_units_is_torn_between_them() {
+        let (mut log, mut draws) = (Log::default(), Draws::new(6, "test"));
+        log.write(Write { at: 6, sectors: 6, through: false });
+        let mut parts = std::collections::BTreeSet::new();
+        for _ in 0..400 {
+            let mut landed = Vec::new();
+            survive(&log, (1, &[0]), 8, &mut landed, &mut draws);
+            parts.extend(landed.iter().map(|own| [own.first, own.sectors]));
+        }
+        assert_eq!(parts, [[0, 2], [0, 6], [2, 4]].into());
+    }
+
+    #[test]
+    fn what_was_to_go_through_is_there_once_the_call_returned() {
+        let mut draws = Draws::new(3, "test");
+        let log = log(true);
+        let mut last = [0; 2];
+        for _ in 0..100 {
+            let mut landed = Vec::new();
+            survive(&log, (4, &[0, 1, 2, 3]), 1, &mut landed, &mut draws);
+            let whole = |number| landed.contains(&Landed { write: number, first: 0, sectors: 8 });
+            assert!(whole(0) && whole(1) && whole(2));
+            last[usize::from(whole(3))] += 1;
+        }
+        assert!(last.iter().all(|count| *count > 0), "{last:?}");
+    }
+
+    #[test]
+    fn every_step_is_a_moment() {
+        let (log, mut draws) = (log(false), Draws::new(4, "test"));
+        let mut seen = [0; 6];
+        for _ in 0..500 {
+            seen[moment(&log, &mut draws)] += 1;
+        }
+        assert!(seen[0] == 0 && seen[1..].iter().all(|count| *count > 50), "{seen:?}");
+    }
+
+    #[test]
+    fn before_the_first_promise_there_is_no_cut() {
+        let (mut log, mut draws) = (log(false), Draws::new(5, "test"));
+        log.promise();
+        log.write(Write { at: 0, sectors: 8, through: false });
+        let mut seen = [0; 8];
+        for _ in 0..200 {
+            seen[moment(&log, &mut draws)] += 1;
+        }
+        assert!(seen[..6] == [0; 6] && seen[6..].iter().all(|count| *count > 50), "{seen:?}");
+    }
+}

@@ -1,0 +1,255 @@
+//! Drives as models: which writes of a log lie on the medium when the power has gone. One is honest; the
+//! others are what some have been seen to be.
+
+use std::collections::BTreeMap;
+
+use assay_core::draws::Draws;
+use assay_core::quantity::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::durability::cut::{Cut, Landed, is_done, survive};
+use crate::durability::log::{Log, Step, Write};
+use crate::table::names;
+
+/// What one that loses the last writes loses.
+const LAST: usize = 4;
+/// One that shows older writes does so at one place in so many.
+const OLDER: u64 = 8;
+
+/// A drive with a volatile cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Drive {
+    /// What a flush covers is there, in any order until then.
+    #[default]
+    HonorsFlushes,
+    /// A flush does nothing; a write that carries FUA is kept.
+    DropsFlushes,
+    /// A flush returns when it has begun: what it covers is there when the next one has returned.
+    AcknowledgesEarly,
+    /// It says what it writes whole, and tears what it was writing between sectors.
+    TearsWrites,
+    /// One of the writes before a flush stays in the cache until the next one.
+    ReordersWrites,
+    /// The last four writes are gone, whatever covered them.
+    LosesLast,
+    /// After the start some places have what stood there before the last write.
+    ReturnsStale,
+}
+
+names!(
+    Drive: HonorsFlushes = "honors-flushes", DropsFlushes = "drops-flushes",
+    AcknowledgesEarly = "acknowledges-early", TearsWrites = "tears-writes",
+    ReordersWrites = "reorders-writes", LosesLast = "loses-last", ReturnsStale = "returns-stale"
+);
+
+impl Drive {
+    /// It in a sentence, with what it writes whole, or says so.
+    pub fn assumed(self, atomic_bytes: u64) -> String {
+        let (words, whole) = (self.words(), Bytes(atomic_bytes));
+        match self {
+            Self::TearsWrites => {
+                format!("an assumed drive that claims to write {whole} atomically but {words}")
+            }
+            _ => format!("an assumed drive that {words} and writes {whole} atomically"),
+        }
+    }
+
+    const fn words(self) -> &'static str {
+        match self {
+            Self::HonorsFlushes => "keeps flushed data",
+            Self::DropsFlushes => "drops flushes",
+            Self::AcknowledgesEarly => "acknowledges flushes before the data is written",
+            Self::TearsWrites => "tears writes at 512 bytes",
+            Self::ReordersWrites => "reorders writes across flushes",
+            Self::LosesLast => "loses its last 4 writes",
+            Self::ReturnsStale => "returns older data after a restart",
+        }
+    }
+
+    /// What lies on the medium after so many steps, in the order in which it came there; `unit` sectors are
+    /// written whole.
+    pub fn after(
+        self,
+        log: &Log,
+        steps: usize,
+        unit: u32,
+        draws: &mut Draws,
+    ) -> (Vec<Landed>, Cut) {
+        let Held { covered, uncovered } = self.held(log, steps, draws);
+        let whole = |write: &u32| Landed {
+            write: *write,
+            first: 0,
+            sectors: log.writes[*write as usize].sectors,
+        };
+        let mut landed: Vec<Landed> = covered.iter().map(whole).collect();
+        let survivors = survive(log, (steps, &uncovered), unit, &mut landed, draws);
+        match self {
+            Self::TearsWrites => tear_newest(log, (steps, &uncovered), &mut landed, draws),
+            // What stayed in the cache is older than what others had covered since.
+            Self::ReordersWrites => landed.sort_by_key(|own| own.write),
+            Self::LosesLast => {
+                let last = log.known(steps).begun.saturating_sub(LAST as u32);
+                landed.retain(|own| own.write < last);
+            }
+            Self::ReturnsStale => show_older(log, &mut landed, draws),
+            Self::HonorsFlushes | Self::DropsFlushes | Self::AcknowledgesEarly => {}
+        }
+        // Counted at the end, as a liar takes away what had survived.
+        let mut is_there = vec![false; log.writes.len()];
+        for own in &landed {
+            is_there[own.write as usize] = true;
+        }
+        let survived = uncovered.iter().filter(|write| is_there[**write as usize]).count() as u32;
+        (landed, Cut { steps, survivors, uncovered: uncovered.len() as u32, survived })
+    }
+
+    /// Which writes flushes have covered for good.
+    fn held(self, log: &Log, steps: usize, draws: &mut Draws) -> Held {
+        let mut held = Held::default();
+        // Of those that are not covered, as many were there at the flush before.
+        let mut begun = 0;
+        for step in &log.steps[..steps] {
+            match (step, self) {
+                (Step::Write(number), _) => held.uncovered.push(*number),
+                (Step::Promise(_), _) | (Step::Flush, Self::DropsFlushes) => {}
+                (Step::Flush, Self::AcknowledgesEarly) => {
+                    held.covered.extend(held.uncovered.drain(..begun));
+                    begun = held.uncovered.len();
+                }
+                (Step::Flush, Self::ReordersWrites) if !held.uncovered.is_empty() => {
+                    let at = draws.below(held.uncovered.len() as u64) as usize;
+                    let kept = held.uncovered.swap_remove(at);
+                    held.covered.append(&mut held.uncovered);
+                    held.uncovered.push(kept);
+                }
+                (Step::Flush, _) => held.covered.append(&mut held.uncovered),
+            }
+        }
+        held
+    }
+}
+
+/// Writes on the medium, and those in the cache.
+#[derive(Default)]
+struct Held {
+    covered: Vec<u32>,
+    uncovered: Vec<u32>,
+}
+
+/// The newest write that no flush covers is there in part: it was under way.
+fn tear_newest(
+    log: &Log,
+    (steps, uncovered): (usize, &[u32]),
+    landed: &mut Vec<Landed>,
+    draws: &mut Draws,
+) {
+    let Some(newest) = uncovered.last() else { return };
+    let Write { sectors, through, .. } = log.writes[*newest as usize];
+    if sectors < 2 || (through && is_done(log, steps, *newest)) {
+        return;
+    }
+    landed.retain(|own| own.write != *newest);
+    let first_part = 1 + draws.below(u64::from(sectors) - 1) as u32;
+    landed.push(Landed { write: *newest, first: 0, sectors: first_part });
+}
+
+/// At some places that were written several times the last write is not there.
+fn show_older(log: &Log, landed: &mut Vec<Landed>, draws: &mut Draws) {
+    let mut newest: BTreeMap<u64, [u32; 2]> = BTreeMap::new();
+    for own in &*landed {
+        let [last, count] = newest.entry(log.writes[own.write as usize].at).or_default();
+        if *count == 0 || *last != own.write {
+            (*last, *count) = (own.write, *count + 1);
+        }
+    }
+    let several = newest.into_values().filter(|[_, count]| *count > 1);
+    let mut gone: Vec<u32> =
+        several.map(|[last, _]| last).filter(|_| draws.below(OLDER) == 0).collect();
+    gone.sort_unstable();
+    landed.retain(|own| gone.binary_search(&own.write).is_err());
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// Two writes of one place, each flushed and promised, and a third one that is under way.
+    fn log() -> Log {
+        let mut log = Log::default();
+        let write = Write { at: 0, sectors: 8, through: false };
+        for _ in 0..2 {
+            log.write(write);
+            log.flush();
+            log.promise();
+        }
+        log.write(write);
+        log
+    }
+
+    fn seen(drive: Drive, steps: usize, seed: u64) -> Vec<u32> {
+        let (landed, _) = drive.after(&log(), steps, 8, &mut Draws::new(seed, "test"));
+        landed.iter().map(|own| own.write).collect()
+    }
+
+    #[test]
+    fn an_honest_one_has_what_flushes_cover_and_perhaps_more() {
+        for seed in 0..50 {
+            assert_eq!(seen(Drive::HonorsFlushes, 6, seed), [0, 1]);
+            assert!(seen(Drive::HonorsFlushes, 7, seed).starts_with(&[0, 1]));
+            assert!(seen(Drive::HonorsFlushes, 4, seed).starts_with(&[0]));
+        }
+    }
+
+    #[test]
+    fn each_liar_does_now_and_then_what_it_is_called_by() {
+        let ever = |drive, steps, is_so: &dyn Fn(&[u32]) -> bool| {
+            (0..60).any(|seed| is_so(&seen(drive, steps, seed)))
+        };
+        assert!(ever(Drive::DropsFlushes, 6, &<[u32]>::is_empty));
+        assert!(ever(Drive::AcknowledgesEarly, 6, &|own| own == [0]));
+        assert!(!ever(Drive::AcknowledgesEarly, 6, &<[u32]>::is_empty));
+        assert!(ever(Drive::ReordersWrites, 6, &|own| !own.contains(&1)));
+        assert!(ever(Drive::LosesLast, 6, &<[u32]>::is_empty));
+        assert!(ever(Drive::ReturnsStale, 6, &|own| own == [0]));
+        let (landed, _) = Drive::TearsWrites.after(&log(), 7, 8, &mut Draws::new(1, "test"));
+        assert!(landed.iter().any(|own| own.write == 2 && own.sectors < 8), "{landed:?}");
+        let (landed, _) = Drive::TearsWrites.after(&log(), 6, 8, &mut Draws::new(1, "test"));
+        assert!(landed.iter().all(|own| own.sectors == 8), "nothing was under way: {landed:?}");
+    }
+
+    /// A story says how many of those that no flush covers are there.
+    #[test]
+    fn what_a_liar_takes_away_or_tears_is_counted_as_it_lies_there() {
+        for seed in 0..60 {
+            let after = |drive: Drive| drive.after(&log(), 7, 1, &mut Draws::new(seed, "test"));
+            let (landed, cut) = after(Drive::DropsFlushes);
+            let there: BTreeSet<u32> = landed.iter().map(|own| own.write).collect();
+            assert_eq!([cut.uncovered, cut.survived], [3, there.len() as u32], "seed {seed}");
+            let (_, cut) = after(Drive::TearsWrites);
+            assert_eq!(cut.survived, 1, "a part of the newest one is there, seed {seed}");
+            let (landed, cut) = after(Drive::LosesLast);
+            assert_eq!((cut.survived, landed), (0, Vec::new()), "seed {seed}");
+        }
+    }
+
+    #[test]
+    fn what_is_assumed_does_not_contradict_itself() {
+        let tears = Drive::TearsWrites.assumed(4096);
+        assert!(tears.contains("claims to write 4 KiB atomically but tears"), "{tears}");
+        let honest = Drive::HonorsFlushes.assumed(512);
+        assert_eq!(honest, "an assumed drive that keeps flushed data and writes 512 B atomically");
+    }
+
+    #[test]
+    fn each_has_a_name_that_finds_it() {
+        for drive in Drive::ALL {
+            assert_eq!(Drive::find(drive.name()), Some(drive));
+            assert_eq!(serde_json::to_value(drive).unwrap(), drive.name());
+        }
+        assert_eq!(Drive::find("good"), None);
+    }
+}

@@ -1,0 +1,320 @@
+//! What of the promises is there: names that do not stand for what they must, and files that are not whole.
+
+use super::contents::{Content, Listing};
+use super::script::{Moment, Name, Script};
+use super::standing::{Moved, Standing, State};
+use crate::durability::judge::{self, Found, Missing, Unpromised};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    pub name: Name,
+    /// The file that was promised under it; none where it was promised to be free.
+    pub wanted: Option<u32>,
+    pub found: Found,
+    /// The file that is there instead, where it is one of the run.
+    pub other: Option<u32>,
+    /// The call that made the name stand for what was promised.
+    pub made: usize,
+    pub promised: usize,
+}
+
+impl Missing for Lost {
+    fn found(&self) -> Found {
+        self.found
+    }
+}
+
+pub type Judgement = judge::Judgement<Lost>;
+
+/// What is under a name that may be there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// Nothing of it was under way.
+    Sure,
+    /// The newest that was done is there.
+    There,
+    Gone,
+    /// The contents are those of no call.
+    Torn,
+}
+
+impl Script {
+    /// What is there of what had been promised when it was cut.
+    pub fn judged(&self, listing: &Listing, moment: Moment) -> Judgement {
+        let standing = Standing::of(self, moment);
+        let mut own = Judgement { lost: Vec::new(), unpromised: Unpromised::default() };
+        let seen = |name: &Name| listing.get(&name.to_string()).copied();
+        let mut ways: Vec<(usize, Way)> = Vec::new();
+        for (name, states) in &standing.names {
+            match standing.way(*name, states, seen(name)) {
+                Ok(way) => ways.push((states.last().map_or(0, |last| last.call), way)),
+                Err(found) => own.lost.push(standing.lost(*name, states, found, seen(name))),
+            }
+        }
+        let is_told = |name: &Name| own.lost.iter().any(|lost| lost.name == *name);
+        let whole = |file: u32, name: &Name| match seen(name) {
+            Some(Content::Whole(there) | Content::Part(there)) => there == file,
+            _ => false,
+        };
+        let nowhere = |moved: &&Moved| {
+            !moved.names.iter().any(|name| is_told(name) || whole(moved.file, name))
+        };
+        let gone: Vec<Lost> = (standing.moved.iter().filter(nowhere))
+            .filter_map(|moved| standing.gone(moved))
+            .collect();
+        own.lost.extend(gone);
+        own.lost.sort_by_key(|lost| (lost.made, lost.name));
+        own.unpromised = told_apart(ways);
+        own
+    }
+}
+
+impl Script {
+    /// What is there where nothing can be reached: all that was promised is missing.
+    pub fn without_any(&self, moment: Moment) -> Judgement {
+        let standing = Standing::of(self, moment);
+        let is_promised = |states: &[State]| states.iter().all(|own| own.file.is_some());
+        let names = standing.names.iter().filter(|(_, states)| is_promised(states));
+        let lost = names.map(|(name, own)| standing.lost(*name, own, Found::Unreachable, None));
+        let mut lost: Vec<Lost> = lost.collect();
+        lost.sort_by_key(|own| (own.made, own.name));
+        Judgement { lost, unpromised: Unpromised::default() }
+    }
+}
+
+impl Standing {
+    /// Whether what is under a name may be there, and what it then says of what was under way.
+    fn way(&self, name: Name, states: &[State], seen: Option<Content>) -> Result<Way, Found> {
+        let may_be = |file: Option<u32>| states.iter().any(|state| state.file == file);
+        // A file whose contents were not promised may hold anything.
+        let open = states.iter().any(|state| state.file.is_some_and(|own| !self.is_synced(own)));
+        let is_free = states.iter().all(|state| state.file.is_none());
+        match seen {
+            None if may_be(None) => Ok(self.found(states, None)),
+            Some(Content::Whole(file)) if may_be(Some(file)) => Ok(self.found(states, Some(file))),
+            None => Err(Found::Missing),
+            Some(_) if open => Ok(Way::Torn),
+            Some(Content::Whole(file)) if !self.ever.contains(&(name, file)) => Err(Found::Foreign),
+            Some(_) if is_free => Err(Found::Undeleted),
+            Some(Content::Whole(_)) => Err(Found::Older),
+            Some(Content::Strange) => Err(Found::Foreign),
+            Some(Content::Part(_)) => Err(Found::Torn),
+            Some(Content::Empty) => Err(Found::Empty),
+            Some(Content::Unreadable) => Err(Found::Unreadable),
+        }
+    }
+
+    fn found(&self, states: &[State], file: Option<u32>) -> Way {
+        let is_open = file.is_some_and(|own| !self.is_synced(own));
+        let newest = states.last().and_then(|last| last.file);
+        match states.len() {
+            ..=1 if !is_open => Way::Sure,
+            _ if newest == file => Way::There,
+            _ => Way::Gone,
+        }
+    }
+
+    fn lost(&self, name: Name, states: &[State], found: Found, seen: Option<Content>) -> Lost {
+        let other = match seen {
+            Some(Content::Whole(file) | Content::Part(file)) => Some(file),
+            _ => None,
+        };
+        let is_own = |state: &&State| state.file.is_some() && state.file == other;
+        let fits = |state: &&State| state.file.is_some() == (found != Found::Undeleted);
+        let state = states.iter().find(is_own).or_else(|| states.iter().find(fits));
+        let State { file: wanted, call: made } = state.copied().unwrap_or_default();
+        let contents = wanted.and_then(|own| self.synced.get(&own).copied());
+        let is_named =
+            matches!(found, Found::Missing | Found::Undeleted | Found::Older | Found::Unreachable);
+        let names = self.names_promised;
+        let promised = if is_named { names.or(contents) } else { contents.or(names) };
+        Lost { name, wanted, found, other, made, promised: promised.unwrap_or(made) }
+    }
+
+    /// A file that was moved and is under none of its names.
+    fn gone(&self, moved: &Moved) -> Option<Lost> {
+        Some(Lost {
+            name: *moved.names.first()?,
+            wanted: Some(moved.file),
+            found: Found::Missing,
+            other: None,
+            made: moved.call,
+            promised: self.names_promised?,
+        })
+    }
+}
+
+/// Counts what was under way, by the order in which it was done.
+fn told_apart(mut ways: Vec<(usize, Way)>) -> Unpromised {
+    ways.sort_by_key(|(call, _)| *call);
+    let mut told = Unpromised::default();
+    for (_, way) in ways {
+        match way {
+            Way::Sure => {}
+            Way::There => {
+                told.present += 1;
+                told.out_of_order += u64::from(told.missing > 0);
+            }
+            Way::Gone => told.missing += 1,
+            Way::Torn => told.torn += 1,
+        }
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::script::Call;
+    use super::*;
+    use crate::durability::judge::Outcome;
+    use crate::durability::sync::Sync;
+
+    fn name(text: &str) -> Name {
+        Name::find(text).unwrap()
+    }
+
+    /// `file-00` is created and replaced, `file-01` created, `file-00` moved to `file-02`, `file-01` removed; files 0, 1, 2
+    /// are synced, and file 3 is not.
+    fn script() -> Script {
+        let [a, beside, b, c, d] =
+            ["file-00", "file-00.new", "file-01", "file-02", "file-03"].map(name);
+        let written = |name, file| [Call::Create { name, file }, Call::Write { file }];
+        let calls = [
+            &written(a, 0)[..],
+            &[Call::SyncFile { file: 0 }],
+            &written(b, 1),
+            &[Call::SyncFile { file: 1 }, Call::SyncNames],
+            &written(beside, 2),
+            &[Call::SyncFile { file: 2 }, Call::Rename { from: beside, to: a }, Call::SyncNames],
+            &[Call::Rename { from: a, to: c }, Call::Remove { name: b }, Call::SyncNames],
+            &written(d, 3),
+        ];
+        let calls: Vec<Call> = calls.concat();
+        assert_eq!(calls.len(), 17);
+        Script { sync: Sync::Fsync, calls, lengths: vec![100; 4], rounds: vec![7, 12, 15, 17] }
+    }
+
+    fn listing(of: &[(&str, Content)]) -> Listing {
+        of.iter().map(|(name, content)| ((*name).to_owned(), *content)).collect()
+    }
+
+    fn judged(of: &[(&str, Content)], returned: usize, begun: usize) -> Judgement {
+        script().judged(&listing(of), Moment { returned, begun })
+    }
+
+    fn found(own: &Judgement) -> Vec<(String, Found)> {
+        own.lost.iter().map(|lost| (lost.name.to_string(), lost.found)).collect()
+    }
+
+    const WHOLE: [Content; 4] =
+        [Content::Whole(0), Content::Whole(1), Content::Whole(2), Content::Whole(3)];
+
+    #[test]
+    fn what_was_promised_is_there_or_it_is_told_what_is() {
+        let one = |content: Content| {
+            let own = judged(&[("file-00", content), ("file-01", WHOLE[1])], 7, 7);
+            assert_eq!(own.unpromised, Unpromised::default());
+            found(&own)
+        };
+        assert_eq!(one(WHOLE[0]), []);
+        for (content, what) in [
+            (Content::Part(0), Found::Torn),
+            (Content::Empty, Found::Empty),
+            (Content::Strange, Found::Foreign),
+            (Content::Unreadable, Found::Unreadable),
+            (WHOLE[1], Found::Foreign),
+        ] {
+            assert_eq!(one(content), [("file-00".to_owned(), what)]);
+        }
+        let gone = judged(&[("file-01", WHOLE[1])], 7, 7);
+        let wanted = Lost {
+            name: name("file-00"),
+            wanted: Some(0),
+            found: Found::Missing,
+            other: None,
+            made: 0,
+            promised: 6,
+        };
+        assert_eq!((gone.lost.clone(), gone.outcome()), (vec![wanted], Outcome::Lost));
+        // Before the sync of the names returned, the names may be missing; the contents may not.
+        assert_eq!(found(&judged(&[], 6, 7)), []);
+        assert_eq!(found(&judged(&[("file-01", WHOLE[1])], 6, 7)), []);
+        let torn = judged(&[("file-00", Content::Part(0))], 6, 7);
+        assert_eq!(found(&torn), [("file-00".to_owned(), Found::Torn)]);
+        assert_eq!((torn.lost[0].promised, torn.lost[0].other), (2, Some(0)));
+        let torn = judged(&[("file-00", Content::Empty)], 6, 7);
+        assert_eq!((torn.lost[0].promised, torn.lost[0].found), (2, Found::Empty));
+    }
+
+    #[test]
+    fn a_replaced_name_stands_for_the_old_or_the_new_file() {
+        let at = |content: Option<Content>, returned| {
+            let own: Vec<(&str, Content)> =
+                content.map(|own| ("file-00", own)).into_iter().collect();
+            let all = [&own[..], &[("file-01", WHOLE[1])]].concat();
+            found(&judged(&all, returned, 12))
+        };
+        let told = |what| [("file-00".to_owned(), what)];
+        for (content, what) in [(None, Found::Missing), (Some(Content::Part(2)), Found::Torn)] {
+            assert_eq!(at(content, 10), told(what));
+        }
+        assert_eq!([at(Some(WHOLE[0]), 11), at(Some(WHOLE[2]), 11)], [vec![], vec![]]);
+        assert_eq!(at(Some(WHOLE[0]), 12), told(Found::Older), "the new one was promised");
+        let left = judged(
+            &[("file-00", WHOLE[2]), ("file-00.new", WHOLE[2]), ("file-01", WHOLE[1])],
+            12,
+            12,
+        );
+        assert_eq!(found(&left), [("file-00.new".to_owned(), Found::Undeleted)]);
+    }
+
+    #[test]
+    fn a_moved_file_is_somewhere_and_a_removed_one_does_not_come_back() {
+        let kept = ("file-01", WHOLE[1]);
+        for under_way in [&[("file-00", WHOLE[2]), kept][..], &[("file-02", WHOLE[2]), kept]] {
+            assert_eq!(found(&judged(under_way, 12, 15)), []);
+        }
+        let nowhere = judged(&[kept], 12, 15);
+        assert_eq!(found(&nowhere), [("file-00".to_owned(), Found::Missing)]);
+        assert_eq!((nowhere.lost[0].made, nowhere.lost[0].promised), (10, 11));
+        let back = judged(&[("file-02", WHOLE[2]), kept], 15, 15);
+        assert_eq!(found(&back), [("file-01".to_owned(), Found::Undeleted)]);
+        assert_eq!((back.lost[0].wanted, back.lost[0].other), (None, Some(1)));
+        assert_eq!(found(&judged(&[("file-02", WHOLE[2])], 15, 15)), []);
+    }
+
+    #[test]
+    fn where_nothing_can_be_reached_all_that_was_promised_is_lost() {
+        let lost = |returned, begun| found(&script().without_any(Moment { returned, begun }));
+        assert_eq!(lost(6, 7), [], "no name was promised");
+        let of = |names: &[&str]| -> Vec<(String, Found)> {
+            names.iter().map(|own| ((*own).to_owned(), Found::Unreachable)).collect()
+        };
+        assert_eq!(lost(7, 7), of(&["file-00", "file-01"]));
+        assert_eq!(lost(15, 17), of(&["file-02"]));
+    }
+
+    #[test]
+    fn what_was_not_promised_may_be_anything_and_is_told_apart() {
+        let kept = ("file-02", WHOLE[2]);
+        let told = |of: &[(&str, Content)]| {
+            let own = judged(&[of, &[kept]].concat(), 15, 17);
+            assert_eq!(own.lost, []);
+            let Unpromised { present: there, missing: gone, torn, out_of_order: ahead } =
+                own.unpromised;
+            (own.outcome(), [there, gone, torn, ahead])
+        };
+        assert_eq!(told(&[]), (Outcome::AllGone, [0, 1, 0, 0]));
+        assert_eq!(told(&[("file-03", WHOLE[3])]), (Outcome::AllThere, [1, 0, 0, 0]));
+        for content in
+            [Content::Part(3), Content::Empty, Content::Strange, Content::Unreadable, WHOLE[0]]
+        {
+            assert_eq!(told(&[("file-03", content)]), (Outcome::Torn, [0, 0, 1, 0]));
+        }
+        // The removal is there although the rename before it is not.
+        let ahead = judged(&[("file-00", WHOLE[2])], 12, 15);
+        assert_eq!((ahead.lost, ahead.unpromised.out_of_order), (vec![], 1));
+        let others = judged(&[kept, ("lost+found", Content::Strange)], 15, 15);
+        assert_eq!((found(&others), others.outcome()), (vec![], Outcome::Quiet), "nobody's name");
+    }
+}

@@ -1,0 +1,295 @@
+//! What a program does with its files, call by call, drawn by seed.
+
+use std::collections::BTreeMap;
+
+use assay_core::draws::Draws;
+use serde::{Deserialize, Serialize};
+
+use crate::durability::sync::Sync;
+
+/// Names that files have for good.
+pub const NAMES: u32 = 16;
+/// What is behind the name of a file that is to replace another.
+const BESIDE: &str = ".new";
+/// Files of one round at most.
+const MOST_OF_ROUND: u64 = 3;
+/// The shortest file: one that says which it is.
+pub const LEAST_BYTES: u64 = 64;
+
+/// A name in the directory: one that a file has for good, or the one beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Name(u32);
+
+impl Name {
+    /// The name beside it, of what is to replace it.
+    const fn beside(self) -> Self {
+        Self(self.0 + NAMES)
+    }
+
+    pub fn find(text: &str) -> Option<Self> {
+        (0..2 * NAMES).map(Self).find(|own| own.to_string() == text)
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let beside = if self.0 < NAMES { "" } else { BESIDE };
+        write!(to, "file-{:02}{beside}", self.0 % NAMES)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    /// Opens a new file, empty, under a name that is free.
+    Create { name: Name, file: u32 },
+    /// Writes all of the file that was opened last.
+    Write { file: u32 },
+    /// Has that file's contents on the medium.
+    SyncFile { file: u32 },
+    /// Gives a file another name; what had that one is gone.
+    Rename { from: Name, to: Name },
+    /// Removes a name, and the file.
+    Remove { name: Name },
+    /// Has the names on the medium.
+    SyncNames,
+}
+
+impl Call {
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Create { .. } => "creation",
+            Self::Write { .. } => "write",
+            Self::SyncFile { .. } => "sync of the file",
+            Self::Rename { .. } => "rename",
+            Self::Remove { .. } => "removal",
+            Self::SyncNames => "fsync of the directory",
+        }
+    }
+}
+
+/// How much is done with files, and by what it is synced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shape {
+    pub sync: Sync,
+    pub rounds: u32,
+    /// Bytes of a file at most, [`LEAST_BYTES`] at least.
+    pub most_bytes: u64,
+    pub seed: u64,
+}
+
+/// When the power went, as far as the program's calls go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// So many calls had returned, as was heard off the drive.
+    pub returned: usize,
+    /// So many may have been begun.
+    pub begun: usize,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Script {
+    pub sync: Sync,
+    pub calls: Vec<Call>,
+    /// Bytes of each file.
+    pub lengths: Vec<u64>,
+    /// How many calls were made when each round had ended.
+    pub rounds: Vec<usize>,
+}
+
+impl Script {
+    pub fn of(shape: &Shape) -> Self {
+        let script =
+            Self { sync: shape.sync, calls: Vec::new(), lengths: Vec::new(), rounds: Vec::new() };
+        let draws = Draws::new(shape.seed, "durability files");
+        let most_bytes = shape.most_bytes.max(LEAST_BYTES);
+        let mut writer = Writer { script, draws, live: BTreeMap::new(), most_bytes };
+        for _ in 0..shape.rounds {
+            writer.round();
+        }
+        writer.script
+    }
+
+    /// Whether a call promises something once it has returned.
+    pub fn promises(&self, at: usize) -> bool {
+        match self.calls.get(at) {
+            Some(Call::SyncFile { .. } | Call::SyncNames) => true,
+            Some(Call::Write { .. }) => self.sync == Sync::Dsync,
+            _ => false,
+        }
+    }
+
+    /// How many calls have returned each time that the program tells it: after each one that promises something, and at
+    /// the end of each round.
+    pub fn tells(&self) -> impl Iterator<Item = usize> {
+        (1..=self.calls.len()).filter(|calls| self.is_told(*calls))
+    }
+
+    pub(super) fn is_told(&self, calls: usize) -> bool {
+        self.promises(calls - 1) || self.rounds.binary_search(&calls).is_ok()
+    }
+
+    /// A cut after so many calls were heard to have returned. Who hears of it answers before the program goes on, so that it
+    /// cannot have gone further than to what it tells next.
+    pub fn cut(&self, returned: usize) -> Moment {
+        let next = (returned + 1..=self.calls.len()).find(|calls| self.is_told(*calls));
+        Moment { returned, begun: next.unwrap_or(self.calls.len()) }
+    }
+}
+
+struct Writer {
+    script: Script,
+    draws: Draws,
+    live: BTreeMap<Name, u32>,
+    most_bytes: u64,
+}
+
+impl Writer {
+    fn round(&mut self) {
+        let mut names: Vec<Name> = (0..NAMES).map(Name).collect();
+        self.draws.shuffle(&mut names);
+        for _ in 0..=self.draws.below(MOST_OF_ROUND) {
+            let Some(name) = names.pop() else { break };
+            // Of a name that is used only where it is free: of several files of a round none has two changes.
+            let free = names.iter().position(|own| !self.live.contains_key(own));
+            match (self.live.contains_key(&name), self.draws.below(4), free) {
+                (false, ..) => self.create(name),
+                (true, 0, _) => self.call(Call::Remove { name }),
+                (true, 1, Some(at)) => {
+                    let to = names.swap_remove(at);
+                    self.call(Call::Rename { from: name, to });
+                }
+                (true, ..) => {
+                    self.create(name.beside());
+                    self.call(Call::Rename { from: name.beside(), to: name });
+                }
+            }
+        }
+        // Now and then nothing is promised of names before the next round.
+        if self.script.sync != Sync::None && self.draws.below(4) > 0 {
+            self.call(Call::SyncNames);
+        }
+        self.script.rounds.push(self.script.calls.len());
+    }
+
+    fn create(&mut self, name: Name) {
+        let file = self.script.lengths.len() as u32;
+        let shorter = LEAST_BYTES + self.draws.below(self.most_bytes - LEAST_BYTES + 1);
+        let is_whole = self.draws.below(2) == 0;
+        self.script.lengths.push(if is_whole { self.most_bytes } else { shorter });
+        self.call(Call::Create { name, file });
+        self.call(Call::Write { file });
+        if matches!(self.script.sync, Sync::Fsync | Sync::Fdatasync) {
+            self.call(Call::SyncFile { file });
+        }
+    }
+
+    fn call(&mut self, call: Call) {
+        match call {
+            Call::Create { name, file } => {
+                self.live.insert(name, file);
+            }
+            Call::Rename { from, to } => {
+                if let Some(file) = self.live.remove(&from) {
+                    self.live.insert(to, file);
+                }
+            }
+            Call::Remove { name } => {
+                self.live.remove(&name);
+            }
+            Call::Write { .. } | Call::SyncFile { .. } | Call::SyncNames => {}
+        }
+        self.script.calls.push(call);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn script(sync: Sync) -> Script {
+        Script::of(&Shape { sync, rounds: 400, most_bytes: 8192, seed: 3 })
+    }
+
+    #[test]
+    fn names_are_found_by_their_texts() {
+        let all: BTreeSet<String> = (0..2 * NAMES).map(|own| Name(own).to_string()).collect();
+        assert_eq!(all.len(), 2 * NAMES as usize);
+        for text in &all {
+            assert_eq!(Name::find(text).unwrap().to_string(), *text);
+        }
+        assert_eq!([Name(3).to_string(), Name(3).beside().to_string()], ["file-03", "file-03.new"]);
+        for text in ["file-16", "file-3", "lost+found", ""] {
+            assert_eq!(Name::find(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn each_call_can_be_made_and_each_file_is_synced_before_it_replaces_another() {
+        let own = script(Sync::Fsync);
+        let (mut live, mut synced) = (BTreeMap::new(), BTreeSet::new());
+        let mut seen = [0_u32; 6];
+        for call in &own.calls {
+            let kind = match *call {
+                Call::Create { name, file } => {
+                    assert_eq!(live.insert(name, file), None, "it is free");
+                    0
+                }
+                Call::Write { .. } => 1,
+                Call::SyncFile { file } => {
+                    synced.insert(file);
+                    2
+                }
+                Call::Rename { from, to } => {
+                    let file = live.remove(&from).unwrap();
+                    assert!(synced.contains(&file));
+                    live.insert(to, file);
+                    3
+                }
+                Call::Remove { name } => {
+                    assert!(live.remove(&name).is_some());
+                    4
+                }
+                Call::SyncNames => 5,
+            };
+            seen[kind] += 1;
+        }
+        assert!(seen.iter().all(|count| *count > 30), "{seen:?}");
+        assert!((150..400).contains(&seen[5]), "some rounds promise no names: {seen:?}");
+        assert!(own.lengths.iter().all(|bytes| (64..=8192).contains(bytes)));
+        assert_eq!((own.rounds.len(), own.rounds.last()), (400, Some(&own.calls.len())));
+    }
+
+    #[test]
+    fn what_promises_follows_from_how_it_is_synced() {
+        let promises = |sync| {
+            let own = script(sync);
+            let all = (0..own.calls.len()).filter(|at| own.promises(*at));
+            let words: BTreeSet<&str> = all.map(|at| own.calls[at].words()).collect();
+            words.into_iter().collect::<Vec<_>>()
+        };
+        let names = Call::SyncNames.words();
+        let file = Call::SyncFile { file: 0 }.words();
+        assert_eq!(promises(Sync::Fsync), [names, file]);
+        assert_eq!(promises(Sync::Fdatasync), [names, file]);
+        assert_eq!(promises(Sync::Dsync), [names, "write"]);
+        assert_eq!(promises(Sync::None), Vec::<&str>::new());
+    }
+
+    #[test]
+    fn a_program_is_not_further_than_to_what_it_tells_next() {
+        for sync in [Sync::Fdatasync, Sync::None] {
+            let own = script(sync);
+            let told: Vec<usize> = own.tells().collect();
+            assert!(own.rounds.iter().all(|end| told.contains(end)));
+            assert_eq!(told.len() > own.rounds.len(), sync != Sync::None);
+            for (returned, next) in [0].iter().chain(&told).zip(&told) {
+                assert_eq!(own.cut(*returned), Moment { returned: *returned, begun: *next });
+                assert!((*returned..next - 1).all(|at| !own.promises(at)));
+            }
+            let all = own.calls.len();
+            assert_eq!(own.cut(all), Moment { returned: all, begun: all });
+        }
+    }
+}

@@ -1,0 +1,189 @@
+//! What may be there after a cut: what was promised, and what was done since.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::script::{Call, Moment, Name, Script};
+
+/// What a name may stand for, and which call made it so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct State {
+    pub file: Option<u32>,
+    pub call: usize,
+}
+
+/// A file that was promised under a name and has been given others since.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moved {
+    pub file: u32,
+    /// The call that made it stand under the name that was promised.
+    pub call: usize,
+    /// The promised name first.
+    pub names: Vec<Name>,
+}
+
+/// What may be there after a cut.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Standing {
+    /// What each name that was ever used may stand for: first what was promised, then what it has been since.
+    pub names: BTreeMap<Name, Vec<State>>,
+    /// The call that promised the names last.
+    pub names_promised: Option<usize>,
+    /// The files whose contents were promised, and by which call.
+    pub synced: BTreeMap<u32, usize>,
+    /// Those that must be under one of their names.
+    pub moved: Vec<Moved>,
+    /// Which files each name has ever stood for.
+    pub ever: BTreeSet<(Name, u32)>,
+}
+
+impl Standing {
+    /// After a cut of a program. What was begun and did not return by then may be there or not.
+    pub fn of(script: &Script, moment: Moment) -> Self {
+        let mut own = Self::default();
+        let mut live: BTreeMap<Name, u32> = BTreeMap::new();
+        let begun = moment.begun.min(script.calls.len());
+        for (at, call) in script.calls[..begun].iter().enumerate() {
+            let is_promised = at < moment.returned && script.promises(at);
+            match *call {
+                Call::Create { name, file } => {
+                    live.insert(name, file);
+                    own.put(name, State { file: Some(file), call: at });
+                }
+                Call::Rename { from, to } => {
+                    let file = live.remove(&from);
+                    own.leave(from, to);
+                    own.put(from, State { file: None, call: at });
+                    if let Some(file) = file {
+                        live.insert(to, file);
+                        own.put(to, State { file: Some(file), call: at });
+                    }
+                }
+                Call::Remove { name } => {
+                    live.remove(&name);
+                    own.over(name);
+                    own.put(name, State { file: None, call: at });
+                }
+                Call::Write { file } | Call::SyncFile { file } if is_promised => {
+                    own.synced.entry(file).or_insert(at);
+                }
+                Call::SyncNames if is_promised => own.promise_names(at),
+                Call::Write { .. } | Call::SyncFile { .. } | Call::SyncNames => {}
+            }
+        }
+        own.moved.retain(|moved| moved.names.len() > 1);
+        own
+    }
+
+    fn put(&mut self, name: Name, state: State) {
+        self.names.entry(name).or_insert_with(|| vec![State::default()]).push(state);
+        self.ever.extend(state.file.map(|file| (name, file)));
+    }
+
+    /// A file goes from a name to another, where it may take the place of another file.
+    fn leave(&mut self, from: Name, to: Name) {
+        self.over(to);
+        let own = self.moved.iter_mut().find(|moved| moved.names.last() == Some(&from));
+        if let Some(moved) = own {
+            moved.names.push(to);
+        }
+    }
+
+    /// What is under a name goes away: nothing says any more where it is.
+    fn over(&mut self, name: Name) {
+        self.moved.retain(|moved| moved.names.last() != Some(&name));
+    }
+
+    /// Of each name the newest state is what was promised.
+    fn promise_names(&mut self, at: usize) {
+        self.names_promised = Some(at);
+        self.moved.clear();
+        for (name, states) in &mut self.names {
+            states.drain(..states.len() - 1);
+            if let Some(State { file: Some(file), call }) = states.first().copied() {
+                self.moved.push(Moved { file, call, names: vec![*name] });
+            }
+        }
+    }
+
+    pub fn is_synced(&self, file: u32) -> bool {
+        self.synced.contains_key(&file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durability::sync::Sync;
+
+    fn name(text: &str) -> Name {
+        Name::find(text).unwrap()
+    }
+
+    /// A file is created, replaced, moved and removed, each followed by a sync of the names.
+    fn script() -> Script {
+        let [own, beside, other] = ["file-00", "file-00.new", "file-01"].map(name);
+        let calls = vec![
+            Call::Create { name: own, file: 0 },
+            Call::Write { file: 0 },
+            Call::SyncFile { file: 0 },
+            Call::SyncNames,
+            Call::Create { name: beside, file: 1 },
+            Call::Write { file: 1 },
+            Call::SyncFile { file: 1 },
+            Call::Rename { from: beside, to: own },
+            Call::SyncNames,
+            Call::Rename { from: own, to: other },
+            Call::SyncNames,
+            Call::Remove { name: other },
+            Call::SyncNames,
+        ];
+        Script { sync: Sync::Fsync, calls, lengths: vec![100, 100], rounds: vec![4, 9, 11, 13] }
+    }
+
+    fn states(own: &Standing, of: &str) -> Vec<Option<u32>> {
+        own.names.get(&name(of)).map_or(vec![], |all| all.iter().map(|own| own.file).collect())
+    }
+
+    fn after(returned: usize, begun: usize) -> Standing {
+        Standing::of(&script(), Moment { returned, begun })
+    }
+
+    #[test]
+    fn until_a_sync_of_the_names_returns_a_name_may_be_as_before() {
+        assert_eq!(states(&after(3, 3), "file-00"), [None, Some(0)]);
+        assert_eq!(states(&after(3, 4), "file-00"), [None, Some(0)], "it did not return");
+        assert_eq!(states(&after(4, 4), "file-00"), [Some(0)]);
+        assert!(states(&after(4, 4), "file-01").is_empty(), "nobody used it");
+    }
+
+    #[test]
+    fn a_name_that_is_replaced_stands_for_the_old_or_the_new_one_and_never_for_none() {
+        for begun in [8, 9] {
+            assert_eq!(states(&after(7, begun), "file-00"), [Some(0), Some(1)]);
+            assert_eq!(states(&after(7, begun), "file-00.new"), [None, Some(1), None]);
+        }
+        assert_eq!(states(&after(9, 9), "file-00"), [Some(1)]);
+        assert_eq!(states(&after(9, 9), "file-00.new"), [None]);
+        assert!(after(9, 9).moved.is_empty(), "nothing of it is under way");
+    }
+
+    #[test]
+    fn a_file_that_is_moved_is_under_one_of_its_names_until_it_is_removed() {
+        let own = after(9, 10);
+        let names = vec![name("file-00"), name("file-01")];
+        assert_eq!(own.moved, [Moved { file: 1, call: 7, names }]);
+        assert_eq!(states(&own, "file-00"), [Some(1), None]);
+        assert_eq!(states(&own, "file-01"), [None, Some(1)]);
+        assert!(after(9, 12).moved.is_empty(), "it is being removed");
+        assert!(after(11, 11).moved.is_empty());
+        assert_eq!(states(&after(13, 13), "file-01"), [None]);
+    }
+
+    #[test]
+    fn contents_are_promised_by_the_sync_of_the_file_that_returned() {
+        assert!(!after(2, 3).is_synced(0) && after(3, 3).is_synced(0));
+        let through = Script { sync: Sync::Dsync, ..script() };
+        assert!(Standing::of(&through, Moment { returned: 2, begun: 3 }).is_synced(0));
+        assert!(!Standing::of(&through, Moment { returned: 1, begun: 3 }).is_synced(0));
+    }
+}

@@ -1,0 +1,458 @@
+//! The job in a virtual machine: makes, writes and reads back what it is told, line by line, on a drive that is taken from it
+//! at any moment. What it says goes through a port, off that drive: a promise is a sync that returned.
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::durability::below::On;
+use crate::durability::command::{Ended, Lines};
+use crate::durability::files::{self, Directory, Listing, Shape, read_back};
+use crate::durability::image::{Seen, fill, look};
+use crate::durability::log::SECTOR_BYTES;
+use crate::durability::pattern::{Act, Layout, Pattern, Program};
+use crate::durability::sync::Sync;
+use crate::durability::trial::Medium;
+
+/// How a program writes, as far as a machine must know it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Script {
+    pub pattern: Pattern,
+    pub sync: Sync,
+    pub record_bytes: u64,
+    pub rounds: u32,
+    pub area_bytes: u64,
+    pub seed: u64,
+    /// What tells the run from all others.
+    pub run: u64,
+}
+
+impl Script {
+    /// What is done for each round, as far as there is room.
+    pub fn acts(&self) -> Result<(Layout, Vec<Vec<Act>>), String> {
+        let layout = Layout::of(self.pattern, self.record_bytes, self.area_bytes)?;
+        let mut program = Program::new(self.seed);
+        let all = (0..self.rounds).map(|_| layout.next(&mut program));
+        let rounds = all.take_while(|acts| !acts.is_empty()).collect();
+        Ok((layout, rounds))
+    }
+
+    /// Does it, and tells of each round when it is done.
+    fn perform(
+        &self,
+        medium: &mut dyn Medium,
+        tell: &mut dyn FnMut(u32) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let (_, rounds) = self.acts()?;
+        let mut bytes = vec![0; self.record_bytes as usize];
+        let mut write = 0;
+        for (acts, round) in rounds.into_iter().zip(1..) {
+            for act in acts {
+                match act {
+                    Act::Write { at, .. } => {
+                        fill(&mut bytes, self.run, at, write);
+                        medium.write(at * SECTOR_BYTES, &bytes, self.sync == Sync::Dsync)?;
+                        write += 1;
+                    }
+                    Act::Sync => match self.sync {
+                        Sync::Fsync | Sync::Fdatasync => medium.sync(self.sync == Sync::Fsync)?,
+                        Sync::None | Sync::Dsync => {}
+                    },
+                    Act::Promise => tell(round)?,
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Writer {
+    /// A pattern of this program's own, in one place.
+    Pattern(Script),
+    /// Files that are created, replaced, moved and removed in a directory.
+    Files { shape: Shape, run: u64 },
+    /// A command of the user's in a directory.
+    Command(Lines),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    Make {
+        on: On,
+    },
+    Write {
+        on: On,
+        mounted: String,
+        writer: Writer,
+    },
+    Read {
+        on: On,
+        mounted: String,
+        run: u64,
+        bytes: u64,
+    },
+    /// Tells what is under each name of the directory.
+    List {
+        on: On,
+        mounted: String,
+        shape: Shape,
+        run: u64,
+    },
+    /// Runs the file system's own check on what was let go.
+    Inspect {
+        on: On,
+    },
+    /// Runs the check of a command on what it had promised.
+    Check {
+        on: On,
+        mounted: String,
+        own: Lines,
+        lines: Vec<String>,
+    },
+    /// What was told was heard.
+    GoOn,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// It is there, and listens.
+    Ready,
+    /// A round, or so many calls, are done.
+    Round(u32),
+    Line(String),
+    /// All are, and nothing was let go yet.
+    Written,
+    Done,
+    /// What is there, in runs of sectors: how many, and what they hold.
+    There(Vec<(u32, Held)>),
+    Listed(Listing),
+    Checked(Ended),
+    /// What the file system's own check complained of, if anything.
+    Inspected(Option<String>),
+    /// What is there cannot be reached: the file system does not mount, or has no such file.
+    Unreachable(String),
+    /// An order could not be carried out.
+    Failed(String),
+}
+
+impl Answer {
+    /// What is there, sector by sector.
+    pub fn there(image: &[Seen]) -> Self {
+        Self::There(runs(image))
+    }
+}
+
+/// What a sector holds, as it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Held {
+    Before,
+    Write(u32),
+    Strange,
+    Unreadable,
+}
+
+impl Held {
+    const fn of(seen: Seen) -> Self {
+        match seen {
+            Seen::Before => Self::Before,
+            Seen::Write(number) => Self::Write(number),
+            Seen::Strange => Self::Strange,
+            Seen::Unreadable => Self::Unreadable,
+        }
+    }
+
+    const fn seen(self) -> Seen {
+        match self {
+            Self::Before => Seen::Before,
+            Self::Write(number) => Seen::Write(number),
+            Self::Strange => Seen::Strange,
+            Self::Unreadable => Seen::Unreadable,
+        }
+    }
+}
+
+/// Sectors in runs of the same.
+fn runs(image: &[Seen]) -> Vec<(u32, Held)> {
+    let mut runs: Vec<(u32, Held)> = Vec::new();
+    for held in image.iter().map(|own| Held::of(*own)) {
+        match runs.last_mut() {
+            Some((count, last)) if *last == held => *count += 1,
+            _ => runs.push((1, held)),
+        }
+    }
+    runs
+}
+
+/// The sectors again, no more than there can be.
+pub fn image(runs: &[(u32, Held)], sectors: usize) -> Vec<Seen> {
+    let all = runs.iter().flat_map(|(count, own)| (0..*count).map(|_| own.seen()));
+    let mut image: Vec<Seen> = all.take(sectors).collect();
+    image.resize(sectors, Seen::Before);
+    image
+}
+
+/// Why something could not be done on a drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// What lies on it cannot be reached.
+    Unreachable(String),
+    Otherwise(String),
+}
+
+/// What of a file was read: its pieces one after the other, each of which may not be readable.
+pub type Pieces = Vec<Option<Vec<u8>>>;
+
+/// A machine's drive, as its program sees it.
+pub trait Place {
+    /// Makes a file system on it.
+    fn make(&mut self, on: On) -> Result<(), String>;
+
+    /// Opens it, or a new file of the file system on it whose name is on the medium; when all is done, lets it go. Nothing
+    /// that was known of the drive before is believed.
+    fn written(
+        &mut self,
+        on: On,
+        mounted: &str,
+        write: &mut dyn FnMut(&mut dyn Medium) -> Result<(), String>,
+    ) -> Result<(), Trouble>;
+
+    /// Reads so many bytes of the same, as far as there are any, in pieces of [`PIECE_BYTES`].
+    fn read(&mut self, on: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble>;
+
+    /// Has the file system's own check look at what was let go: what it complained of, if anything. It changes nothing.
+    fn inspect(&mut self, on: On) -> Result<Option<String>, String>;
+
+    /// Has a directory of the program's own on the drive, whose name is on the medium: the one that is there, or a new one.
+    fn room(
+        &mut self,
+        on: On,
+        mounted: &str,
+        work: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+    ) -> Result<(), Trouble>;
+}
+
+/// A directory of the program's own on the drive of a machine.
+pub trait Room {
+    fn files(&mut self) -> Box<dyn Directory + '_>;
+
+    /// Runs a command there; `promised` hears each line that it prints.
+    fn command(
+        &mut self,
+        own: &Lines,
+        promised: &mut dyn FnMut(String) -> Result<(), String>,
+    ) -> Result<Ended, String>;
+
+    /// Runs its check there, on lines that were promised.
+    fn check(&mut self, own: &Lines, lines: &[String]) -> Result<Ended, String>;
+}
+
+pub const PIECE_BYTES: u64 = 4096;
+
+/// Does what it hears, until there is nothing more to hear.
+pub fn work(
+    place: &mut dyn Place,
+    hear: &mut dyn FnMut() -> Option<String>,
+    say: &mut dyn FnMut(&str) -> Result<(), String>,
+) -> Result<(), String> {
+    let mut say = |answer: &Answer| say(&serde_json::to_string(answer).unwrap_or_default());
+    say(&Answer::Ready)?;
+    while let Some(line) = hear() {
+        let answer = match serde_json::from_str(&line) {
+            Err(error) => Answer::Failed(format!("invalid request: {error}")),
+            Ok(Order::Make { on }) => place.make(on).map_or_else(Answer::Failed, |()| Answer::Done),
+            Ok(Order::Write { on, mounted, writer }) => {
+                written(place, (on, &mounted), &writer, (hear, &mut say))
+            }
+            Ok(Order::Read { on, mounted, run, bytes }) => {
+                let pieces = place.read(on, &mounted, bytes);
+                pieces.map_or_else(troubled, |own| Answer::there(&seen(&own, run)))
+            }
+            Ok(Order::List { on, mounted, shape, run }) => {
+                let script = files::Script::of(&shape);
+                asked(place, (on, &mounted), &mut |room| {
+                    let listing = read_back(&script, run, &mut *room.files());
+                    // A directory whose names cannot be read is as none.
+                    Ok(listing.map_or_else(Answer::Unreachable, Answer::Listed))
+                })
+            }
+            Ok(Order::Check { on, mounted, own, lines }) => {
+                asked(place, (on, &mounted), &mut |room| {
+                    room.check(&own, &lines).map(Answer::Checked)
+                })
+            }
+            Ok(Order::Inspect { on }) => {
+                place.inspect(on).map_or_else(Answer::Failed, Answer::Inspected)
+            }
+            // Of something that was told before the last order ended.
+            Ok(Order::GoOn) => continue,
+        };
+        say(&answer)?;
+    }
+    Ok(())
+}
+
+fn troubled(trouble: Trouble) -> Answer {
+    match trouble {
+        Trouble::Unreachable(text) => Answer::Unreachable(text),
+        Trouble::Otherwise(text) => Answer::Failed(text),
+    }
+}
+
+/// What is asked in the program's directory.
+fn asked(
+    place: &mut dyn Place,
+    (on, mounted): (On, &str),
+    ask: &mut dyn FnMut(&mut dyn Room) -> Result<Answer, String>,
+) -> Answer {
+    let mut answer = None;
+    let ended = place.room(on, mounted, &mut |room| {
+        answer = Some(ask(room)?);
+        Ok(())
+    });
+    let nothing = || Answer::Failed("no request was made".to_owned());
+    ended.map_or_else(troubled, |()| answer.unwrap_or_else(nothing))
+}
+
+/// What is heard, and what is said.
+type Talk<'a> =
+    (&'a mut dyn FnMut() -> Option<String>, &'a mut dyn FnMut(&Answer) -> Result<(), String>);
+
+fn written(
+    place: &mut dyn Place,
+    (on, mounted): (On, &str),
+    writer: &Writer,
+    (hear, say): Talk<'_>,
+) -> Answer {
+    let ended = match writer {
+        Writer::Pattern(script) => place.written(on, mounted, &mut |medium| {
+            script.perform(medium, &mut |round| {
+                say(&Answer::Round(round))?;
+                hear().map(|_| ()).ok_or_else(|| "the host closed the connection".to_owned())
+            })?;
+            say(&Answer::Written)
+        }),
+        Writer::Files { shape, run } => {
+            let script = files::Script::of(shape);
+            place.room(on, mounted, &mut |room| {
+                let mut told = |calls: usize| {
+                    say(&Answer::Round(calls as u32))?;
+                    let is_heard = hear().is_some();
+                    Ok(if is_heard { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+                };
+                script.run(*run, &mut *room.files(), &mut told)?;
+                say(&Answer::Written)
+            })
+        }
+        Writer::Command(own) => place.room(on, mounted, &mut |room| {
+            room.command(own, &mut |line| say(&Answer::Line(line)))?.command_is_well()?;
+            say(&Answer::Written)
+        }),
+    };
+    ended.map_or_else(troubled, |()| Answer::Done)
+}
+
+fn seen(pieces: &Pieces, run: u64) -> Vec<Seen> {
+    let each = (PIECE_BYTES / SECTOR_BYTES) as usize;
+    let mut image = Vec::new();
+    for (piece, first) in pieces.iter().zip((0..).step_by(each)) {
+        let Some(bytes) = piece else {
+            image.extend([Seen::Unreadable].repeat(each));
+            continue;
+        };
+        let sectors = bytes.chunks(SECTOR_BYTES as usize).zip(first..);
+        image.extend(sectors.map(|(sector, at)| look(sector, run, at)));
+    }
+    image
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_read_is_told_in_runs_and_taken_back() {
+        let all = [Seen::Before, Seen::Before, Seen::Write(3), Seen::Strange, Seen::Unreadable];
+        let told = runs(&all);
+        assert_eq!(told[0], (2, Held::Before));
+        assert_eq!(image(&told, 5), all);
+        assert_eq!(image(&told, 7)[5..], [Seen::Before; 2]);
+        assert_eq!(image(&[(u32::MAX, Held::Strange)], 3), [Seen::Strange; 3]);
+    }
+
+    #[test]
+    fn pieces_that_are_missing_cut_off_or_unreadable_are_no_writes() {
+        let mut piece = vec![0; PIECE_BYTES as usize];
+        fill(&mut piece, 7, 8, 1);
+        let image = seen(&vec![None, Some(piece[..1000].to_vec())], 7);
+        assert_eq!(image[..8], [Seen::Unreadable; 8]);
+        assert_eq!(image[8..], [Seen::Write(1), Seen::Strange], "a sector that is cut off is none");
+    }
+
+    struct Nothing;
+
+    impl Place for Nothing {
+        fn make(&mut self, _: On) -> Result<(), String> {
+            Err("no".to_owned())
+        }
+
+        fn written(
+            &mut self,
+            _: On,
+            _: &str,
+            _: &mut dyn FnMut(&mut dyn Medium) -> Result<(), String>,
+        ) -> Result<(), Trouble> {
+            Err(Trouble::Otherwise("no".to_owned()))
+        }
+
+        fn read(&mut self, _: On, _: &str, _: u64) -> Result<Pieces, Trouble> {
+            Err(Trouble::Unreachable("no".to_owned()))
+        }
+
+        fn inspect(&mut self, _: On) -> Result<Option<String>, String> {
+            Ok(Some("a fault".to_owned()))
+        }
+
+        fn room(
+            &mut self,
+            _: On,
+            _: &str,
+            _: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+        ) -> Result<(), Trouble> {
+            Err(Trouble::Unreachable("no".to_owned()))
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_told_and_the_next_order_is_heard() {
+        let on = On::Ext4;
+        let read = Order::Read { on, mounted: String::new(), run: 1, bytes: 4096 };
+        let orders = [
+            "nonsense".to_owned(),
+            serde_json::to_string(&Order::Make { on }).unwrap(),
+            serde_json::to_string(&read).unwrap(),
+            serde_json::to_string(&Order::Inspect { on }).unwrap(),
+        ];
+        let (mut orders, mut said) = (orders.into_iter(), Vec::new());
+        work(&mut Nothing, &mut || orders.next(), &mut |line| {
+            said.push(serde_json::from_str::<Answer>(line).unwrap());
+            Ok(())
+        })
+        .unwrap();
+        let [
+            Answer::Ready,
+            Answer::Failed(_),
+            Answer::Failed(made),
+            Answer::Unreachable(_),
+            Answer::Inspected(Some(_)),
+        ] = &said[..]
+        else {
+            panic!("{said:?}")
+        };
+        assert_eq!(made, "no");
+    }
+}

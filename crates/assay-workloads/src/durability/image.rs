@@ -1,0 +1,131 @@
+//! A device, sector by sector: what it holds when a cut is over, or when it is read.
+
+use assay_load::mix64;
+
+use crate::durability::cut::Landed;
+use crate::durability::log::{Log, SECTOR_BYTES};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Nothing of this run: what was there before.
+    Before,
+    /// What the write of this number put there.
+    Write(u32),
+    /// What no write of this run put there: of another place, or changed.
+    Strange,
+    Unreadable,
+}
+
+/// The sectors of a device of which so much landed.
+pub fn rebuilt(log: &Log, landed: &[Landed], sectors: usize) -> Vec<Seen> {
+    let mut image = vec![Seen::Before; sectors];
+    for own in landed {
+        let first = log.writes[own.write as usize].at as usize + own.first as usize;
+        let end = (first + own.sectors as usize).min(sectors);
+        if let Some(to) = image.get_mut(first..end) {
+            to.fill(Seen::Write(own.write));
+        }
+    }
+    image
+}
+
+/// The same without a cut: all of it landed.
+pub fn whole(log: &Log, sectors: usize) -> Vec<Seen> {
+    let all = log.writes.iter().zip(0..);
+    let landed: Vec<Landed> = all
+        .map(|(write, number)| Landed { write: number, first: 0, sectors: write.sectors })
+        .collect();
+    rebuilt(log, &landed, sectors)
+}
+
+const SECTOR: usize = SECTOR_BYTES as usize;
+/// `ASSAYDU1`; the last letter is the version.
+const MAGIC: u64 = u64::from_le_bytes(*b"ASSAYDU1");
+/// Magic, run, place, number of the write, checksum.
+const HEAD: usize = 5;
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn head(run: u64, at: u64, write: u32) -> [u64; HEAD] {
+    let words = [MAGIC, run, at, u64::from(write)];
+    let sum = words.iter().fold(MAGIC, |sum, word| mix64(sum ^ mix64(*word)).wrapping_add(STEP));
+    [words[0], words[1], words[2], words[3], sum]
+}
+
+/// What follows the head: drawn from its checksum, so that the reader makes it again.
+fn rest(sum: u64) -> impl Iterator<Item = u64> {
+    (1..).map(move |at: u64| mix64(sum.wrapping_add(at.wrapping_mul(STEP))))
+}
+
+/// Fills the sectors of a write, the first of which lies at `at`.
+pub fn fill(bytes: &mut [u8], run: u64, at: u64, write: u32) {
+    for (sector, at) in bytes.chunks_exact_mut(SECTOR).zip(at..) {
+        let head = head(run, at, write);
+        let words = head.into_iter().chain(rest(head[HEAD - 1]));
+        for (to, word) in sector.chunks_exact_mut(8).zip(words) {
+            to.copy_from_slice(&word.to_le_bytes());
+        }
+    }
+}
+
+/// What a sector at `at` holds, by its bytes.
+pub fn look(sector: &[u8], run: u64, at: u64) -> Seen {
+    let mut words = sector.chunks_exact(8).map(word);
+    let own: Vec<u64> = words.by_ref().take(HEAD).collect();
+    if own.len() < HEAD || own[..2] != [MAGIC, run] {
+        return Seen::Before;
+    }
+    let Ok(write) = u32::try_from(own[3]) else { return Seen::Strange };
+    let head = head(run, at, write);
+    let is_whole = own == head && words.eq(rest(head[HEAD - 1]).take(SECTOR / 8 - HEAD));
+    if is_whole { Seen::Write(write) } else { Seen::Strange }
+}
+
+/// The number of the write, or the file, whose first sector begins so; none where no first sector of the run does.
+pub fn number(bytes: &[u8], run: u64) -> Option<u32> {
+    let own: Vec<u64> = bytes.chunks_exact(8).take(HEAD).map(word).collect();
+    let number = u32::try_from(*own.get(3)?).ok()?;
+    (own == head(run, 0, number)).then_some(number)
+}
+
+fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durability::log::Write;
+
+    #[test]
+    fn a_sector_says_which_write_it_is_of_and_where_it_belongs() {
+        let mut bytes = [0; 2 * SECTOR];
+        assert_eq!(look(&bytes[..SECTOR], 7, 0), Seen::Before);
+        fill(&mut bytes, 7, 100, 42);
+        let (first, second) = bytes.split_at(SECTOR);
+        assert_eq!([look(first, 7, 100), look(second, 7, 101)], [Seen::Write(42); 2]);
+        assert_eq!(look(second, 7, 100), Seen::Strange, "it belongs elsewhere");
+        assert_eq!(look(first, 8, 100), Seen::Before, "it is of another run");
+        for at in [24, 40, 300, SECTOR - 1] {
+            let mut wrong = first.to_vec();
+            wrong[at] ^= 1;
+            assert_eq!(look(&wrong, 7, 100), Seen::Strange, "bit of byte {at}");
+        }
+        assert_eq!(look(&first[..16], 7, 100), Seen::Before);
+        assert_eq!(number(first, 7), None, "it is no first one");
+        fill(&mut bytes, 7, 0, 42);
+        assert_eq!([number(&bytes[..40], 7), number(&bytes, 8)], [Some(42), None]);
+        assert_eq!([number(&bytes[..39], 7), number(&bytes[8..], 7)], [None; 2]);
+    }
+
+    #[test]
+    fn what_landed_last_is_there_and_a_part_is_a_part() {
+        let mut log = Log::default();
+        log.write(Write { at: 0, sectors: 4, through: false });
+        log.write(Write { at: 2, sectors: 4, through: false });
+        let [one, other] = [Seen::Write(0), Seen::Write(1)];
+        assert_eq!(whole(&log, 6), [one, one, other, other, other, other]);
+        let part = [Landed { write: 1, first: 1, sectors: 2 }];
+        let before = Seen::Before;
+        assert_eq!(rebuilt(&log, &part, 6), [before, before, before, other, other, before]);
+    }
+}

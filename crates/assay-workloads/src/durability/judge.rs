@@ -1,0 +1,481 @@
+//! What of the promises is there: an acknowledged write that is missing is the only failure, and all that
+//! was not promised is told apart.
+
+use serde::{Deserialize, Serialize};
+
+use crate::durability::image::Seen;
+use crate::durability::log::{Known, Log, Write};
+use crate::durability::pattern::{BLOCKS, Layout, Pattern, SLOTS, What};
+
+/// What lies where a promised write should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Found {
+    /// What an older write put there.
+    Older,
+    /// Nothing of this run.
+    Nothing,
+    /// Not all of it is of one write.
+    Torn,
+    /// What belongs elsewhere, or was changed.
+    Foreign,
+    /// No file under the name.
+    Missing,
+    /// A file without contents.
+    Empty,
+    /// What had been removed, or given another name.
+    Undeleted,
+    /// What the file system refuses to read.
+    Unreadable,
+    /// A file system that does not mount, or has no such file.
+    Unreachable,
+    /// What the check of a command does not accept.
+    Refused,
+}
+
+impl Found {
+    /// In a sentence: "there lies ...".
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Older => "an older write",
+            Self::Nothing => "the data from before this run",
+            Self::Torn => "a torn block",
+            Self::Foreign => "data that this run did not write",
+            Self::Missing => "no file with this name",
+            Self::Empty => "an empty file",
+            Self::Undeleted => "removed data",
+            Self::Unreadable => "unreadable data",
+            Self::Unreachable => "a filesystem that lacks the file or does not mount",
+            Self::Refused => "data that the check rejects",
+        }
+    }
+}
+
+/// A promised write that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lost {
+    pub write: u32,
+    pub found: Found,
+    /// The write that lies there, where it is an older one.
+    pub older: Option<u32>,
+}
+
+/// Writes that were begun and not promised.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Unpromised {
+    /// They are there.
+    pub present: u64,
+    /// Nothing of them is.
+    pub missing: u64,
+    /// A part of them is.
+    pub torn: u64,
+    /// Those of them that are there although one before them is not.
+    pub out_of_order: u64,
+}
+
+impl Unpromised {
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            present: self.present + other.present,
+            missing: self.missing + other.missing,
+            torn: self.torn + other.torn,
+            out_of_order: self.out_of_order + other.out_of_order,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Judgement<L = Lost> {
+    /// What was promised and is not there, in its order.
+    pub lost: Vec<L>,
+    pub unpromised: Unpromised,
+}
+
+/// What was promised and is not there, of whatever kind it is.
+pub trait Missing {
+    fn found(&self) -> Found;
+}
+
+impl Missing for Lost {
+    fn found(&self) -> Found {
+        self.found
+    }
+}
+
+/// How a cut ended, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Outcome {
+    /// Nothing was under way, and all that was promised is there.
+    Quiet,
+    /// What was under way is there, too.
+    AllThere,
+    /// Nothing of what was under way is there.
+    AllGone,
+    /// Some of it is.
+    Partly,
+    /// A part of a write is.
+    Torn,
+    /// Something that was promised is not there.
+    Lost,
+}
+
+impl Outcome {
+    pub const ALL: [Self; 6] =
+        [Self::Quiet, Self::AllThere, Self::AllGone, Self::Partly, Self::Torn, Self::Lost];
+
+    /// Of what was lost, and of what became of what was under way.
+    pub fn of(
+        is_lost: bool,
+        Unpromised { present: there, missing: gone, torn, .. }: Unpromised,
+    ) -> Self {
+        match (there, gone, torn) {
+            _ if is_lost => Self::Lost,
+            (0, 0, 0) => Self::Quiet,
+            (_, 0, 0) => Self::AllThere,
+            (0, _, 0) => Self::AllGone,
+            (_, _, 0) => Self::Partly,
+            _ => Self::Torn,
+        }
+    }
+
+    /// As a name in a figure.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Quiet => "no pending write",
+            Self::AllThere => "all pending writes present",
+            Self::AllGone => "all pending writes missing",
+            Self::Partly => "some pending writes present",
+            Self::Torn => "torn, unacknowledged",
+            Self::Lost => "acknowledged write lost",
+        }
+    }
+}
+
+impl<L> Judgement<L> {
+    pub fn outcome(&self) -> Outcome {
+        Outcome::of(!self.lost.is_empty(), self.unpromised)
+    }
+}
+
+/// What a run wrote, and where.
+#[derive(Clone, Debug)]
+pub struct Written {
+    pub layout: Layout,
+    pub log: Log,
+    /// What the writes are of, by their numbers.
+    pub whats: Vec<What>,
+}
+
+impl Written {
+    /// Nothing yet, with room for what a program does in so many acts.
+    pub fn with_room(layout: Layout, acts: usize) -> Self {
+        let (mut log, mut whats) = (Log::default(), Vec::new());
+        // A write may have a flush of its own.
+        log.steps.reserve(2 * acts);
+        log.writes.reserve(acts);
+        whats.reserve(acts);
+        Self { layout, log, whats }
+    }
+
+    /// Logs a write of the program: through the page cache, where a flush alone holds it.
+    pub fn write(&mut self, at: u64, what: What) {
+        self.log.write(Write { at, sectors: self.layout.sectors, through: false });
+        self.whats.push(what);
+    }
+
+    /// What is there of the promises that had been made after so many steps.
+    pub fn judged(&self, image: &[Seen], steps: usize) -> Judgement {
+        self.judged_as(image, self.log.known(steps))
+    }
+
+    /// The same of a moment of which that is known.
+    pub fn judged_as(&self, image: &[Seen], known: Known) -> Judgement {
+        let lost = match self.layout.pattern {
+            Pattern::Log | Pattern::InPlace => self.lost_records(image, known),
+            Pattern::Transaction => self.lost_blocks(image, known),
+            // They write to no places.
+            Pattern::Files | Pattern::Command => Vec::new(),
+        };
+        Judgement { lost, unpromised: self.unpromised(image, known) }
+    }
+
+    /// What is there where nothing can be reached: all that was promised is missing.
+    pub fn without_any(&self, known: Known) -> Judgement {
+        let promised = self.promised(known).into_iter().flatten();
+        let lost = |write| Lost { write, found: Found::Unreachable, older: None };
+        let gone = u64::from(known.begun.saturating_sub(known.promised));
+        let unpromised = Unpromised { missing: gone, ..Unpromised::default() };
+        Judgement { lost: in_order(promised.map(lost).collect()), unpromised }
+    }
+
+    /// What lies at a sector, as a block.
+    fn block(&self, image: &[Seen], at: u64) -> Block {
+        let at = at as usize;
+        let own = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();
+        let Some(first) = own.first() else { return Block::Found(Found::Nothing) };
+        match first {
+            _ if own.contains(&Seen::Strange) => Block::Found(Found::Foreign),
+            _ if own.contains(&Seen::Unreadable) => Block::Found(Found::Unreadable),
+            _ if own.iter().any(|seen| seen != first) => Block::Found(Found::Torn),
+            Seen::Write(write) => Block::Whole(*write),
+            Seen::Before | Seen::Strange | Seen::Unreadable => Block::Found(Found::Nothing),
+        }
+    }
+
+    /// The newest promised write of each place.
+    fn promised(&self, known: Known) -> Vec<Option<u32>> {
+        let mut newest = vec![None; self.layout.places as usize];
+        for (what, number) in self.whats[..known.promised as usize].iter().zip(0..) {
+            match what {
+                What::Record { place } | What::Logged { place, .. } => {
+                    newest[*place as usize] = Some(number);
+                }
+                What::Commit { .. } | What::Home { .. } => {}
+            }
+        }
+        newest
+    }
+
+    fn lost_records(&self, image: &[Seen], known: Known) -> Vec<Lost> {
+        let promised = self.promised(known).into_iter().zip(0..);
+        let lost = promised.filter_map(|(write, place)| {
+            let write = write?;
+            match self.block(image, self.layout.home(place)) {
+                Block::Whole(there) if there >= write => None,
+                Block::Whole(there) => {
+                    Some(Lost { write, found: Found::Older, older: Some(there) })
+                }
+                Block::Found(found) => Some(Lost { write, found, older: None }),
+            }
+        });
+        in_order(lost.collect())
+    }
+
+    /// The same after the recovery that a program with such a log does: what the log holds whole, with its
+    /// commit block, is put into its places.
+    fn lost_blocks(&self, image: &[Seen], known: Known) -> Vec<Lost> {
+        let logged = self.recovered(image);
+        let promised = self.promised(known).into_iter().zip(0..);
+        let lost = promised.filter_map(|(write, place)| {
+            let write = write?;
+            let wanted = self.transaction(write)?;
+            let block = self.block(image, self.layout.home(place));
+            let home = match block {
+                Block::Whole(there) => self.transaction(there),
+                Block::Found(_) => None,
+            };
+            let newest = home.max(logged[place as usize]);
+            if newest.is_some_and(|own| own >= wanted) {
+                return None;
+            }
+            let (found, older) = match block {
+                Block::Whole(there) => (Found::Older, Some(there)),
+                Block::Found(found) => (found, None),
+            };
+            Some(Lost { write, found, older })
+        });
+        in_order(lost.collect())
+    }
+
+    /// The newest transaction of each place that the log holds whole.
+    fn recovered(&self, image: &[Seen]) -> Vec<Option<u32>> {
+        let mut newest = vec![None; self.layout.places as usize];
+        for slot in 0..SLOTS {
+            let Some((transaction, places)) = self.slot(image, slot) else { continue };
+            for place in places {
+                let own: &mut Option<u32> = &mut newest[place as usize];
+                *own = (*own).max(Some(transaction));
+            }
+        }
+        newest
+    }
+
+    /// A transaction of the log with its places, where all of it is there.
+    fn slot(&self, image: &[Seen], slot: u32) -> Option<(u32, Vec<u32>)> {
+        let Block::Whole(commit) = self.block(image, self.layout.logged(slot, BLOCKS)) else {
+            return None;
+        };
+        let What::Commit { transaction } = self.whats.get(commit as usize)? else { return None };
+        let place = |block: u32| {
+            let Block::Whole(write) = self.block(image, self.layout.logged(slot, block)) else {
+                return None;
+            };
+            match self.whats.get(write as usize)? {
+                What::Logged { transaction: own, place } if own == transaction => Some(*place),
+                _ => None,
+            }
+        };
+        let places = (0..BLOCKS).map(place).collect::<Option<Vec<u32>>>()?;
+        Some((*transaction, places))
+    }
+
+    fn transaction(&self, write: u32) -> Option<u32> {
+        match self.whats.get(write as usize)? {
+            What::Logged { transaction, .. }
+            | What::Commit { transaction }
+            | What::Home { transaction, .. } => Some(*transaction),
+            What::Record { .. } => None,
+        }
+    }
+
+    /// What became of the writes that had been begun; of two of one place the newer one alone is told.
+    fn unpromised(&self, image: &[Seen], known: Known) -> Unpromised {
+        let mut told = Unpromised::default();
+        let mut has_newer = vec![false; image.len()];
+        for number in (known.promised..known.begun).rev() {
+            let own = self.log.writes[number as usize];
+            let range = own.at as usize..own.at as usize + own.sectors as usize;
+            let (Some(sectors), Some(newer)) = (image.get(range.clone()), has_newer.get_mut(range))
+            else {
+                continue;
+            };
+            if newer.contains(&true) {
+                newer.fill(true);
+                continue;
+            }
+            newer.fill(true);
+            let there = sectors.iter().filter(|seen| **seen == Seen::Write(number)).count();
+            if there == 0 {
+                told.missing += 1;
+                told.out_of_order = told.present;
+            } else if there == sectors.len() {
+                told.present += 1;
+            } else {
+                told.torn += 1;
+            }
+        }
+        told
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Block {
+    Whole(u32),
+    Found(Found),
+}
+
+fn in_order(mut lost: Vec<Lost>) -> Vec<Lost> {
+    lost.sort_by_key(|own| own.write);
+    lost
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durability::cut::Landed;
+    use crate::durability::image::{rebuilt, whole};
+    use crate::durability::log::Write;
+
+    const SECTORS: u32 = 2;
+
+    fn all(write: u32) -> Landed {
+        Landed { write, first: 0, sectors: SECTORS }
+    }
+
+    fn records(pattern: Pattern, places: &[u32]) -> Written {
+        let layout = Layout { pattern, sectors: SECTORS, places: 4 };
+        let mut own = Written::with_room(layout, 8);
+        for place in places {
+            let at = layout.home(*place);
+            own.log.write(Write { at, sectors: SECTORS, through: false });
+            own.whats.push(What::Record { place: *place });
+            own.log.flush();
+            own.log.promise();
+        }
+        own
+    }
+
+    #[test]
+    fn an_acknowledged_record_is_there_or_it_is_told_what_lies_there() {
+        let own = records(Pattern::InPlace, &[0, 1, 0]);
+        let end = own.log.steps.len();
+        let judged = |landed: &[Landed]| own.judged(&rebuilt(&own.log, landed, 8), end).lost;
+        assert_eq!(judged(&[all(0), all(1), all(2)]), []);
+        let lost = |write, found, older| Lost { write, found, older };
+        assert_eq!(judged(&[all(0), all(1)]), [lost(2, Found::Older, Some(0))]);
+        assert_eq!(judged(&[all(2)]), [lost(1, Found::Nothing, None)]);
+        let torn = [all(0), all(1), Landed { write: 2, first: 0, sectors: 1 }];
+        assert_eq!(judged(&torn), [lost(2, Found::Torn, None)]);
+        let mut image = whole(&own.log, 8);
+        image[3] = Seen::Strange;
+        assert_eq!(own.judged(&image, end).lost, [lost(1, Found::Foreign, None)]);
+        // What was not promised by then may be missing, or torn.
+        assert_eq!(own.judged(&rebuilt(&own.log, &[all(0), all(1)], 8), end - 1).lost, []);
+        assert_eq!(own.judged(&rebuilt(&own.log, &[all(0)], 8), 4).lost, []);
+    }
+
+    #[test]
+    fn what_was_not_promised_is_told_apart() {
+        let layout = Layout { pattern: Pattern::Log, sectors: SECTORS, places: 4 };
+        let mut own = Written::with_room(layout, 8);
+        for place in 0..3 {
+            own.log.write(Write { at: layout.home(place), sectors: SECTORS, through: false });
+            own.whats.push(What::Record { place });
+        }
+        let judged = |landed: &[Landed]| {
+            let judgement = own.judged(&rebuilt(&own.log, landed, 8), 3);
+            assert_eq!(judgement.lost, []);
+            let Unpromised { present: there, missing: gone, torn, out_of_order: ahead } =
+                judgement.unpromised;
+            (judgement.outcome(), [there, gone, torn, ahead])
+        };
+        assert_eq!(judged(&[]), (Outcome::AllGone, [0, 3, 0, 0]));
+        assert_eq!(judged(&[all(0), all(1), all(2)]), (Outcome::AllThere, [3, 0, 0, 0]));
+        assert_eq!(judged(&[all(0), all(2)]), (Outcome::Partly, [2, 1, 0, 1]));
+        let part = Landed { write: 1, first: 1, sectors: 1 };
+        assert_eq!(judged(&[all(0), part]), (Outcome::Torn, [1, 1, 1, 0]));
+        assert_eq!(own.judged(&whole(&own.log, 8), 0).outcome(), Outcome::Quiet);
+    }
+
+    /// Two transactions of one set of places; the steps at which they were promised.
+    fn transactions() -> (Written, Vec<usize>) {
+        let layout = Layout { pattern: Pattern::Transaction, sectors: SECTORS, places: BLOCKS };
+        let mut own = Written::with_room(layout, 8);
+        let mut promised = Vec::new();
+        for transaction in 0..2 {
+            let mut put = |what, at| {
+                own.log.write(Write { at, sectors: SECTORS, through: false });
+                own.whats.push(what);
+            };
+            for place in 0..BLOCKS {
+                put(What::Logged { transaction, place }, layout.logged(transaction, place));
+            }
+            put(What::Commit { transaction }, layout.logged(transaction, BLOCKS));
+            own.log.flush();
+            own.log.promise();
+            promised.push(own.log.steps.len());
+            for place in 0..BLOCKS {
+                own.log.write(Write { at: layout.home(place), sectors: SECTORS, through: false });
+                own.whats.push(What::Home { transaction, place });
+            }
+        }
+        (own, promised)
+    }
+
+    #[test]
+    fn a_transaction_is_there_in_its_log_or_in_its_places() {
+        let (own, promised) = transactions();
+        let sectors = own.log.sectors() as usize;
+        let lost = |landed: &[u32], steps| {
+            let landed: Vec<Landed> = landed.iter().map(|write| all(*write)).collect();
+            own.judged(&rebuilt(&own.log, &landed, sectors), steps).lost
+        };
+        let first: Vec<u32> = (0..5).collect();
+        assert_eq!(lost(&first, promised[0]), [], "its log and its commit block are there");
+        assert_eq!(lost(&[0, 1, 2, 3], promised[0]).len(), 4, "the commit block is not");
+        assert_eq!(lost(&[0, 1, 3, 4], promised[0]).len(), 4, "a block of the log is not");
+        assert_eq!(lost(&[5, 6, 7, 8], promised[0]), [], "all of it is in its places");
+        let torn = lost(&[0, 1, 2, 3, 4, 5, 6], promised[1]);
+        assert_eq!(torn.len(), 4, "the second one is nowhere");
+        assert_eq!((torn[0].write, torn[0].found), (9, Found::Older));
+        // A place that was torn by a write under way is restored from the log.
+        let mut landed: Vec<Landed> = first.iter().map(|write| all(*write)).collect();
+        landed.push(Landed { write: 5, first: 0, sectors: 1 });
+        assert_eq!(own.judged(&rebuilt(&own.log, &landed, sectors), promised[0] + 1).lost, []);
+    }
+}

@@ -1,0 +1,37 @@
+//! What is measured of a trial.
+
+use assay_core::quantity::metric::metric;
+use assay_core::quantity::{Better, Metric};
+
+use crate::durability::trial::Detail;
+
+pub const ROUNDS: Metric = metric(
+    "durability_rounds_per_s",
+    Better::Higher,
+    "rounds per second",
+    "rounds of the write pattern per second; each round ends with an acknowledgment if the writer syncs",
+);
+
+pub const LOST: Metric = metric(
+    "durability_failures",
+    Better::Lower,
+    "crash points with a lost write",
+    "crash points after which an acknowledged write was missing",
+)
+.amount()
+.may_be_zero();
+
+pub const CUTS: Metric =
+    metric("durability_crash_points", Better::Higher, "cuts", "evaluated crash points").amount();
+
+pub const METRICS: &[Metric] = &[ROUNDS, LOST, CUTS];
+
+pub fn values(detail: &Detail) -> [(String, f64); 3] {
+    let per_s = detail.rounds as f64 / (detail.window_ns.max(1) as f64 / 1e9);
+    let all = [
+        (ROUNDS, per_s),
+        (LOST, detail.tally.lost as f64),
+        (CUTS, detail.tally.crash_points as f64),
+    ];
+    all.map(|(metric, value)| (metric.name.to_owned(), value))
+}

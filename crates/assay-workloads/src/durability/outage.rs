@@ -1,0 +1,682 @@
+//! Trials in virtual machines: a program in one writes, the log is taken by the drive below it, and what is there after a
+//! cut is read by a kernel and its file system.
+//!
+//! Two grades. *Kill*: the drive stops answering at a moment that is drawn, the machine loses its power, and the
+//! next one finds what the drive kept. *Replay*: one machine writes to the end, and its log is cut as often as that is
+//! asked; of file systems another look of the same machine reads each cut.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay_core::draws::Draws;
+use assay_machine::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts};
+
+use crate::durability::below::On;
+use crate::durability::command::Lines;
+use crate::durability::cut::moment;
+use crate::durability::guest::{Answer, Order};
+use crate::durability::log::{SECTOR_BYTES, Step, Write};
+use crate::durability::pages::Pages;
+use crate::durability::program::{self, Back, Made, Program};
+use crate::durability::served::{End, Logged, Served};
+use crate::durability::trial::{Course, Detail};
+
+/// Bytes that a program has in a machine.
+pub const AREA_BYTES: u64 = 64 << 20;
+/// A machine that says nothing for so long says nothing any more: five minutes.
+const PATIENCE: u64 = 300_000 / MOMENT_MS;
+/// Moments without a word after which nothing is on its way any more.
+const DRAINED: u32 = 3;
+/// Of so many replayed cuts the file system's own check looks at one: it takes longer than a cut.
+const INSPECTED_OF: u64 = 20;
+/// Requests after a promise before the power goes, at most.
+const MOST_REQUESTS: u32 = 12;
+
+/// A trial in virtual machines.
+#[derive(Clone, Copy, Debug)]
+pub struct Outage<'a> {
+    /// What is done; its area is not that of the target.
+    pub course: &'a Course,
+    pub on: On,
+    /// Options that the file system is mounted with.
+    pub mounted: &'a str,
+    /// The command of a user, where that is what is done.
+    pub own: Option<&'a Lines>,
+}
+
+impl Outage<'_> {
+    /// Takes the power of a machine for each cut.
+    ///
+    /// # Errors
+    /// There is no machine, or it does not what it is told.
+    pub fn kill(&self, starts: &mut dyn Starts, stop: &AtomicBool) -> Result<Detail, String> {
+        let program = program::of(self.course, self.own)?;
+        let drive = Arc::new(Served::new(self.on.drive_bytes()));
+        let mut draws = Draws::new(self.course.seed, "durability power cuts");
+        let mut detail = Detail::default();
+        let mut talk = Talk::begin(starts, &drive, stop)?;
+        let fresh = self.made(&mut talk, &drive)?;
+        let Some(length) = self.length(&*program, &mut talk, &drive, &fresh)? else {
+            detail.stopped = true;
+            return Ok(detail);
+        };
+        for _ in 0..self.course.cuts {
+            drive.begin(&fresh, Some(length.end(&mut draws)));
+            let mut lines = Vec::new();
+            if !self.write_until_cut(&*program, &mut talk, &drive, &mut lines)? {
+                break;
+            }
+            // Its power goes with it.
+            drop(talk);
+            let logged = drive.logged();
+            let steps = logged.log.steps.len();
+            let (pages, cut) = logged.after(self.kept(), steps, &mut draws);
+            drive.begin(&pages, None);
+            talk = Talk::begin(starts, &drive, stop)?;
+            let made = Made { cut, heard: logged.rounds(steps), lines: &lines };
+            let Some(back) = self.look(&*program, &mut talk, &made)? else { break };
+            count_logged(&*program, &logged, &mut detail);
+            program.count(&made, &back, &mut detail.tally)?;
+            self.inspect(&mut talk, &mut detail)?;
+        }
+        detail.stopped = stop.load(Ordering::Relaxed);
+        Ok(detail)
+    }
+
+    /// Has one machine write to the end, and cuts the log of its drive.
+    ///
+    /// # Errors
+    /// As of [`Outage::kill`].
+    pub fn replay(&self, starts: &mut dyn Starts, stop: &AtomicBool) -> Result<Detail, String> {
+        let program = program::of(self.course, self.own)?;
+        let drive = Arc::new(Served::new(self.on.drive_bytes()));
+        let mut detail = Detail::default();
+        let mut talk = Talk::begin(starts, &drive, stop)?;
+        let fresh = self.made(&mut talk, &drive)?;
+        if let Some((logged, lines)) = self.uncut(&*program, &mut talk, &drive, &fresh)? {
+            count_logged(&*program, &logged, &mut detail);
+            self.cuts(&*program, (&logged, &lines), (&mut talk, &drive), &mut detail)?;
+        }
+        detail.stopped = stop.load(Ordering::Relaxed);
+        Ok(detail)
+    }
+
+    fn cuts(
+        &self,
+        program: &dyn Program,
+        (logged, lines): (&Logged, &[String]),
+        (talk, drive): (&mut Talk<'_>, &Served),
+        detail: &mut Detail,
+    ) -> Result<(), String> {
+        if logged.log.steps.is_empty() {
+            return Ok(());
+        }
+        let mut draws = Draws::new(self.course.seed, "durability cuts");
+        for at in 0..self.course.cuts {
+            if talk.is_stopped() {
+                break;
+            }
+            let steps = moment(&logged.log, &mut draws);
+            let (pages, cut) = logged.after(self.kept(), steps, &mut draws);
+            let made = Made { cut, heard: logged.rounds(steps), lines };
+            let here = if self.on.has_files() { None } else { program.seen(&pages) };
+            let back = if let Some(answer) = here {
+                Ok(answer)
+            } else {
+                drive.begin(&pages, None);
+                let Some(back) = self.look(program, talk, &made)? else { break };
+                back
+            };
+            program.count(&made, &back, &mut detail.tally)?;
+            if at % INSPECTED_OF == 0 {
+                self.inspect(talk, detail)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Has the file system's own check look at what is there.
+    fn inspect(&self, talk: &mut Talk<'_>, detail: &mut Detail) -> Result<(), String> {
+        if !self.on.has_files() {
+            return Ok(());
+        }
+        talk.say(&Order::Inspect { on: self.on })?;
+        match talk.answer()? {
+            None => {}
+            Some(Answer::Inspected(fault)) => detail.tally.reached.inspect(fault.as_deref()),
+            Some(other) => return Err(told(&other)),
+        }
+        Ok(())
+    }
+
+    /// What keeps what was written, and how much of it in one.
+    fn kept(&self) -> (crate::durability::drive::Drive, u32) {
+        (self.course.drive, (self.course.atomic_bytes / SECTOR_BYTES).max(1) as u32)
+    }
+
+    /// What lies on a drive on which a program can begin.
+    fn made(&self, talk: &mut Talk<'_>, drive: &Served) -> Result<Pages, String> {
+        drive.begin(&Pages::default(), None);
+        if self.on.has_files() {
+            talk.say(&Order::Make { on: self.on })?;
+            match talk.answer()? {
+                None | Some(Answer::Done) => {}
+                Some(other) => return Err(told(&other)),
+            }
+        }
+        Ok(drive.content())
+    }
+
+    /// Among what the moments of a program are; none where somebody stopped it.
+    fn length(
+        &self,
+        program: &dyn Program,
+        talk: &mut Talk<'_>,
+        drive: &Served,
+        fresh: &Pages,
+    ) -> Result<Option<Length>, String> {
+        if let Some(tells) = program.tells() {
+            return Ok(Some(Length::Told(tells)));
+        }
+        let uncut = self.uncut(program, talk, drive, fresh)?;
+        Ok(uncut.map(|(logged, lines)| match lines.len() {
+            0 => Length::Requests(logged.log.steps.len() as u32),
+            told => Length::Told(told as u32),
+        }))
+    }
+
+    /// Has the program write to the end, and proves that what tells of a cut can tell; none where somebody stopped it.
+    fn uncut(
+        &self,
+        program: &dyn Program,
+        talk: &mut Talk<'_>,
+        drive: &Served,
+        fresh: &Pages,
+    ) -> Result<Option<(Logged, Vec<String>)>, String> {
+        drive.begin(fresh, None);
+        let mut lines = Vec::new();
+        if !self.write_until_cut(program, talk, drive, &mut lines)? {
+            return Ok(None);
+        }
+        let (content, logged) = (drive.content(), drive.logged());
+        if program.is_proved() {
+            let order = program.asks(self.on, self.mounted, &lines);
+            for (pages, is_all) in [(&content, true), (fresh, false)] {
+                drive.begin(pages, None);
+                talk.say(&order)?;
+                match talk.answer()? {
+                    None => return Ok(None),
+                    Some(Answer::Checked(ended)) if is_all => ended.passes_uncut()?,
+                    Some(Answer::Checked(ended)) => ended.misses_all(lines.len() as u64)?,
+                    Some(other) => return Err(told(&other)),
+                }
+            }
+        }
+        Ok(Some((logged, lines)))
+    }
+
+    /// Has the program write until the power goes, or all is done and let go; whether nobody stopped it.
+    fn write_until_cut(
+        &self,
+        program: &dyn Program,
+        talk: &mut Talk<'_>,
+        drive: &Served,
+        lines: &mut Vec<String>,
+    ) -> Result<bool, String> {
+        let (on, mounted) = (self.on, self.mounted.to_owned());
+        talk.say(&Order::Write { on, mounted, writer: program.writer() })?;
+        let (mut silent, mut heard_of) = (0, 0);
+        loop {
+            let Some(heard) = talk.heard()? else { return Ok(false) };
+            silent = if heard.is_none() { silent + 1 } else { 0 };
+            match heard {
+                None if drive.is_off() && silent >= DRAINED => return Ok(true),
+                None => talk.is_patient(u64::from(silent))?,
+                Some(answer @ (Answer::Round(_) | Answer::Line(_))) => {
+                    drive.heard(program.promises(heard_of));
+                    heard_of += 1;
+                    if let Answer::Line(line) = answer {
+                        lines.push(line);
+                    }
+                    // Who hears nothing does nothing more.
+                    if program.waits() && !drive.is_off() {
+                        talk.say(&Order::GoOn)?;
+                    }
+                }
+                Some(Answer::Written) => drive.end(),
+                Some(Answer::Done) => return Ok(true),
+                // Without power its drive fails, sooner or later.
+                Some(_) if drive.is_off() => {}
+                Some(other) => return Err(told(&other)),
+            }
+        }
+    }
+
+    /// What is there now; none where somebody stopped it.
+    fn look(
+        &self,
+        program: &dyn Program,
+        talk: &mut Talk<'_>,
+        made: &Made<'_>,
+    ) -> Result<Option<Back>, String> {
+        let heard = (made.heard as usize).min(made.lines.len());
+        talk.say(&program.asks(self.on, self.mounted, &made.lines[..heard]))?;
+        Ok(match talk.answer()? {
+            None => None,
+            Some(Answer::Unreachable(text)) => Some(Err(text)),
+            Some(answer) => Some(Ok(answer)),
+        })
+    }
+}
+
+/// Among what the moments of a program are drawn.
+#[derive(Clone, Copy, Debug)]
+enum Length {
+    /// Times that it tells that something is done.
+    Told(u32),
+    Requests(u32),
+}
+
+impl Length {
+    fn end(self, draws: &mut Draws) -> End {
+        let mut one_of = |count: u32| 1 + draws.below(u64::from(count.max(1))) as u32;
+        let (rounds, requests) = match self {
+            Self::Told(times) => (one_of(times), one_of(MOST_REQUESTS + 1) - 1),
+            Self::Requests(count) => (0, one_of(count)),
+        };
+        End { rounds, requests, answers: draws.below(2) == 1 }
+    }
+}
+
+fn count_logged(program: &dyn Program, logged: &Logged, detail: &mut Detail) {
+    let rounds = logged.rounds(logged.log.steps.len());
+    detail.rounds += u64::from(rounds);
+    // Where the check alone knows, it is promised that it passes.
+    let least = u64::from(program.is_proved());
+    detail.tally.acknowledged_writes += logged.log.promises().max(least);
+    detail.writes += logged.log.writes.len() as u64;
+    let bytes = |own: &Write| u64::from(own.sectors) * SECTOR_BYTES;
+    detail.written_bytes += logged.log.writes.iter().map(bytes).sum::<u64>();
+    let is_flush = |step: &&Step| **step == Step::Flush;
+    detail.syncs += logged.log.steps.iter().filter(is_flush).count() as u64;
+}
+
+/// What went wrong, by an answer that should not have come.
+pub(crate) fn told(answer: &Answer) -> String {
+    match answer {
+        Answer::Failed(text) | Answer::Unreachable(text) => {
+            format!("in the virtual machine: {text}")
+        }
+        other => format!("unexpected answer from the virtual machine: {other:?}"),
+    }
+}
+
+struct Talk<'a> {
+    powered: Box<dyn Powered + 'a>,
+    stop: &'a AtomicBool,
+}
+
+impl<'a> Talk<'a> {
+    /// Starts a machine, and waits until its job listens.
+    fn begin(
+        starts: &'a mut dyn Starts,
+        drive: &Arc<Served>,
+        stop: &'a AtomicBool,
+    ) -> Result<Self, String> {
+        let far: Arc<dyn FarSide> = Arc::clone(drive) as Arc<dyn FarSide>;
+        let mut own = Self { powered: starts.start(far)?, stop };
+        match own.answer()? {
+            None | Some(Answer::Ready) => Ok(own),
+            Some(other) => Err(told(&other)),
+        }
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    fn say(&mut self, order: &Order) -> Result<(), String> {
+        self.powered.say(&serde_json::to_string(order).unwrap_or_default())
+    }
+
+    /// What was heard in a moment, if anything; none where somebody stopped it.
+    #[allow(clippy::option_option, reason = "nothing was heard, or nobody listens any more")]
+    fn heard(&mut self) -> Result<Option<Option<Answer>>, String> {
+        if self.is_stopped() {
+            return Ok(None);
+        }
+        match self.powered.hear() {
+            Heard::Nothing => Ok(Some(None)),
+            Heard::Over(last) => Err(format!("the virtual machine ended:\n{last}")),
+            // Of this very program: only a machine that dies says half a line.
+            Heard::Line(line) => Ok(Some(serde_json::from_str(&line).ok())),
+        }
+    }
+
+    /// Waits for an answer; none where somebody stopped it.
+    fn answer(&mut self) -> Result<Option<Answer>, String> {
+        for silent in 0.. {
+            match self.heard()? {
+                None => return Ok(None),
+                Some(None) => self.is_patient(silent)?,
+                Some(answer) => return Ok(answer),
+            }
+        }
+        Ok(None)
+    }
+
+    #[allow(clippy::unused_self, reason = "it is of this talk")]
+    fn is_patient(&self, silent: u64) -> Result<(), String> {
+        if silent < PATIENCE {
+            return Ok(());
+        }
+        let minutes = PATIENCE * MOMENT_MS / 60_000;
+        Err(format!("the virtual machine has not responded for {minutes} minutes"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+    use std::thread;
+    use std::time::Duration;
+
+    use super::*;
+    use crate::durability::drive::Drive;
+    use crate::durability::guest::{PIECE_BYTES, Pieces, Place, Room, Trouble, work};
+    use crate::durability::judge::Found;
+    use crate::durability::known_tests::FOUND_BY;
+    use crate::durability::log_files::LogFiles;
+    use crate::durability::pattern::Pattern;
+    use crate::durability::reached::Reached;
+    use crate::durability::sync::Sync;
+    use crate::durability::tally::Told;
+    use crate::durability::trial::Medium;
+
+    /// A machine without a kernel: its job works on the drive itself, in a thread.
+    struct Threads;
+
+    struct InThread {
+        says: Sender<String>,
+        hears: Receiver<String>,
+    }
+
+    /// The drive, as the job has it: without power it does not come back from a call.
+    struct Direct(Arc<dyn FarSide>);
+
+    const GONE: &str = "without power";
+
+    impl Medium for Direct {
+        fn write(&mut self, at: u64, bytes: &[u8], through: bool) -> Result<(), String> {
+            let is_done = self.0.write(at, bytes, false) && (!through || self.0.flush());
+            is_done.then_some(()).ok_or_else(|| GONE.to_owned())
+        }
+
+        fn sync(&mut self, _: bool) -> Result<(), String> {
+            self.0.flush().then_some(()).ok_or_else(|| GONE.to_owned())
+        }
+
+        fn read(&mut self, at: u64, into: &mut [u8]) -> Result<(), String> {
+            self.0.read(at, into).then_some(()).ok_or_else(|| GONE.to_owned())
+        }
+
+        fn now_ns(&self) -> u64 {
+            0
+        }
+    }
+
+    impl Place for Direct {
+        fn make(&mut self, _: On) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn written(
+            &mut self,
+            _: On,
+            _: &str,
+            write: &mut dyn FnMut(&mut dyn Medium) -> Result<(), String>,
+        ) -> Result<(), Trouble> {
+            write(self).map_err(Trouble::Otherwise)
+        }
+
+        fn inspect(&mut self, _: On) -> Result<Option<String>, String> {
+            Ok(Some("a fault".to_owned()))
+        }
+
+        fn room(
+            &mut self,
+            _: On,
+            _: &str,
+            work: &mut dyn FnMut(&mut dyn Room) -> Result<(), String>,
+        ) -> Result<(), Trouble> {
+            let mut files = LogFiles::open(self);
+            work(&mut files).map_err(Trouble::Otherwise)
+        }
+
+        fn read(&mut self, _: On, mounted: &str, bytes: u64) -> Result<Pieces, Trouble> {
+            if mounted == "never" {
+                return Err(Trouble::Unreachable("it does not mount".to_owned()));
+            }
+            let piece = |at: u64| {
+                let mut bytes = vec![0; PIECE_BYTES as usize];
+                Medium::read(self, at * PIECE_BYTES, &mut bytes).ok().map(|()| bytes)
+            };
+            Ok((0..bytes.div_ceil(PIECE_BYTES)).map(piece).collect())
+        }
+    }
+
+    impl Starts for Threads {
+        fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
+            // What it says is heard before it goes on: else all promises could be heard of at the end.
+            let ((says, orders), (answers, hears)) =
+                (channel::<String>(), sync_channel::<String>(0));
+            thread::spawn(move || {
+                let mut hear = || orders.recv().ok();
+                let mut say = |line: &str| answers.send(line.to_owned()).map_err(|e| e.to_string());
+                // It ends with those who hear it.
+                let _ = work(&mut Direct(drive), &mut hear, &mut say);
+            });
+            Ok(Box::new(InThread { says, hears }))
+        }
+    }
+
+    impl Powered for InThread {
+        fn say(&mut self, line: &str) -> Result<(), String> {
+            self.says.send(line.to_owned()).map_err(|error| error.to_string())
+        }
+
+        fn hear(&mut self) -> Heard {
+            match self.hears.recv_timeout(Duration::from_millis(1)) {
+                Ok(line) => Heard::Line(line),
+                Err(RecvTimeoutError::Timeout) => Heard::Nothing,
+                Err(RecvTimeoutError::Disconnected) => Heard::Over("gone".to_owned()),
+            }
+        }
+    }
+
+    fn course(pattern: Pattern, drive: Drive) -> Course {
+        Course {
+            pattern,
+            sync: Sync::Fdatasync,
+            record_bytes: 4096,
+            promises: 40,
+            time_ns: u64::MAX,
+            cuts: 60,
+            drive,
+            atomic_bytes: 4096,
+            area: [0, 0],
+            seed: 3,
+            run: 11,
+        }
+    }
+
+    fn ran(course: &Course, is_kill: bool) -> Detail {
+        let (on, stop) = (On::Drive, AtomicBool::new(false));
+        let own = Outage { course, on, mounted: "", own: None };
+        let ended =
+            if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
+        ended.unwrap()
+    }
+
+    #[test]
+    #[ignore = "nightly: 2 s"]
+    fn each_liar_is_found_within_sixty_cuts_of_either_grade() {
+        for is_kill in [true, false] {
+            for (drive, patterns) in FOUND_BY {
+                for pattern in patterns {
+                    let own = ran(&course(*pattern, drive), is_kill);
+                    assert!(own.tally.lost > 0, "{} by {pattern:?}, kill {is_kill}", drive.name());
+                    let Some(Told::Place(story)) = own.tally.counterexample else {
+                        panic!("{own:?}")
+                    };
+                    let [written, promised] = [story.written_step, story.acknowledged_step];
+                    assert!(written < promised && promised <= story.crash_step.unwrap());
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "nightly: 1 s"]
+    fn an_honest_drive_is_not_accused_and_what_is_under_way_is_told_apart() {
+        for is_kill in [true, false] {
+            for pattern in Pattern::OF_PLACES {
+                let own =
+                    ran(&Course { cuts: 100, ..course(pattern, Drive::HonorsFlushes) }, is_kill);
+                assert_eq!(
+                    (own.tally.lost, own.tally.crash_points),
+                    (0, 100),
+                    "{pattern:?}: {:?}",
+                    own.tally.counterexample
+                );
+                assert!(
+                    own.tally.acknowledged_writes > 0 && own.tally.outcomes.len() > 1,
+                    "{:?}",
+                    own.tally.outcomes
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn without_a_sync_nothing_is_promised() {
+        for is_kill in [true, false] {
+            let own = Course { sync: Sync::None, ..course(Pattern::Log, Drive::DropsFlushes) };
+            let own = ran(&own, is_kill);
+            assert_eq!(
+                (own.tally.acknowledged_writes, own.tally.lost, own.tally.crash_points),
+                (0, 0, 60)
+            );
+            assert!(own.rounds > 0 && own.tally.unacknowledged_writes.missing > 0);
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_reached_is_lost_as_far_as_it_was_promised() {
+        let (course, stop) = (
+            Course { cuts: 3, ..course(Pattern::Log, Drive::HonorsFlushes) },
+            AtomicBool::new(false),
+        );
+        let own = Outage { course: &course, on: On::Ext4, mounted: "never", own: None };
+        for own in [own.kill(&mut Threads, &stop), own.replay(&mut Threads, &stop)] {
+            let own = own.unwrap();
+            assert_eq!(
+                (own.tally.crash_points, own.tally.lost, own.tally.reached.unreachable),
+                (3, 3, 3)
+            );
+            let Reached { inspected, faulty, .. } = own.tally.reached;
+            assert!(faulty == inspected && [1, 3].contains(&inspected), "{inspected}");
+        }
+    }
+
+    #[test]
+    fn who_stops_it_has_what_was_cut_until_then() {
+        let stop = AtomicBool::new(true);
+        let course = course(Pattern::Log, Drive::HonorsFlushes);
+        let own = Outage { course: &course, on: On::Drive, mounted: "", own: None };
+        let ended = own.kill(&mut Threads, &stop).unwrap();
+        assert!(ended.stopped && ended.tally.crash_points == 0);
+    }
+
+    fn ran_files(drive: Drive, sync: Sync, is_kill: bool) -> Detail {
+        let course = Course { sync, record_bytes: 1024, ..course(Pattern::Files, drive) };
+        let (on, stop) = (On::Ext4, AtomicBool::new(false));
+        let own = Outage { course: &course, on, mounted: "", own: None };
+        let ended =
+            if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) };
+        ended.unwrap()
+    }
+
+    #[test]
+    #[ignore = "nightly: 2 s"]
+    fn files_over_a_liar_are_lost_and_over_an_honest_drive_they_are_not() {
+        for is_kill in [true, false] {
+            for drive in [Drive::DropsFlushes, Drive::AcknowledgesEarly, Drive::LosesLast] {
+                let own = ran_files(drive, Sync::Fsync, is_kill);
+                assert!(own.tally.lost > 0, "{}, kill {is_kill}", drive.name());
+                assert!(matches!(own.tally.counterexample, Some(Told::File(_))));
+            }
+            for sync in [Sync::Fsync, Sync::Dsync] {
+                let own = ran_files(Drive::HonorsFlushes, sync, is_kill);
+                assert_eq!(
+                    (own.tally.lost, own.tally.crash_points),
+                    (0, 60),
+                    "{:?}",
+                    own.tally.counterexample
+                );
+                assert!(
+                    own.tally.acknowledged_writes > 0 && own.tally.outcomes.len() > 1,
+                    "{own:?}"
+                );
+            }
+            let none = ran_files(Drive::DropsFlushes, Sync::None, is_kill);
+            assert_eq!((none.tally.acknowledged_writes, none.tally.lost), (0, 0));
+        }
+    }
+
+    fn ran_command(lines: [&str; 2], drive: Drive, is_kill: bool) -> Result<Detail, String> {
+        let [command, check] = lines.map(str::to_owned);
+        let lines = Lines { command, check, command_ms: 1, check_ms: 1 };
+        let (course, stop) = (course(Pattern::Command, drive), AtomicBool::new(false));
+        let own = Outage { course: &course, on: On::Ext4, mounted: "", own: Some(&lines) };
+        if is_kill { own.kill(&mut Threads, &stop) } else { own.replay(&mut Threads, &stop) }
+    }
+
+    #[test]
+    fn a_command_is_judged_by_its_check() {
+        for is_kill in [true, false] {
+            let own = ran_command(["tell 20", "lines"], Drive::DropsFlushes, is_kill).unwrap();
+            assert!(own.tally.lost > 0 && own.tally.found.keys().eq([&Found::Refused]), "{own:?}");
+            let Some(Told::Command(story)) = own.tally.counterexample else { panic!("{own:?}") };
+            assert!(story.lines > 0 && story.last_line.is_some() && story.check.is_some());
+            for lines in [["tell 20", "lines"], ["silent 20", "order"]] {
+                let own = ran_command(lines, Drive::HonorsFlushes, is_kill).unwrap();
+                assert_eq!(
+                    (own.tally.lost, own.tally.crash_points),
+                    (0, 60),
+                    "{:?}",
+                    own.tally.counterexample
+                );
+                assert!(
+                    own.tally.acknowledged_writes > 0,
+                    "that its check passes is promised at least"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_check_that_is_none_ends_it_before_anything_is_cut() {
+        for is_kill in [true, false] {
+            for (lines, told) in [
+                (["tell 5", "blind"], "it cannot detect a loss"),
+                (["tell 5", "wrong"], "reports a loss without a crash"),
+                (["tell 5", "no-such"], "cannot run the check"),
+                (["no-such", "lines"], "the command ended with exit code 127"),
+            ] {
+                let error = ran_command(lines, Drive::HonorsFlushes, is_kill).unwrap_err();
+                assert!(error.contains(told), "{error}");
+            }
+        }
+    }
+}

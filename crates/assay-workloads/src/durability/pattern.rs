@@ -1,0 +1,301 @@
+//! How programs keep what they promise: the writes and syncs of one promise after the other.
+
+use assay_core::draws::Draws;
+use assay_core::quantity::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::durability::log::SECTOR_BYTES;
+use crate::table::names;
+
+/// Records of one promise at most, of the patterns that have records.
+const MOST_RECORDS: u64 = 4;
+pub const BLOCKS: u32 = 4;
+/// Transactions that the log of a transaction's blocks has room for.
+pub const SLOTS: u32 = 8;
+/// Places of what is written over, at most.
+const MOST_PLACES: u32 = 64;
+
+/// How a program writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Pattern {
+    /// Records behind each other: one to four, and a sync.
+    #[default]
+    Log,
+    /// Records that are written over in their places: one to four, and a sync.
+    InPlace,
+    /// Blocks into a log, a sync, a commit block behind them, a sync, and then the blocks in their places.
+    Transaction,
+    /// Files that are created, replaced, moved and removed in a directory.
+    Files,
+    /// What a command of the user's does in a directory.
+    Command,
+}
+
+names!(
+    Pattern: Log = "log", InPlace = "in-place", Transaction = "transaction", Files = "files",
+    Command = "command"
+);
+
+impl Pattern {
+    /// Those that write to places of a device or file.
+    pub const OF_PLACES: [Self; 3] = [Self::Log, Self::InPlace, Self::Transaction];
+
+    /// Whether it has a directory, and no places.
+    pub const fn has_directory(self) -> bool {
+        matches!(self, Self::Files | Self::Command)
+    }
+
+    /// What it writes, with the bytes of a record or block.
+    pub fn words(self, size: Bytes) -> String {
+        match self {
+            Self::Log => format!("sequential records of {size}"),
+            Self::InPlace => format!("records of {size} in place"),
+            Self::Transaction => format!("transactions of blocks of {size}"),
+            Self::Files => format!("files of up to {size}, created, replaced, moved and removed"),
+            Self::Command => "your command".to_owned(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    Record {
+        place: u32,
+    },
+    /// A block of a transaction in the log.
+    Logged {
+        transaction: u32,
+        place: u32,
+    },
+    /// The block that makes a transaction count.
+    Commit {
+        transaction: u32,
+    },
+    /// A block of a transaction in its place.
+    Home {
+        transaction: u32,
+        place: u32,
+    },
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Act {
+    Write {
+        what: What,
+        at: u64,
+    },
+    /// Has what it wrote lie on the medium before it goes on.
+    Sync,
+    Promise,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Layout {
+    pub pattern: Pattern,
+    pub sectors: u32,
+    /// Places of records, or of blocks.
+    pub places: u32,
+}
+
+impl Layout {
+    /// In an area, with records of a size.
+    pub fn of(pattern: Pattern, record_bytes: u64, area_bytes: u64) -> Result<Self, String> {
+        let blocks = area_bytes / record_bytes.max(1);
+        let (least, logged) = match pattern {
+            Pattern::Log => (MOST_RECORDS, 0),
+            Pattern::InPlace => (1, 0),
+            Pattern::Transaction => (u64::from(BLOCKS), u64::from(SLOTS * (BLOCKS + 1))),
+            Pattern::Files | Pattern::Command => {
+                let name = pattern.name();
+                return Err(format!("writer {name} needs a filesystem; use write_to = \"ext4\""));
+            }
+        };
+        if blocks < least + logged {
+            return Err(format!(
+                "writer {} needs an area of {} blocks, but the area has {blocks}",
+                pattern.name(),
+                least + logged
+            ));
+        }
+        let most =
+            if pattern == Pattern::Log { u64::from(u32::MAX) } else { u64::from(MOST_PLACES) };
+        let places = (blocks - logged).min(most) as u32;
+        Ok(Self { pattern, sectors: (record_bytes / SECTOR_BYTES) as u32, places })
+    }
+
+    const fn logged_blocks(&self) -> u32 {
+        match self.pattern {
+            Pattern::Transaction => SLOTS * (BLOCKS + 1),
+            _ => 0,
+        }
+    }
+
+    fn sector(&self, block: u32) -> u64 {
+        u64::from(block) * u64::from(self.sectors)
+    }
+
+    pub fn home(&self, place: u32) -> u64 {
+        self.sector(self.logged_blocks() + place)
+    }
+
+    /// The sector of a block of a transaction in the log; the last one commits it.
+    pub fn logged(&self, transaction: u32, block: u32) -> u64 {
+        self.sector(transaction % SLOTS * (BLOCKS + 1) + block)
+    }
+
+    /// What is done for the next promise; nothing where a log is full.
+    pub fn next(&self, program: &mut Program) -> Vec<Act> {
+        match self.pattern {
+            Pattern::Log => self.appended(program),
+            Pattern::InPlace => self.over(program),
+            Pattern::Transaction => self.transaction(program),
+            // They have no places.
+            Pattern::Files | Pattern::Command => Vec::new(),
+        }
+    }
+
+    fn appended(&self, program: &mut Program) -> Vec<Act> {
+        let count = 1 + program.draws.below(MOST_RECORDS) as u32;
+        let first = program.done;
+        let end = first.saturating_add(count).min(self.places);
+        program.done = end;
+        self.records(first..end)
+    }
+
+    fn over(&self, program: &mut Program) -> Vec<Act> {
+        let count = 1 + program.draws.below(MOST_RECORDS) as usize;
+        let places = program.places(self.places, count);
+        self.records(places.into_iter())
+    }
+
+    fn records(&self, places: impl Iterator<Item = u32>) -> Vec<Act> {
+        let write = |place| Act::Write { what: What::Record { place }, at: self.home(place) };
+        let mut acts: Vec<Act> = places.map(write).collect();
+        if !acts.is_empty() {
+            acts.extend([Act::Sync, Act::Promise]);
+        }
+        acts
+    }
+
+    fn transaction(&self, program: &mut Program) -> Vec<Act> {
+        let transaction = program.done;
+        program.done += 1;
+        let places = program.places(self.places, BLOCKS as usize);
+        let logged = places.iter().zip(0..).map(|(place, block)| Act::Write {
+            what: What::Logged { transaction, place: *place },
+            at: self.logged(transaction, block),
+        });
+        let commit =
+            Act::Write { what: What::Commit { transaction }, at: self.logged(transaction, BLOCKS) };
+        let home = places.iter().map(|place| Act::Write {
+            what: What::Home { transaction, place: *place },
+            at: self.home(*place),
+        });
+        let committed = [Act::Sync, commit, Act::Sync, Act::Promise];
+        logged.chain(committed).chain(home).collect()
+    }
+}
+
+pub struct Program {
+    draws: Draws,
+    /// Records, or transactions, that were begun.
+    done: u32,
+}
+
+impl Program {
+    pub fn new(seed: u64) -> Self {
+        Self { draws: Draws::new(seed, "durability writes"), done: 0 }
+    }
+
+    /// So many different places, drawn; all of them where there are no more.
+    fn places(&mut self, of: u32, count: usize) -> Vec<u32> {
+        let mut all: Vec<u32> = (0..of).collect();
+        self.draws.shuffle(&mut all);
+        all.truncate(count);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn acts(pattern: Pattern, area_bytes: u64, promises: usize) -> Vec<Act> {
+        let layout = Layout::of(pattern, 4096, area_bytes).unwrap();
+        let mut program = Program::new(1);
+        (0..promises).flat_map(|_| layout.next(&mut program)).collect()
+    }
+
+    fn places(acts: &[Act]) -> Vec<u64> {
+        let of = |act: &Act| match act {
+            Act::Write { at, .. } => Some(*at),
+            _ => None,
+        };
+        acts.iter().filter_map(of).collect()
+    }
+
+    #[test]
+    fn a_log_is_written_once_and_ends_with_its_room() {
+        let acts = acts(Pattern::Log, 10 * 4096, 40);
+        assert_eq!(places(&acts), (0..10).map(|at| at * 8).collect::<Vec<_>>());
+        assert_eq!(acts.last(), Some(&Act::Promise));
+    }
+
+    #[test]
+    fn a_transaction_counts_before_its_blocks_are_put_in_their_places() {
+        let layout = Layout::of(Pattern::Transaction, 4096, 1 << 20).unwrap();
+        let acts = layout.next(&mut Program::new(1));
+        let order: String = acts
+            .iter()
+            .map(|act| match act {
+                Act::Write { what: What::Logged { .. }, .. } => 'l',
+                Act::Write { what: What::Commit { .. }, .. } => 'c',
+                Act::Write { .. } => 'h',
+                Act::Sync => 's',
+                Act::Promise => 'p',
+            })
+            .collect();
+        assert_eq!(order, "llllscsphhhh");
+        let mut all = places(&acts);
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 9, "no two of them lie in one place");
+        let end = layout.home(layout.places);
+        assert!(all.iter().all(|at| *at + 8 <= end) && end * 512 <= 1 << 20, "{all:?}");
+    }
+
+    #[test]
+    fn what_is_written_over_stays_among_its_places() {
+        let mut all = places(&acts(Pattern::InPlace, 1 << 30, 300));
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all, (0..64).map(|place| place * 8).collect::<Vec<_>>());
+        assert!(count > 5 * all.len(), "each place is written several times: {count}");
+    }
+
+    #[test]
+    fn an_area_has_room_or_says_how_much_it_needs() {
+        for (pattern, least) in
+            [(Pattern::Log, 4), (Pattern::InPlace, 1), (Pattern::Transaction, 44)]
+        {
+            assert!(Layout::of(pattern, 4096, least * 4096).is_ok());
+            let told = Layout::of(pattern, 4096, least * 4096 - 1).unwrap_err();
+            assert!(told.contains(&format!("{least} blocks")), "{told}");
+        }
+    }
+
+    #[test]
+    fn each_has_a_name_that_finds_it() {
+        for pattern in Pattern::ALL {
+            assert_eq!(Pattern::find(pattern.name()), Some(pattern));
+            assert_eq!(serde_json::to_value(pattern).unwrap(), pattern.name());
+        }
+        assert_eq!(Pattern::find("random"), None);
+        for without_places in [Pattern::Files, Pattern::Command] {
+            assert!(Layout::of(without_places, 4096, 1 << 30).unwrap_err().contains("write_to = "));
+        }
+    }
+}

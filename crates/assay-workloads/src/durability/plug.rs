@@ -1,0 +1,525 @@
+//! The plug: a program writes on the machine that is there and tells a peer of each round that is done, somebody cuts the power
+//! when he is told to, and what lies there after the next start is judged by what the peer had heard.
+//!
+//! All that the next start needs is on the medium before the first promise: that it has begun, in the result's own log,
+//! and the file that is written. A trial is one cut.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use assay_core::digest::{Digest, hexadecimal, sha256};
+use assay_core::draws::Draws;
+use assay_core::quantity::units::show;
+use assay_load::{OneByOne, Target};
+use assay_machine::system::mains::{BOOT, Mains, PREFIX};
+use assay_machine::system::network::handshake::digest;
+use assay_machine::system::network::ledger::Ledger;
+use assay_machine::system::network::token;
+use assay_machine::system::{AreaFile, FileKind, System};
+use serde::{Deserialize, Serialize};
+
+use crate::durability::image::{Seen, fill, look};
+use crate::durability::judge::{Lost, Written};
+use crate::durability::log::{Known, SECTOR_BYTES};
+use crate::durability::outage::AREA_BYTES;
+use crate::durability::pattern::{Act, Layout, Pattern, Program};
+use crate::durability::sync::Sync as SyncBy;
+use crate::durability::tally::Told;
+use crate::durability::trial::{Course, Detail, Medium};
+
+/// When somebody is called to cut the power, nanoseconds after the first write.
+const CALLED_NS: [u64; 2] = [1_000_000_000, 5_000_000_000];
+/// Rounds of a trial at most: those of a judge lie in memory.
+const MOST_ROUNDS: u64 = 200_000;
+/// No round takes less: a peer is asked in each.
+const SHORTEST_ROUND_NS: u64 = 1_000_000;
+/// How long a peer is waited for after a start: networks may come up late.
+const PEER_TRIES: u32 = 30;
+const PEER_PAUSE: Duration = Duration::from_secs(2);
+const PIECE: usize = 64 << 10;
+const NAME_DIGITS: usize = 16;
+
+/// What of a trial lasts, whatever becomes of this process.
+pub trait Notes: Sync {
+    /// The result that it is of, as the line that goes on with it names that.
+    fn result(&self) -> &str;
+
+    fn trial(&self) -> u32;
+
+    fn last(&self) -> Option<String>;
+
+    /// Adds one; it is on the medium when this returns.
+    fn add(&self, text: &str) -> io::Result<()>;
+}
+
+/// Where a trial is done, and what it is handed.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    pub system: &'a dyn System,
+    /// The target: a directory, or a device that was given up.
+    pub path: &'a Path,
+    /// The device, open; of a directory it is not used.
+    pub device: Option<&'a File>,
+    /// Where the area begins on the device, and its length, bytes.
+    pub area: [u64; 2],
+    pub notes: Option<&'a dyn Notes>,
+    /// Set when the user, or a machine that is shut down, wants to stop.
+    pub stop: &'a AtomicBool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum Note {
+    /// It writes, until the power goes.
+    Begun(Begun),
+    /// The power went, and this is what came of it.
+    Judged(Box<Detail>),
+    /// It ended, and nothing came of it.
+    Over,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Begun {
+    boot: String,
+    /// Under what the peer keeps its promises; its file is named by it.
+    key: String,
+    /// What tells the run from all others.
+    run: u64,
+}
+
+impl Begun {
+    fn file(&self) -> String {
+        format!("{PREFIX}{}", &self.key[..NAME_DIGITS.min(self.key.len())])
+    }
+
+    fn trial(&self) -> Result<Digest, String> {
+        digest(&self.key).ok_or_else(|| "the start record of the trial is damaged".to_owned())
+    }
+}
+
+/// What a peer says of a cut.
+enum Heard {
+    /// It had heard of so many rounds.
+    Rounds(u64),
+    /// It was not asked, or not by whom it answers, and why, where nobody stopped it: nothing is lost by that.
+    NotNow(Option<String>),
+}
+
+/// A trial on the machine that is there.
+pub struct Plug<'a> {
+    pub course: &'a Course,
+    pub peer: &'a str,
+    pub ground: Ground<'a>,
+}
+
+impl Plug<'_> {
+    /// Writes until the power goes, or judges what is there where it went.
+    ///
+    /// # Errors
+    /// Why nothing can be said of it: nobody cut the power, the peer was lost, or it could not be done.
+    pub fn run(&self) -> Result<Detail, String> {
+        let notes = self.notes()?;
+        let noted = notes.last().and_then(|text| serde_json::from_str(&text).ok());
+        match noted {
+            Some(Note::Begun(begun)) => self.after(&begun),
+            // It was judged, and then the power went again.
+            Some(Note::Judged(detail)) => Ok(*detail),
+            Some(Note::Over) | None => self.begin(notes),
+        }
+    }
+
+    fn notes(&self) -> Result<&dyn Notes, String> {
+        let none = "method plug needs a stored result, because `assay resume` reads the trial";
+        self.ground.notes.ok_or_else(|| none.to_owned())
+    }
+
+    fn note(&self, note: &Note) -> Result<(), String> {
+        let text = serde_json::to_string(note).unwrap_or_default();
+        let noted = self.notes()?.add(&text);
+        noted.map_err(|error| format!("cannot store the state of the trial: {error}"))
+    }
+
+    fn mains(&self) -> Result<&dyn Mains, String> {
+        self.ground.system.mains().map_err(|error| error.to_string())
+    }
+
+    fn boot(&self) -> Result<String, String> {
+        let text = self.ground.system.read_text(Path::new(BOOT));
+        let text = text.map_err(|error| format!("cannot read {BOOT}: {error}"))?;
+        Ok(text.trim().to_owned())
+    }
+
+    /// Reaches the peer; who has no token, or another one, is not allowed to.
+    fn reach(&self) -> io::Result<Box<dyn Ledger + '_>> {
+        let token = token::of_environment(self.ground.system);
+        let token = token.map_err(|why| io::Error::new(io::ErrorKind::PermissionDenied, why))?;
+        self.ground.system.mains()?.ledger(self.peer, &token)
+    }
+
+    fn begin(&self, notes: &dyn Notes) -> Result<Detail, String> {
+        let random = self.ground.system.random().map_err(|error| error.to_string())?;
+        let of = format!("{} {} ", notes.result(), notes.trial());
+        let key = sha256([of.as_bytes(), &random[..]].concat());
+        let run = key[24..].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        let begun = Begun { boot: self.boot()?, key: hexadecimal(&key), run };
+        let reached = self.reach().or_else(|_| {
+            // One that had much to do turned it away, perhaps.
+            self.ground.system.sleep(PEER_PAUSE);
+            self.reach()
+        });
+        let mut ledger = reached.map_err(|error| error.to_string())?;
+        ledger.open(&key).map_err(|error| self.refused(&error))?;
+        let ended = self.note(&Note::Begun(begun.clone())).and_then(|()| {
+            let area = self.make(&begun)?;
+            let ended = self.write(&begun, area.as_ref(), &mut *ledger);
+            ended.and_then(|detail| self.remove(area.as_ref()).map(|()| detail))
+        });
+        let ended = ended.inspect_err(|_| self.clear(&begun));
+        // Nothing was cut, so that nobody asks for it; a peer that is lost has forgotten it.
+        let _ = ledger.forget(&key);
+        let over = self.note(&Note::Over);
+        ended.and_then(|detail| over.map(|()| detail))
+    }
+
+    fn refused(&self, error: &io::Error) -> String {
+        format!("peer {} does not record acknowledged writes of this trial: {error}", self.peer)
+    }
+
+    /// Makes its file; nothing on a device.
+    fn make(&self, begun: &Begun) -> Result<Option<AreaFile>, String> {
+        if !self.is_directory()? {
+            return Ok(None);
+        }
+        let (mains, path) = (self.mains()?, self.ground.path);
+        let made = mains.create_kept(path, &begun.file());
+        let made = made.and_then(|area| mains.settle(path).map(|()| area));
+        made.map(Some)
+            .map_err(|error| format!("cannot create a file in {}: {error}", path.display()))
+    }
+
+    fn is_directory(&self) -> Result<bool, String> {
+        let path = self.ground.path;
+        let found = self.ground.system.status(path);
+        let found = found.map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(found.kind == FileKind::Directory)
+    }
+
+    fn remove(&self, area: Option<&AreaFile>) -> Result<(), String> {
+        let removed = area.map_or(Ok(()), |area| self.ground.system.remove_area(area));
+        removed.map_err(|error| format!("cannot remove the test file: {error}"))
+    }
+
+    fn clear(&self, begun: &Begun) {
+        if !self.is_directory().unwrap_or_default() {
+            return;
+        }
+        let found = self.mains().map(|own| own.open_kept(self.ground.path, &begun.file()));
+        if let Ok(Ok(area)) = found {
+            // What stays all the same is told by its name; the first error is the one to tell.
+            let _ = self.remove(Some(&area));
+        }
+    }
+
+    /// The file that is written, and where its area begins.
+    fn place<'f>(&'f self, area: Option<&'f AreaFile>) -> Result<(&'f File, u64), String> {
+        match (area, self.ground.device) {
+            (Some(area), _) => Ok((&area.file, area.first_byte)),
+            (None, Some(device)) => Ok((device, self.ground.area[0])),
+            (None, None) => Err("no device to write to".to_owned()),
+        }
+    }
+
+    fn layout(&self) -> Result<Layout, String> {
+        let own = self.course;
+        let bytes = if self.is_directory()? { AREA_BYTES } else { self.ground.area[1] };
+        Layout::of(own.pattern, own.record_bytes, bytes.min(AREA_BYTES))
+    }
+
+    /// Writes, and tells of each round, until somebody stops it or nobody has cut the power.
+    fn write(
+        &self,
+        begun: &Begun,
+        area: Option<&AreaFile>,
+        ledger: &mut dyn Ledger,
+    ) -> Result<Detail, String> {
+        let (system, own) = (self.ground.system, self.course);
+        let (file, first) = self.place(area)?;
+        let target = Target { file: Some(file.as_fd()), memory_alignment: SECTOR_BYTES as usize };
+        let opened = OneByOne::open(&target, own.record_bytes as u32);
+        let mut medium = opened.map_err(|error| error.to_string())?;
+        let mut draws = Draws::new(own.seed, "durability plug");
+        let call_ns = CALLED_NS[0] + draws.below(CALLED_NS[1] - CALLED_NS[0]);
+        let end_ns = call_ns.saturating_add(own.time_ns);
+        let pace_ns = (end_ns / MOST_ROUNDS).max(SHORTEST_ROUND_NS);
+        let began_ns = system.monotonic_ns();
+        let now_ns = || system.monotonic_ns().saturating_sub(began_ns);
+        let (mut is_called, mut writer) = (false, Writer::of(own, begun.run, first));
+        for (acts, round) in rounds(self.layout()?, own.seed).zip(1..) {
+            let round_ns = now_ns();
+            if self.ground.stop.load(Ordering::Relaxed) {
+                return Ok(Detail { stopped: true, ..Detail::default() });
+            }
+            if round_ns >= end_ns {
+                break;
+            }
+            if round_ns >= call_ns && !is_called {
+                is_called = true;
+                self.mains()?.call(&self.call_words()?);
+            }
+            for act in acts {
+                writer.act(act, &mut medium)?;
+                if act == Act::Promise {
+                    ledger.tell(round).map_err(|error| self.lost(&error))?;
+                }
+            }
+            let left_ns = pace_ns.saturating_sub(now_ns().saturating_sub(round_ns));
+            system.sleep(Duration::from_nanos(left_ns));
+        }
+        Err(format!(
+            "the power was not cut within {} of the request, so there is no verdict",
+            show::duration(own.time_ns as f64)
+        ))
+    }
+
+    fn call_words(&self) -> Result<String, String> {
+        let result = self.notes()?.result();
+        Ok(format!(
+            "pull the plug now, or cut the power at the wall; do not shut down or reset the machine. \
+             Assay writes until then, for at most {}. After the restart, run: assay resume {result}",
+            show::duration(self.course.time_ns as f64)
+        ))
+    }
+
+    fn lost(&self, error: &io::Error) -> String {
+        format!(
+            "lost peer {} during the test ({error}); the acknowledged writes are unknown, so there is no verdict",
+            self.peer
+        )
+    }
+
+    /// What is there where it had begun and did not come to its end.
+    fn after(&self, begun: &Begun) -> Result<Detail, String> {
+        let judged = self.judged(begun);
+        let note = match &judged {
+            // Somebody stopped it: what is there is judged when it is gone on with.
+            Ok(detail) if detail.stopped => return judged,
+            // Known before anything of it goes.
+            Ok(detail) => Note::Judged(Box::new(detail.clone())),
+            Err(_) => Note::Over,
+        };
+        self.note(&note)?;
+        self.clear(begun);
+        if let (Ok(mut ledger), Ok(trial)) = (self.reach(), begun.trial()) {
+            // It forgets it by itself, too.
+            let _ = ledger.forget(&trial);
+        }
+        judged
+    }
+
+    fn judged(&self, begun: &Begun) -> Result<Detail, String> {
+        if self.boot()? == begun.boot {
+            return Err(
+                "the machine has not rebooted since the test began (same boot ID), so there was no power cut and \
+                 there is no verdict"
+                    .to_owned(),
+            );
+        }
+        let told = match self.told(begun)? {
+            // Nothing could be lost by then, and such a cut would make the bound smaller for nothing.
+            Heard::Rounds(0) => {
+                return Err("the power was cut before the first write: no verdict".to_owned());
+            }
+            Heard::Rounds(told) => told,
+            Heard::NotNow(why) => {
+                if let Some(why) = why {
+                    self.mains()?.call(&self.waits_words(&why)?);
+                }
+                return Ok(Detail { stopped: true, ..Detail::default() });
+            }
+        };
+        let (written, known, steps) = self.written(told)?;
+        let mut detail = Detail { rounds: told, ..Detail::default() };
+        detail.writes = u64::from(known.begun);
+        detail.written_bytes = detail.writes * self.course.record_bytes;
+        if self.course.sync != SyncBy::None {
+            detail.tally.acknowledged_writes = told;
+        }
+        let judgement = if let Some(image) = self.image(begun, written.log.sectors())? {
+            written.judged_as(&image, known)
+        } else {
+            // Its name was on the medium before the first promise.
+            written.without_any(known)
+        };
+        let course = self.course;
+        let story = |lost: &Lost| course.story_after(&written, lost, steps).map(Told::from);
+        detail.tally.count(&judgement, story);
+        Ok(detail)
+    }
+
+    fn waits_words(&self, why: &str) -> Result<String, String> {
+        let result = self.notes()?.result();
+        Ok(format!("cannot evaluate the power cut yet: {why}; then run: assay resume {result}"))
+    }
+
+    /// How many rounds the peer had heard of.
+    fn told(&self, begun: &Begun) -> Result<Heard, String> {
+        let trial = begun.trial()?;
+        let mut why = String::new();
+        for at in 0..PEER_TRIES {
+            if at > 0 {
+                self.ground.system.sleep(PEER_PAUSE);
+            }
+            if self.ground.stop.load(Ordering::Relaxed) {
+                return Ok(Heard::NotNow(None));
+            }
+            match self.reach().and_then(|mut own| own.told(&trial)) {
+                Ok(Some(told)) => return Ok(Heard::Rounds(told)),
+                Ok(None) => {
+                    return Err(format!(
+                        "peer {} no longer has a record of this trial (it restarted, or the record is \
+                         over a day old); the acknowledged writes are unknown, so there is no verdict",
+                        self.peer
+                    ));
+                }
+                // It has nothing to do with what is there.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                    return Ok(Heard::NotNow(Some(error.to_string())));
+                }
+                Err(error) => why = error.to_string(),
+            }
+        }
+        Err(format!(
+            "cannot reach peer {} for the acknowledged writes, so there is no verdict ({why})",
+            self.peer
+        ))
+    }
+
+    /// What it had written when the peer had heard of so many rounds, the next one under way; and the steps up to the last
+    /// promise.
+    fn written(&self, told: u64) -> Result<(Written, Known, usize), String> {
+        let layout = self.layout()?;
+        let mut own = Written::with_room(layout, 0);
+        let (mut known, mut steps) = (Known { begun: 0, promised: 0 }, 0);
+        // More than there can be are nobody's.
+        let heard = told.min(MOST_ROUNDS);
+        for (acts, round) in rounds(layout, self.course.seed).zip(1..=heard + 1) {
+            for act in acts {
+                match act {
+                    Act::Write { what, at } => own.write(at, what),
+                    Act::Sync => own.log.flush(),
+                    Act::Promise if round <= heard && self.course.sync != SyncBy::None => {
+                        own.log.promise();
+                        (known.promised, steps) =
+                            (own.log.writes.len() as u32, own.log.steps.len());
+                    }
+                    Act::Promise => {}
+                }
+            }
+        }
+        known.begun = own.log.writes.len() as u32;
+        Ok((own, known, steps))
+    }
+
+    /// What lies there, sector by sector; none where there is no such file.
+    fn image(&self, begun: &Begun, sectors: u64) -> Result<Option<Vec<Seen>>, String> {
+        let area = if self.is_directory()? {
+            match self.mains()?.open_kept(self.ground.path, &begun.file()) {
+                Ok(area) => Some(area),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                Err(error) => return Err(format!("cannot open the test file: {error}")),
+            }
+        } else {
+            None
+        };
+        let (file, first) = self.place(area.as_ref())?;
+        let mut image = Vec::with_capacity(sectors as usize);
+        let mut piece = vec![0; PIECE];
+        for at in (0..sectors).step_by(PIECE / SECTOR_BYTES as usize) {
+            let bytes = ((sectors - at) * SECTOR_BYTES).min(PIECE as u64) as usize;
+            let read = self.read(file, first + at * SECTOR_BYTES, &mut piece[..bytes]);
+            let all = piece[..bytes].chunks_exact(SECTOR_BYTES as usize).zip(at..);
+            image.extend(all.map(|(sector, place)| match &read {
+                Ok(length) if (place - at + 1) * SECTOR_BYTES <= *length as u64 => {
+                    look(sector, begun.run, place)
+                }
+                // Behind the end of a file that was shortened.
+                Ok(_) => Seen::Before,
+                Err(_) => Seen::Unreadable,
+            }));
+        }
+        Ok(Some(image))
+    }
+
+    /// Reads as much as there is.
+    fn read(&self, file: &File, from: u64, into: &mut [u8]) -> io::Result<usize> {
+        let mut done = 0;
+        while done < into.len() {
+            match self.ground.system.read_at(file, from + done as u64, &mut into[done..])? {
+                0 => break,
+                read => done += read,
+            }
+        }
+        Ok(done)
+    }
+}
+
+/// All that a program does, round by round, without an end: a log that is full begins anew.
+fn rounds(layout: Layout, seed: u64) -> impl Iterator<Item = Vec<Act>> {
+    let mut program = Program::new(seed);
+    std::iter::from_fn(move || {
+        let acts = layout.next(&mut program);
+        if !acts.is_empty() {
+            return Some(acts);
+        }
+        program = Program::new(seed);
+        Some(layout.next(&mut program)).filter(|acts| !acts.is_empty())
+    })
+}
+
+/// What does the calls of a program.
+struct Writer {
+    sync: SyncBy,
+    run: u64,
+    first: u64,
+    bytes: Vec<u8>,
+    next: u32,
+}
+
+impl Writer {
+    fn of(course: &Course, run: u64, first: u64) -> Self {
+        let bytes = vec![0; course.record_bytes as usize];
+        Self { sync: course.sync, run, first, bytes, next: 0 }
+    }
+
+    fn act(&mut self, act: Act, medium: &mut dyn Medium) -> Result<(), String> {
+        match (act, self.sync) {
+            (Act::Write { at, .. }, sync) => {
+                fill(&mut self.bytes, self.run, at, self.next);
+                self.next += 1;
+                let through = sync == SyncBy::Dsync;
+                medium.write(self.first + at * SECTOR_BYTES, &self.bytes, through)
+            }
+            (Act::Sync, SyncBy::Fsync | SyncBy::Fdatasync) => {
+                medium.sync(self.sync == SyncBy::Fsync)
+            }
+            (Act::Sync | Act::Promise, _) => Ok(()),
+        }
+    }
+}
+
+/// Whether nothing of a trial is to be judged any more, by its last note.
+pub fn is_over(note: &str) -> bool {
+    matches!(serde_json::from_str(note), Ok(Note::Over))
+}
+
+/// Whether a pattern can be written so: those that write to places.
+pub fn suits(pattern: Pattern) -> bool {
+    Pattern::OF_PLACES.contains(&pattern)
+}
+
+#[cfg(test)]
+mod tests;

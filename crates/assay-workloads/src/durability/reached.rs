@@ -1,0 +1,136 @@
+//! What a file system says of itself after cuts: whether it mounts, and what its own check finds.
+
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use crate::durability::below::On;
+use crate::durability::command::last_words;
+
+/// It, over all cuts. None of it is a lost promise by itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Reached {
+    /// Cuts after which the file system did not mount, or had no such file.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub unreachable: u64,
+    /// Why, of the first of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unreachable_reason: Option<String>,
+    /// Cuts after which its check was run, when it had been mounted and let go.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub inspected: u64,
+    /// Those after which it found a fault.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub faulty: u64,
+    /// What it said of the first of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+const fn is_none(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Reached {
+    /// Counts a cut after which nothing could be reached.
+    pub fn not(&mut self, why: &str) {
+        self.unreachable += 1;
+        if self.unreachable_reason.is_none() {
+            self.unreachable_reason = last_words(why);
+        }
+    }
+
+    /// Counts a look of its check: what that complained of, if anything.
+    pub fn inspect(&mut self, fault: Option<&str>) {
+        self.inspected += 1;
+        self.faulty += u64::from(fault.is_some());
+        if self.fault.is_none() {
+            self.fault = fault.and_then(last_words);
+        }
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.unreachable += other.unreachable;
+        self.inspected += other.inspected;
+        self.faulty += other.faulty;
+        let first = |own: &mut Option<String>, more: &Option<String>| {
+            if own.is_none() {
+                own.clone_from(more);
+            }
+        };
+        first(&mut self.unreachable_reason, &other.unreachable_reason);
+        first(&mut self.fault, &other.fault);
+    }
+
+    /// It in sentences; none of what has no file system.
+    pub fn words(&self, on: On) -> Option<String> {
+        let quoted = |said: &Option<String>| {
+            said.as_ref().map_or_else(String::new, |words| format!(": \"{words}\""))
+        };
+        let mut all = Vec::new();
+        if self.unreachable > 0 {
+            let because = quoted(&self.unreachable_reason);
+            all.push(format!(
+                "The filesystem was unreachable after {}{because}.",
+                cuts(self.unreachable)
+            ));
+        }
+        if let Some(check) = on.inspected_by("").filter(|_| self.inspected > 0) {
+            let check = check.join(" ");
+            let (faulty, of) = (show::count(self.faulty), cuts(self.inspected));
+            all.push(match self.faulty {
+                0 => format!(
+                    "The filesystem check ({}) found no error after {of}.",
+                    check.trim_end()
+                ),
+                _ => format!(
+                    "The filesystem check ({}) found an error after {faulty} of {of}{}.",
+                    check.trim_end(),
+                    quoted(&self.fault)
+                ),
+            });
+        }
+        (!all.is_empty()).then(|| all.join(" "))
+    }
+}
+
+fn cuts(count: u64) -> String {
+    format!("{} {}", show::count(count), if count == 1 { "crash" } else { "crashes" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_first_is_kept_and_all_is_counted() {
+        let (mut own, mut other) = (Reached::default(), Reached::default());
+        assert_eq!(own.words(On::Ext4), None, "nothing was looked at");
+        own.inspect(None);
+        own.inspect(Some("  Inode 12 has\n a fault "));
+        other.inspect(Some("later"));
+        other.not("mount: wrong fs type");
+        other.not("mount: another");
+        own.add(&other);
+        let (because, fault) = (own.unreachable_reason.as_deref(), own.fault.as_deref());
+        assert_eq!((own.unreachable, because), (2, Some("mount: wrong fs type")));
+        assert_eq!((own.inspected, own.faulty, fault), (3, 2, Some("Inode 12 has a fault")));
+        assert_eq!(
+            own.words(On::Ext4).as_deref(),
+            Some(
+                "The filesystem was unreachable after 2 crashes: \"mount: wrong fs type\". The filesystem \
+                 check (e2fsck -f -n) found an error after 2 of 3 crashes: \"Inode 12 has a fault\"."
+            )
+        );
+        assert_eq!(own.words(On::Drive).map(|own| own.contains("check")), Some(false));
+    }
+
+    #[test]
+    fn where_no_fault_was_found_that_is_said() {
+        let mut own = Reached::default();
+        own.inspect(None);
+        let told = "The filesystem check (xfs_repair -n) found no error after 1 crash.";
+        assert_eq!(own.words(On::Xfs).as_deref(), Some(told));
+    }
+}

@@ -1,0 +1,210 @@
+//! What cuts came to: of a trial, and of all trials of a row together.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::durability::judge::{Found, Judgement, Missing, Outcome, Unpromised};
+use crate::durability::reached::Reached;
+use crate::durability::trial::Story;
+use crate::durability::{command, files};
+
+/// The shortest story of a loss, by what was lost.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(untagged)]
+pub enum Told {
+    /// A write to a place.
+    Place(Box<Story>),
+    /// A file, or a name.
+    File(Box<files::Story>),
+    /// What a command had promised.
+    Command(Box<command::Story>),
+}
+
+impl Told {
+    /// Steps, or calls, from what was lost to the end of the story.
+    pub fn length(&self) -> u64 {
+        match self {
+            Self::Place(own) => own.length(),
+            Self::File(own) => own.length(),
+            Self::Command(own) => own.length(),
+        }
+    }
+}
+
+impl From<Story> for Told {
+    fn from(own: Story) -> Self {
+        Self::Place(Box::new(own))
+    }
+}
+
+impl From<files::Story> for Told {
+    fn from(own: files::Story) -> Self {
+        Self::File(Box::new(own))
+    }
+}
+
+impl From<command::Story> for Told {
+    fn from(own: command::Story) -> Self {
+        Self::Command(Box::new(own))
+    }
+}
+
+/// Cuts by what was there afterwards.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Tally {
+    pub acknowledged_writes: u64,
+    pub crash_points: u64,
+    /// Cuts after which something that was promised was missing.
+    pub lost: u64,
+    pub outcomes: BTreeMap<Outcome, u64>,
+    /// Promised writes that were missing, over all cuts, by what lay there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub found: BTreeMap<Found, u64>,
+    /// Writes that were under way, over all cuts.
+    pub unacknowledged_writes: Unpromised,
+    /// What the file system said of itself.
+    #[serde(flatten)]
+    pub reached: Reached,
+    /// The shortest story of a loss.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counterexample: Option<Told>,
+    /// Sectors of the target that were read again without a cut, and those that are not as they were written.
+    pub read_again: [u64; 2],
+    /// What was promised and is missing without a cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_without_crash: Option<Told>,
+}
+
+impl Tally {
+    /// Counts a cut; `story` tells a loss.
+    pub fn count<L: Missing>(
+        &mut self,
+        judgement: &Judgement<L>,
+        story: impl FnOnce(&L) -> Option<Told>,
+    ) {
+        self.crash_points += 1;
+        *self.outcomes.entry(judgement.outcome()).or_default() += 1;
+        self.unacknowledged_writes = self.unacknowledged_writes.plus(judgement.unpromised);
+        self.lost += u64::from(!judgement.lost.is_empty());
+        for lost in &judgement.lost {
+            *self.found.entry(lost.found()).or_default() += 1;
+        }
+        // The newest of them has the shortest story.
+        self.keep(judgement.lost.last().and_then(story));
+    }
+
+    /// Keeps a story where it is shorter than the one that is there.
+    fn keep(&mut self, story: Option<Told>) {
+        let shortest = self.counterexample.as_ref().map_or(u64::MAX, Told::length);
+        if story
+            .as_ref()
+            .is_some_and(|own| self.counterexample.is_none() || own.length() < shortest)
+        {
+            self.counterexample = story;
+        }
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.acknowledged_writes += other.acknowledged_writes;
+        self.crash_points += other.crash_points;
+        self.lost += other.lost;
+        summed(&mut self.outcomes, &other.outcomes);
+        summed(&mut self.found, &other.found);
+        self.unacknowledged_writes = self.unacknowledged_writes.plus(other.unacknowledged_writes);
+        self.reached.add(&other.reached);
+        self.keep(other.counterexample.clone());
+        for (own, more) in self.read_again.iter_mut().zip(other.read_again) {
+            *own += more;
+        }
+        if self.lost_without_crash.is_none() {
+            self.lost_without_crash.clone_from(&other.lost_without_crash);
+        }
+    }
+
+    pub fn of<'a>(all: impl IntoIterator<Item = &'a Self>) -> Self {
+        let mut whole = Self::default();
+        for own in all {
+            whole.add(own);
+        }
+        whole
+    }
+
+    pub fn has_lost(&self) -> bool {
+        self.lost > 0 || self.lost_without_crash.is_some()
+    }
+}
+
+fn summed<K: Ord + Copy>(own: &mut BTreeMap<K, u64>, more: &BTreeMap<K, u64>) {
+    for (key, count) in more {
+        *own.entry(*key).or_default() += count;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durability::judge::Lost;
+
+    fn story(written_step: u64) -> Story {
+        Story {
+            write: 1,
+            at_bytes: 0,
+            bytes: 4096,
+            written_step,
+            acknowledged_step: 42,
+            crash_step: Some(50),
+            survivors: None,
+            found: Found::Nothing,
+            older: None,
+        }
+    }
+
+    fn told(written_step: u64) -> Told {
+        story(written_step).into()
+    }
+
+    fn lost(count: u32) -> Judgement {
+        let lost = (0..count).map(|write| Lost { write, found: Found::Nothing, older: None });
+        Judgement { lost: lost.collect(), unpromised: Unpromised::default() }
+    }
+
+    #[test]
+    fn cuts_are_counted_and_the_shortest_story_stays() {
+        let mut own = Tally::default();
+        own.count(&lost(0), |_| panic!("nothing is to be told"));
+        own.count(&lost(2), |lost| Some(told(40 + u64::from(lost.write))));
+        own.count(&lost(1), |_| Some(told(30)));
+        assert_eq!((own.crash_points, own.lost, own.found[&Found::Nothing]), (3, 2, 3));
+        assert_eq!(
+            own.counterexample.as_ref().map(Told::length),
+            Some(9),
+            "that of the newest write"
+        );
+        assert_eq!(own.outcomes, [(Outcome::Quiet, 1), (Outcome::Lost, 2)].into());
+    }
+
+    #[test]
+    fn several_are_one_sample() {
+        let mut one = Tally { acknowledged_writes: 5, read_again: [8, 0], ..Tally::default() };
+        one.count(&lost(1), |_| Some(told(40)));
+        let mut other = Tally { acknowledged_writes: 7, read_again: [8, 1], ..Tally::default() };
+        other.count(&lost(0), |_| None);
+        other.lost_without_crash = Some(Story { crash_step: None, ..story(3) }.into());
+        let both = Tally::of([&one, &other]);
+        assert_eq!(
+            (both.acknowledged_writes, both.crash_points, both.lost, both.read_again),
+            (12, 2, 1, [16, 1])
+        );
+        let text = serde_json::to_string(&both).unwrap();
+        assert_eq!(serde_json::from_str::<Tally>(&text).unwrap(), both);
+        assert_eq!(
+            (both.counterexample, both.lost_without_crash),
+            (one.counterexample.clone(), other.lost_without_crash.clone())
+        );
+        assert_eq!(Tally::of([]), Tally::default());
+        assert!(!Tally::default().has_lost() && one.has_lost() && other.has_lost());
+    }
+}

@@ -1,0 +1,760 @@
+//! What is said of a row: the verdict with its bound, the grade, and the shortest story of a loss.
+
+use assay_core::catalogue::About;
+use assay_core::exhibit::figure::{Axis, AxisScale, Figure, NamedValues, grouped_bars};
+use assay_core::exhibit::{
+    Cell, Column, Exhibit, Levels, Row, Sentence, Subject, Table, Tone, Unit,
+};
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use crate::durability::asked::Planned;
+use crate::durability::below::On;
+use crate::durability::bound::{at_most, most_share};
+use crate::durability::cut::Survivors;
+use crate::durability::drive::Drive;
+use crate::durability::grade::Grade;
+use crate::durability::judge::{Found, Outcome};
+use crate::durability::pattern::Pattern;
+use crate::durability::sync::Sync;
+use crate::durability::tally::{Tally, Told};
+use crate::durability::trial::{Detail, Story};
+use crate::tell::OfRow;
+
+/// What the trials of a row came to, all their cuts as one sample.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Facts {
+    pub workload: String,
+    pub configuration: Levels,
+    pub method: Grade,
+    /// What was written to.
+    #[serde(default, skip_serializing_if = "is_usual")]
+    pub write_to: On,
+    /// Options that the file system in the machine was mounted with.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub mount_options: String,
+    #[serde(rename = "writer")]
+    pub pattern: Pattern,
+    pub sync: Sync,
+    pub record_bytes: u64,
+    pub assumed_drive: Drive,
+    pub atomic_write_unit_bytes: u64,
+    pub trials: u64,
+    /// What all cuts came to.
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// The most that the share of cuts that lose something may be, one-sided 95%; none where nothing was promised or
+    /// cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost_share_bound95: Option<f64>,
+    /// The verdict.
+    pub text: String,
+    /// The story, in a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counterexample_text: Option<String>,
+    /// What it proves, and what it does not.
+    pub method_text: String,
+}
+
+impl Facts {
+    /// Of the trials of a row; none where nothing was measured. What is missing without a cut is told of those as well
+    /// that no number is made of.
+    pub fn judge(
+        subject: &Subject,
+        planned: &Planned,
+        trials: &[&Detail],
+        left_out: &[&Detail],
+    ) -> Option<Self> {
+        let mut tally = Tally::of(trials.iter().map(|own| &own.tally));
+        let missing = left_out.iter().find_map(|own| own.tally.lost_without_crash.clone());
+        tally.lost_without_crash = tally.lost_without_crash.or(missing);
+        if trials.is_empty() && tally.lost_without_crash.is_none() {
+            return None;
+        }
+        let mut facts = Self {
+            workload: subject.workload.clone(),
+            configuration: subject.arm.clone(),
+            method: planned.method,
+            write_to: planned.write_to,
+            mount_options: planned.mounted.clone(),
+            pattern: planned.pattern,
+            sync: planned.sync,
+            record_bytes: planned.record_bytes,
+            assumed_drive: planned.assumed_drive,
+            atomic_write_unit_bytes: planned.assumed_atomic_bytes,
+            trials: trials.len() as u64,
+            lost_share_bound95: most_share(tally.lost, tally.crash_points)
+                .filter(|_| tally.acknowledged_writes > 0),
+            text: String::new(),
+            counterexample_text: None,
+            method_text: grade_words(planned, tally.read_again),
+            tally,
+        };
+        facts.text = facts.verdict();
+        let story = facts.tally.lost_without_crash.as_ref().or(facts.tally.counterexample.as_ref());
+        facts.counterexample_text = story.map(story_words);
+        Some(facts)
+    }
+
+    /// Where it stands among what is said: what lost something, then what promised something.
+    fn place(&self) -> u8 {
+        match self.lost_share_bound95 {
+            _ if self.tally.has_lost() => 0,
+            Some(_) => 1,
+            None => 2,
+        }
+    }
+
+    /// The verdict with its bound, and beside it what it was found on.
+    fn verdict(&self) -> String {
+        let cuts = show::count(self.tally.crash_points);
+        if self.tally.lost_without_crash.is_some() {
+            return "The target lacks an acknowledged write although no crash occurred.".to_owned();
+        }
+        if self.tally.crash_points == 0 {
+            return "The study has no crash points and therefore no result.".to_owned();
+        }
+        let Some(most) = self.lost_share_bound95 else {
+            return format!(
+                "No write was acknowledged, so no acknowledged write could be lost; the data was intact \
+                 after {} of {cuts} {}.",
+                show::count(self.untouched()),
+                match self.method {
+                    Grade::Replay => "replayed crash points",
+                    Grade::Kill | Grade::Plug => "power cuts",
+                }
+            );
+        };
+        let most = at_most(most);
+        let how = self.how();
+        let is_of = if self.method == Grade::Plug { THIS_MACHINE } else { NOT_YOURS };
+        if self.tally.lost == 0 {
+            return format!(
+                "{how}, 0 of {cuts} crash points lost an acknowledged write (95% upper bound: \
+                 {most}). {is_of}"
+            );
+        }
+        let lost = show::count(self.tally.lost);
+        format!(
+            "{how}, {lost} of {cuts} crash points lost an acknowledged write (95% upper bound: \
+             {most}){}. {is_of}",
+            self.found_words()
+        )
+    }
+
+    /// How its cuts were made, and on what.
+    fn how(&self) -> String {
+        let drive = self.assumed_drive.assumed(self.atomic_write_unit_bytes);
+        let on = self.write_to.words(&self.mount_options, self.pattern.has_directory());
+        match (self.method, self.write_to) {
+            (Grade::Replay, On::Target) => format!("Replayed on {drive}"),
+            (Grade::Replay, _) => format!("Written to {on} and replayed on {drive}"),
+            (Grade::Kill, _) => format!("Written to {on} with a power cut on {drive}"),
+            (Grade::Plug, _) => "Written to the target of a machine that lost power".to_owned(),
+        }
+    }
+
+    /// Cuts after which all that had been written was there.
+    fn untouched(&self) -> u64 {
+        let of = |outcome| self.tally.outcomes.get(&outcome).copied().unwrap_or_default();
+        of(Outcome::Quiet) + of(Outcome::AllThere)
+    }
+
+    /// What lies there; of a command its check alone knows.
+    fn found_words(&self) -> String {
+        if self.pattern == Pattern::Command {
+            return String::new();
+        }
+        let of = |(found, count): (&Found, &u64)| {
+            format!("{} instead of {}", found.words(), writes(*count))
+        };
+        let all = self.tally.found.iter().map(of).collect::<Vec<_>>().join(", ");
+        format!("; data found per crash point: {all}")
+    }
+
+    fn row(&self, setting: Option<String>) -> Row {
+        let (words, tone) = match self.place() {
+            0 => ("loses", Tone::Bad),
+            1 => ("none lost", Tone::Good),
+            _ if self.tally.acknowledged_writes > 0 => ("no crash points", Tone::Plain),
+            _ => ("none acknowledged", Tone::Plain),
+        };
+        let own = [
+            Cell::toned(words, tone),
+            self.tally.crash_points.into(),
+            self.tally.lost.into(),
+            // Text, as a bound is rounded up.
+            self.lost_share_bound95.map(at_most).into(),
+            self.tally.acknowledged_writes.into(),
+            self.grade_and_drive().into(),
+        ];
+        Row::of(self.subject(), setting.map(Cell::from).into_iter().chain(own))
+    }
+
+    fn grade_and_drive(&self) -> String {
+        let (grade, drive) = (self.method.name(), self.assumed_drive.name());
+        if self.method == Grade::Plug {
+            return format!("{grade}, the real drive");
+        }
+        match self.write_to {
+            On::Target => format!("{grade}, {drive}"),
+            on => format!("{grade} below {}, {drive}", on.name()),
+        }
+    }
+
+    fn sentence(&self, text: &str) -> Sentence {
+        Sentence { about: self.subject(), text: text.to_owned() }
+    }
+}
+
+impl OfRow for Facts {
+    /// Why a command that ran it fails: something that was promised was missing.
+    fn failure(&self) -> Option<String> {
+        let levels: Vec<String> =
+            self.configuration.iter().map(|(factor, level)| format!("{factor} {level}")).collect();
+        let own = called(&self.workload, &levels.join(", "));
+        let is_real = self.tally.lost_without_crash.is_some() || self.method == Grade::Plug;
+        let on = if is_real { "the target" } else { "an assumed drive" };
+        let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
+        self.tally.has_lost().then(text)
+    }
+}
+
+fn is_usual<T: Default + PartialEq>(own: &T) -> bool {
+    *own == T::default()
+}
+
+fn called(workload: &str, setting: &str) -> String {
+    if setting.is_empty() || setting == workload {
+        return workload.to_owned();
+    }
+    format!("{workload} ({setting})")
+}
+
+/// What stands beside every number of a plug.
+const THIS_MACHINE: &str =
+    "This result applies only to this machine, its drive and power cuts of this kind.";
+/// What stands beside every number of the other grades.
+const NOT_YOURS: &str = "The real drive was not tested.";
+
+/// Of each row the verdict and its story, those that lost something first, then those that promised something, and at
+/// the end what they prove. Rows of one target share a sentence that is the same for each of them.
+fn sentences(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Sentence> {
+    let mut rows = all.to_vec();
+    rows.sort_by_key(|own| own.place());
+    let mut told: Vec<(Vec<String>, Sentence)> = Vec::new();
+    for own in rows {
+        let row = called(&own.workload, &name(&own.subject()));
+        // The verdict alone leads: what happened, and what the file system said, stand by themselves.
+        let reached = own.tally.reached.words(own.write_to);
+        let rest = [own.counterexample_text.clone(), reached].into_iter().flatten();
+        for text in [own.text.clone()].into_iter().chain(rest) {
+            let target =
+                |one: &Sentence| one.about.arm.get("target") == own.configuration.get("target");
+            match told.iter_mut().find(|(_, one)| one.text == text && target(one)) {
+                Some((rows, _)) => rows.push(row.clone()),
+                None => told.push((vec![row.clone()], own.sentence(&text))),
+            }
+        }
+    }
+    let named = |(rows, one): (Vec<String>, Sentence)| match rows.len() {
+        _ if all.len() == 1 => one,
+        1 => Sentence { text: format!("{}: {}", rows[0], one.text), ..one },
+        _ => Sentence { text: format!("{}, each: {}", rows.join(", "), one.text), ..one },
+    };
+    let mut found: Vec<Sentence> = told.into_iter().map(named).collect();
+    let mut grades: Vec<&str> = Vec::new();
+    for own in all {
+        if !grades.contains(&own.method_text.as_str()) {
+            grades.push(&own.method_text);
+            found.push(own.sentence(&own.method_text));
+        }
+    }
+    found
+}
+
+fn writes(count: u64) -> String {
+    format!("{} acknowledged {}", show::count(count), if count == 1 { "write" } else { "writes" })
+}
+
+/// What a cut of this grade proves.
+fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
+    let target = match wrong {
+        0 => String::new(),
+        wrong => format!(
+            " Without a crash, {} of {} sectors of the target differ from the log.",
+            show::count(wrong),
+            show::count(read)
+        ),
+    };
+    if planned.is_plug() {
+        return PLUG.to_owned();
+    }
+    if planned.is_in_machine() {
+        return in_machine_words(planned);
+    }
+    format!(
+        "Method replay: Assay logs the program's writes and syncs and replays crash points of the \
+         log on {}. This tests the order of writes and syncs, not the real drive.{target}",
+        planned.assumed_drive.assumed(planned.assumed_atomic_bytes)
+    )
+}
+
+/// What a plug that was pulled proves. Who ends a machine otherwise than by its power, and untold, ends it like this, too.
+const PLUG: &str = "Method plug: a second machine recorded the acknowledged writes until this machine \
+                    lost power. Assay cannot verify that the power was cut and the machine was not \
+                    merely reset. This tests the kernel, the filesystem and the drive together.";
+
+/// The same where it was made in virtual machines.
+fn in_machine_words(planned: &Planned) -> String {
+    let drive = planned.assumed_drive.assumed(planned.assumed_atomic_bytes);
+    let below = if planned.write_to.has_files() {
+        format!("a kernel and its {}", planned.write_to.name())
+    } else {
+        "a kernel".to_owned()
+    };
+    match planned.method {
+        Grade::Replay | Grade::Plug => format!(
+            "Method replay in a virtual machine: Assay logs the requests to the drive below {below} and \
+             replays crash points on {drive}. This tests the requests that the guest issues, not a real drive."
+        ),
+        Grade::Kill => format!(
+            "Method kill: the virtual machine lost power while {below} wrote to {drive}, and the next \
+             virtual machine read the data. This tests the guest with an assumed drive, not a real drive."
+        ),
+    }
+}
+
+fn story_words(told: &Told) -> String {
+    match told {
+        Told::Place(story) => place_words(story),
+        Told::File(story) => story.words(),
+        Told::Command(story) => story.words(),
+    }
+}
+
+fn place_words(story: &Story) -> String {
+    let Story { write, written_step, acknowledged_step: promised_step, .. } = story;
+    let begin = format!(
+        "Shortest counterexample: write {} ({} at byte {}) is step {} and was acknowledged in step {}",
+        show::count(*write),
+        Bytes(story.bytes),
+        show::count(story.at_bytes),
+        show::count(*written_step),
+        show::count(*promised_step)
+    );
+    let cut = match (story.crash_step, story.survivors) {
+        (Some(step), Some((law, survived, of))) => format!(
+            "the crash follows step {}, {}",
+            show::count(step),
+            survivors_words(law, survived, of)
+        ),
+        (Some(step), None) => {
+            format!(
+                "the crash follows step {}, the last recorded acknowledgment",
+                show::count(step)
+            )
+        }
+        (None, _) => "no crash occurred".to_owned(),
+    };
+    let older = story.older.map_or_else(String::new, |own| format!(" ({})", show::count(own)));
+    format!("{begin}; {cut}; the drive has {}{older}.", story.found.words())
+}
+
+fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
+    if of == 0 {
+        return "with an empty cache".to_owned();
+    }
+    let law = match law {
+        Survivors::Nothing => "none",
+        Survivors::Everything => "all",
+        Survivors::Prefix => "the first",
+        Survivors::Random => "some",
+        Survivors::AllButOne => "all but one",
+        Survivors::Newest => "the newest",
+    };
+    format!(
+        "with {} in the cache, of which {} survived ({law})",
+        match of {
+            1 => "1 write".to_owned(),
+            of => format!("{} writes", show::count(u64::from(of))),
+        },
+        show::count(u64::from(survived))
+    )
+}
+
+/// What the numbers are, of whatever grade.
+const LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. \
+                      At most: exact one-sided 95% upper bound of the share of such crash points, rounded \
+                      up, with all trials of a row as one sample. The bound applies only to the row, these logs and \
+                      this assumed drive, not to another run, a real drive or real power cuts.";
+/// When a cut comes, of each grade.
+const MOMENTS: [(Grade, &str); 3] = [
+    (
+        Grade::Replay,
+        "Each step of the log after the first acknowledgment is equally likely to be a crash point",
+    ),
+    (
+        Grade::Kill,
+        "Each power cut follows a random round and zero to twelve further requests, of which the \
+         last may be unanswered",
+    ),
+    (Grade::Plug, "With method plug, a person cuts the power"),
+];
+const SURVIVES: &str = "with equal probability, the surviving cache content is none, all, the first \
+                        writes, a random subset, all but one write, or only the newest write.";
+const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
+/// What the numbers are of machines whose plug was pulled.
+const PLUG_LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. \
+                           At most: exact one-sided 95% upper bound of the share of such crash points, rounded \
+                           up, with all trials of a row as one sample. The bound applies only to the row and this \
+                           machine. A person cuts the power, so the timing is not random.";
+
+fn legend(all: &[&Facts]) -> String {
+    let is_there = |grade: Grade| all.iter().any(|own| own.method == grade);
+    let moments: Vec<&str> = MOMENTS
+        .into_iter()
+        .filter(|(grade, _)| is_there(*grade))
+        .map(|(_, moment)| moment)
+        .collect();
+    let moments = moments.join(". ");
+    if all.iter().all(|own| own.method == Grade::Plug) {
+        return format!("{PLUG_LEGEND} {moments}. {UNPROMISED}");
+    }
+    format!("{LEGEND} {moments}; {SURVIVES} {UNPROMISED}")
+}
+
+pub const FIGURE: About = About {
+    name: "crash-points",
+    summary: "outcomes of the crash points per configuration",
+    text: "Number of crash points by state of the data afterwards: all pending writes present, some, \
+           none, torn, or an acknowledged write lost. Only a lost acknowledged write is a failure.",
+};
+
+/// What is shown of all rows; `name` is what a sentence calls one.
+pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
+    let has_settings = all.iter().any(|own| name(&own.subject()) != own.workload);
+    let own = [
+        Column::verdict("verdict"),
+        Column::new("crash points", Unit::Count),
+        Column::new("lost", Unit::Count),
+        Column::new("at most", Unit::Share),
+        Column::new("acknowledged", Unit::Count),
+        Column::left("method, assumed drive"),
+    ];
+    let setting = has_settings.then(|| Column::left("setting"));
+    let columns = setting.into_iter().chain(own).collect();
+    let row = |own: &&Facts| own.row(has_settings.then(|| name(&own.subject())));
+    let table = Table {
+        title: title(all).to_owned(),
+        columns,
+        rows: all.iter().map(row).collect(),
+        notes: vec![legend(all)],
+    };
+    Exhibit {
+        tables: vec![table],
+        figures: figures(all, name),
+        sentences: sentences(all, name),
+        leads: true,
+        ..Exhibit::default()
+    }
+}
+
+/// What the cuts of rows are called.
+const CUTS: &str = "crash points";
+
+fn title(all: &[&Facts]) -> &'static str {
+    let has = |grade| all.iter().any(|own| own.method == grade);
+    if has(Grade::Plug) {
+        return "power cuts of this machine";
+    }
+    match (has(Grade::Replay), has(Grade::Kill)) {
+        (true, true) => "power cuts on an assumed drive",
+        (_, true) => "power cuts of virtual machines with an assumed drive",
+        _ => "power cuts replayed on an assumed drive",
+    }
+}
+
+/// Crash points by outcome, a figure per workload. Workloads that lost something come first, as in the sentences.
+fn figures(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Vec<Figure> {
+    let mut by_place = all.to_vec();
+    by_place.sort_by_key(|own| own.place());
+    let mut workloads: Vec<&str> = Vec::new();
+    for own in by_place {
+        if !workloads.contains(&own.workload.as_str()) {
+            workloads.push(&own.workload);
+        }
+    }
+    let mut figures = Vec::new();
+    for workload in workloads {
+        let rows: Vec<&Facts> =
+            all.iter().copied().filter(|own| own.workload == workload).collect();
+        figures.extend(figure(workload, &rows, name));
+    }
+    figures
+}
+
+fn figure(workload: &str, rows: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Option<Figure> {
+    let count = |row: &Facts, outcome: &Outcome| {
+        row.tally.outcomes.get(outcome).copied().unwrap_or_default()
+    };
+    let seen = |outcome: &Outcome| rows.iter().any(|row| count(row, outcome) > 0);
+    let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(seen).collect();
+    let names: Vec<String> = outcomes.iter().map(|own| own.words().to_owned()).collect();
+    let group = |row: &&Facts| NamedValues {
+        name: name(&row.subject()),
+        values: outcomes.iter().map(|outcome| count(row, outcome) as f64).collect(),
+    };
+    let groups: Vec<NamedValues> = rows.iter().map(group).collect();
+    let value = Axis::new(CUTS, AxisScale::Linear, Unit::Number).from_zero();
+    let figure = grouped_bars("outcome", &names, value, &groups)?;
+    Some(figure.of_workload(
+        FIGURE.name,
+        workload,
+        &format!("outcomes of {CUTS}"),
+        "Outcomes of crash points; a lost acknowledged write fails.",
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::durability::asked::Asked;
+
+    fn detail(cuts: u64, lost: u64, promises: u64) -> Detail {
+        let kept = cuts - lost;
+        let outcomes = [(Outcome::Quiet, kept), (Outcome::Lost, lost)];
+        let tally = Tally {
+            crash_points: cuts,
+            lost,
+            acknowledged_writes: promises,
+            outcomes: outcomes.into_iter().filter(|(_, count)| *count > 0).collect(),
+            read_again: [80, 0],
+            ..Tally::default()
+        };
+        Detail { tally, ..Detail::default() }
+    }
+
+    fn facts(trials: &[Detail]) -> Option<Facts> {
+        let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
+        let planned = Asked::default().planned(1 << 30).unwrap();
+        Facts::judge(&subject, &planned, &trials.iter().collect::<Vec<_>>(), &[])
+    }
+
+    #[test]
+    fn cuts_of_all_trials_are_one_sample_with_one_bound() {
+        let own = facts(&[detail(30, 0, 5), detail(30, 0, 7)]).unwrap();
+        assert_eq!(
+            own.text,
+            "Replayed on an assumed drive that keeps flushed data and writes 4 KiB atomically, 0 \
+             of 60 crash points lost an acknowledged write (95% upper bound: 4.88%). The real \
+             drive was not tested."
+        );
+        assert_eq!(
+            (own.failure(), own.tally.acknowledged_writes, own.counterexample_text.clone()),
+            (None, 12, None)
+        );
+        assert!(own.method_text.contains("not the real drive"));
+        assert!(facts(&[]).is_none());
+    }
+
+    #[test]
+    fn one_loss_is_a_failure_with_its_story() {
+        let story = Story {
+            write: 17,
+            at_bytes: 65_536,
+            bytes: 4096,
+            written_step: 40,
+            acknowledged_step: 42,
+            crash_step: Some(43),
+            survivors: Some((Survivors::AllButOne, 1, 2)),
+            found: Found::Older,
+            older: Some(12),
+        };
+        let mut own = detail(60, 1, 20);
+        (own.tally.counterexample, own.tally.found) =
+            (Some(story.into()), [(Found::Older, 1)].into());
+        let own = facts(&[own, detail(0, 0, 0)]).unwrap();
+        assert_eq!(
+            own.text,
+            "Replayed on an assumed drive that keeps flushed data and writes 4 KiB atomically, 1 of 60 \
+             crash points lost an acknowledged write (95% upper bound: 7.67%); data found per crash \
+             point: an older write instead of 1 acknowledged write. The real drive was not tested."
+        );
+        assert_eq!(
+            own.counterexample_text.as_deref(),
+            Some(
+                "Shortest counterexample: write 17 (4 KiB at byte 65,536) is step 40 and was \
+                 acknowledged in step 42; the crash follows step 43, with 2 writes in the cache, \
+                 of which 1 survived (all but one); the drive has an older write (12)."
+            )
+        );
+        let failed = own.failure().unwrap();
+        let begin =
+            "an acknowledged write was lost on an assumed drive, in log: Replayed on an assumed";
+        assert!(failed.starts_with(begin), "{failed}");
+    }
+
+    /// A warm-up is in no number, and what is gone without a cut is gone all the same.
+    #[test]
+    fn what_is_missing_without_a_cut_is_told_of_trials_that_are_left_out_too() {
+        let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
+        let planned = Asked::default().planned(1 << 30).unwrap();
+        let mut warm_up = detail(30, 2, 5);
+        let of = |counted: &[&Detail], left_out: &Detail| {
+            Facts::judge(&subject, &planned, counted, &[left_out])
+        };
+        let counted = detail(60, 0, 5);
+        let own = of(&[&counted], &warm_up).unwrap();
+        assert_eq!(
+            (own.failure(), own.tally.crash_points, own.tally.lost),
+            (None, 60, 0),
+            "no number of it"
+        );
+        assert!(of(&[], &warm_up).is_none());
+        let missing = Story {
+            write: 3,
+            at_bytes: 8192,
+            bytes: 4096,
+            written_step: 4,
+            acknowledged_step: 6,
+            crash_step: None,
+            survivors: None,
+            found: Found::Nothing,
+            older: None,
+        };
+        warm_up.tally.lost_without_crash = Some(missing.into());
+        for counted in [&[&counted][..], &[]] {
+            let own = of(counted, &warm_up).unwrap();
+            let failed = own.failure().unwrap();
+            assert!(failed.starts_with("an acknowledged write was lost on the target, in log"));
+            assert!(own.counterexample_text.unwrap().contains("no crash occurred"), "{failed}");
+        }
+    }
+
+    #[test]
+    fn where_nothing_was_promised_there_is_neither_a_bound_nor_an_accusation() {
+        let own = facts(&[detail(60, 0, 0)]).unwrap();
+        assert!(own.text.starts_with("No write was acknowledged"), "{}", own.text);
+        assert_eq!((own.lost_share_bound95, own.failure()), (None, None));
+        let uncut = facts(&[detail(0, 0, 3)]).unwrap();
+        assert!(uncut.text.starts_with("The study has no crash point"), "{}", uncut.text);
+        let words = |own: &Facts| own.row(None).cells[0].text(Unit::Words);
+        assert_eq!([words(&own), words(&uncut)], ["none acknowledged", "no crash points"]);
+    }
+
+    #[test]
+    fn rows_that_lost_are_told_first_and_those_that_promised_nothing_last() {
+        let of = |own: Detail, setting: &str| Facts {
+            configuration: [("sync".to_owned(), setting.to_owned())].into(),
+            ..facts(&[own]).unwrap()
+        };
+        let all = [
+            of(detail(60, 0, 0), "none"),
+            of(detail(60, 0, 5), "fdatasync"),
+            of(detail(60, 1, 5), "o_dsync"),
+            of(detail(60, 0, 5), "fsync"),
+        ];
+        let shown = exhibit(&all.iter().collect::<Vec<_>>(), &|of| of.arm["sync"].clone());
+        let told: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
+        let first = ["log (o_dsync): ", "log (fdatasync), log (fsync), each: ", "log (none): "];
+        for (text, rows) in told.iter().zip(first) {
+            assert!(text.starts_with(rows), "{told:?}");
+        }
+        assert!(told.len() == 4 && told[3].starts_with("Method replay"), "{told:?}");
+    }
+
+    #[test]
+    fn what_is_shown_has_the_bound_and_how_cuts_ended() {
+        let (one, other) =
+            (facts(&[detail(60, 0, 5)]).unwrap(), facts(&[detail(60, 2, 5)]).unwrap());
+        let shown = exhibit(&[&one, &other], &|of| of.workload.clone());
+        let [table] = &shown.tables[..] else { panic!("{shown:?}") };
+        assert_eq!(table.rows.len(), 2);
+        let text = |row: usize, at: usize| table.rows[row].cells[at].text(table.columns[at].unit);
+        assert_eq!(text(0, 3), "4.88%", "a bound is rounded up");
+        assert_eq!([text(0, 0), text(1, 0)], ["none lost", "loses"]);
+        let said: Vec<&str> = shown.sentences.iter().map(|own| own.text.as_str()).collect();
+        let [first, last] = [&one, &other].map(|own| format!("log: {}", own.text));
+        assert_eq!(
+            said,
+            [&last, &first, &one.method_text],
+            "a loss first, and what it proves once"
+        );
+        let apart = Facts { workload: "other".to_owned(), ..one.clone() };
+        let shown = exhibit(&[&one, &apart, &other], &|of| of.workload.clone());
+        let drawn: Vec<&str> = shown.figures.iter().map(|own| own.id.as_str()).collect();
+        assert_eq!(
+            drawn,
+            ["crash-points-log", "crash-points-other"],
+            "a figure a workload, in whatever order rows come"
+        );
+        let alone = exhibit(&[&one], &|_| "sync none".to_owned());
+        assert_eq!(alone.sentences[0].text, one.text, "of one row nobody asks which it is");
+        assert_eq!(alone.tables[0].columns[0].title, "setting");
+        assert_eq!(alone.tables[0].rows[0].cells.len(), alone.tables[0].columns.len());
+        let several = exhibit(&[&one, &other], &|_| "sync none".to_owned());
+        assert!(several.sentences[1].text.starts_with("log (sync none): Replayed"));
+        let [figure, _] = &shown.figures[..] else { panic!("{:?}", shown.figures) };
+        let AxisScale::Category(names) = &figure.along.scale else { panic!("{figure:?}") };
+        let names: Vec<&str> = names.iter().map(|slot| slot.name.as_str()).collect();
+        assert_eq!(names, ["no pending write", "acknowledged write lost"]);
+        let bars = |series: usize| -> Vec<[f64; 2]> {
+            let points = &figure.series[series].points;
+            points.iter().map(|point| [point.at, point.value]).collect()
+        };
+        assert_eq!([bars(0), bars(1)], [vec![[0.0, 60.0]], vec![[0.0, 58.0], [1.0, 2.0]]]);
+    }
+
+    #[test]
+    fn a_plug_says_something_of_the_drive_that_is_there_and_no_more_than_is_known() {
+        let asked = Asked {
+            method: Grade::Plug,
+            peer: Some("192.168.1.2:7710".to_owned()),
+            ..Asked::default()
+        };
+        let subject = Subject { workload: "log".to_owned(), arm: Levels::new() };
+        let planned = asked.planned(1 << 30).unwrap();
+        let of = |own: &Detail| Facts::judge(&subject, &planned, &[own], &[]).unwrap();
+        let own = of(&detail(3, 0, 900));
+        assert_eq!(
+            own.text,
+            "Written to the target of a machine that lost power, 0 of 3 crash points lost an acknowledged write (95% \
+             upper bound: 63.2%). This result applies only to this machine, its drive and power cuts of this kind."
+        );
+        assert!(own.method_text.contains("Assay cannot verify") && own.failure().is_none());
+        let story = Story {
+            write: 7,
+            at_bytes: 4096,
+            bytes: 4096,
+            written_step: 12,
+            acknowledged_step: 14,
+            crash_step: Some(20),
+            survivors: None,
+            found: Found::Nothing,
+            older: None,
+        };
+        let mut lost = detail(3, 1, 900);
+        lost.tally.counterexample = Some(story.into());
+        let lost = of(&lost);
+        let told = lost.counterexample_text.clone().unwrap();
+        assert!(told.contains("the crash follows step 20, the last recorded"), "{told}");
+        assert!(
+            lost.failure().unwrap().starts_with("an acknowledged write was lost on the target")
+        );
+        let shown = exhibit(&[&own, &lost], &|of| of.workload.clone());
+        assert_eq!(shown.tables[0].title, "power cuts of this machine");
+        assert!(!shown.tables[0].notes[0].contains("assumed") && !lost.text.contains("real drive"));
+        let none = of(&detail(3, 0, 0));
+        assert!(none.text.starts_with("No write was acknowledged") && none.failure().is_none());
+    }
+
+    #[test]
+    fn facts_are_read_as_they_are_written() {
+        let own = facts(&[detail(60, 2, 5)]).unwrap();
+        let text = serde_json::to_string(&own).unwrap();
+        assert_eq!(serde_json::from_str::<Facts>(&text).unwrap(), own);
+    }
+}

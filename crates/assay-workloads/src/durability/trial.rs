@@ -1,0 +1,292 @@
+//! One trial: a program writes and syncs on a target and into a log, and the log is cut.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use assay_core::draws::Draws;
+use assay_load::OneByOne;
+use serde::{Deserialize, Serialize};
+
+use crate::durability::cut::{Cut, Survivors, moment};
+use crate::durability::drive::Drive;
+use crate::durability::image::{Seen, fill, look, rebuilt};
+use crate::durability::judge::{Found, Judgement, Lost, Written};
+use crate::durability::log::{SECTOR_BYTES, Write};
+use crate::durability::pattern::{Act, Layout, Pattern, Program};
+use crate::durability::sync::Sync;
+use crate::durability::tally::{Tally, Told};
+
+pub trait Medium {
+    /// Writes bytes to a place; `through`: they lie on the medium when it returns.
+    fn write(&mut self, at_bytes: u64, bytes: &[u8], through: bool) -> Result<(), String>;
+
+    /// Has what was written on the medium, `all`: and what is known of the file.
+    fn sync(&mut self, all: bool) -> Result<(), String>;
+
+    /// Reads bytes from a place.
+    fn read(&mut self, at_bytes: u64, into: &mut [u8]) -> Result<(), String>;
+
+    /// Nanoseconds; the zero point is arbitrary.
+    fn now_ns(&self) -> u64;
+}
+
+impl Medium for OneByOne<'_> {
+    fn write(&mut self, at_bytes: u64, bytes: &[u8], through: bool) -> Result<(), String> {
+        Self::write(self, at_bytes, bytes, through).map_err(|error| error.to_string())
+    }
+
+    fn sync(&mut self, all: bool) -> Result<(), String> {
+        Self::sync(self, all).map_err(|error| error.to_string())
+    }
+
+    fn read(&mut self, at_bytes: u64, into: &mut [u8]) -> Result<(), String> {
+        Self::read(self, at_bytes, into).map_err(|error| error.to_string())
+    }
+
+    fn now_ns(&self) -> u64 {
+        Self::now_ns(self)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Course {
+    pub pattern: Pattern,
+    pub sync: Sync,
+    pub record_bytes: u64,
+    pub promises: u32,
+    /// Nanoseconds of writing at most.
+    pub time_ns: u64,
+    pub cuts: u64,
+    pub drive: Drive,
+    /// What it is assumed to write whole, bytes.
+    pub atomic_bytes: u64,
+    /// Where the area begins on the target, and its length, bytes.
+    pub area: [u64; 2],
+    pub seed: u64,
+    /// What tells the run from all others.
+    pub run: u64,
+}
+
+/// The shortest story that shows a loss.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Story {
+    /// The number of the write that was promised, from 1 on.
+    pub write: u64,
+    /// Where it belongs on the target, and its length, bytes.
+    pub at_bytes: u64,
+    pub bytes: u64,
+    /// The step of the log that wrote it, and the one that promised it, from 1 on.
+    pub written_step: u64,
+    pub acknowledged_step: u64,
+    /// Steps that were done when the power went; none where nothing was cut and it is missing all the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crash_step: Option<u64>,
+    /// What survived of what no flush covered, by which law, and how many of how many.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub survivors: Option<(Survivors, u32, u32)>,
+    /// What lies there.
+    pub found: Found,
+    /// The number of the write that lies there, from 1 on, where it is an older one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub older: Option<u64>,
+}
+
+impl Story {
+    /// Steps from the write to the end of the story.
+    pub fn length(&self) -> u64 {
+        self.crash_step.unwrap_or(u64::MAX).saturating_sub(self.written_step)
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    pub writes: u64,
+    pub written_bytes: u64,
+    /// Calls that synced, or writes that went through.
+    pub syncs: u64,
+    /// Rounds of the pattern, promised or not.
+    pub rounds: u64,
+    pub window_ns: u64,
+    #[serde(flatten)]
+    pub tally: Tally,
+    /// Whether it was ended before its last cut.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stopped: bool,
+}
+
+impl Course {
+    /// Goes through all of it.
+    pub fn run(&self, medium: &mut dyn Medium, stop: &AtomicBool) -> Result<Detail, String> {
+        let (written, mut detail) = self.write(medium, stop)?;
+        let sectors = written.log.sectors() as usize;
+        self.read_again(medium, &written, sectors, &mut detail)?;
+        self.cut(&written, sectors, stop, &mut detail);
+        Ok(detail)
+    }
+
+    /// Writes, syncs and promises, until there are enough or the time is over.
+    fn write(
+        &self,
+        medium: &mut dyn Medium,
+        stop: &AtomicBool,
+    ) -> Result<(Written, Detail), String> {
+        let layout = Layout::of(self.pattern, self.record_bytes, self.area[1])?;
+        let mut detail = Detail::default();
+        let mut bytes = vec![0; self.record_bytes as usize];
+        // Nothing is drawn, and no room is made, in the time that is measured.
+        let rounds = self.rounds(&layout);
+        let mut own = Written::with_room(layout, rounds.iter().map(Vec::len).sum());
+        let began_ns = medium.now_ns();
+        let is_over = |now_ns: u64| now_ns.saturating_sub(began_ns) >= self.time_ns;
+        for acts in rounds {
+            if is_over(medium.now_ns()) || stop.load(Ordering::Relaxed) {
+                break;
+            }
+            for act in acts {
+                self.act(act, &mut own, &mut bytes, medium, &mut detail)?;
+            }
+            detail.rounds += 1;
+        }
+        detail.stopped = stop.load(Ordering::Relaxed);
+        detail.window_ns = medium.now_ns().saturating_sub(began_ns);
+        detail.tally.acknowledged_writes = own.log.promises();
+        Ok((own, detail))
+    }
+
+    /// What is done for each promise, as far as there is room.
+    fn rounds(&self, layout: &Layout) -> Vec<Vec<Act>> {
+        let mut program = Program::new(self.seed);
+        let all = (0..self.promises).map(|_| layout.next(&mut program));
+        all.take_while(|acts| !acts.is_empty()).collect()
+    }
+
+    fn act(
+        &self,
+        act: Act,
+        own: &mut Written,
+        bytes: &mut [u8],
+        medium: &mut dyn Medium,
+        detail: &mut Detail,
+    ) -> Result<(), String> {
+        match act {
+            Act::Write { what, at } => {
+                let through = self.sync == Sync::Dsync;
+                // Through the page cache a kernel syncs such a write by a flush: no FUA holds it.
+                let write = Write { at, sectors: own.layout.sectors, through: false };
+                fill(bytes, self.run, at, own.log.writes.len() as u32);
+                medium.write(self.area[0] + at * SECTOR_BYTES, bytes, through)?;
+                own.log.write(write);
+                if through {
+                    own.log.flush();
+                }
+                own.whats.push(what);
+                detail.writes += 1;
+                detail.written_bytes += bytes.len() as u64;
+                detail.syncs += u64::from(through);
+            }
+            Act::Sync if matches!(self.sync, Sync::Fsync | Sync::Fdatasync) => {
+                medium.sync(self.sync == Sync::Fsync)?;
+                own.log.flush();
+                detail.syncs += 1;
+            }
+            Act::Promise if self.sync != Sync::None => own.log.promise(),
+            Act::Sync | Act::Promise => {}
+        }
+        Ok(())
+    }
+
+    /// Holds what is on the target against the log: what is judged is what was written.
+    fn read_again(
+        &self,
+        medium: &mut dyn Medium,
+        written: &Written,
+        sectors: usize,
+        detail: &mut Detail,
+    ) -> Result<(), String> {
+        let wanted = crate::durability::image::whole(&written.log, sectors);
+        let mut seen = vec![Seen::Before; sectors];
+        let mut block = vec![0; self.record_bytes as usize];
+        let each = written.layout.sectors as usize;
+        for at in (0..sectors).step_by(each.max(1)) {
+            if wanted[at..at + each].iter().all(|own| *own == Seen::Before) {
+                continue;
+            }
+            medium.read(self.area[0] + at as u64 * SECTOR_BYTES, &mut block)?;
+            let places = block.chunks_exact(SECTOR_BYTES as usize).zip(at as u64..);
+            for (to, (sector, place)) in seen[at..].iter_mut().zip(places) {
+                *to = look(sector, self.run, place);
+            }
+        }
+        let ours = wanted.iter().zip(&seen).filter(|(own, _)| **own != Seen::Before);
+        for (wanted, seen) in ours {
+            detail.tally.read_again[0] += 1;
+            detail.tally.read_again[1] += u64::from(wanted != seen);
+        }
+        let judgement = written.judged(&seen, written.log.steps.len());
+        let first = judgement.lost.first();
+        detail.tally.lost_without_crash =
+            first.and_then(|lost| self.story(written, lost, None)).map(Told::from);
+        Ok(())
+    }
+
+    /// Cuts the log and judges what is left each time.
+    fn cut(&self, written: &Written, sectors: usize, stop: &AtomicBool, detail: &mut Detail) {
+        if written.log.steps.is_empty() {
+            return;
+        }
+        let mut draws = Draws::new(self.seed, "durability cuts");
+        let unit = (self.atomic_bytes / SECTOR_BYTES).max(1) as u32;
+        for _ in 0..self.cuts {
+            if stop.load(Ordering::Relaxed) {
+                detail.stopped = true;
+                break;
+            }
+            let steps = moment(&written.log, &mut draws);
+            let (landed, cut) = self.drive.after(&written.log, steps, unit, &mut draws);
+            let image = rebuilt(&written.log, &landed, sectors);
+            let judgement = written.judged(&image, steps);
+            self.count(written, &cut, &judgement, &mut detail.tally);
+        }
+    }
+
+    pub(crate) fn count(
+        &self,
+        written: &Written,
+        cut: &Cut,
+        judgement: &Judgement,
+        tally: &mut Tally,
+    ) {
+        tally.count(judgement, |lost| self.story(written, lost, Some(cut)).map(Told::from));
+    }
+
+    /// The story of a loss after a cut of which only the promises before it are known.
+    pub(crate) fn story_after(
+        &self,
+        written: &Written,
+        lost: &Lost,
+        steps: usize,
+    ) -> Option<Story> {
+        let story = self.story(written, lost, None)?;
+        Some(Story { crash_step: Some(steps as u64), ..story })
+    }
+
+    fn story(&self, written: &Written, lost: &Lost, cut: Option<&Cut>) -> Option<Story> {
+        let (step, promised) = written.log.told_of(lost.write);
+        let write = written.log.writes.get(lost.write as usize)?;
+        let home = match written.whats.get(lost.write as usize)? {
+            crate::durability::pattern::What::Logged { place, .. } => written.layout.home(*place),
+            _ => write.at,
+        };
+        Some(Story {
+            write: u64::from(lost.write) + 1,
+            at_bytes: self.area[0] + home * SECTOR_BYTES,
+            bytes: u64::from(write.sectors) * SECTOR_BYTES,
+            written_step: step? as u64 + 1,
+            acknowledged_step: promised? as u64 + 1,
+            crash_step: cut.map(|cut| cut.steps as u64),
+            survivors: cut.map(|cut| (cut.survivors, cut.survived, cut.uncovered)),
+            found: lost.found,
+            older: lost.older.map(|own| u64::from(own) + 1),
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! What is counted of small files beside what all work measures.
+
+use assay_load::FileAct;
+use serde::{Deserialize, Serialize};
+
+use crate::measured::Counts;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    pub phases: Vec<Phase>,
+    /// For `drop_caches`: bytes of files in the page cache before and after it was emptied, where most was
+    /// left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub emptied_bytes: Option<[u64; 2]>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Phase {
+    pub act: FileAct,
+    /// To how many files.
+    pub operations: u64,
+    pub bytes: u64,
+    /// Nanoseconds that it took, with the sync that belongs to it.
+    pub elapsed_ns: u64,
+    /// Those of them in which the file system was synced.
+    pub sync_ns: u64,
+    /// Files that were not gone to, because its share of the time was over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub left: u64,
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl Phase {
+    /// Nanoseconds that one file took of it.
+    fn each_ns(&self) -> Result<f64, String> {
+        if self.operations == 0 || self.elapsed_ns == 0 {
+            return Err(format!("the phase {} processed no file", self.act.name()));
+        }
+        Ok(self.elapsed_ns as f64 / self.operations as f64)
+    }
+}
+
+impl Detail {
+    /// Files per second of a phase.
+    pub fn rate(&self, act: FileAct) -> Result<f64, String> {
+        let phase = self.phases.iter().find(|phase| phase.act == act);
+        let phase = phase.ok_or_else(|| format!("the phase {} processed no file", act.name()))?;
+        phase.each_ns().map(|ns| 1e9 / ns)
+    }
+
+    /// Files per second through all phases; where a phase went to fewer files than another, what one
+    /// file took of each counts.
+    pub fn through_all(&self) -> Result<f64, String> {
+        let each: Result<Vec<f64>, String> =
+            FileAct::ALL.into_iter().map(|act| self.rate(act)).collect();
+        Ok(1.0 / each?.into_iter().map(|rate| 1.0 / rate).sum::<f64>())
+    }
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.phases.iter().fold(0, |sum, phase| sum.saturating_add(phase.operations))
+    }
+}

@@ -1,0 +1,176 @@
+//! The parameters of small files: a unit each.
+
+use assay_core::catalogue::keys::{Field, Form, field};
+use assay_core::quantity::{Bytes, Time};
+use serde::{Deserialize, Serialize};
+
+use super::{FileSync, Pattern};
+use crate::kind::OwnParameter;
+use crate::table::{Factor, asked, choice, whole, word, work};
+
+const MOST_FILES: u32 = 1_000_000;
+const MOST_LEVELS: u32 = 16;
+const MOST_THREADS: u32 = 1024;
+/// Larger ones are the business of `io`.
+const LARGEST: Bytes = Bytes(64 << 20);
+
+asked! {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields, rename_all = "snake_case")]
+    pub struct Asked {
+        #[serde(default = "usual_files")]
+        files: u32 = usual_files() => {
+            key: "files",
+            words: "total number of files",
+            form: numbers_to(MOST_FILES),
+            example: "files = 10000",
+            factor: work(
+                "A whole number from 1 to 1,000,000.",
+                "[1000, 10000]",
+                |own, text| Ok(own.files = whole(text, MOST_FILES)?),
+            ),
+        }
+
+        #[serde(default = "usual_directories")]
+        directories: u32 = usual_directories() => {
+            key: "directories",
+            words: "number of directories; each contains the same number of files",
+            form: numbers_to(MOST_FILES),
+            example: "directories = 100",
+            factor: choice(
+                "A whole number from 1 to the number of files.",
+                "[1, 100]",
+                |own, text| Ok(own.directories = whole(text, MOST_FILES)?),
+            ),
+        }
+
+        /// Levels of directories, the lowest of which holds the files.
+        #[serde(default = "one")]
+        tree_depth: u32 = 1 => {
+            key: "tree_depth",
+            words: "depth of the directory tree, whose lowest level contains the files",
+            form: numbers_to(MOST_LEVELS),
+            example: "tree_depth = 2",
+            factor: choice(
+                "A whole number from 1 to 16; higher levels have as few directories as possible.",
+                "[1, 4]",
+                |own, text| Ok(own.tree_depth = whole(text, MOST_LEVELS)?),
+            ),
+        }
+
+        #[serde(default = "usual_size")]
+        file_size: Bytes = usual_size() => {
+            key: "file_size",
+            words: "file size",
+            form: Form::Size { least: Bytes(0), most: LARGEST },
+            example: "file_size = \"4 KiB\"",
+            factor: work(
+                "An amount with its unit: `4 KiB`, up to 64 MiB; `0` is empty.",
+                "[\"0\", \"4 KiB\", \"64 KiB\"]",
+                set_file_size,
+            ),
+        }
+
+        /// Order in which they are accessed once they are there.
+        #[serde(default = "random")]
+        pattern: Pattern = Pattern::Random => {
+            key: "pattern",
+            words: "order of stat, read, rename and delete: creation order or random",
+            form: Form::Word(|| vec!["sequential", "random"]),
+            example: "pattern = \"random\"",
+            factor: work(
+                "`sequential` or `random`.",
+                "[\"sequential\", \"random\"]",
+                |own, text| Ok(own.pattern = word(text, "sequential or random")?),
+            ),
+        }
+
+        /// Threads, each with files of its own.
+        #[serde(default = "one")]
+        threads: u32 = 1 => {
+            key: "threads",
+            words: "threads, each with separate files",
+            form: numbers_to(MOST_THREADS),
+            example: "threads = 4",
+            factor: choice(
+                "A whole number from 1 to 1024.",
+                "[1, 2, 4]",
+                |own, text| Ok(own.threads = whole(text, MOST_THREADS)?),
+            ),
+        }
+
+        #[serde(default)]
+        fsync: FileSync = FileSync::EachPhase => {
+            key: "fsync",
+            words: "when a change counts as complete: immediately, after a filesystem sync per phase, or also after a \
+                    sync per written file",
+            form: Form::Word(|| vec!["none", "each-phase", "each-file"]),
+            example: "fsync = \"each-file\"",
+            factor: work(
+                "`none`, `each-phase` or `each-file`.",
+                "[\"each-phase\", \"each-file\"]",
+                |own, text| Ok(own.fsync = word(text, "none, each-phase or each-file")?),
+            ),
+        }
+
+        #[serde(default, skip_serializing_if = "is_no")]
+        drop_caches: bool = false => {
+            key: "drop_caches",
+            words: "drop the page cache before each phase except the first (as root)",
+            form: Form::Flag,
+            example: "drop_caches = true",
+            factor: work(
+                "`true` writes back dirty data and drops clean pages, dentries and inodes; `false` keeps the cache.",
+                "[false, true]",
+                |own, text| Ok(own.drop_caches = word(text, "true or false")?),
+            ),
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "maximum duration of a trial; Assay shrinks a tree that would take longer",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"20 s\"",
+        }
+    }
+}
+
+const fn numbers_to(most: u32) -> Form {
+    Form::Whole { least: 1, most: most as u64 }
+}
+
+const fn usual_files() -> u32 {
+    10_000
+}
+
+const fn usual_directories() -> u32 {
+    100
+}
+
+const fn usual_size() -> Bytes {
+    Bytes(4 << 10)
+}
+
+const fn random() -> Pattern {
+    Pattern::Random
+}
+
+const fn one() -> u32 {
+    1
+}
+
+// The signature is serde's.
+#[allow(clippy::trivially_copy_pass_by_ref)]
+fn is_no(value: &bool) -> bool {
+    !*value
+}
+
+fn set_file_size(own: &mut Asked, text: &str) -> Result<(), String> {
+    let size: Bytes = text.parse()?;
+    if size > LARGEST {
+        return Err(format!("a file size must be at most {LARGEST}, not {size}"));
+    }
+    own.file_size = size;
+    Ok(())
+}

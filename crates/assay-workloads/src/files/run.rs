@@ -1,0 +1,235 @@
+//! One trial: the tree is made, gone through, and gone.
+
+use std::io::ErrorKind;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+
+use assay_core::presence::Presence;
+use assay_core::quantity::Metric;
+use assay_core::quantity::units::show;
+use assay_core::stats::{observations_needed, percentile_is_supported};
+use assay_load::{FileAct, FileOutcome, FileTree, LoadError, Room};
+use assay_machine::system::{FileKind, System, WorkDirectory};
+
+use super::detail::{Detail, Phase};
+use super::planned::Planned;
+use super::{FileSync, metrics};
+use crate::emptied;
+use crate::measured::{Measured, Ran, told};
+use crate::place::Run;
+
+/// File systems keep data in blocks of so many bytes, as a rule.
+const BLOCK: u64 = 4096;
+/// Where less is free there is no room.
+const NO_ROOM_BYTES: u64 = 64 << 10;
+/// Files of the pilot's first tree; each further one has as many times more.
+const FIRST_FILES: u32 = 64;
+const TIMES: u32 = 4;
+/// The tree that takes so long says what a file costs.
+const TELLING_NS: u64 = 80_000_000;
+/// Shares of a trial's time: creating has two, the other phases one each.
+const CREATE_SHARES: u64 = 2;
+
+/// Runs a trial.
+pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    if let Some(reason) = lacks_room(planned, run) {
+        return Err(reason);
+    }
+    let began_ns = run.system.monotonic_ns();
+    let place = Place::make(run)?;
+    let done = gone_through(planned, run, &place);
+    // Whatever became of it, the directory goes; what failed first is told first.
+    let removed = place.remove(run);
+    let (outcomes, emptied_bytes) = done?;
+    let note = removed?;
+    let stopped = run.stop.load(Ordering::Relaxed);
+    let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
+    let mut ran = ran(&outcomes, emptied_bytes, elapsed_ns, stopped);
+    ran.measured.notes.extend(note);
+    Ok(ran)
+}
+
+/// What one file costs, in nanoseconds; none where the target is no directory.
+pub(super) fn pilot(planned: &Planned, run: &Run<'_>) -> Result<Option<u64>, String> {
+    let is_directory = |kind| kind == FileKind::Directory;
+    if !run.system.status(run.path).is_ok_and(|found| is_directory(found.kind)) {
+        return Ok(None);
+    }
+    if let Some(reason) = lacks_room(planned, run) {
+        return Err(reason);
+    }
+    let mut files = FIRST_FILES;
+    loop {
+        let tree = planned.with_files(files.min(planned.files));
+        let ran = self::run(&tree, &Run { time_ns: u64::MAX, ..*run })?;
+        let (window_ns, whole) = (ran.measured.window_ns, tree.files >= planned.files);
+        if ran.stopped || whole || window_ns >= TELLING_NS {
+            return Ok(Some((window_ns / u64::from(tree.files)).max(1)));
+        }
+        files = files.saturating_mul(TIMES);
+    }
+}
+
+/// The directory of a trial, which is gone when this is.
+struct Place<'a> {
+    system: &'a dyn System,
+    made: WorkDirectory,
+    removed: bool,
+}
+
+impl<'a> Place<'a> {
+    fn make(run: &Run<'a>) -> Result<Self, String> {
+        let made = run.system.create_work_directory(run.path);
+        let made = made.map_err(|error| {
+            let advice = match error.kind() {
+                ErrorKind::PermissionDenied => "; use a writable directory",
+                ErrorKind::StorageFull => "; free some space first",
+                _ => "",
+            };
+            format!("cannot create a directory in {}: {error}{advice}", run.path.display())
+        })?;
+        Ok(Self { system: run.system, made, removed: false })
+    }
+
+    /// Removes it; gives what there is to tell of it.
+    fn remove(mut self, run: &Run<'_>) -> Result<Option<String>, String> {
+        self.removed = true;
+        let removed = self.system.remove_work_directory(&self.made);
+        removed.map_err(|error| {
+            let path = self.made.path.display();
+            format!("cannot remove {path}: {error}; the next run in {} will retry", {
+                run.path.display()
+            })
+        })?;
+        Ok(self.made.note.take())
+    }
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        if !self.removed {
+            // Nothing can be done about a failure here; the next run finds the directory and says so.
+            let _ = self.system.remove_work_directory(&self.made);
+        }
+    }
+}
+
+fn lacks_room(planned: &Planned, run: &Run<'_>) -> Option<String> {
+    let free = run.system.space(run.path).ok()?.available_bytes;
+    let each = u64::from(planned.size_bytes).next_multiple_of(BLOCK);
+    let needed = each.saturating_mul(u64::from(planned.files));
+    (free < needed).then(|| {
+        format!(
+            "not enough space for {}: {} needed, {} free in {}",
+            planned.files_words(),
+            show::bytes(needed),
+            show::bytes(free),
+            run.path.display()
+        )
+    })
+}
+
+type Gone = (Vec<FileOutcome>, Option<[u64; 2]>);
+
+/// Goes through all phases, each with its share of the time that is left.
+fn gone_through(planned: &Planned, run: &Run<'_>, place: &Place<'_>) -> Result<Gone, String> {
+    let failed = |error| failed(planned, run, error);
+    let job = planned.job(run.seed);
+    let mut tree = FileTree::make(&job, place.made.handle.as_fd()).map_err(failed)?;
+    let (mut outcomes, mut emptied_bytes): Gone = (Vec::new(), None);
+    let (mut left_ns, mut shares) = (run.time_ns, FileAct::ALL.len() as u64 + CREATE_SHARES - 1);
+    for act in FileAct::ALL {
+        if run.stop.load(Ordering::Relaxed) {
+            break;
+        }
+        if planned.cold && act != FileAct::Create {
+            let seen = emptied::empty(run.system)?;
+            emptied_bytes = emptied_bytes.into_iter().chain(seen).max_by_key(|[_, left]| *left);
+        }
+        let own = if act == FileAct::Create { CREATE_SHARES } else { 1 };
+        let done = tree.run(act, left_ns / shares * own, run.stop).map_err(failed)?;
+        (left_ns, shares) = (left_ns.saturating_sub(done.elapsed_ns), shares - own);
+        outcomes.push(done);
+    }
+    if planned.fsync == FileSync::None {
+        // Else the trial's writes would come in the middle of the next one.
+        tree.settle().map_err(failed)?;
+    }
+    Ok((outcomes, emptied_bytes))
+}
+
+fn failed(planned: &Planned, run: &Run<'_>, error: LoadError) -> String {
+    let LoadError::File { act, file, of, source, room } = error else { return error.to_string() };
+    let doing = match act {
+        FileAct::Create => "creating",
+        FileAct::Stat => "reading the metadata of",
+        FileAct::Read => "reading",
+        FileAct::Rename => "renaming",
+        FileAct::Delete => "deleting",
+    };
+    let number = format!("{doing} file {} of {}", show::count(file), show::count(of));
+    let path = run.path.display();
+    match room {
+        Some(Room { files: Some(0), .. }) => format!(
+            "{number}: the filesystem of {path} has no free inodes; use fewer than {} files, or create the filesystem \
+             with more inodes",
+            show::count(u64::from(planned.files))
+        ),
+        Some(Room { bytes, .. }) if bytes < NO_ROOM_BYTES => {
+            format!("{number}: {path} is full ({} free)", show::bytes(bytes))
+        }
+        Some(Room { bytes, .. }) => {
+            format!("{number}: {source}, although {path} has {} free", show::bytes(bytes))
+        }
+        None => format!("{number}: {source}"),
+    }
+}
+
+fn ran(
+    outcomes: &[FileOutcome],
+    emptied_bytes: Option<[u64; 2]>,
+    elapsed_ns: u64,
+    stopped: bool,
+) -> Ran {
+    let sum = |pick: fn(&FileOutcome) -> u64| outcomes.iter().map(pick).sum::<u64>();
+    let (values, absent) = told(outcomes.iter().flat_map(latencies));
+    let phase = |one: &FileOutcome| Phase {
+        act: one.act,
+        operations: one.operations,
+        bytes: one.bytes,
+        elapsed_ns: one.elapsed_ns,
+        sync_ns: one.sync_ns,
+        left: one.left,
+    };
+    let detail = Detail { phases: outcomes.iter().map(phase).collect(), emptied_bytes };
+    let histogram = |one: &FileOutcome| (one.act.name().to_owned(), one.latency_ns.clone());
+    let measured = Measured {
+        window_ns: sum(|one| one.elapsed_ns),
+        elapsed_ns,
+        cpu_ns: sum(|one| one.cpu_ns),
+        waited_ns: outcomes.iter().map(|one| one.waited_ns).sum(),
+        values,
+        absent,
+        ..Measured::of(detail)
+    };
+    Ran { histograms: outcomes.iter().map(histogram).collect(), ..Ran::of(measured, stopped) }
+}
+
+/// The latencies of a phase by metric, as far as its files are enough to tell them.
+fn latencies(done: &FileOutcome) -> Vec<(Metric, Presence<f64>)> {
+    let own = metrics::of().find(|one| one.act == done.act);
+    let told = |metric: Metric, q: f64| {
+        let had = done.latency_ns.len();
+        let value = if percentile_is_supported(had, q) {
+            Presence::Present(done.latency_ns.value_at_quantile(q) as f64)
+        } else {
+            let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
+            Presence::absent(format!(
+                "needs {needed} files per trial, but had only {}",
+                show::count(had)
+            ))
+        };
+        (metric, value)
+    };
+    own.map_or_else(Vec::new, |own| vec![told(own.half, 0.5), told(own.tail, 0.99)])
+}

@@ -1,0 +1,173 @@
+//! What must hold between the keys of `io`, and between them and the study.
+
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+
+use super::fits::{self, Unfit};
+use super::parameters::{FACTORS, MOST_SAMPLES};
+use super::verify as verifying;
+use super::{Arrivals, Asked, Mix, Pattern, Size, operations, poll, wait};
+use crate::kind::{Complaints, InStudy};
+
+pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    ramp(io, path, study, to);
+    count(io, path, study, to);
+    size(io, path, study, to);
+    paced(io, path, study, to);
+    wait::complain(io, path, study, to);
+    poll::complain(io, path, study, to);
+    fits::complain(io, path, study, to);
+    operations::complain(io, path, study, to);
+    verify(io, path, study, to);
+}
+
+/// What is verified is written, in whole sectors of random bytes, each block in one place; what a factor
+/// brings about is looked at level by level.
+fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let path = format!("{path}/verify");
+    if !io.verify || to.is_wrong(&path) {
+        return;
+    }
+    let own = vec![String::from(io.mix)];
+    let mixes = study.factors.get("mix").unwrap_or(&own);
+    if !mixes.iter().any(|level| level.parse::<Mix>().is_ok_and(Mix::carries)) {
+        let hint = "remove verify, or use mix = \"write\"".to_owned();
+        to.value(&path, "verify: the workload writes nothing".to_owned(), Some(hint));
+        return;
+    }
+    let varied = |name: &str| study.factors.contains_key(name);
+    let own = verifying::obstacle(io).filter(|unfit| !varied(unfit.key));
+    // Steps are looked at beside each size, where they are planned.
+    let is_alone =
+        |unfit: &Unfit| !matches!(unfit.key, "align" | "stride") || !varied("block_size");
+    if let Some(unfit) = own.or_else(|| unfit_level(io, study)).filter(is_alone) {
+        let hint = unfit.hint.map(str::to_owned);
+        to.value(&path, format!("verify: {}", unfit.message), hint);
+    }
+}
+
+/// A level of a factor that cannot be verified.
+fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
+    FACTORS.iter().find_map(|own| {
+        let name = own.about.about.name;
+        let unfit = |level: &String| {
+            let mut at_level = io.clone();
+            (own.set)(&mut at_level, level).ok()?;
+            verifying::obstacle(&at_level).filter(|unfit| unfit.key == name)
+        };
+        study.factors.get(name)?.iter().find_map(unfit)
+    })
+}
+
+/// A ramp belongs to a time of its own.
+fn ramp(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let told = ["runtime", "ramp_time"].iter().any(|key| to.is_wrong(&format!("{path}/{key}")));
+    if io.ramp_time.is_some() && io.runtime.is_none() && study.has_budget && !told {
+        let message =
+            "ramp_time requires runtime; without runtime, the time budget sets both".to_owned();
+        let hint = "add runtime = \"10 s\", or remove ramp_time".to_owned();
+        to.key(&format!("{path}/ramp_time"), message, Some(hint));
+    }
+}
+
+/// What goes with a number of operations, and what needs one.
+fn count(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
+    let (told, unread) = (wrong("operations"), wrong("pattern"));
+    if io.ramp_time.is_some() && io.operations.is_some() && !wrong("ramp_time") {
+        let message = "ramp_time does not work with operations".to_owned();
+        to.key(&format!("{path}/ramp_time"), message, Some("remove ramp_time".to_owned()));
+    }
+    if !told && !unread && goes_spread(io, study) {
+        spread(io, path, to);
+    }
+}
+
+/// Whether it has the pattern spaced under some arm.
+fn goes_spread(io: &Asked, study: &InStudy<'_>) -> bool {
+    match study.factors.get("pattern") {
+        Some(levels) => levels.iter().any(|level| level == Pattern::Spaced.name()),
+        None => io.pattern == Pattern::Spaced,
+    }
+}
+
+/// The pattern spaced goes from one place to the next, and their number is known beforehand.
+fn spread(io: &Asked, path: &str, to: &mut dyn Complaints) {
+    let most = show::count(MOST_SAMPLES);
+    match io.operations {
+        None => {
+            let message = "pattern spaced requires operations".to_owned();
+            let hint = format!("add operations = 100 (at most {most})");
+            to.value(&format!("{path}/pattern"), message, Some(hint));
+        }
+        Some(count) if count > MOST_SAMPLES => {
+            let message = format!(
+                "operations: pattern spaced allows at most {most} operations, because Assay stores each operation"
+            );
+            to.value(&format!("{path}/operations"), message, None);
+        }
+        Some(_) => {}
+    }
+    for (key, number) in [("queue_depth", io.queue_depth), ("threads", io.threads)] {
+        let path = format!("{path}/{key}");
+        if number != 1 && !to.is_wrong(&path) {
+            let message =
+                format!("{key}: pattern spaced runs one operation at a time, so {key} must be 1");
+            to.value(&path, message, Some(format!("remove {key}")));
+        }
+    }
+}
+
+/// A rate says when operations start, so that nothing else does.
+fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let varied = |key: &str| study.factors.contains_key(key);
+    let has = |key: &str, own: bool| (own || varied(key)) && !to.is_wrong(&format!("{path}/{key}"));
+    let told = has("arrival_rate", io.arrival_rate.is_some());
+    let (rate, think) = (told || study.finds_rate, has("think_time", io.think_time.is_some()));
+    let arrivals = has("arrival_process", io.arrival_process != Arrivals::Fixed);
+    let spread = goes_spread(io, study);
+    // What a factor supplies is told where the other key stands.
+    let at = |key: &str| {
+        if varied(key) { format!("factors/{key}/0") } else { format!("{path}/{key}") }
+    };
+    if rate && think {
+        let message =
+            "think_time does not work with arrival_rate, which sets the start times".to_owned();
+        to.value(&at("think_time"), message, Some("remove think_time or arrival_rate".to_owned()));
+    }
+    if rate && spread {
+        let message =
+            "arrival_rate does not work with pattern spaced, which runs one operation at a time"
+                .to_owned();
+        let key = if told { "arrival_rate" } else { "pattern" };
+        to.value(&at(key), message, Some("use pattern = \"random\"".to_owned()));
+    }
+    if arrivals && !rate {
+        let message = "arrival_process requires arrival_rate".to_owned();
+        to.value(&at("arrival_process"), message, Some("add arrival_rate = \"5000/s\"".to_owned()));
+    }
+    if let (Some(think), Some(time)) = (io.think_time, io.runtime)
+        && think >= time
+        && !to.is_wrong(&format!("{path}/think_time"))
+    {
+        let message = format!("think_time {think} must be shorter than runtime {time}");
+        to.value(&format!("{path}/think_time"), message, None);
+    }
+}
+
+/// Operations that do not fit into the area.
+fn size(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let Some(area) = study.area else { return };
+    let message = |size: Bytes| format!("block_size {size} is larger than the area of {area}");
+    let levels = study.factors.get("block_size");
+    for (index, level) in levels.into_iter().flatten().enumerate() {
+        let largest = level.parse::<Size>().ok().map(|size| size.largest());
+        if let Some(size) = largest.filter(|size| *size > area) {
+            to.value(&format!("factors/block_size/{index}"), message(size), None);
+        }
+    }
+    let largest = io.block_size.largest();
+    if levels.is_none() && largest > area {
+        to.value(&format!("{path}/block_size"), message(largest), None);
+    }
+}

@@ -1,0 +1,256 @@
+//! What of places and sizes fits together: before a study begins arm by arm, and when a target is planned.
+
+use assay_core::quantity::Bytes;
+
+use super::{Apart, Asked, Mix, Pattern, parameters};
+use crate::kind::{Complaints, InStudy};
+
+/// Factors that these rules look at.
+const LOOKED_AT: [&str; 7] =
+    ["pattern", "mix", "block_size", "distribution", "align", "stride", "rw_split"];
+/// Arms that are looked at: more differ in nothing that is new.
+const MOST_ARMS: usize = 4096;
+
+pub(super) struct Unfit {
+    pub(super) key: &'static str,
+    pub(super) message: String,
+    pub(super) hint: Option<&'static str>,
+}
+
+pub(super) fn unfit(
+    key: &'static str,
+    message: impl Into<String>,
+    hint: Option<&'static str>,
+) -> Unfit {
+    Unfit { key, message: message.into(), hint }
+}
+
+/// Why these reads and writes cannot be done anywhere.
+pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
+    if io.pattern != Pattern::Random && !io.distribution.is_uniform() {
+        let message = format!("distribution requires pattern random, not {}", io.pattern.name());
+        let hint = "remove distribution, or use pattern = \"random\"";
+        return Some(unfit("distribution", message, Some(hint)));
+    }
+    if io.pattern == Pattern::Spaced && io.block_size.one().is_none() {
+        return Some(unfit(
+            "block_size",
+            "block_size: pattern spaced requires a single size",
+            None,
+        ));
+    }
+    if io.pattern == Pattern::Spaced && io.rw_split != Apart::None {
+        let message = "rw_split does not work with pattern spaced";
+        return Some(unfit("rw_split", message, Some("remove rw_split")));
+    }
+    if io.mix == Mix::Rewrite && io.block_size.is_by_direction() {
+        let message = "block_size: a rewrite requires the same size for reads and writes";
+        return Some(unfit("block_size", message, None));
+    }
+    if io.mix == Mix::Rewrite && io.rw_split != Apart::None {
+        let message = "rw_split does not work with mix rewrite";
+        return Some(unfit("rw_split", message, Some("remove rw_split")));
+    }
+    no_stride(io)
+}
+
+fn no_stride(io: &Asked) -> Option<Unfit> {
+    if io.pattern != Pattern::Stride {
+        return None;
+    }
+    let Some(stride) = io.stride else {
+        let message = "pattern stride requires stride";
+        return Some(unfit("pattern", message, Some("add stride = \"1 MiB\"")));
+    };
+    if stride >= io.block_size.largest() {
+        return None;
+    }
+    let message = format!("stride {stride} is smaller than block_size {}", io.block_size);
+    Some(unfit("stride", message, None))
+}
+
+/// Why a stride does not fit into what each thread goes over, or places are so far apart that there is one.
+pub(super) fn too_long(io: &Asked, area_bytes: u64) -> Option<String> {
+    if let Some(align) = io.aligned().filter(|align| align.0 > area_bytes) {
+        let area = Bytes(area_bytes);
+        return Some(format!("align {align} leaves only one offset in an area of {area}"));
+    }
+    let stride = io.strides()?;
+    let own = area_bytes / u64::from(io.threads).max(1);
+    (stride.0 > own)
+        .then(|| format!("stride {stride} exceeds the area of {} per thread", Bytes(own)))
+}
+
+/// An arm, and which level of which factor it has.
+type Arm<'a> = (Asked, Vec<(&'a str, usize)>);
+
+/// The work under each arm, as far as these rules look at it. Levels that are none are told elsewhere.
+fn arms<'a>(io: &Asked, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
+    let mut arms: Vec<Arm<'a>> = vec![(io.clone(), Vec::new())];
+    let looked_at = |own: &&str| LOOKED_AT.contains(own);
+    for name in study.factors.keys().map(String::as_str).filter(looked_at) {
+        let own = parameters::FACTORS.iter().find(|own| own.about.about.name == name);
+        let (Some(own), Some(levels)) = (own, study.factors.get(name)) else { continue };
+        let mut next = Vec::new();
+        for (arm, at) in &arms {
+            for (index, level) in levels.iter().enumerate() {
+                let mut arm = arm.clone();
+                if (own.set)(&mut arm, level).is_ok() {
+                    let at = at.iter().copied().chain([(name, index)]).collect();
+                    next.push((arm, at));
+                }
+            }
+        }
+        next.truncate(MOST_ARMS);
+        arms = next;
+    }
+    arms
+}
+
+/// Tells what does not fit under some arm, each thing once, and what is said for no arm at all.
+pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let is_wrong = |key: &&str| to.is_wrong(&format!("{path}/{key}"));
+    if LOOKED_AT.iter().any(is_wrong) {
+        return;
+    }
+    let arms = arms(io, study);
+    for (arm, at) in &arms {
+        let Some(Unfit { key, message, hint }) = obstacle(arm) else { continue };
+        let level = at.iter().find(|(name, _)| *name == key);
+        let path = level.map_or_else(
+            || format!("{path}/{key}"),
+            |(name, index)| format!("factors/{name}/{index}"),
+        );
+        if !to.is_wrong(&path) {
+            to.value(&path, message, hint.map(str::to_owned));
+        }
+    }
+    let mut idle = |key: &str, message: &str| {
+        let hint = Some(format!("remove {key}"));
+        to.key(&format!("{path}/{key}"), message.to_owned(), hint);
+    };
+    if io.stride.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Stride) {
+        idle("stride", "stride requires pattern stride");
+    }
+    if io.align.is_some() && arms.iter().all(|(arm, _)| arm.pattern != Pattern::Random) {
+        idle("align", "align requires random offsets");
+    }
+    let is_mixed = |(arm, _): &Arm<'_>| arm.mix.reads() && arm.mix.writes();
+    if io.rw_split != Apart::None && !arms.iter().any(is_mixed) {
+        idle("rw_split", "rw_split requires a mix of reads and writes");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use crate::io::told::Told;
+
+    fn told(change: impl FnOnce(&mut Asked), factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
+        let mut io = Asked::some();
+        change(&mut io);
+        let level = |text: &&str| (*text).to_owned();
+        let factors: BTreeMap<String, Vec<String>> = factors
+            .iter()
+            .map(|(name, levels)| ((*name).to_owned(), levels.iter().map(level).collect()))
+            .collect();
+        let mut told = Told::default();
+        complain(&io, "io", &InStudy::of(&factors), &mut told);
+        told.0
+    }
+
+    fn zipf(io: &mut Asked) {
+        io.distribution = "zipf:1.2".parse().unwrap();
+    }
+
+    #[test]
+    fn what_fits_is_not_told() {
+        assert!(told(|_| {}, &[]).is_empty());
+        assert!(told(zipf, &[("queue_depth", &["1", "8"])]).is_empty());
+        let stride = |io: &mut Asked| {
+            (io.pattern, io.stride) = (Pattern::Stride, Some(Bytes(65_536)));
+            io.block_size = "4KiB/50:64KiB/50".parse().unwrap();
+        };
+        assert!(told(stride, &[]).is_empty());
+        assert!(told(stride, &[("pattern", &["sequential", "stride"])]).is_empty());
+        let apart = |io: &mut Asked| io.rw_split = Apart::Halves;
+        assert!(told(apart, &[("mix", &["read", "70/30"])]).is_empty());
+        let rewrites = |io: &mut Asked| {
+            (io.mix, io.block_size) = (Mix::Rewrite, "4KiB/50:64KiB/50".parse().unwrap());
+        };
+        assert!(told(rewrites, &[]).is_empty());
+        assert!(told(|_| {}, &[("distribution", &["uniform", "zipf:1"])]).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_where_it_stands() {
+        let one = |change: fn(&mut Asked), factors: &[(&str, &[&str])], path: &str, text: &str| {
+            let told = told(change, factors);
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
+        };
+        one(zipf, &[("pattern", &["random", "sequential"])], "io/distribution", "not sequential");
+        let sequential: fn(&mut Asked) = |io| io.pattern = Pattern::Sequential;
+        one(
+            sequential,
+            &[("distribution", &["uniform", "pareto:0.2"])],
+            "factors/distribution/1",
+            "requires pattern random",
+        );
+        one(|io| io.pattern = Pattern::Stride, &[], "io/pattern", "requires stride");
+        one(
+            |io| io.stride = Some(Bytes(1 << 20)),
+            &[],
+            "io/stride",
+            "stride requires pattern stride",
+        );
+        one(|io| io.rw_split = Apart::Halves, &[], "io/rw_split", "requires a mix");
+        let aligned: fn(&mut Asked) = |io| {
+            (io.pattern, io.align) = (Pattern::Sequential, Some(Bytes(8192)));
+        };
+        one(aligned, &[], "io/align", "requires random offsets");
+        let rewrite: fn(&mut Asked) = |io| (io.mix, io.rw_split) = (Mix::Rewrite, Apart::Halves);
+        one(rewrite, &[], "io/rw_split", "mix rewrite");
+        let stride: fn(&mut Asked) = |io| {
+            (io.pattern, io.stride) = (Pattern::Stride, Some(Bytes(512)));
+        };
+        one(stride, &[], "io/stride", "512 B is smaller");
+        let spread: fn(&mut Asked) = |io| {
+            (io.pattern, io.operations) = (Pattern::Spaced, Some(10));
+        };
+        one(
+            spread,
+            &[("block_size", &["4 KiB", "4KiB/50:8KiB/50"])],
+            "factors/block_size/1",
+            "single size",
+        );
+        let halves: fn(&mut Asked) = |io| {
+            (io.pattern, io.operations) = (Pattern::Spaced, Some(10));
+            (io.mix, io.rw_split) = (Mix::Shares { read_percent: 50 }, Apart::Halves);
+        };
+        one(halves, &[], "io/rw_split", "pattern spaced");
+        let directions: fn(&mut Asked) = |io| {
+            (io.mix, io.block_size) = (Mix::Rewrite, "read 4 KiB; write 8 KiB".parse().unwrap());
+        };
+        one(directions, &[], "io/block_size", "same size");
+    }
+
+    #[test]
+    fn a_stride_fits_into_the_area_of_a_thread() {
+        let io = Asked {
+            pattern: Pattern::Stride,
+            stride: Some(Bytes(1 << 20)),
+            threads: 4,
+            ..Asked::some()
+        };
+        assert!(too_long(&io, 4 << 20).is_none());
+        let told = too_long(&io, 3 << 20).unwrap();
+        assert!(told.contains("exceeds the area of 768 KiB"), "{told}");
+        assert!(too_long(&Asked { pattern: Pattern::Sequential, ..io }, 1).is_none());
+        let aligned = Asked { align: Some(Bytes(1 << 20)), ..Asked::some() };
+        assert!(too_long(&aligned, 1 << 20).is_none());
+        assert!(too_long(&aligned, 1 << 19).unwrap().contains("in an area of 512 KiB"));
+    }
+}

@@ -1,0 +1,246 @@
+//! Reads and writes of blocks.
+
+#[macro_use]
+mod table;
+
+mod check;
+mod detail;
+mod fio_line;
+mod fits;
+mod forms;
+pub mod keys;
+mod operations;
+mod parameters;
+mod pilot;
+mod planned;
+pub mod poll;
+mod rate;
+pub mod requests;
+mod run;
+pub mod size;
+#[cfg(test)]
+mod told;
+pub mod verify;
+mod wait;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::Fields;
+use assay_core::quantity::metric::{BANDWIDTH, FDATASYNC, IOPS, LATENCY, RESPONSE};
+use assay_core::quantity::{Bytes, Metric, Time};
+use serde::{Deserialize, Serialize};
+
+pub use assay_load::{
+    Access, Apart, Arrivals, Class, Compressible, Content, Duplicates, Mix, Pace, Pattern, Poll,
+    WriteSync,
+};
+
+use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::place::{Offer, Run};
+use super::{Work, kind};
+
+pub use detail::Detail;
+pub use parameters::Asked;
+pub use planned::{Engine, Planned, plan, random_offsets, sample_offset};
+pub use rate::{Rate, tolerance};
+pub use requests::Facts;
+pub(crate) use run::ran;
+pub use run::{claims, class_name, of_response, run_job};
+pub use size::Size;
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(5_000_000_000);
+const RAMP: Time = Time(1_000_000_000);
+/// Time of a trial of a quick look, until the pilot says what becomes of it.
+const QUICK: Time = Time(500_000_000);
+/// The most where operations are counted.
+const QUICK_BOUND: Time = Time(5_000_000_000);
+/// Time before a timed trial that is not counted.
+const QUICK_RAMP: Time = Time(30_000_000);
+
+/// Who a study wants to carry the operations out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum AskedEngine {
+    /// `io_uring` for more than one operation in flight where the kernel allows it, else threads.
+    #[default]
+    #[serde(rename = "auto")]
+    Auto,
+    #[serde(rename = "psync")]
+    Psync,
+    #[serde(rename = "io_uring")]
+    IoUring,
+}
+
+impl Asked {
+    /// Operations in flight over all threads.
+    pub fn in_flight(&self) -> u32 {
+        self.queue_depth.saturating_mul(self.threads)
+    }
+
+    /// Whether operations start by a clock or after a pause: how many there are per second, and how many are in
+    /// flight, is then not what the drive can.
+    pub fn is_held_back(&self) -> bool {
+        self.arrival_rate.is_some() || self.think_time.is_some()
+    }
+
+    /// Bytes of one operation, as engines take them: none has more than a GiB. Of several sizes the
+    /// largest.
+    pub fn size_bytes(&self) -> u32 {
+        self.block_size.largest().0 as u32
+    }
+
+    /// Whether places and sizes are none that a usual number of a drive has: several sizes, blocks that are
+    /// met more often than others, gaps, or places of reads apart from those of writes.
+    pub fn is_shaped(&self) -> bool {
+        self.block_size.one().is_none()
+            || !self.distribution.is_uniform()
+            || self.aligned().is_some()
+            || self.pattern == Pattern::Stride
+            || self.rw_split != Apart::None
+    }
+
+    /// What its places are multiples of, where that is said and they are random.
+    fn aligned(&self) -> Option<Bytes> {
+        self.align.filter(|_| self.pattern == Pattern::Random)
+    }
+
+    /// From one block to the next, where the pattern is that of strides.
+    fn strides(&self) -> Option<Bytes> {
+        self.stride.filter(|_| self.pattern == Pattern::Stride)
+    }
+}
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "io",
+        summary: "block reads and writes",
+        text: "Assay reads, writes, rewrites, trims or zeroes blocks in an area of the target. The workload sets the \
+               access pattern, the queue depth, and one or several block sizes. With several sizes, bandwidth counts \
+               the bytes of each operation, and the latency distribution covers all sizes.",
+    };
+    const KEYS: &'static Fields = &keys::KEYS;
+    const EXAMPLE: &'static str =
+        "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
+    const METRICS: &'static [&'static [Metric]] =
+        &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, FDATASYNC];
+    const JUDGED: &'static [Judged] =
+        &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+impl kind::Asks for Asked {
+    fn words(&self) -> String {
+        let (pattern, mix) = (self.pattern.name(), self.mix.words());
+        let sync = operations::sync_words(self.sync, ",");
+        format!(
+            "{pattern} {mix} of {}{}, {}{} in flight{sync}{}",
+            self.block_size,
+            content_words(self.compressibility),
+            most_words(self),
+            self.in_flight(),
+            told(self)
+        )
+    }
+
+    fn needs(&self) -> Needs {
+        Needs::Area
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self)
+    }
+
+    fn complain(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+        check::complain(self, path, study, to);
+    }
+
+    fn time(&self) -> Option<Time> {
+        self.runtime
+    }
+
+    fn ramp(&self) -> Option<Time> {
+        self.ramp_time
+    }
+
+    fn set_span(&mut self, time: Option<Time>, ramp: Option<Time>) {
+        (self.runtime, self.ramp_time) = (time, ramp);
+    }
+
+    fn ends_by_time(&self) -> bool {
+        self.operations.is_none()
+    }
+
+    fn settle(&mut self) {
+        if self.runtime.is_none() {
+            self.runtime = Some(TRIAL);
+            // Counted operations count from the first one on.
+            self.ramp_time = self.ramp_time.or(Some(RAMP)).filter(|_| self.ends_by_time());
+        }
+    }
+
+    fn hurry(&mut self, area: Option<Bytes>) {
+        self.runtime = match (self.operations, self.runtime) {
+            // What counts its operations ends by itself: the time only bounds it.
+            (Some(_), own) => Some(own.map_or(QUICK_BOUND, |own| own.min(QUICK_BOUND))),
+            (None, _) => Some(self.arrival_rate.map_or(QUICK, quick_at)),
+        };
+        self.ramp_time = Some(QUICK_RAMP).filter(|_| self.ends_by_time());
+        if let (Some(area), Pattern::Sequential, Some(count)) =
+            (area, self.pattern, self.operations)
+        {
+            // One pass over the smaller area, as over the larger one.
+            self.operations = Some(count.min(area.0 / self.block_size.largest().0.max(1)).max(1));
+        }
+    }
+
+    fn plan(&self, offer: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        let (planned, note) = planned::plan(self, offer)?;
+        Ok((planned.into(), note))
+    }
+
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        pilot::pilot(self, run)
+    }
+
+    fn costs_like(&self, other: &Work) -> bool {
+        Self::of(other).is_some_and(|other| pilot::costs_like(self, other))
+    }
+}
+
+/// Time of a quick look by the clock: with fewer operations there is no p99 that it could be compared by.
+fn quick_at(rate: Rate) -> Time {
+    const ENOUGH: u64 = 1_200;
+    Time((ENOUGH * 1_000_000_000 / rate.per_s()).clamp(QUICK.0, QUICK_BOUND.0))
+}
+
+/// What is told of parameters that no sentence has a place for.
+fn told(io: &Asked) -> String {
+    let told = parameters::TOLD.iter().filter_map(|words| words(io));
+    told.fold(String::new(), |all, words| all + ", " + &words)
+}
+
+/// What stands before the number in flight: in an open loop it is a limit.
+fn most_words(io: &Asked) -> &'static str {
+    if io.arrival_rate.is_some() { "at most " } else { "" }
+}
+
+/// What is told of a content in a list of what is run; nothing of the one that is usual.
+fn content_words(content: Content) -> String {
+    match content {
+        Content::Random => String::new(),
+        Content::Zero => ", zeros".to_owned(),
+        Content::Partly(_) => format!(", {content} compressible"),
+    }
+}
+
+/// What blocks that are read and written so do to the target.
+fn touch(io: &Asked) -> Touch {
+    let Asked { mix, compressibility: content, direct, .. } = *io;
+    // What is taken away must be there, or there is nothing to do.
+    let finds = (mix.reads() || mix.clears()).then_some(content);
+    let clears = mix.clears() || operations::copies(io);
+    Touch { reads: mix.reads(), writes: mix.writes().then_some(content), finds, clears, direct }
+}

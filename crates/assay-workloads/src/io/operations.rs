@@ -1,0 +1,199 @@
+//! What operations are beside reads and writes: trims, zeroing, copies among what is written, and which
+//! writes are synced. What must hold of them, and what a target must be able to do.
+
+use assay_load::Class;
+
+use super::{Asked, Content, Duplicates, Mix, WriteSync};
+use crate::kind::{Complaints, InStudy};
+use crate::place::Offer;
+
+/// Trims and zeroing go by these.
+const SECTOR: u64 = 512;
+
+/// Copies stand among fresh blocks, so that a work of which no arm writes any has none.
+pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let varies = |key: &str| study.factors.contains_key(key);
+    let is_unread = |key: &str| to.is_wrong(&format!("{path}/{key}"));
+    let has_some = io.duplicates != Duplicates::NONE && !varies("duplicates");
+    if !has_some || ["mix", "compressibility", "duplicates"].into_iter().any(is_unread) {
+        return;
+    }
+    let is_fresh = varies("mix") || io.mix.percent(Class::Write) > 0;
+    let is_zero = io.compressibility == Content::Zero && !varies("compressibility");
+    let message = match (is_fresh, is_zero) {
+        (true, false) => return,
+        (true, true) => "duplicates has no effect on blocks of zeros".to_owned(),
+        (false, _) => format!("duplicates has no effect on {}", io.mix.words()),
+    };
+    to.key(&format!("{path}/duplicates"), message, Some("remove duplicates".to_owned()));
+}
+
+/// Why a target cannot do what is asked of it beside reads and writes.
+pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+    if !io.mix.clears() {
+        return None;
+    }
+    let of = |class, reason: &Option<String>| reason.clone().filter(|_| io.mix.percent(class) > 0);
+    of(Class::Trim, &offer.clears.no_trim)
+        .or_else(|| of(Class::Zero, &offer.clears.no_zeroing))
+        .or_else(|| {
+            let is_whole = io.block_size.is_multiple_of(SECTOR);
+            (!is_whole).then(|| {
+                format!(
+                    "trims and zeroing need multiples of 512 B; block_size is {}",
+                    io.block_size
+                )
+            })
+        })
+}
+
+/// What the operations are called: `reads`, `70% reads and 30% writes`.
+pub(super) fn planned_words(mix: Mix) -> String {
+    match mix {
+        Mix::Shares { read_percent: reads @ 1..=99 } => {
+            format!("{reads}% reads and {}% writes", 100 - reads)
+        }
+        _ => mix.words(),
+    }
+}
+
+/// What is told of syncs in a list of what is run; nothing where there is none.
+pub(super) fn sync_words(sync: WriteSync, before: &str) -> String {
+    match sync {
+        WriteSync::None => String::new(),
+        WriteSync::EachWrite => format!("{before} an fdatasync after each"),
+        WriteSync::EachNth(every) => format!("{before} an fdatasync after every {every} writes"),
+        WriteSync::Fsync(1) => format!("{before} an fsync after each"),
+        WriteSync::Fsync(every) => format!("{before} an fsync after every {every} writes"),
+        WriteSync::DataSynced => format!("{before} O_DSYNC"),
+        WriteSync::Synced => format!("{before} O_SYNC"),
+    }
+}
+
+/// Whether copies are written, of which what reads are to find has none.
+pub(super) fn copies(io: &Asked) -> bool {
+    io.duplicates != Duplicates::NONE && io.mix.percent(Class::Write) > 0
+}
+
+/// What is told of copies; nothing where there are none.
+pub(super) fn told(io: &Asked) -> Option<String> {
+    let has_some = io.duplicates != Duplicates::NONE;
+    has_some.then(|| format!("{} duplicates", io.duplicates))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_core::presence::Presence;
+    use assay_core::quantity::Bytes;
+    use assay_machine::system::clears::Clears;
+
+    use super::*;
+    use crate::io::Engine;
+    use crate::kind::Asks as _;
+    use crate::place::{Area, EngineUse};
+
+    fn io(mix: &str) -> Asked {
+        Asked { mix: mix.parse().unwrap(), ..Asked::some() }
+    }
+
+    fn planned(io: &Asked, written: bool, clears: &Clears) -> Result<(), String> {
+        let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written, fill_ns: 0 };
+        let direct = Presence::absent("none");
+        let engine = EngineUse { name: Engine::Psync, note: None };
+        let offer = Offer { area, direct: &direct, engine: &engine, between: None, clears };
+        io.plan(&offer).map(drop)
+    }
+
+    #[test]
+    fn what_a_target_cannot_do_is_told_before_anything_is_run() {
+        let open = Clears::default();
+        let lacking = Clears {
+            no_trim: Some("no trims here".to_owned()),
+            no_zeroing: Some("no zeroing here".to_owned()),
+            no_polling: None,
+        };
+        for (mix, told) in [
+            ("trim", "no trims here"),
+            ("read/90:trim/10", "no trims here"),
+            ("write/90:zero/10", "no zeroing here"),
+        ] {
+            assert_eq!(planned(&io(mix), true, &lacking), Err(told.to_owned()));
+            assert_eq!(planned(&io(mix), true, &open), Ok(()));
+            let odd = Asked { block_size: Bytes(1000).into(), ..io(mix) };
+            assert!(planned(&odd, true, &open).unwrap_err().contains("multiples of 512 B"));
+        }
+        for mix in ["read", "70/30", "rewrite"] {
+            assert_eq!(planned(&io(mix), true, &lacking), Ok(()));
+            assert_eq!(
+                planned(&Asked { block_size: Bytes(1000).into(), ..io(mix) }, true, &open),
+                Ok(())
+            );
+        }
+    }
+
+    /// Trims and zeroing need what writes need: an area that may be written, and consent for it.
+    #[test]
+    fn what_takes_away_is_never_done_to_what_is_only_read() {
+        for mix in ["trim", "zero", "read/99:trim/1", "read/99:zero/1"] {
+            let told = planned(&io(mix), false, &Clears::default()).unwrap_err();
+            assert!(told.contains("no consent given"), "{mix}: {told}");
+            let touch = io(mix).touches();
+            assert!(touch.writes.is_some() && touch.clears, "{mix}");
+            // What is trimmed must be there, trial after trial.
+            assert_eq!(touch.finds, Some(Content::Random), "{mix}");
+        }
+        assert_eq!(planned(&io("read"), false, &Clears::default()), Ok(()));
+        assert!(!io("70/30").touches().clears);
+    }
+
+    /// No trial reads what another one copied.
+    #[test]
+    fn copies_do_not_stay_for_what_reads() {
+        let duplicates = "30%".parse().unwrap();
+        assert!(Asked { duplicates, ..io("70/30") }.touches().clears);
+        assert!(Asked { duplicates, ..io("write") }.touches().clears);
+        assert!(!Asked { duplicates, ..io("read") }.touches().clears);
+        assert!(!io("write").touches().clears);
+    }
+
+    #[derive(Default)]
+    struct Heard(Vec<String>);
+
+    impl Complaints for Heard {
+        fn value(&mut self, path: &str, message: String, _: Option<String>) {
+            self.0.push(format!("{path}: {message}"));
+        }
+
+        fn key(&mut self, path: &str, message: String, hint: Option<String>) {
+            self.value(path, message, hint);
+        }
+
+        fn is_wrong(&self, _: &str) -> bool {
+            false
+        }
+    }
+
+    fn heard(io: &Asked, factor: &str) -> Vec<String> {
+        let factors = BTreeMap::from([(factor.to_owned(), vec!["write".to_owned()])]);
+        let mut heard = Heard::default();
+        complain(io, "io", &InStudy::of(&factors), &mut heard);
+        heard.0
+    }
+
+    #[test]
+    fn copies_need_fresh_blocks_beside_them() {
+        let duplicates = "30%".parse().unwrap();
+        for mix in ["read", "rewrite", "trim"] {
+            let own = Asked { duplicates, ..io(mix) };
+            assert!(heard(&own, "queue_depth")[0].contains("has no effect"), "{mix}");
+            assert!(heard(&own, "mix").is_empty(), "{mix}");
+            assert!(heard(&io(mix), "queue_depth").is_empty(), "{mix}");
+        }
+        let zeros = Asked { duplicates, compressibility: Content::Zero, ..io("write") };
+        assert!(heard(&zeros, "queue_depth")[0].contains("blocks of zeros"));
+        assert!(heard(&zeros, "compressibility").is_empty());
+        assert!(heard(&Asked { duplicates, ..io("70/30") }, "queue_depth").is_empty());
+    }
+}

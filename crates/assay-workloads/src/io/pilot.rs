@@ -1,0 +1,111 @@
+//! What one operation costs at depth 1.
+
+use std::time::Duration;
+
+use assay_load::{Job, Sizes};
+
+use super::run::run_job;
+use super::{Asked, Engine, Pattern};
+use crate::place::{Area, Run};
+
+/// Time that one pilot may take; at least one operation is always done.
+const PILOT_MS: u64 = 25;
+/// Operations that tell enough, where they are done sooner.
+const PILOT_OPERATIONS: u64 = 64;
+/// Of what takes bytes away no more than one in so many blocks of the area: others are to find the rest.
+const PILOT_SHARE: u64 = 100;
+
+/// Nanoseconds of one operation; none where it does not fit the target, or is none that the target knows.
+pub(super) fn pilot(io: &Asked, run: &Run<'_>) -> Result<Option<u64>, String> {
+    let Some(job) = job(io, &run.medium.area, run.seed) else { return Ok(None) };
+    let outcome = match run_job(Engine::Psync, &job, &run.medium, run.bystanders, run.stop) {
+        // Where it is known why, the plan leaves the workload out, and else its trials tell. That a target
+        // takes no trims is no reason to measure nothing else of it.
+        Err(error) if error.is_lacking() => return Ok(None),
+        outcome => outcome.map_err(|error| error.to_string())?,
+    };
+    let operations: u64 = outcome.classes.iter().map(|class| class.operations).sum();
+    Ok(Some(outcome.totals.elapsed_ns / operations.max(1)))
+}
+
+/// Whether one operation of the one is one of the other.
+pub(super) fn costs_like(one: &Asked, other: &Asked) -> bool {
+    pattern(one) == pattern(other)
+        && one.mix == other.mix
+        && one.block_size == other.block_size
+        && one.sync == other.sync
+}
+
+/// Any place costs what the places of a spread do, and about what those behind a gap do.
+fn pattern(io: &Asked) -> Pattern {
+    match io.pattern {
+        Pattern::Spaced | Pattern::Stride => Pattern::Random,
+        other => other,
+    }
+}
+
+/// How many operations are tried on so many bytes.
+fn operations(io: &Asked, length: u64) -> u64 {
+    let blocks = length / io.block_size.largest().0.max(1);
+    let most = if io.mix.clears() { (blocks / PILOT_SHARE).max(1) } else { PILOT_OPERATIONS };
+    most.min(PILOT_OPERATIONS)
+}
+
+/// What a target takes that is opened past the page cache, as it is for pilots.
+const WHOLE_BYTES: u64 = 4096;
+
+fn job(io: &Asked, area: &Area, seed: u64) -> Option<Job> {
+    // Odd sizes go through the page cache alone; the next whole one costs about as much.
+    let is_whole = |bytes: u32| u64::from(bytes).is_multiple_of(WHOLE_BYTES);
+    let (mut block, mut sizes) = (io.size_bytes(), io.block_size.sizes());
+    let mut all = sizes.reads.iter().chain(&sizes.writes).map(|share| share.bytes).chain([block]);
+    if !io.direct && !all.all(is_whole) {
+        block = block.next_multiple_of(WHOLE_BYTES as u32);
+        sizes = Sizes::ONE;
+    }
+    let size = u64::from(block);
+    let possible = size <= area.length && (!io.mix.writes() || area.written);
+    let length = area.length / size.max(1) * size;
+    possible.then(|| Job {
+        sync: io.sync,
+        content: io.compressibility,
+        sizes,
+        duplicates: io.duplicates,
+        time: Duration::from_millis(PILOT_MS),
+        operations: Some(operations(io, length)),
+        ..Job::base(pattern(io), io.mix, block, area.start..area.start + length, seed)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pilot_takes_little_of_the_area_away() {
+        let of = |mix: &str, length| {
+            let io = Asked { mix: mix.parse().unwrap(), ..Asked::some() };
+            operations(&io, length)
+        };
+        assert_eq!(of("trim", 1 << 20), 2);
+        assert_eq!(of("read/90:zero/10", 4096), 1);
+        assert_eq!(of("trim", 1 << 30), PILOT_OPERATIONS);
+        assert_eq!(of("write", 1 << 20), PILOT_OPERATIONS);
+    }
+
+    #[test]
+    fn odd_sizes_through_the_page_cache_are_tried_as_whole_ones() {
+        let block = |size: &str, direct| {
+            let io = Asked { block_size: size.parse().unwrap(), direct, ..Asked::some() };
+            let length = 1 << 20;
+            let area = Area { start: 0, length, asked: length, written: true, fill_ns: 0 };
+            let job = job(&io, &area, 1).unwrap();
+            (job.size_bytes, job.sizes.reads.len())
+        };
+        assert_eq!(block("2300 B", false), (4096, 0));
+        assert_eq!(block("2300B/50:8KiB/50", false), (8192, 0));
+        assert_eq!(block("4 KiB", false), (4096, 0));
+        assert_eq!(block("512 B", true), (512, 0));
+        assert_eq!(block("4KiB/50:8KiB/50", false), (8192, 2));
+    }
+}

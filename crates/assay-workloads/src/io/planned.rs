@@ -1,0 +1,407 @@
+//! Reads and writes as they will be run: what of them a target allows.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut, Range};
+use std::time::Duration;
+
+use assay_core::presence::Presence;
+use assay_core::quantity::Bytes;
+use assay_core::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
+use assay_core::quantity::units::show;
+use assay_load::{EngineKind, Job};
+use serde::{Deserialize, Serialize};
+
+use super::parameters::{self, Stored};
+use super::{
+    Apart, Asked, AskedEngine, Pattern, content_words, fio_line, fits, most_words, operations,
+    poll, run, told, touch, verify,
+};
+use crate::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::measured::{Measured, Ran};
+use crate::place::{Area, DirectUse, ONLY_READ, Offer, Run};
+
+/// From this operation size on, bandwidth is the primary metric (amendment to R5).
+const LARGE: Bytes = Bytes(64 << 10);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Engine {
+    /// A simulated drive, whose law comes with the target.
+    #[serde(rename = "simulated")]
+    Simulated,
+    /// `pread` and `pwrite`, one operation in flight in each thread.
+    #[serde(rename = "psync")]
+    Psync,
+    #[serde(rename = "io_uring")]
+    IoUring,
+    /// Nobody: somebody else's work was looked at.
+    #[serde(rename = "none")]
+    None,
+}
+
+impl Engine {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Simulated => "simulated",
+            Self::Psync => "psync",
+            Self::IoUring => "io_uring",
+            Self::None => "none",
+        }
+    }
+}
+
+impl fmt::Display for Engine {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.name())
+    }
+}
+
+/// Reads and writes of blocks, as they will be run: what was asked for, where the target does not allow
+/// that in its nearest form.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Stored", into = "Stored")]
+pub struct Planned {
+    /// Without an engine and times of its own: who carries it out stands beside it, and how long it
+    /// lasts in the plan.
+    granted: Asked,
+    pub engine: Engine,
+    /// Operations in flight that the study asked for, over all threads.
+    pub asked_depth: u32,
+}
+
+impl Deref for Planned {
+    type Target = Asked;
+
+    fn deref(&self) -> &Asked {
+        &self.granted
+    }
+}
+
+impl DerefMut for Planned {
+    fn deref_mut(&mut self) -> &mut Asked {
+        &mut self.granted
+    }
+}
+
+impl Planned {
+    /// Whether nothing was run: somebody else's work was looked at.
+    pub fn is_only_watched(&self) -> bool {
+        self.engine == Engine::None
+    }
+
+    /// Carried out by an engine, all of it as it was asked for.
+    pub fn new(asked: Asked, engine: Engine) -> Self {
+        let asked_depth = asked.in_flight();
+        let mut granted = asked;
+        (granted.engine, granted.runtime, granted.ramp_time) = (AskedEngine::Auto, None, None);
+        Self { granted, engine, asked_depth }
+    }
+
+    /// Nothing was run: others' work was looked at.
+    pub fn watched() -> Self {
+        let nothing = Asked {
+            block_size: Bytes(0).into(),
+            queue_depth: 0,
+            threads: 0,
+            direct: false,
+            ..Asked::some()
+        };
+        Self::new(nothing, Engine::None)
+    }
+
+    /// The same with one parameter at another level; none where there is no such parameter.
+    pub fn at(&self, parameter: &str, level: &str) -> Option<Result<Self, String>> {
+        let mut own = self.clone();
+        let set = crate::set(&mut own.granted, parameter, level)?;
+        Some(set.map(|()| own))
+    }
+
+    /// The job of one run in an area of its own.
+    pub fn job(&self, area: &Area, (ramp_ns, time_ns): (u64, u64), seed: u64) -> Job {
+        let mut job = Job {
+            ramp: Duration::from_nanos(ramp_ns),
+            time: Duration::from_nanos(time_ns),
+            ..Job::base(self.pattern, self.mix, self.size_bytes(), self.whole_blocks(area), seed)
+        };
+        for tell in parameters::JOB {
+            tell(self, &mut job);
+        }
+        job
+    }
+
+    /// The bytes of an area that hold whole operations. A plan can be a stranger's: its area may end where no
+    /// number reaches.
+    fn whole_blocks(&self, area: &Area) -> Range<u64> {
+        let unit = self.block_size.largest().0.max(1);
+        area.start..area.start.saturating_add(area.length / unit * unit)
+    }
+}
+
+/// Offset in bytes from the start of the target of operation `index` of a trial in its own area; none
+/// unless the pattern is `spread`, where it follows from the plan alone: the `index`-th of as many
+/// evenly spaced blocks as there are operations.
+pub fn sample_offset(planned: &Planned, area: &Area, index: u64) -> Option<u64> {
+    let samples = planned.operations.filter(|_| planned.pattern == Pattern::Spaced)?;
+    let area = planned.whole_blocks(area);
+    Some(assay_load::spread_offset(&area, planned.size_bytes(), samples, index))
+}
+
+/// Offsets of the operations of a random trial with this seed, of which each latency was kept: one
+/// thread, one operation at a time. None for another job.
+pub fn random_offsets(
+    planned: &Planned,
+    area: &Area,
+    seed: u64,
+) -> Option<impl Iterator<Item = u64> + use<>> {
+    let alone = planned.threads == 1 && planned.queue_depth == 1;
+    let drawn =
+        planned.pattern == Pattern::Random && !planned.is_shaped() && planned.operations.is_some();
+    let area = planned.whole_blocks(area);
+    (alone && drawn).then(|| assay_load::random_offsets(&area, planned.size_bytes(), seed))
+}
+
+impl Runs for Planned {
+    /// `random writes of 4 KiB, 32 in flight, io_uring, direct`.
+    fn words(&self) -> String {
+        if self.is_only_watched() {
+            return "Assay only observed the production workload".to_owned();
+        }
+        let mix = operations::planned_words(self.mix);
+        let sync = operations::sync_words(self.sync, " with");
+        let content = content_words(self.compressibility);
+        let way = if self.direct { "direct" } else { "through the page cache" };
+        format!(
+            "{} {mix} of {}{sync}{content}, {}{} in flight{}, {}, {way}",
+            self.pattern.name(),
+            self.block_size,
+            most_words(self),
+            show::count(u64::from(self.in_flight())),
+            told(self),
+            self.engine
+        )
+    }
+
+    fn touches(&self) -> Touch {
+        touch(self)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        let job = self.job(&run.medium.area, (run.ramp_ns, run.time_ns), run.seed);
+        let job = Job { verify: verify::number(self, run.system), ..job };
+        let ran = run::run_job(self.engine, &job, &run.medium, run.bystanders, run.stop);
+        ran.map(|outcome| run::ran(&outcome)).map_err(|error| error.to_string())
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        let detail = super::Detail::of(measured)?;
+        match metric {
+            "iops" => Some(measured.per_second(measured.operations())),
+            "bandwidth_bytes_per_s" => Some(measured.per_second(detail.bytes())),
+            _ => None,
+        }
+    }
+
+    fn primary(&self, varies: &dyn Fn(&str) -> bool) -> &'static str {
+        if self.arrival_rate.is_some() {
+            // How many there are per second was asked for: what is found out is how long they take.
+            return RESPONSE_P99;
+        }
+        let large = varies("block_size") || self.block_size.smallest() >= LARGE;
+        if large { BANDWIDTH.name } else { IOPS.name }
+    }
+
+    fn operations(&self) -> Option<u64> {
+        self.operations
+    }
+
+    fn is_by_clock(&self) -> bool {
+        self.arrival_rate.is_some()
+    }
+
+    fn half(&self) -> Option<crate::Planned> {
+        let mut half = self.clone();
+        half.operations = self.operations.map(|operations| operations.div_ceil(2));
+        Some(half.into())
+    }
+
+    fn asked_in_flight(&self) -> u32 {
+        self.asked_depth
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.queue_depth.saturating_mul(self.threads)
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+
+    fn drain_within(
+        &mut self,
+        operation_ns: u64,
+        trial_ns: u64,
+        is_level: &dyn Fn(&str) -> bool,
+    ) -> Option<String> {
+        let affordable = (trial_ns / operation_ns.max(1)).clamp(1, u64::from(u32::MAX)) as u32;
+        let (asked, ms) = (self.in_flight(), operation_ns as f64 / 1e6);
+        if asked <= affordable {
+            return None;
+        }
+        if ["queue_depth", "threads"].into_iter().any(is_level) {
+            // The trial ends late instead.
+            return Some(format!(
+                "one operation takes {ms:.1} ms, so {asked} operations in flight may not complete within the trial"
+            ));
+        }
+        if self.threads > 1 && self.queue_depth == 1 {
+            self.threads = affordable;
+        } else {
+            self.queue_depth = (affordable / self.threads).max(1);
+        }
+        Some(format!(
+            "queue depth {} instead of {asked}: one operation takes {ms:.1} ms, so a deeper queue would not complete \
+             in time",
+            self.in_flight()
+        ))
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        fio_line::line(self, how)
+    }
+
+    fn not_said(&self) -> &'static [&'static str] {
+        fio_line::NOT_SAID
+    }
+
+    fn can_be_cut(&self) -> bool {
+        // Work that ends by itself, or has a cache to be prepared, is not cut in pieces.
+        // So is a tail, which a short piece has too few operations for.
+        self.operations.is_none() && self.arrival_rate.is_none() && self.direct
+    }
+}
+
+/// What a target makes of what was asked, and what differs and why.
+pub fn plan(io: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String> {
+    if let Some(reason) = obstacle(io, offer) {
+        return Err(reason);
+    }
+    let (engine, threads, depth, engine_note) = engine_of(io, offer);
+    let direct = io.direct && offer.direct.value().is_some();
+    let direct_note = (io.direct && !direct)
+        .then(|| offer.direct.reason().map(|reason| format!("through the page cache: {reason}")))
+        .flatten();
+    let granted = Asked { queue_depth: depth, threads, direct, ..io.clone() };
+    let planned = Planned { asked_depth: io.in_flight(), ..Planned::new(granted, engine) };
+    Ok((planned, join(engine_note, direct_note)))
+}
+
+fn join(first: Option<String>, second: Option<String>) -> Option<String> {
+    match (first, second) {
+        (Some(first), Some(second)) => Some(format!("{first}; {second}")),
+        (first, second) => first.or(second),
+    }
+}
+
+fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+    if io.mix.writes() && !offer.area.written {
+        return Some(ONLY_READ.to_owned());
+    }
+    let parts = if io.rw_split == Apart::Halves { 2 } else { 1 };
+    let needed = io.block_size.largest().0 * u64::from(io.threads) * parts;
+    if offer.area.length < needed {
+        return Some(format!(
+            "the area ({}) is too small: {} are needed for one block per thread; increase area.size",
+            Bytes(offer.area.length),
+            Bytes(needed)
+        ));
+    }
+    no_spread(io, offer.area.length)
+        .or_else(|| fits::obstacle(io).map(|unfit| unfit.message))
+        .or_else(|| fits::too_long(io, offer.area.length / parts))
+        .or_else(|| unaligned(io, offer.direct))
+        .or_else(|| operations::obstacle(io, offer))
+        .or_else(|| poll::obstacle(io, offer))
+        .or_else(|| unverifiable(io, offer))
+}
+
+/// Why what is written cannot be compared with what is read.
+fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+    if !verify::stamps(io) {
+        return None;
+    }
+    if offer.engine.name == Engine::Simulated {
+        return Some("verify: a simulated drive stores no data".to_owned());
+    }
+    if !offer.area.start.is_multiple_of(verify::SECTOR_BYTES) {
+        return Some(format!(
+            "verify: the area must start at a multiple of the sector size ({})",
+            Bytes(verify::SECTOR_BYTES)
+        ));
+    }
+    verify::obstacle(io).map(|unfit| unfit.message)
+}
+
+/// Why direct I/O of this size cannot be done.
+fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
+    let unit = direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
+    if !io.direct {
+        return None;
+    }
+    let needs = format!("direct I/O requires multiples of {}", Bytes(unit));
+    if !io.block_size.is_multiple_of(unit) {
+        return Some(format!("{needs}, but block_size is {}", io.block_size));
+    }
+    let stride = io.strides().map(|own| ("stride", own));
+    let align = io.aligned().map(|own| ("align", own));
+    let (name, own) = stride.or(align).filter(|(_, bytes)| !bytes.0.is_multiple_of(unit))?;
+    Some(format!("{needs}, but {name} is {own}"))
+}
+
+/// Why evenly spaced places cannot be gone to one after another.
+fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
+    if io.pattern != Pattern::Spaced {
+        return None;
+    }
+    let Some(places) = io.operations else {
+        return Some("pattern spaced requires operations".to_owned());
+    };
+    if io.in_flight() > 1 {
+        return Some("pattern spaced runs one operation at a time".to_owned());
+    }
+    let blocks = area_bytes / io.block_size.largest().0.max(1);
+    (blocks < places).then(|| {
+        format!(
+            "the area of {} has only {} blocks of {}, too few for {} operations",
+            Bytes(area_bytes),
+            show::count(blocks),
+            io.block_size,
+            show::count(places)
+        )
+    })
+}
+
+/// Engine, threads and depth: where `io_uring` is refused, threads keep the operations in flight.
+fn engine_of(io: &Asked, offer: &Offer<'_>) -> (Engine, u32, u32, Option<String>) {
+    // Whether and what is polled for is a matter of the ring.
+    let takes_ring = io.queue_depth > 1 || io.poll.is_some();
+    let chosen = match io.engine {
+        _ if offer.engine.name == Engine::Simulated => Engine::Simulated,
+        AskedEngine::Auto if takes_ring => offer.engine.name,
+        AskedEngine::Auto | AskedEngine::Psync => Engine::Psync,
+        AskedEngine::IoUring => Engine::IoUring,
+    };
+    if chosen == Engine::Psync && io.engine == AskedEngine::Auto && takes_ring {
+        return (chosen, io.in_flight(), 1, offer.engine.note.clone());
+    }
+    (chosen, io.threads, io.queue_depth, None)
+}
+
+/// The engine as the engines' crate has it; the simulated one comes with its target's law.
+pub(super) fn kind(engine: Engine, law: Option<assay_load::Law>) -> Result<EngineKind, String> {
+    match (law, engine) {
+        (Some(law), _) => Ok(EngineKind::Simulated(law)),
+        (None, Engine::Psync) => Ok(EngineKind::Psync),
+        (None, Engine::IoUring) => Ok(EngineKind::IoUring),
+        (None, Engine::Simulated) => Err("the simulated drive has no model".to_owned()),
+        (None, Engine::None) => Err("there is nothing to run".to_owned()),
+    }
+}

@@ -1,0 +1,254 @@
+//! What is polled for, in the place of calls and interrupts: only the rings of io_uring are.
+
+use assay_core::quantity::units::show;
+use assay_load::{Job, Poll};
+
+use super::fits::{Unfit, unfit};
+use super::{Asked, AskedEngine, Engine, WriteSync};
+use crate::kind::{Complaints, InStudy};
+use crate::place::Offer;
+use crate::table::word;
+
+pub const NAME: &str = "poll";
+pub(super) const CHOICES: &str = "none, sqpoll or iopoll";
+
+impl Asked {
+    pub fn polled(&self) -> Poll {
+        self.poll.unwrap_or_default()
+    }
+}
+
+pub(super) fn tell(io: &Asked, job: &mut Job) {
+    job.poll = io.polled();
+}
+
+pub(super) fn told(io: &Asked) -> Option<String> {
+    match io.polled() {
+        Poll::None => None,
+        Poll::Sqpoll => Some("submission polled by the kernel (SQPOLL)".to_owned()),
+        Poll::Iopoll => Some("polled completions (IOPOLL)".to_owned()),
+    }
+}
+
+pub(super) fn fio(io: &Asked) -> Vec<String> {
+    let word = match io.polled() {
+        Poll::None => None,
+        Poll::Sqpoll => Some("--sqthread_poll=1".to_owned()),
+        Poll::Iopoll => Some("--hipri=1".to_owned()),
+    };
+    word.into_iter().collect()
+}
+
+/// Why nothing is polled for so, wherever it is.
+fn misfit(io: &Asked) -> Option<Unfit> {
+    let poll = io.polled();
+    if poll != Poll::None && io.engine == AskedEngine::Psync {
+        let message = "poll requires engine io_uring, not psync";
+        return Some(unfit("engine", message, Some("use engine = \"io_uring\"")));
+    }
+    if poll != Poll::Iopoll {
+        return None;
+    }
+    if !io.direct {
+        let message = "poll: iopoll needs direct I/O";
+        return Some(unfit("direct", message, Some("use direct = true")));
+    }
+    let message = "poll: iopoll supports only reads and writes, without sync, trim or zeroing";
+    if io.sync != WriteSync::None {
+        return Some(unfit("sync", message, Some("remove sync")));
+    }
+    io.mix.clears().then(|| unfit("mix", message, None))
+}
+
+/// Tells which level does not fit the other keys.
+pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let own = format!("{path}/{NAME}");
+    if to.is_wrong(&own) {
+        return;
+    }
+    let level = |(index, level): (usize, &String)| {
+        let poll = Some(word(level, CHOICES).ok()?);
+        Some((format!("factors/{NAME}/{index}"), Asked { poll, ..io.clone() }))
+    };
+    let asked: Vec<(String, Asked)> = match study.factors.get(NAME) {
+        Some(levels) => levels.iter().enumerate().filter_map(level).collect(),
+        None => vec![(own, io.clone())],
+    };
+    for (at, io) in asked {
+        let Some(Unfit { key, message, hint }) = misfit(&io) else { continue };
+        // What a factor supplies is looked at where it is planned.
+        if !study.factors.contains_key(key) && !to.is_wrong(&at) {
+            to.value(&at, message, hint.map(str::to_owned));
+        }
+    }
+}
+
+/// Why a target, or this machine, cannot be polled.
+pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
+    let poll = io.polled();
+    if poll == Poll::None {
+        return None;
+    }
+    if let Some(unfit) = misfit(io) {
+        return Some(unfit.message);
+    }
+    match offer.engine.name {
+        Engine::IoUring => {}
+        Engine::Simulated => {
+            return Some("poll: a simulated drive has no queues to poll".to_owned());
+        }
+        _ => {
+            let why = offer.engine.note.as_deref().unwrap_or("io_uring is unavailable");
+            return Some(format!("poll requires io_uring: {why}"));
+        }
+    }
+    if poll != Poll::Iopoll {
+        return None;
+    }
+    let no_direct = offer.direct.reason();
+    no_direct
+        .map(|why| format!("iopoll needs direct I/O: {why}"))
+        .or_else(|| offer.clears.no_polling.clone())
+}
+
+/// What is told of the processor time that threads of the kernel took where they submit: a share of that of
+/// the process.
+pub(super) fn taken(share: f64) -> String {
+    /// A thread that polls takes more, where it is counted.
+    const COUNTED: f64 = 0.001;
+    if share < COUNTED {
+        return "CPU time excludes the kernel's submission threads, which this kernel does not attribute to the process \
+                (Linux 5.12 and later do)"
+            .to_owned();
+    }
+    format!(
+        "kernel threads, including submission threads, used {} of the reported CPU time",
+        show::percent(100.0 * share)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_core::presence::Presence;
+    use assay_machine::system::clears::Clears;
+
+    use super::*;
+    use crate::io::planned::plan;
+    use crate::io::told::Told;
+    use crate::place::{Area, DirectUse, EngineUse};
+
+    fn polls(poll: Poll) -> Asked {
+        Asked { poll: Some(poll), ..Asked::some() }
+    }
+
+    fn complaints(io: &Asked, factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
+        let texts = |levels: &[&str]| levels.iter().map(|level| (*level).to_owned()).collect();
+        let factors: BTreeMap<String, Vec<String>> =
+            factors.iter().map(|(name, levels)| ((*name).to_owned(), texts(levels))).collect();
+        let mut told = Told::default();
+        complain(io, "io", &InStudy::of(&factors), &mut told);
+        told.0
+    }
+
+    #[test]
+    fn what_fits_is_not_told() {
+        for poll in [Poll::None, Poll::Sqpoll, Poll::Iopoll] {
+            assert!(complaints(&polls(poll), &[]).is_empty());
+            assert!(
+                complaints(&Asked { engine: AskedEngine::IoUring, ..polls(poll) }, &[]).is_empty()
+            );
+        }
+        let synced = Asked { sync: WriteSync::EachWrite, direct: false, ..polls(Poll::Sqpoll) };
+        assert!(complaints(&synced, &[]).is_empty());
+        let all: &[&str] = &["none", "sqpoll", "iopoll"];
+        assert!(complaints(&Asked::some(), &[("poll", all)]).is_empty());
+        assert!(complaints(&Asked { engine: AskedEngine::Psync, ..Asked::some() }, &[]).is_empty());
+        // What other factors do is planned arm by arm.
+        let engines: (&str, &[&str]) = ("engine", &["psync", "io_uring"]);
+        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
+        assert!(complaints(&psync, &[engines]).is_empty());
+    }
+
+    #[test]
+    fn what_does_not_fit_is_told_where_it_stands() {
+        let one = |io: &Asked, factors: &[(&str, &[&str])], path: &str, text: &str| {
+            let told = complaints(io, factors);
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].0 == path && told[0].1.contains(text), "{told:?}");
+        };
+        let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
+        one(&psync, &[], "io/poll", "not psync");
+        one(&psync, &[("poll", &["none", "sqpoll"])], "factors/poll/1", "not psync");
+        one(&Asked { direct: false, ..polls(Poll::Iopoll) }, &[], "io/poll", "needs direct I/O");
+        let synced = Asked { sync: WriteSync::EachWrite, ..polls(Poll::Iopoll) };
+        one(&synced, &[], "io/poll", "without sync");
+        let trims = Asked { mix: "trim".parse().unwrap(), ..polls(Poll::Iopoll) };
+        one(&trims, &[], "io/poll", "without sync");
+    }
+
+    fn planned(
+        io: &Asked,
+        name: Engine,
+        direct: &Presence<DirectUse>,
+        no_polling: Option<&str>,
+    ) -> Result<(Engine, Option<String>), String> {
+        let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 };
+        let engine = EngineUse { name, note: Some("io_uring is refused: on purpose".to_owned()) };
+        let clears = Clears { no_polling: no_polling.map(str::to_owned), ..Clears::default() };
+        let offer = Offer { area, direct, engine: &engine, between: None, clears: &clears };
+        plan(io, &offer).map(|(planned, note)| (planned.engine, note))
+    }
+
+    #[test]
+    fn who_cannot_be_polled_says_so_before_anything_runs() {
+        let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
+        let cached = Presence::absent("the file system has none");
+        let (ring, loops) = (Engine::IoUring, Some("loop7 cannot"));
+        let of = |poll, name, no_polling| {
+            planned(&polls(poll), name, &direct, no_polling).map(|(engine, _)| engine)
+        };
+        assert_eq!(of(Poll::Iopoll, ring, None), Ok(ring));
+        assert_eq!(of(Poll::Iopoll, ring, loops), Err("loop7 cannot".to_owned()));
+        assert_eq!(of(Poll::Sqpoll, ring, loops), Ok(ring));
+        let through = planned(&polls(Poll::Iopoll), ring, &cached, None).unwrap_err();
+        assert!(through.ends_with("direct I/O: the file system has none"), "{through}");
+        for poll in [Poll::Sqpoll, Poll::Iopoll] {
+            assert!(of(poll, Engine::Simulated, None).unwrap_err().contains("simulated drive"));
+            assert!(of(poll, Engine::Psync, None).unwrap_err().contains("on purpose"));
+        }
+        assert_eq!(of(Poll::None, Engine::Simulated, loops), Ok(Engine::Simulated));
+        assert_eq!(of(Poll::None, Engine::Psync, loops), Ok(Engine::Psync));
+    }
+
+    /// What is compared with a ring that is polled is a ring that is not.
+    #[test]
+    fn no_polling_is_a_level_of_the_ring() {
+        let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
+        let alone = Asked { queue_depth: 1, ..Asked::some() };
+        assert_eq!(planned(&alone, Engine::IoUring, &direct, None), Ok((Engine::Psync, None)));
+        assert_eq!(planned(&alone, Engine::Psync, &direct, None), Ok((Engine::Psync, None)));
+        let said = Asked { poll: Some(Poll::None), ..alone };
+        assert_eq!(planned(&said, Engine::IoUring, &direct, None), Ok((Engine::IoUring, None)));
+        let (engine, note) = planned(&said, Engine::Psync, &direct, None).unwrap();
+        assert!(engine == Engine::Psync && note.unwrap().contains("on purpose"));
+    }
+
+    #[test]
+    fn engines_and_fio_and_readers_are_told() {
+        let job = |io: &Asked| {
+            let mut job = Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
+            tell(io, &mut job);
+            job.poll
+        };
+        for (poll, word) in [(Poll::Sqpoll, "--sqthread_poll=1"), (Poll::Iopoll, "--hipri=1")] {
+            assert_eq!((job(&polls(poll)), fio(&polls(poll))), (poll, vec![word.to_owned()]));
+            assert!(told(&polls(poll)).unwrap().contains("polled"));
+        }
+        for none in [Asked::some(), polls(Poll::None)] {
+            assert!(job(&none) == Poll::None && fio(&none).is_empty() && told(&none).is_none());
+        }
+        assert!(taken(0.42).contains("42") && taken(0.0).contains("CPU time excludes"));
+    }
+}

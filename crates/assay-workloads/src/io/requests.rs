@@ -1,0 +1,311 @@
+//! What a recording of requests tells, and how that is shown.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use assay_core::calc::requests::{OfClass, Recorded, sum};
+use assay_core::catalogue::About;
+use assay_core::exhibit::{Column, Exhibit, Levels, Sentence, Subject, Table, Unit, requests};
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::{Detail, Planned};
+use crate::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
+
+/// Of so many classes of devices each has a line of sizes.
+const MOST_LINES: usize = 40;
+
+/// What a recording says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Facts {
+    pub workload: String,
+    pub configuration: Levels,
+    pub recorded: Recorded,
+    /// It in a sentence.
+    pub text: String,
+}
+
+impl Tells for Planned {
+    /// Of what was watched with its requests recorded; of all other reads and writes nothing.
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+        let mut details = seen.trials.iter().filter_map(|trial| Detail::of((*trial)?));
+        let recorded = details.find_map(|detail| detail.requests.clone())?;
+        let Subject { workload, arm } = seen.subject.clone();
+        let text = words(&recorded);
+        Some(Facts { workload, configuration: arm, recorded: *recorded, text }.into())
+    }
+}
+
+/// `123,456 requests of sda in 60 s: 80% reads, 12% of them in order; 3.1 GiB were touched.`
+fn words(recorded: &Recorded) -> String {
+    let names: Vec<&str> = recorded.devices.keys().map(String::as_str).collect();
+    let span = match recorded.span_ns {
+        0 => "without times".to_owned(),
+        ns => format!("in {}", show::duration(ns as f64)),
+    };
+    let count = show::count(recorded.requests);
+    let classes = by_class(recorded);
+    let all = classes.iter().fold(0_u64, |all, (_, of)| all.saturating_add(of.requests));
+    let classes: Vec<String> =
+        classes.iter().map(|(name, of)| class_words(name, of, all)).collect();
+    let classes =
+        if classes.is_empty() { String::new() } else { format!(": {}", classes.join("; ")) };
+    let missing = match recorded.dropped {
+        0 => String::new(),
+        lost => format!(
+            " The recording lacks another {} requests ({}), which arrived faster than Assay could read them or appear \
+             only in the kernel's counters.",
+            show::count(lost),
+            show::share(recorded.missing())
+        ),
+    };
+    format!("Recorded {count} requests of {} {span}{classes}.{missing}", names.join(" "))
+}
+
+/// Classes over all devices, in the order of their names.
+fn by_class(recorded: &Recorded) -> Vec<(&str, OfClass)> {
+    let mut found: Vec<(&str, OfClass)> = Vec::new();
+    for (name, of) in recorded.devices.values().flat_map(|device| &device.classes) {
+        let name = name.as_str();
+        match found.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, all)) => add(all, of),
+            None => found.push((name, of.clone())),
+        }
+    }
+    found.sort_by_key(|(_, of)| std::cmp::Reverse(of.requests));
+    found
+}
+
+fn add(sum: &mut OfClass, of: &OfClass) {
+    sum.requests = sum.requests.saturating_add(of.requests);
+    sum.bytes = sum.bytes.saturating_add(of.bytes);
+    sum.in_order = sum.in_order.saturating_add(of.in_order);
+    sum.touched_bytes = sum.touched_bytes.saturating_add(of.touched_bytes);
+    for (size, many) in &of.sizes {
+        let all = sum.sizes.entry(*size).or_default();
+        *all = all.saturating_add(*many);
+    }
+}
+
+fn class_words(name: &str, of: &OfClass, all: u64) -> String {
+    let share = show::share(of.requests as f64 / all.max(1) as f64);
+    if of.bytes == 0 {
+        return format!("{share} {name}");
+    }
+    let half = |size: u64| format!(", median below {}", show::bytes(size.saturating_mul(2)));
+    let size = match of.sizes.len() {
+        1 => format!(", {} each", show::bytes(of.bytes / of.requests.max(1))),
+        _ => of.median_size().map_or_else(String::new, half),
+    };
+    let order = show::share(of.in_order as f64 / of.requests.max(1) as f64);
+    format!(
+        "{share} {name}{size}, {order} sequential, working set {}",
+        show::bytes(of.touched_bytes)
+    )
+}
+
+const LEGEND: [&str; 4] = [
+    "Sequential: requests that start where one of the last 64 requests of the class ended. Working set: bytes of all \
+     device units (at least 4 KiB) that the class accessed. Reused: share of the bytes in requests that start in a \
+     previously accessed unit.",
+    "In flight: the mean over the recording (Little's law). Bursts: variance divided by mean of the arrivals per 0.1 \
+     s; 1 for independent arrivals, higher for bursty arrivals.",
+    "Sync: requests that the kernel marks as synchronous (REQ_SYNC). Ahead: read-ahead requests.",
+    "The recording contains times, classes, offsets and sizes, but no file names or data.",
+];
+
+const FIGURE: FactsFigure = FactsFigure {
+    key: Facts::KEY,
+    about: About {
+        name: "trace",
+        summary: "recorded requests by class: rates, working set, sizes, distances, sequential share, reuse, bursts",
+        text: "For a result of `assay watch --record-trace`: arrivals and working set over time, sizes and distances \
+               in powers of two, sequential requests, reuse within a class, and bursts of arrivals. The figure shows \
+               the six classes with the most requests.",
+    },
+    leads: true,
+};
+
+impl Shows for Facts {
+    const KEY: &'static str = "trace";
+    const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
+
+    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+        let count = |title| Column::new(title, Unit::Count);
+        let mut table = Table::new("recorded requests");
+        table.add(count("requests"), all, |own| own.recorded.requests);
+        table.add(count("not recorded"), all, |own| own.recorded.dropped);
+        table.add(Column::new("time", Unit::Nanoseconds), all, |own| {
+            Some(own.recorded.span_ns).filter(|span| *span > 0)
+        });
+        table.add(Column::new("recording", Unit::Bytes), all, |own| own.recorded.file_bytes);
+        for (row, own) in table.rows.iter_mut().zip(all) {
+            row.subject = Some(own.subject());
+        }
+        table.notes = LEGEND.map(str::to_owned).to_vec();
+        let mut tables = vec![table];
+        tables.extend(all.iter().flat_map(|own| [own.classes(), own.sizes(), own.distances()]));
+        let figures = all.iter().flat_map(|own| {
+            requests::of_recording(FIGURE.about.name, &own.workload, &own.recorded)
+        });
+        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        Exhibit {
+            tables,
+            figures: figures.collect(),
+            sentences: all.iter().map(sentence).collect(),
+            ..Exhibit::default()
+        }
+    }
+}
+
+impl OfRow for Facts {}
+
+impl Facts {
+    fn lines(&self) -> impl Iterator<Item = (String, &OfClass)> {
+        self.recorded.devices.iter().flat_map(|(name, device)| {
+            device.classes.iter().map(move |(class, of)| (format!("{name} {class}"), of))
+        })
+    }
+
+    fn classes(&self) -> Table {
+        let lines: Vec<(String, &OfClass)> = self.lines().collect();
+        let span_ns = self.recorded.span_ns;
+        let seconds = span_ns as f64 / 1e9;
+        // Requests without bytes, such as flushes, have no place either.
+        let where_bytes = |of: &OfClass, number: f64| (of.bytes > 0).then_some(number);
+        let share = |of: &OfClass, part: u64| part as f64 / of.requests.max(1) as f64;
+        let bytes = |title| Column::new(title, Unit::Bytes);
+        let shares = |title| Column::new(title, Unit::Share);
+        let count = |title| Column::new(title, Unit::Count);
+        let mut table = Table::new("by class");
+        table.add(Column::left("class"), &lines, |(name, _)| name);
+        table.add(count("requests"), &lines, |(_, of)| of.requests);
+        table.add(Column::right("per second"), &lines, |(_, of)| {
+            (seconds > 0.0).then(|| show::per_second(of.requests as f64 / seconds))
+        });
+        table.add(bytes("bytes"), &lines, |(_, of)| where_bytes(of, of.bytes as f64));
+        table.add(bytes("mean size"), &lines, |(_, of)| where_bytes(of, share(of, of.bytes)));
+        table.add(shares("sequential"), &lines, |(_, of)| where_bytes(of, share(of, of.in_order)));
+        table.add(bytes("working set"), &lines, |(_, of)| where_bytes(of, of.touched_bytes as f64));
+        table.add(shares("reused"), &lines, |(_, of)| {
+            where_bytes(of, of.reused_bytes as f64 / of.bytes.max(1) as f64)
+        });
+        // Nothing where nobody said when they ended.
+        table.add(Column::right("in flight"), &lines, |(_, of)| {
+            (of.queued_ns > 0).then(|| of.mean_in_flight(span_ns))
+        });
+        table.add(Column::right("bursts"), &lines, |(_, of)| of.dispersion);
+        table.add(shares("sync"), &lines, |(_, of)| share(of, of.sync));
+        table.add(shares("ahead"), &lines, |(_, of)| share(of, of.read_ahead));
+        table.add(count("failed"), &lines, |(_, of)| of.failed);
+        table
+    }
+
+    fn sizes(&self) -> Table {
+        self.shares("sizes", |of| &of.sizes)
+    }
+
+    fn distances(&self) -> Table {
+        let mut table = self.shares("distances", |of| &of.distances);
+        table.notes.push(
+            "Distance from the end of the previous completed request of the class to the start of the request, in \
+             either direction; 0 B: sequential."
+                .to_owned(),
+        );
+        table
+    }
+
+    /// A column a class, a row a power of two: the share of its requests.
+    fn shares(&self, title: &str, of: impl Fn(&OfClass) -> &BTreeMap<u64, u64>) -> Table {
+        let lines: Vec<(String, &OfClass)> =
+            self.lines().filter(|(_, class)| class.bytes > 0).take(MOST_LINES).collect();
+        let powers: BTreeSet<u64> =
+            lines.iter().flat_map(|(_, class)| of(class).keys().copied()).collect();
+        let powers: Vec<u64> = powers.into_iter().collect();
+        let mut table = Table::new(title);
+        table.add(Column::new("from", Unit::Bytes), &powers, |power| *power);
+        for (name, class) in &lines {
+            let known = of(class);
+            let all = sum(known).max(1) as f64;
+            table.add(Column::new(name, Unit::Share), &powers, |power| {
+                known.get(power).map(|many| *many as f64 / all)
+            });
+        }
+        table
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tell::Bare;
+    use assay_core::calc::requests::{Counter, Request};
+
+    fn recorded(unrecorded: u64) -> Recorded {
+        let mut counter = Counter::new([("sda".to_owned(), 1 << 30)]);
+        for at in 0..80_u64 {
+            let class = if at % 4 == 0 { "write" } else { "read" };
+            counter.add(&Request {
+                device: 0,
+                class,
+                arrived_ns: Some(1_000_000 * at),
+                ended_ns: 1_000_000 * at + 500_000,
+                offset_bytes: Some(4096 * at),
+                bytes: 4096,
+                sync: class == "read",
+                meta: false,
+                read_ahead: false,
+                failed: false,
+            });
+        }
+        let flush = Request {
+            device: 0,
+            class: "flush",
+            arrived_ns: Some(0),
+            ended_ns: 9,
+            offset_bytes: None,
+            bytes: 0,
+            sync: true,
+            meta: false,
+            read_ahead: false,
+            failed: false,
+        };
+        counter.add(&flush);
+        counter.finish(2_000_000_000, unrecorded, 1000)
+    }
+
+    fn facts(unrecorded: u64) -> Facts {
+        let recorded = recorded(unrecorded);
+        let text = words(&recorded);
+        Facts { workload: "watched".to_owned(), configuration: Levels::new(), recorded, text }
+    }
+
+    #[test]
+    fn a_recording_says_what_it_is_of() {
+        let text = facts(0).text;
+        assert!(
+            text.starts_with("Recorded 81 requests of sda in 2 s: 74.1% read, 4 KiB each"),
+            "{text}"
+        );
+        assert!(text.contains("24.7% write, 4 KiB each, 0% sequential"), "{text}");
+        assert!(text.contains("1.23% flush") && !text.contains("The recording lacks"), "{text}");
+        let lost = facts(19).text;
+        assert!(lost.contains("The recording lacks another 19 requests (19%)"), "{lost}");
+    }
+
+    #[test]
+    fn every_class_has_its_line_and_every_size_its_share() {
+        let own = facts(0);
+        let shown = Facts::exhibit(&[&own], &Bare);
+        let [_, classes, sizes, distances] = &shown.tables[..] else { panic!("{shown:?}") };
+        for table in [classes, sizes, distances] {
+            assert!(table.rows.iter().all(|row| row.cells.len() == table.columns.len()));
+        }
+        let names: Vec<String> = classes.rows.iter().map(|row| classes.name_of(row)).collect();
+        assert_eq!(names, ["sda flush", "sda read", "sda write"]);
+        assert_eq!(shown.figures.len(), 6);
+        assert!(shown.figures.iter().all(|figure| figure.id.starts_with(FIGURE.about.name)));
+        // A flush has no size, and no column of sizes.
+        assert_eq!((sizes.rows.len(), sizes.columns.len()), (1, 3));
+    }
+}

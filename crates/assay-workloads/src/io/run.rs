@@ -1,0 +1,164 @@
+//! Hands reads and writes to the engines of `assay-load`, and tells what came of them.
+
+use std::collections::BTreeSet;
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+
+use assay_core::quantity::metric::FDATASYNCS;
+use assay_core::quantity::units::show;
+use assay_load::{Bystanders, Class, ClassOutcome, Job, LoadError, Outcome};
+
+use super::planned::{Engine, kind};
+use super::{Detail, Poll, poll};
+use crate::measured::{Claims, Count, Histograms, Measured, Ran, SeriesRow};
+use crate::place::Medium;
+
+/// Share of the processor time from which on the work of the kernel's workers is told.
+const TOLD_SHARE: f64 = 0.05;
+
+/// Runs a job on a medium; what bystanders do is not counted.
+pub fn run_job(
+    engine: Engine,
+    job: &Job,
+    medium: &Medium<'_>,
+    bystanders: &Bystanders,
+    stop: &AtomicBool,
+) -> Result<Outcome, LoadError> {
+    let kind = kind(engine, medium.law).map_err(LoadError::Invalid)?;
+    let target = assay_load::Target {
+        file: medium.file.map(AsFd::as_fd),
+        memory_alignment: medium.memory_alignment,
+    };
+    assay_load::run_beside(bystanders, job, &kind, &target, stop)
+}
+
+pub const fn class_name(class: Class) -> &'static str {
+    match class {
+        Class::Read => "read",
+        Class::Write => "write",
+        Class::Rewrite => "rewrite",
+        Class::Trim => "trim",
+        Class::Zero => "zero",
+        Class::Flush => "flush",
+    }
+}
+
+/// What the name of a class ends with whose histogram holds response times.
+const RESPONSE: &str = "-response";
+
+/// The class of operations of which a histogram of this name holds the response times, from their intended
+/// starts; none where it holds service times.
+pub fn of_response(name: &str) -> Option<&str> {
+    name.strip_suffix(RESPONSE)
+}
+
+pub(crate) fn ran(outcome: &Outcome) -> Ran {
+    Ran {
+        measured: measured(outcome),
+        histograms: histograms(outcome),
+        series: series(outcome),
+        threads_cpu_ns: outcome.cpu_ns,
+        stopped: outcome.stopped,
+    }
+}
+
+fn measured(outcome: &Outcome) -> Measured {
+    let totals = &outcome.totals;
+    Measured {
+        window_ns: outcome.window_ns,
+        elapsed_ns: totals.elapsed_ns,
+        cpu_ns: outcome.process_cpu_ns,
+        waited_ns: outcome.waited_ns,
+        claims: claims(outcome),
+        notes: outcome.engine.notes.iter().cloned().chain(workers(outcome)).collect(),
+        ..Measured::of(detail(outcome))
+    }
+}
+
+pub fn claims(outcome: &Outcome) -> Claims {
+    let totals = &outcome.totals;
+    let count = |operations, bytes| Count { operations, bytes };
+    Claims {
+        read: count(totals.read_operations, totals.read_bytes),
+        write: count(totals.write_operations, totals.write_bytes),
+        trim: count(totals.trim_operations, totals.trim_bytes),
+        zero: count(totals.zero_operations, totals.zero_bytes),
+    }
+}
+
+fn detail(outcome: &Outcome) -> Detail {
+    let count = |class: &ClassOutcome| Count { operations: class.operations, bytes: class.bytes };
+    let of = |class: &ClassOutcome| (class_name(class.class).to_owned(), count(class));
+    Detail {
+        classes: outcome.classes.iter().map(of).collect(),
+        submitting_ns: outcome.totals.submitting_ns,
+        longest_ns: outcome.series.iter().map(|row| row.latency_max_ns).max(),
+        still_s: still_s(outcome),
+        looked_at: outcome.queue.looked_at,
+        already_complete: outcome.queue.already_complete,
+        pace: outcome.pace,
+        sample_latencies_ns: outcome.sample_latencies_ns.clone(),
+        requests: None,
+        written: outcome.written.clone(),
+        verified: None,
+        unverified: None,
+    }
+}
+
+/// Whole seconds between the first and the last completion in which none came.
+fn still_s(outcome: &Outcome) -> Option<u32> {
+    let seconds: BTreeSet<u32> = outcome.series.iter().map(|row| row.second).collect();
+    let [first, last] = [seconds.first()?, seconds.last()?];
+    Some(last - first + 1 - seconds.len() as u32)
+}
+
+/// What workers of the kernel did for an outcome, where that is more than next to nothing. How many
+/// operations were passed on to them is told by nothing.
+fn workers(outcome: &Outcome) -> Option<String> {
+    let workers_ns = outcome.process_cpu_ns.saturating_sub(outcome.cpu_ns);
+    let share = workers_ns as f64 / outcome.process_cpu_ns.max(1) as f64;
+    if outcome.engine.poll == Poll::Sqpoll {
+        return Some(poll::taken(share));
+    }
+    (share >= TOLD_SHARE).then(|| {
+        format!(
+            "kernel workers used {} of the CPU time, because io_uring passed operations to kernel workers",
+            show::percent(100.0 * share)
+        )
+    })
+}
+
+fn histograms(outcome: &Outcome) -> Histograms {
+    let of = |class: &ClassOutcome| {
+        let name = class_name(class.class);
+        let service =
+            (!class.latency_ns.is_empty()).then(|| (name.to_owned(), class.latency_ns.clone()));
+        let response = class.response_ns.clone().map(|own| (format!("{name}{RESPONSE}"), own));
+        service.into_iter().chain(response)
+    };
+    let syncs = outcome.sync_ns.clone().map(|own| (FDATASYNCS.to_owned(), own));
+    outcome.classes.iter().flat_map(of).chain(syncs).collect()
+}
+
+/// Buckets with something in them: index and count.
+fn used_buckets(counts: &[u32]) -> Vec<[u32; 2]> {
+    let all = counts.iter().enumerate();
+    all.filter(|(_, count)| **count > 0).map(|(index, &count)| [index as u32, count]).collect()
+}
+
+/// The rows per second of an outcome, as they are stored.
+fn series(outcome: &Outcome) -> Vec<SeriesRow> {
+    outcome
+        .series
+        .iter()
+        .map(|row| SeriesRow {
+            second: row.second,
+            class: class_name(row.class).to_owned(),
+            operations: row.operations,
+            bytes: row.bytes,
+            latency_sum_ns: row.latency_sum_ns,
+            latency_max_ns: row.latency_max_ns,
+            latency_buckets: used_buckets(&row.latency_buckets),
+        })
+        .collect()
+}

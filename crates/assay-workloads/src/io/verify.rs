@@ -1,0 +1,242 @@
+//! What a trial wrote is read again after it, and compared: a step of its own, outside of its time.
+
+use std::os::fd::AsFd;
+use std::sync::atomic::AtomicBool;
+
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use assay_load::{Fault, Job, Stood, Target, WrongData};
+pub use assay_load::{Verified, Written};
+use assay_machine::system::System;
+
+use super::fits::{Unfit, unfit};
+use super::{Asked, Content, Detail, Duplicates, Planned};
+use crate::measured::Measured;
+use crate::place::{Area, Medium};
+
+/// Bytes that carry a stamp of their own.
+pub const SECTOR_BYTES: u64 = 512;
+
+/// Why what is written so cannot be verified: its blocks are random, of whole sectors, and none reaches into
+/// another; and everything else that changes a block would have to carry a stamp as well.
+pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
+    let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
+    if io.compressibility != Content::Random {
+        let text = format!(
+            "verification requires random data (compressibility 0%), not {}",
+            io.compressibility
+        );
+        return told("compressibility", text, "remove compressibility");
+    }
+    if io.duplicates != Duplicates::NONE {
+        let text = "verification does not support duplicate blocks".to_owned();
+        return told("duplicates", text, "remove duplicates");
+    }
+    if io.mix.clears() {
+        let text = "verification does not support trims or zeroing".to_owned();
+        return told("mix", text, "use mix = \"write\"");
+    }
+    let Some(size) = io.block_size.one() else {
+        let text = "verification requires a single block size".to_owned();
+        return told("block_size", text, "use block_size = \"4 KiB\"");
+    };
+    if !size.0.is_multiple_of(SECTOR_BYTES) {
+        let sector = Bytes(SECTOR_BYTES);
+        let text =
+            format!("verification requires whole sectors of {sector}, but block_size is {size}");
+        return told("block_size", text, "use block_size = \"4 KiB\"");
+    }
+    let steps = [("align", io.align, "remove align"), ("stride", io.stride, "remove stride")];
+    let reaches = |step: Option<Bytes>| step.is_some_and(|step| !step.0.is_multiple_of(size.0));
+    let (key, _, hint) = steps.into_iter().find(|(_, step, _)| reaches(*step))?;
+    let text = format!(
+        "verification requires blocks that do not overlap, but {key} is not a multiple of {size}"
+    );
+    told(key, text, hint)
+}
+
+pub fn stamps(io: &Asked) -> bool {
+    io.verify && io.mix.carries()
+}
+
+/// What a run stamps into what it writes: when it began; none where nothing is verified.
+pub(super) fn number(planned: &Planned, system: &dyn System) -> Option<u64> {
+    stamps(planned).then(|| system.wall_ns().max(1))
+}
+
+/// The job of a run that wrote so, as its pass needs it: how long it went on does not matter.
+fn job(planned: &Planned, area: &Area, written: &Written) -> Job {
+    Job { verify: Some(written.run), ..planned.job(area, (0, 0), written.seed) }
+}
+
+/// Reads what a trial wrote, and notes what was found beside what was measured; nothing where its work is not
+/// to be verified.
+pub fn after(
+    work: &crate::Planned,
+    medium: &Medium<'_>,
+    measured: &mut Measured,
+    stop: &AtomicBool,
+) {
+    let Some(planned) = Planned::of(work) else { return };
+    let Some(detail) = Detail::of_mut(measured) else { return };
+    let Some(written) = &detail.written else { return };
+    match pass(planned, medium, written, stop) {
+        Ok(found) => detail.verified = Some(found),
+        Err(reason) => detail.unverified = Some(reason),
+    }
+}
+
+/// Reads what a run wrote on a medium.
+pub fn pass(
+    planned: &Planned,
+    medium: &Medium<'_>,
+    written: &Written,
+    stop: &AtomicBool,
+) -> Result<Verified, String> {
+    let job = job(planned, &medium.area, written);
+    let target =
+        Target { file: medium.file.map(AsFd::as_fd), memory_alignment: medium.memory_alignment };
+    assay_load::verify(&job, written, &target, stop).map_err(|error| error.to_string())
+}
+
+/// The wrong blocks in words: `3 torn, 1 stale`.
+pub fn faults(found: &Verified) -> String {
+    let told = Fault::ALL.iter().filter(|fault| found.corrupt.of(**fault) > 0);
+    let words =
+        told.map(|fault| format!("{} {}", show::count(found.corrupt.of(*fault)), fault.name()));
+    words.collect::<Vec<_>>().join(", ")
+}
+
+/// A wrong block in words: where, what is wrong, what should stand there and what does.
+pub fn example(wrong: &WrongData) -> String {
+    let what = match (wrong.fault, wrong.bits) {
+        (Fault::Flipped, Some(1)) => "1 bit is flipped".to_owned(),
+        (Fault::Flipped, Some(bits)) => format!("{bits} bits are flipped"),
+        (fault, _) => fault_words(fault).to_owned(),
+    };
+    let write = |own: &Stood| {
+        // A stranger's may be of any number.
+        let (number, thread) = (own.operation.saturating_add(1), own.thread.saturating_add(1));
+        format!("operation {} of thread {thread}", show::count(number))
+    };
+    let expected = wrong.expected.as_ref().map(|own| format!("; expected {}", write(own)));
+    let found = wrong.found.as_ref().map(|own| {
+        let is_astray = own.of_bytes != wrong.at_bytes;
+        let place = if is_astray {
+            format!(" for byte {}", show::count(own.of_bytes))
+        } else {
+            String::new()
+        };
+        format!("; found {}{place}", write(own))
+    });
+    format!(
+        "at byte {}, {what}{}{}",
+        show::count(wrong.at_bytes),
+        expected.unwrap_or_default(),
+        found.unwrap_or_default()
+    )
+}
+
+/// What is wrong, after a place.
+const fn fault_words(fault: Fault) -> &'static str {
+    match fault {
+        Fault::Torn => "the block contains parts of different writes",
+        Fault::Stale => "the block contains an older write, and the last write is lost",
+        Fault::Misplaced => "the block contains data for another place",
+        Fault::Zeroed => "the block contains zeros",
+        Fault::Flipped => "bits are flipped",
+        Fault::Foreign => "the block contains data that this run did not write",
+        Fault::Unreadable => "the block is unreadable",
+    }
+}
+
+/// What a pass could not tell; each a clause.
+pub fn untold(found: &Verified, is_direct: bool) -> Vec<String> {
+    let mut told = Vec::new();
+    if found.cut_short {
+        told.push(format!("the verification stopped after {} blocks", show::count(found.read)));
+    }
+    if found.ambiguous > 0 {
+        told.push(format!(
+            "for {} blocks with overlapping writes, the last write is unknown, so Assay accepted any of these writes",
+            show::count(found.ambiguous)
+        ));
+    }
+    if let Some(settled) = found.settled {
+        told.push(format!(
+            "the run was killed: {} operations are known to have completed; later operations, which affected {} \
+             blocks, may or may not have completed; after a power loss, cached data may be missing",
+            show::count(settled),
+            show::count(found.unconfirmed)
+        ));
+    }
+    if !is_direct {
+        told.push(
+            "the page cache may have served the reads although Assay dropped it; the data on the medium is unknown"
+                .to_owned(),
+        );
+    }
+    told
+}
+
+#[cfg(test)]
+mod tests {
+    use assay_load::FaultCounts;
+
+    use super::*;
+
+    fn wrong(fault: Fault) -> WrongData {
+        let stood = |operation, of_bytes| Some(Stood { thread: 0, operation, of_bytes });
+        WrongData {
+            at_bytes: 8192,
+            fault,
+            expected: stood(4_999, 8192),
+            found: stood(11, 8192),
+            bits: (fault == Fault::Flipped).then_some(3),
+        }
+    }
+
+    #[test]
+    fn a_wrong_block_is_one_sentence() {
+        assert_eq!(
+            example(&wrong(Fault::Stale)),
+            "at byte 8,192, the block contains an older write, and the last write is lost; expected operation 5,000 of \
+             thread 1; found operation 12 of thread 1"
+        );
+        let found = Some(Stood { thread: 1, operation: 0, of_bytes: 4096 });
+        let told = example(&WrongData { found, ..wrong(Fault::Misplaced) });
+        assert!(told.ends_with("found operation 1 of thread 2 for byte 4,096"), "{told}");
+        let bare = WrongData { expected: None, found: None, ..wrong(Fault::Flipped) };
+        assert_eq!(example(&bare), "at byte 8,192, 3 bits are flipped");
+        let one = WrongData { bits: Some(1), ..bare };
+        assert_eq!(example(&one), "at byte 8,192, 1 bit is flipped");
+        let (thread, operation) = (u32::MAX, u64::MAX);
+        let found = Some(Stood { thread, operation, of_bytes: 0 });
+        assert!(example(&WrongData { found, ..bare }).ends_with("for byte 0"));
+    }
+
+    #[test]
+    fn faults_are_counted_by_name_and_what_is_not_there_is_not_told() {
+        let mut found = Verified::default();
+        assert_eq!(faults(&found), "");
+        found.corrupt = FaultCounts { torn: 3, zeroed: 1, ..FaultCounts::default() };
+        assert_eq!(faults(&found), "3 torn, 1 zeroed");
+        assert_eq!(untold(&found, true), Vec::<String>::new());
+        assert_eq!(untold(&found, false).len(), 1);
+        let found = Verified { ambiguous: 2, settled: Some(7), cut_short: true, ..found };
+        assert_eq!(untold(&found, true).len(), 3);
+    }
+
+    #[test]
+    fn a_run_and_its_seed_are_kept_whole_in_a_record_of_json() {
+        let (run, seed) = (1_795_000_000_123_456_789, u64::MAX - 1);
+        let written = Written { run, seed, ended: true, threads: Vec::new() };
+        let text = serde_json::to_string(&written).unwrap();
+        assert!(text.contains(r#""seed":"fffffffffffffffe""#), "{text}");
+        assert_eq!(serde_json::from_str::<Written>(&text).unwrap(), written);
+        for strange in [r#""x""#, "7"] {
+            let text = text.replace(r#""fffffffffffffffe""#, strange);
+            assert!(serde_json::from_str::<Written>(&text).is_err(), "{strange}");
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Several completions that are waited for at once: an opt-in that saves processor time and lengthens
+//! latencies.
+
+use assay_load::Job;
+
+use super::Asked;
+use crate::kind::{Complaints, InStudy};
+
+/// How many, where they are more than one.
+fn several(io: &Asked) -> Option<u32> {
+    io.batch_complete_min.filter(|count| *count > 1)
+}
+
+pub(super) fn tell(io: &Asked, job: &mut Job) {
+    job.wait_for = several(io).unwrap_or(1);
+}
+
+pub(super) fn told(io: &Asked) -> Option<String> {
+    several(io).map(|count| format!("waits for {count} completions at once (higher latencies)"))
+}
+
+pub(super) fn fio(io: &Asked) -> Vec<String> {
+    let words = several(io).map(|count| format!("--iodepth_batch_complete_min={count}"));
+    words.into_iter().collect()
+}
+
+/// As many are in flight, and no operation waits for its time.
+pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
+    let own = format!("{path}/batch_complete_min");
+    let Some(count) = several(io).filter(|_| !to.is_wrong(&own)) else { return };
+    let levels = study.factors.get("queue_depth");
+    let depths = levels.into_iter().flatten().filter_map(|level| level.parse::<u32>().ok());
+    let depth = if levels.is_some() { depths.min() } else { Some(io.queue_depth) };
+    if let Some(depth) = depth.filter(|depth| *depth < count)
+        && !to.is_wrong(&format!("{path}/queue_depth"))
+    {
+        let message = format!(
+            "batch_complete_min: {count} operations cannot complete at once at queue depth {depth}"
+        );
+        to.value(&own, message, Some("increase queue_depth to at least this number".to_owned()));
+    }
+    let varied = |key: &str| study.factors.contains_key(key);
+    let is_paced =
+        io.is_held_back() || study.finds_rate || varied("arrival_rate") || varied("think_time");
+    if is_paced && !to.is_wrong(&own) {
+        let message = "batch_complete_min does not work with arrival_rate or think_time, which need each completion \
+                       immediately";
+        to.value(&own, message.to_owned(), Some("remove batch_complete_min".to_owned()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_core::quantity::Time;
+
+    use super::*;
+    use crate::io::told::Told;
+
+    fn waits(depth: u32, wait_for: u32) -> Asked {
+        Asked { queue_depth: depth, batch_complete_min: Some(wait_for), ..Asked::some() }
+    }
+
+    fn complaints(io: &Asked, depths: &[&str], finds_rate: bool) -> Vec<(String, String)> {
+        let depths: Vec<String> = depths.iter().map(|level| (*level).to_owned()).collect();
+        let mut factors = BTreeMap::new();
+        if !depths.is_empty() {
+            factors.insert("queue_depth".to_owned(), depths);
+        }
+        let mut told = Told::default();
+        let study = InStudy { finds_rate, ..InStudy::of(&factors) };
+        complain(io, "io", &study, &mut told);
+        told.0
+    }
+
+    #[test]
+    fn what_can_be_waited_for_is_not_complained_of() {
+        assert!(complaints(&Asked::some(), &[], true).is_empty());
+        assert!(complaints(&waits(32, 32), &[], false).is_empty());
+        assert!(complaints(&waits(1, 8), &["8", "32"], false).is_empty());
+        assert!(complaints(&waits(1, 1), &["1", "8"], true).is_empty());
+    }
+
+    #[test]
+    fn what_never_comes_is_told_once() {
+        let one = |io: &Asked, depths: &[&str], finds_rate: bool, text: &str| {
+            let told = complaints(io, depths, finds_rate);
+            assert_eq!(told.len(), 1, "{told:?}");
+            assert!(told[0].0 == "io/batch_complete_min" && told[0].1.contains(text), "{told:?}");
+        };
+        one(&waits(31, 32), &[], false, "32 operations cannot complete at once at queue depth 31");
+        one(&waits(64, 32), &["64", "8"], false, "queue depth 8");
+        one(&waits(64, 32), &[], true, "with arrival_rate");
+        let rests = Asked { think_time: Some(Time(1_000_000)), ..waits(64, 32) };
+        one(&rests, &[], false, "or think_time");
+        one(&Asked { queue_depth: 1, ..rests }, &[], false, "queue depth 1");
+    }
+
+    #[test]
+    fn engines_and_fio_and_readers_are_told_of_more_than_one() {
+        let job = |io: &Asked| {
+            let mut job = Job::base(io.pattern, io.mix, 4096, 0..1 << 20, 1);
+            tell(io, &mut job);
+            job.wait_for
+        };
+        let several = waits(64, 32);
+        assert_eq!(job(&several), 32);
+        assert_eq!(fio(&several), ["--iodepth_batch_complete_min=32"]);
+        assert!(told(&several).unwrap().contains("higher latencies"));
+        for one in [Asked::some(), waits(64, 1)] {
+            assert!(job(&one) == 1 && fio(&one).is_empty() && told(&one).is_none());
+        }
+    }
+}

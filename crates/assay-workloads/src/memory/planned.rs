@@ -1,0 +1,133 @@
+//! Pages as they will be gone to.
+
+use assay_core::calc::zram::{Question, Wanted, compute};
+use assay_core::quantity::Bytes;
+use assay_machine::system::execute::MemoryLimit;
+use serde::{Deserialize, Serialize};
+
+use super::{Content, Detail, EXPECTED, HELD, RATE, Skew, run};
+use crate::kind::{ByHand, CommandLine, Runs};
+use crate::measured::{Measured, Ran};
+use crate::place::Run;
+
+const NOT_SAID: &[&str] = &[
+    "stress-ng does not report individual access times and chooses the page content itself",
+    "stress-ng does not report the zram and zswap memory outside the limit",
+];
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limit: Option<MemoryLimit>,
+    pub set_bytes: u64,
+    pub content: Content,
+    pub skew: Skew,
+    pub writes_percent: u8,
+}
+
+impl Planned {
+    /// `96 MiB of pages under a limit of 64 MiB`.
+    pub(super) fn set_words(&self) -> String {
+        let limit = match self.limit {
+            Some(MemoryLimit { bytes, may_swap: true }) => {
+                format!(" under a limit of {}", Bytes(bytes))
+            }
+            Some(MemoryLimit { bytes, may_swap: false }) => {
+                format!(" under a limit of {}, without swap", Bytes(bytes))
+            }
+            None => String::new(),
+        };
+        let content = match self.content {
+            Content::Random => "incompressible".to_owned(),
+            Content::Zero => "zeros".to_owned(),
+            Content::Partly(_) => format!("{} compressible", self.content),
+        };
+        format!("{} of pages, {content},{limit}", Bytes(self.set_bytes)).replace(",,", ",")
+    }
+}
+
+/// Bytes of the set per byte of memory of a process that was killed with nothing outside of its limit: all of
+/// that was full.
+fn killed_with(detail: &Detail, limit: MemoryLimit) -> Option<f64> {
+    let within = detail.killed.is_some() && (1..=limit.bytes).contains(&detail.reached_bytes);
+    within.then(|| detail.reached_bytes as f64 / limit.bytes as f64)
+}
+
+/// Bytes that take one of memory, as the kernel's documentation expects it of zram.
+const USUAL_RATIO: f64 = 2.0;
+
+/// Bytes of the set per byte of memory, where what was packed takes what the arithmetic of zram says.
+fn expected(detail: &Detail) -> Result<f64, String> {
+    let nothing = || "no compressed pages in memory".to_owned();
+    let held = detail.held.as_ref();
+    let held = held.ok_or_else(|| detail.kill_words().unwrap_or_else(nothing))?;
+    let [original, _] = held.packed().ok_or_else(nothing)?;
+    let resident = held.resident_bytes.value().copied().ok_or_else(nothing)?;
+    let question = Question {
+        memory_bytes: detail.set_bytes,
+        ratio: USUAL_RATIO,
+        wanted: Wanted::Size(original),
+        algorithm: String::new(),
+        device: 0,
+    };
+    let answer = compute(&question).map_err(|failure| failure.message)?;
+    let memory = resident.saturating_add(answer.cost_bytes).max(1);
+    Ok(detail.set_bytes as f64 / memory as f64)
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let skew = match self.skew {
+            Skew::Uniform => "uniformly".to_owned(),
+            Skew::Zipf(exponent) => format!("with Zipf's law, exponent {exponent}"),
+        };
+        format!(
+            "{}, one access at a time, {skew}, {}% writes",
+            self.set_words().trim_end_matches(','),
+            self.writes_percent
+        )
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        run::run(self, run)
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        let detail = Detail::of(measured)?;
+        if metric == EXPECTED.name {
+            return Some(expected(detail));
+        }
+        if let Some(held) =
+            self.limit.filter(|_| metric == HELD.name).and_then(|limit| killed_with(detail, limit))
+        {
+            return Some(Ok(held));
+        }
+        measured.value(metric)
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        RATE.name
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let seconds = how.time_ns.div_ceil(1_000_000_000).max(1);
+        let stress = format!(
+            "stress-ng --vm 1 --vm-bytes {} --vm-keep --vm-method rand-set --timeout {seconds}s \
+             --metrics-brief",
+            self.set_bytes
+        );
+        let words = match self.limit {
+            Some(MemoryLimit { bytes, may_swap }) => {
+                let swap = if may_swap { "" } else { " -p MemorySwapMax=0" };
+                format!("systemd-run --scope -p MemoryMax={bytes}{swap} {stress}")
+            }
+            None => stress,
+        };
+        let remarks = vec!["as root; for cgroup version 1, use mkdir and echo instead".to_owned()];
+        CommandLine { words: words.split(' ').map(str::to_owned).collect(), remarks }
+    }
+
+    fn not_said(&self) -> &'static [&'static str] {
+        NOT_SAID
+    }
+}

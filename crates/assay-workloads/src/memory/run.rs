@@ -1,0 +1,242 @@
+//! One trial: a process of this program's own has the pages, under its limit.
+
+use std::path::Path;
+use std::time::Duration;
+
+use assay_core::outside;
+use assay_core::presence::Presence;
+use assay_core::quantity::Metric;
+use assay_core::quantity::units::show;
+use assay_core::stats::{observations_needed, percentile_is_supported};
+use assay_load::new_histogram;
+use assay_machine::system::execute::{self, Ending};
+use assay_machine::system::{Executed, Execution, System};
+
+use super::child::{Counters, Done, Job, Line};
+use super::detail::{Detail, Stage};
+use super::metrics;
+use super::planned::Planned;
+use crate::measured::{Measured, Ran, Told, told};
+use crate::place::Run;
+
+/// Filling may take so long, whatever swap it goes to.
+const FILLING: Duration = Duration::from_secs(180);
+/// What the process says at most.
+const HEARD_BYTES: u64 = 8 << 20;
+/// What the pilot tries: what any limit leaves room for.
+const TRIED_BYTES: u64 = 4 << 20;
+const TRIED_NS: u64 = 20_000_000;
+const CLASS: &str = "access";
+/// SIGKILL.
+const KILL: i32 = 9;
+
+/// Runs a trial.
+///
+/// # Errors
+/// Why there is no number; to be killed for want of memory is one.
+pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let job =
+        Job { pages: planned.clone(), ramp_ns: run.ramp_ns, time_ns: run.time_ns, seed: run.seed };
+    let (executed, lines) = told_of(&job, run)?;
+    let page_bytes = run.system.page_bytes();
+    match executed.ending {
+        Ending::Exited(0) => {
+            let done = lines.into_iter().find_map(|line| match line {
+                Line::Done(done) => Some(done),
+                _ => None,
+            });
+            let done = done.ok_or("the process with the test pages reported no result")?;
+            Ok(ran(planned, &done, executed.wall_ns, page_bytes))
+        }
+        Ending::Stopped => Ok(ended(planned, &lines, None, &executed)),
+        _ if is_killed(&executed, planned) => {
+            let stage = match lines.last() {
+                Some(Line::Touching) => Stage::Touching,
+                _ => Stage::Filling,
+            };
+            Ok(ended(planned, &lines, Some(stage), &executed))
+        }
+        Ending::TimedOut => Err(format!(
+            "cannot fill and access {} within {}: swap is too slow for this working set",
+            show::bytes(planned.set_bytes),
+            show::duration((FILLING.as_nanos() as u64 + run.time_ns) as f64)
+        )),
+        Ending::Exited(_) | Ending::Signalled(_) => Err(format!(
+            "the process with the test pages failed: {}",
+            outside::spelled(executed.complaint.trim().trim_start_matches("assay: "))
+        )),
+    }
+}
+
+fn is_killed(executed: &Executed, planned: &Planned) -> bool {
+    match executed.memory_kills.value() {
+        Some(kills) => *kills > 0,
+        // Where it does not count them, nobody else would.
+        None => executed.ending == Ending::Signalled(KILL) && planned.limit.is_some(),
+    }
+}
+
+/// Tries whether a process can have pages under this limit; gives what an access of a set that fits
+/// costs.
+pub(super) fn pilot(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
+    let pages = Planned { set_bytes: TRIED_BYTES, ..planned.clone() };
+    let job = Job { pages, ramp_ns: 0, time_ns: TRIED_NS, seed: run.seed };
+    let done = self::run(&job.pages, &Run { ramp_ns: 0, time_ns: TRIED_NS, ..*run })?;
+    let detail = Detail::of(&done.measured).and_then(Detail::kill_words);
+    detail.map_or(Ok(()), Err)?;
+    Ok((done.measured.window_ns / done.measured.operations().max(1)).max(1))
+}
+
+/// Starts the process, and hears what it says.
+fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
+    let own = own_program(run.system)?;
+    let job_text = serde_json::to_string(job).map_err(|error| error.to_string())?;
+    let words = [own, "hold-pages".to_owned(), job_text];
+    let time = Duration::from_nanos(job.ramp_ns.saturating_add(job.time_ns));
+    let execution = Execution {
+        words: &words,
+        directory: Path::new("/"),
+        passed: &execute::passed(run.system, &[]),
+        environment: &[],
+        caller: None,
+        input: None,
+        timeout: Some(FILLING.saturating_add(time)),
+        stop: run.stop,
+        memory: job.pages.limit,
+        heard_bytes: HEARD_BYTES,
+        hashed: false,
+        counted: false,
+    };
+    let executed = run.system.execute(&execution);
+    let executed = executed
+        .map_err(|error| format!("cannot start the process for the test pages: {error}"))?;
+    // The last line of a process that was killed may be a part of one.
+    let heard = executed.heard.text();
+    let lines = heard.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    drop(heard);
+    Ok((executed, lines))
+}
+
+fn own_program(system: &dyn System) -> Result<String, String> {
+    let own = system.read_link(Path::new("/proc/self/exe"));
+    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
+    Ok(own.display().to_string())
+}
+
+fn reached(lines: &[Line]) -> u64 {
+    let filled = lines.iter().filter_map(|line| match line {
+        Line::Filled(bytes) => Some(*bytes),
+        _ => None,
+    });
+    filled.max().unwrap_or(0)
+}
+
+/// A trial whose process did not come to its end.
+fn ended(planned: &Planned, lines: &[Line], killed: Option<Stage>, executed: &Executed) -> Ran {
+    let detail = Detail {
+        set_bytes: planned.set_bytes,
+        reached_bytes: reached(lines),
+        killed,
+        accesses: 0,
+        fill_ns: 0,
+        held: None,
+    };
+    let why = detail.kill_words().unwrap_or_else(|| "it was stopped".to_owned());
+    let reached = Presence::Present(detail.reached_bytes as f64);
+    let is_killed = Presence::Present(if killed.is_some() { 1.0 } else { 0.0 });
+    let of = |metric: &Metric| match metric.name {
+        name if name == metrics::REACHED.name => (*metric, reached.clone()),
+        name if name == metrics::KILLED.name => (*metric, is_killed.clone()),
+        _ => (*metric, Presence::absent(why.clone())),
+    };
+    let (values, absent) = told(metrics::METRICS.iter().map(of));
+    let cpu_ns = executed.user_ns.saturating_add(executed.system_ns);
+    Ran::of(
+        Measured { elapsed_ns: executed.wall_ns, cpu_ns, values, absent, ..Measured::of(detail) },
+        executed.ending == Ending::Stopped,
+    )
+}
+
+fn ran(planned: &Planned, done: &Done, elapsed_ns: u64, page_bytes: u64) -> Ran {
+    let mut latency_ns = new_histogram();
+    for (value, count) in &done.latency_ns {
+        latency_ns.saturating_record_n(*value, *count);
+    }
+    let (values, absent) = values(planned, done, &latency_ns, page_bytes);
+    let detail = Detail {
+        set_bytes: planned.set_bytes,
+        reached_bytes: planned.set_bytes,
+        killed: None,
+        accesses: latency_ns.len(),
+        fill_ns: done.fill_ns,
+        held: Some(done.held.clone()),
+    };
+    let measured = Measured {
+        window_ns: done.window_ns,
+        elapsed_ns,
+        cpu_ns: done.cpu_ns,
+        waited_ns: done.waited_ns,
+        values,
+        absent,
+        ..Measured::of(detail)
+    };
+    Ran { histograms: [(CLASS.to_owned(), latency_ns)].into(), ..Ran::of(measured, false) }
+}
+
+fn values(
+    planned: &Planned,
+    done: &Done,
+    latency_ns: &hdrhistogram::Histogram<u64>,
+    page_bytes: u64,
+) -> Told {
+    let accesses = latency_ns.len();
+    let window_s = done.window_ns.max(1) as f64 / 1e9;
+    let each = |amount: f64| match accesses {
+        0 => Presence::absent("no page was accessed"),
+        _ => Presence::Present(amount / accesses as f64),
+    };
+    let percentile = |q: f64| {
+        if percentile_is_supported(accesses, q) {
+            return Presence::Present(latency_ns.value_at_quantile(q) as f64);
+        }
+        let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
+        Presence::absent(format!(
+            "needs {needed} accesses per trial, but had only {}",
+            show::count(accesses)
+        ))
+    };
+    let Counters { major_faults, swapped, waited_ns } = &done.after;
+    let faults = grown(&done.before.major_faults, major_faults);
+    let swapped = |which: usize| {
+        let pages = pair(&done.before.swapped, swapped, which);
+        pages.map(|pages| pages as f64 * page_bytes as f64 / window_s)
+    };
+    let waited = |which: usize| {
+        let ns = pair(&done.before.waited_ns, waited_ns, which);
+        ns.map(|ns| (ns as f64 / done.window_ns.max(1) as f64).min(1.0))
+    };
+    let memory = done.held.memory_bytes().map(|bytes| bytes.max(1) as f64);
+    told([
+        (metrics::RATE, Presence::Present(accesses as f64 / window_s)),
+        (metrics::P50, percentile(0.5)),
+        (metrics::P99, percentile(0.99)),
+        (metrics::LONGEST, Presence::Present(latency_ns.max() as f64)),
+        (metrics::PROCESSOR, each(done.cpu_ns as f64)),
+        (metrics::FAULTS, faults.map(|faults| faults as f64 / accesses.max(1) as f64)),
+        (metrics::SWAPPED_IN, swapped(0)),
+        (metrics::SWAPPED_OUT, swapped(1)),
+        (metrics::SOME, waited(0)),
+        (metrics::FULL, waited(1)),
+        (metrics::REACHED, Presence::Present(planned.set_bytes as f64)),
+        (metrics::KILLED, Presence::Present(0.0)),
+        (metrics::HELD, memory.map(|bytes| planned.set_bytes as f64 / bytes)),
+    ])
+}
+
+fn grown(before: &Presence<u64>, after: &Presence<u64>) -> Presence<u64> {
+    before.both(after, |before, after| after.saturating_sub(*before))
+}
+
+fn pair(before: &Presence<[u64; 2]>, after: &Presence<[u64; 2]>, which: usize) -> Presence<u64> {
+    before.both(after, |before, after| after[which].saturating_sub(before[which]))
+}

@@ -1,0 +1,256 @@
+//! Micro-benchmarks: one basic operation of the machine, again and again in one thread.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::Ordering;
+
+use assay_core::catalogue::About;
+use assay_core::catalogue::keys::{Field, Fields, Form, Need, field};
+use assay_core::outside;
+use assay_core::quantity::metric::metric;
+use assay_core::quantity::{Better, Bytes, Metric, Time};
+use assay_load::MicroOutcome;
+use assay_machine::system::Caching;
+use serde::{Deserialize, Serialize};
+
+use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};
+use super::measured::{Counts, Measured, Ran};
+use super::place::{Offer, Run};
+use super::table::{asked, runtime};
+
+pub use assay_load::Micro as Operation;
+
+/// Time of a trial where neither the workload nor a budget sets one.
+const TRIAL: Time = Time(1_000_000_000);
+const QUICK: Time = Time(300_000_000);
+/// A process lasts so long at most: a longer trial has several, one after the other.
+const PIECE_NS: u64 = 1_000_000_000;
+const LOOK_NS: u64 = 20_000_000;
+
+asked! {
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Asked {
+        operation: Operation = Operation::Syscall => {
+            key: "operation",
+            words: "operation to repeat: dependent arithmetic, first touch of new pages, fork and exit, or a system call \
+                    (getppid)",
+            form: Form::Word(|| Operation::ALL.map(Operation::name).to_vec()),
+            need: Need::Always,
+            example: "operation = \"syscall\"",
+        }
+
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<Time> = None => {
+            key: "runtime",
+            words: "duration of a trial",
+            form: Form::Time { least: Time(1) },
+            example: "runtime = \"1 s\"",
+        }
+    }
+}
+
+const RATE: Metric = metric(
+    "micro_operations_per_s",
+    Better::Higher,
+    "operations per second",
+    "operations per second of a micro-benchmark in a single thread",
+);
+
+const COST: Metric = metric(
+    "micro_operation_ns",
+    Better::Lower,
+    "time of an operation",
+    "time per operation of a micro-benchmark, mean of a trial",
+);
+
+impl Kind for Asked {
+    const ABOUT: About = About {
+        name: "micro",
+        summary: "micro-benchmark of one basic operation",
+        text: "A separate single-threaded process repeats one operation: dependent arithmetic, the first touch of new \
+               anonymous pages, fork and exit, or a minimal system call. Assay chooses the batch size so that a batch \
+               takes half a millisecond, then repeats batches until the trial ends. Virtual machines, containers and \
+               mitigations affect each operation differently, so a single number cannot describe their overhead.",
+    };
+    const KEYS: &'static Fields = &Fields { label: "micro", rows: KEYS };
+    const EXAMPLE: &'static str = "micro = { operation = \"syscall\" }";
+    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
+    const METRICS: &'static [&'static [Metric]] = &[&[RATE, COST]];
+    const JUDGED: &'static [Judged] = &[Judged::Machine];
+
+    fn sample() -> Self {
+        Self::some()
+    }
+}
+
+impl Asks for Asked {
+    fn words(&self) -> String {
+        words(self.operation).to_owned()
+    }
+
+    runtime!(TRIAL, QUICK);
+
+    fn ends_by_time(&self) -> bool {
+        true
+    }
+
+    fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
+        Ok((Planned { operation: self.operation }.into(), None))
+    }
+
+    fn pilot(&self, run: &Run<'_>) -> Result<Option<u64>, String> {
+        let done = repeated(run, self.operation, LOOK_NS)?;
+        Ok(Some((done.elapsed_ns / done.operations.max(1)).max(1)))
+    }
+
+    fn costs_like(&self, other: &super::Work) -> bool {
+        Self::of(other).is_some_and(|other| other.operation == self.operation)
+    }
+}
+
+const fn words(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Arithmetic => {
+            "dependent arithmetic: integer multiplication and shifts, floating-point multiplication and addition"
+        }
+        Operation::PageFault => {
+            "first touch of new anonymous pages, mapped and unmapped in batches of 256"
+        }
+        Operation::ForkExit => "fork of a small process, exit of the child, and wait",
+        Operation::Syscall => "minimal system calls (getppid)",
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub operation: Operation,
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        format!("{}, one at a time in a single thread", words(self.operation))
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        let began_ns = run.system.monotonic_ns();
+        let time_ns = run.ramp_ns.saturating_add(run.time_ns);
+        let pieces = time_ns.div_ceil(PIECE_NS).max(1);
+        let going = || !run.stop.load(Ordering::Relaxed);
+        let each = (0..pieces)
+            .take_while(|_| going())
+            .map(|_| repeated(run, self.operation, time_ns / pieces));
+        let done = each.collect::<Result<Vec<MicroOutcome>, String>>()?;
+        let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
+        Ok(ran(&done, elapsed_ns, !going()))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        RATE.name
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let seconds = how.time_ns.div_ceil(1_000_000_000).max(1).to_string();
+        let stressed = |words: [&str; 2]| {
+            let more = ["--timeout", seconds.as_str(), "--metrics-brief"];
+            ["stress-ng"].into_iter().chain(words).chain(more).map(str::to_owned).collect()
+        };
+        let words = match self.operation {
+            Operation::Arithmetic => stressed(["--cpu-method=int64double", "--cpu=1"]),
+            Operation::PageFault => stressed(["--fault", "1"]),
+            Operation::ForkExit => stressed(["--fork", "1"]),
+            Operation::Syscall => ["perf", "bench", "syscall", "basic"].map(str::to_owned).to_vec(),
+        };
+        let remark = "this program runs another operation; do not compare its numbers with Assay's";
+        CommandLine { words, remarks: vec![remark.to_owned()] }
+    }
+}
+
+fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
+    let sum = |pick: fn(&MicroOutcome) -> u64| done.iter().map(pick).fold(0, u64::saturating_add);
+    let (operations, window_ns, cpu_ns) =
+        (sum(|one| one.operations), sum(|one| one.elapsed_ns), sum(|one| one.cpu_ns));
+    let waited_ns = done.iter().map(|one| one.waited_ns).sum::<Option<u64>>();
+    let mut values = BTreeMap::new();
+    if operations > 0 && window_ns > 0 {
+        let each_ns = window_ns as f64 / operations as f64;
+        values.insert(COST.name.to_owned(), each_ns);
+        values.insert(RATE.name.to_owned(), 1e9 / each_ns);
+    }
+    Ran::of(
+        Measured {
+            window_ns,
+            elapsed_ns,
+            cpu_ns,
+            waited_ns,
+            values,
+            ..Measured::of(Detail { operations, processes: done.len() as u64 })
+        },
+        stopped,
+    )
+}
+
+/// Starts a process of this program's own that repeats an operation.
+fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOutcome, String> {
+    let own = run.system.read_link(Path::new("/proc/self/exe"));
+    let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
+    let (own, time) = (own.display().to_string(), time_ns.to_string());
+    // Whoever asks with an input has the patience for a machine that is busy with others' work.
+    let none = run.system.open_for_reading(Path::new("/dev/null"), Caching::Buffered);
+    let told =
+        none.and_then(|none| run.system.told_of(&own, &["micro", operation.name(), &time], &none));
+    let told = told.map_err(|error| error.to_string())?;
+    serde_json::from_str(&told.text).map_err(|_| {
+        let complaint = told.complaint.trim().trim_start_matches("assay: ");
+        format!("the system refused {}: {}", operation.name(), outside::spelled(complaint))
+    })
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    pub operations: u64,
+    /// Processes that did them, one after the other.
+    pub processes: u64,
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.operations
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Work;
+
+    fn done(operations: u64, elapsed_ns: u64, waited_ns: Option<u64>) -> MicroOutcome {
+        MicroOutcome { operations, elapsed_ns, cpu_ns: elapsed_ns / 2, waited_ns }
+    }
+
+    #[test]
+    fn processes_of_a_trial_are_one_sum() {
+        let ran = ran(&[done(100, 1_000, Some(3)), done(300, 1_000, Some(4))], 2_500, false);
+        let value = |name: &str| ran.measured.values[name];
+        assert_eq!((value("micro_operation_ns"), value("micro_operations_per_s")), (5.0, 2e8));
+        assert_eq!((ran.measured.window_ns, ran.measured.cpu_ns), (2_000, 1_000));
+        assert_eq!((ran.measured.waited_ns, ran.measured.operations()), (Some(7), 400));
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_count_is_absent() {
+        let ran = ran(&[done(1, 10, Some(3)), done(1, 10, None)], 20, false);
+        assert_eq!(ran.measured.waited_ns, None);
+        assert!(self::ran(&[], 1, true).measured.values.is_empty(), "nothing was done");
+    }
+
+    #[test]
+    fn each_operation_is_a_word_of_the_file_and_has_its_line_by_hand() {
+        for operation in Operation::ALL {
+            let work: Work = Asked { operation, runtime: None }.into();
+            let text = serde_json::to_value(&work).unwrap();
+            assert_eq!(text["micro"]["operation"], operation.name());
+            assert!(!work.words().is_empty());
+        }
+    }
+}

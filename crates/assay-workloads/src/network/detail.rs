@@ -1,0 +1,47 @@
+//! What is counted of a link beside what all work measures.
+
+use assay_machine::system::network::{BitRate, Load, PhaseRun};
+use serde::{Deserialize, Serialize};
+
+use crate::measured::Counts;
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Detail {
+    /// The peer's address, as it was reached.
+    pub peer: String,
+    /// Congestion control, as the kernel told it.
+    pub congestion: String,
+    /// The line of `tc` that shows how the way out was shaped, where it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shaped: Option<String>,
+    pub phases: Vec<PhaseDetail>,
+}
+
+/// One phase: what was found, and all that it was found from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PhaseDetail {
+    /// Every probe and every slice of it.
+    pub run: PhaseRun,
+    /// Probes inside of the window that counts.
+    pub sent: u64,
+    /// Those of them that did not come back.
+    pub lost: u64,
+    /// Data that reached the peer in all of the phase, where it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub up: Option<BitRate>,
+    /// Data that came from the peer in all of the phase, where it was to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub down: Option<BitRate>,
+}
+
+impl Detail {
+    pub fn phase(&self, load: Load) -> Option<&PhaseDetail> {
+        self.phases.iter().find(|phase| phase.run.job.load == load)
+    }
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.phases.iter().map(|phase| phase.sent - phase.lost.min(phase.sent)).sum()
+    }
+}

@@ -1,0 +1,248 @@
+//! What a run of load on a link says, or why it says nothing: a load that stopped, a probe that stalled and
+//! a peer that answers nothing look like a good link, and are none.
+
+use std::collections::BTreeMap;
+
+use assay_core::presence::Presence;
+use assay_core::quantity::Metric;
+use assay_core::quantity::units::show;
+use assay_core::stats::{observations_needed, percentile_is_supported};
+use assay_machine::system::network::{BitRate, LinkRun, Load, PhaseRun, SLICE_NS};
+use hdrhistogram::Histogram;
+
+use super::metrics::{self, ADDED, ADDED_TAIL, TRIPS_PER_MINUTE, of};
+use super::{Detail, PhaseDetail};
+use crate::measured::{Histograms, SeriesRow, Told, told};
+
+/// Slices over which something must have arrived.
+const GROUP: usize = 5;
+/// Share of the window in which the load must have been seen.
+const LEAST_LOADED: f64 = 0.8;
+/// Share of the probes of the window that must have been sent.
+const LEAST_SENT: f64 = 0.8;
+/// Share of them that must have come back.
+const LEAST_BACK: f64 = 0.5;
+const FEWEST: usize = 20;
+/// Nothing finer is told of what load adds.
+const FINEST_NS: f64 = 1e5;
+const MINUTE_NS: f64 = 60e9;
+/// A round trip of a minute is a lost one.
+const LONGEST_NS: u64 = 60_000_000_000;
+
+pub(super) struct Found {
+    pub detail: Detail,
+    pub told: Told,
+    pub histograms: Histograms,
+    pub series: Vec<SeriesRow>,
+    /// Nanoseconds that count, of all phases.
+    pub window_ns: u64,
+}
+
+/// Looks at all phases.
+pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<Found, String> {
+    let mut phases = Vec::new();
+    let mut histograms = Histograms::new();
+    let mut window_ns = 0;
+    for phase in run.phases {
+        let name = phase.job.load.name();
+        let (detail, latencies) =
+            judged(phase, probe_ns).map_err(|reason| format!("phase {name}: {reason}"))?;
+        window_ns += detail.run.job.time_ns;
+        phases.push(detail);
+        histograms.insert(name.to_owned(), latencies);
+    }
+    let told = told(values(&phases, &histograms));
+    let series = series(&phases);
+    let detail = Detail { peer: run.peer, congestion: run.congestion, shaped: None, phases };
+    Ok(Found { detail, told, histograms, series, window_ns })
+}
+
+/// One phase, and its round trips inside of what counts.
+fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>), String> {
+    let window = run.job.ramp_ns..run.job.whole_ns();
+    let counted = |bytes: &[u64]| loaded(bytes, &window);
+    let (mut groups, mut rates) = (None, [None, None]);
+    let ways = [
+        (run.job.load.goes_up(), &run.up_bytes, "to the peer"),
+        (run.job.load.goes_down(), &run.down_bytes, "from the peer"),
+    ];
+    for (at, (_, bytes, way)) in ways.into_iter().enumerate().filter(|(_, (goes, ..))| *goes) {
+        let own = counted(bytes);
+        let seen = own.iter().filter(|(_, arrived)| *arrived).count();
+        if (seen as f64) < LEAST_LOADED * own.len() as f64 || own.is_empty() {
+            return Err(format!(
+                "the load stalled: data moved {way} in only {seen} of {} half-second intervals",
+                own.len()
+            ));
+        }
+        // All of the phase: what is held back behind a hole in its ramp arrives in the window.
+        rates[at] = Some(rate(bytes, &(0..window.end)));
+        let both = |(span, here): &(std::ops::Range<u64>, bool)| {
+            let other = groups.as_ref().is_none_or(|known: &Vec<(std::ops::Range<u64>, bool)>| {
+                known.iter().any(|(other, there)| other == span && *there)
+            });
+            (span.clone(), *here && other)
+        };
+        groups = Some(own.iter().map(both).collect());
+    }
+    // Of an idle phase all of the window counts.
+    let is_verified = |at: u64| {
+        window.contains(&at)
+            && groups.as_ref().is_none_or(|known| {
+                known.iter().any(|(span, arrived)| *arrived && span.contains(&at))
+            })
+    };
+    let in_window = run.probes.iter().filter(|probe| window.contains(&probe.sent_ns)).count();
+    let intended = run.job.time_ns / probe_ns.max(1);
+    if (in_window as f64) < LEAST_SENT * intended as f64 || in_window < FEWEST {
+        return Err(format!(
+            "the probe stalled: Assay sent only {in_window} of {intended} datagrams on time"
+        ));
+    }
+    let mut latencies =
+        Histogram::new_with_bounds(1, LONGEST_NS, 3).map_err(|error| error.to_string())?;
+    let (mut sent, mut lost) = (0, 0);
+    for probe in run.probes.iter().filter(|probe| is_verified(probe.sent_ns)) {
+        sent += 1;
+        match probe.rtt_ns {
+            Some(rtt_ns) => latencies.saturating_record(rtt_ns.clamp(1, LONGEST_NS)),
+            None => lost += 1,
+        }
+    }
+    if (latencies.len() as f64) < LEAST_BACK * sent as f64 || latencies.is_empty() {
+        let silent_since =
+            run.probes.iter().rev().take_while(|probe| probe.rtt_ns.is_none()).count();
+        // What came back until the end was answered: the others were dropped on the way.
+        let who =
+            if silent_since >= FEWEST { "the peer was lost" } else { "the link drops too much" };
+        return Err(format!("{who}: {lost} of {sent} datagrams were not returned"));
+    }
+    let [up, down] = rates;
+    Ok((PhaseDetail { run, sent, lost, up, down }, latencies))
+}
+
+/// Groups of slices inside of a window, and whether anything arrived in each.
+fn loaded(bytes: &[u64], window: &std::ops::Range<u64>) -> Vec<(std::ops::Range<u64>, bool)> {
+    let first = window.start.div_ceil(SLICE_NS) as usize;
+    let end = (window.end / SLICE_NS) as usize;
+    let own = (first..end).step_by(GROUP);
+    own.map(|from| {
+        let to = (from + GROUP).min(end);
+        let arrived = bytes.get(from..to).is_some_and(|own| own.iter().any(|bytes| *bytes > 0));
+        // What stands before the first slice and after the last belongs to them.
+        let start = if from == first { window.start } else { from as u64 * SLICE_NS };
+        let stop = if to == end { window.end } else { to as u64 * SLICE_NS };
+        (start..stop, arrived)
+    })
+    .collect()
+}
+
+pub(super) fn rate(bytes: &[u64], window: &std::ops::Range<u64>) -> BitRate {
+    let (first, end) = (window.start.div_ceil(SLICE_NS) as usize, (window.end / SLICE_NS) as usize);
+    let own = bytes.get(first..end.min(bytes.len())).unwrap_or_default();
+    BitRate::of(own.iter().sum(), own.len() as u64 * SLICE_NS)
+}
+
+/// What a link carries: the largest mean of data from the beginning to some slice after `from_ns`. Streams
+/// hold data back behind a hole and hand it over all at once, so the rate of a short window is too low or too
+/// high by that; a mean from the beginning is only ever too low, and least where nothing is held back.
+pub(super) fn carried(bytes: &[u64], from_ns: u64) -> BitRate {
+    let sums = bytes.iter().scan(0_u64, |sum, own| {
+        *sum += own;
+        Some(*sum)
+    });
+    let ends = (1..).map(|slice: u64| slice * SLICE_NS);
+    let means = sums.zip(ends).filter(|(_, end)| *end >= from_ns);
+    means.map(|(sum, end)| BitRate::of(sum, end)).max().unwrap_or_default()
+}
+
+type Value = (Metric, Presence<f64>);
+
+fn values(phases: &[PhaseDetail], histograms: &Histograms) -> Vec<Value> {
+    let of_load = |load: Load| histograms.get(load.name());
+    let half = |load: Load| of_load(load).and_then(|own| quantile(own, 0.5).value().copied());
+    let idle = half(Load::Idle);
+    let mut all = Vec::new();
+    let (mut added, mut tails, mut trips) = (Vec::new(), Vec::new(), Vec::new());
+    for phase in phases {
+        let load = phase.run.job.load;
+        let (own, Some(latencies)) = (of(load), of_load(load)) else { continue };
+        let tail = quantile(latencies, 0.95);
+        all.push((own.half, quantile(latencies, 0.5)));
+        all.push((own.tail, tail.clone()));
+        all.push((own.far, quantile(latencies, 0.99)));
+        all.push((own.most, Presence::Present(latencies.max() as f64)));
+        let lost = phase.lost as f64 / phase.sent.max(1) as f64;
+        all.push((own.lost, Presence::Present(lost)));
+        for (metric, rate) in metrics::rates(load).into_iter().zip([phase.up, phase.down]) {
+            all.extend(metric.zip(rate).map(|(m, rate)| (m, Presence::Present(rate.0 as f64))));
+        }
+        let above = |value: f64| idle.map(|idle| (value - idle).max(FINEST_NS));
+        let (Some(own_added), Some(own_tail)) = (own.added, own.added_tail) else { continue };
+        let half = half(load);
+        let more = half.and_then(above);
+        all.extend(more.map(|more| (own_added, Presence::Present(more))));
+        let more_tail = tail.map(|value| above(value).unwrap_or(value));
+        all.push((own_tail, more_tail.clone()));
+        tails.push(more_tail);
+        if load != Load::Both {
+            added.extend(more);
+            trips.extend(half.map(|half| MINUTE_NS / half));
+        }
+    }
+    all.extend(mean(&added).map(|mean| (ADDED, Presence::Present(mean))));
+    all.extend(mean(&trips).map(|mean| (TRIPS_PER_MINUTE, Presence::Present(mean))));
+    for load in Load::ALL.into_iter().filter(|load| of_load(*load).is_none()) {
+        let reason = format!("the study does not have the phase {}", load.name());
+        all.extend(metrics::of_phase(load).map(|own| (own, Presence::absent(reason.clone()))));
+    }
+    let worst = tails.into_iter().reduce(|one, other| one.both(&other, |a, b| a.max(*b)));
+    all.extend(worst.map(|worst| (ADDED_TAIL, worst)));
+    all
+}
+
+fn mean(of: &[f64]) -> Option<f64> {
+    (!of.is_empty()).then(|| of.iter().sum::<f64>() / of.len() as f64)
+}
+
+fn quantile(latencies: &Histogram<u64>, q: f64) -> Presence<f64> {
+    let had = latencies.len();
+    if percentile_is_supported(had, q) {
+        return Presence::Present(latencies.value_at_quantile(q) as f64);
+    }
+    let needed = observations_needed(q).map_or_else(|| "more".to_owned(), show::count);
+    Presence::absent(format!("needs {needed} probes per trial, but had only {}", show::count(had)))
+}
+
+/// Rows per second of the run, a class a phase: every probe that came back, the ramp's included.
+fn series(phases: &[PhaseDetail]) -> Vec<SeriesRow> {
+    let mut rows: BTreeMap<(u32, &str), SeriesRow> = BTreeMap::new();
+    for phase in phases {
+        let name = phase.run.job.load.name();
+        let mut row = |at_ns: u64, bytes: u64, rtt_ns: Option<u64>| {
+            let second = ((phase.run.began_ns + at_ns) / 1_000_000_000) as u32;
+            let row = rows.entry((second, name)).or_insert_with(|| SeriesRow {
+                second,
+                class: name.to_owned(),
+                operations: 0,
+                bytes: 0,
+                latency_sum_ns: 0,
+                latency_max_ns: 0,
+                latency_buckets: Vec::new(),
+            });
+            row.bytes += bytes;
+            row.operations += u64::from(rtt_ns.is_some());
+            row.latency_sum_ns += rtt_ns.unwrap_or(0);
+            row.latency_max_ns = row.latency_max_ns.max(rtt_ns.unwrap_or(0));
+        };
+        for probe in &phase.run.probes {
+            row(probe.sent_ns, 0, probe.rtt_ns);
+        }
+        for slices in [&phase.run.up_bytes, &phase.run.down_bytes] {
+            for (at, bytes) in slices.iter().enumerate() {
+                row(at as u64 * SLICE_NS, *bytes, None);
+            }
+        }
+    }
+    rows.into_values().collect()
+}

@@ -1,0 +1,271 @@
+//! A link as it will be loaded.
+
+use std::sync::atomic::Ordering;
+
+use assay_core::quantity::Time;
+use assay_machine::system::System;
+use assay_machine::system::network::{
+    BitRate, Discipline, LinkJob, LinkRun, Load, PeerAt, PhaseJob, Shaped, Shaper, lab,
+    on_the_wire, protocol, shown, token,
+};
+use serde::{Deserialize, Serialize};
+
+use super::judge::{carried, judge};
+use super::{AROUND_NS, Detail, LAB, metrics, parameters};
+use crate::kind::{ByHand, CommandLine, Runs};
+use crate::measured::{Measured, Ran};
+use crate::place::Run;
+
+/// What the rate is measured by, bytes.
+const MILLION: u64 = 1_000_000;
+/// The pilot's phase: until streams have made up for what they lost at first, and what is looked at then.
+const PILOT_RAMP_NS: u64 = 4_000_000_000;
+const PILOT_NS: u64 = 6_000_000_000;
+/// A lead-in has no shorter phases.
+const SHORTEST_NS: u64 = 2_000_000_000;
+
+const NOT_SAID: &[&str] = &[
+    "flent and ping do not report whether the load was active during the whole measurement",
+    "for shaping commands, see the levels in assay plan --commands",
+];
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// The other end; none where nobody named one, and then nothing is run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<String>,
+    pub streams: u32,
+    pub congestion: String,
+    pub phases: Vec<Load>,
+    /// Nanoseconds that count of each.
+    pub phase_ns: u64,
+    pub probe_ns: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interface: Option<String>,
+    pub shaper: Shaper,
+    /// The rate up, on the wire, that shares are of, as it was measured before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<BitRate>,
+}
+
+impl Planned {
+    pub(super) fn link_words(&self) -> String {
+        let phases: Vec<&str> = self.phases.iter().map(|load| load.name()).collect();
+        let peer = self.peer.as_deref().unwrap_or("an unspecified peer");
+        let shaped = (!self.shaper.is_none()).then(|| {
+            let rate = self.shaper.rate(self.rate);
+            let rate = rate.filter(|_| self.shaper.is_share()).map(|rate| format!(" = {rate}"));
+            let interface = self.interface.as_deref().unwrap_or_default();
+            format!("; {interface} limited to {}{}", self.shaper, rate.unwrap_or_default())
+        });
+        format!(
+            "link to {peer}: {}, {} each, {} TCP streams per direction ({}), a probe every {}{}",
+            phases.join(", "),
+            Time(self.phase_ns),
+            self.streams,
+            self.congestion,
+            Time(self.probe_ns),
+            shaped.unwrap_or_default()
+        )
+    }
+
+    fn jobs(&self) -> Vec<PhaseJob> {
+        let job = |load: &Load| PhaseJob {
+            load: *load,
+            ramp_ns: super::ramp_ns(*load),
+            time_ns: self.phase_ns,
+        };
+        self.phases.iter().map(job).collect()
+    }
+
+    /// Nanoseconds of a trial, what stands around its phases included.
+    pub(super) fn whole_ns(&self) -> u64 {
+        self.jobs().iter().map(|job| job.whole_ns() + AROUND_NS).sum()
+    }
+
+    fn load(&self, run: &Run<'_>, phases: &[PhaseJob]) -> Result<LinkRun, String> {
+        let peer = match self.peer.as_deref() {
+            Some(LAB) => PeerAt::Lab,
+            Some(address) => PeerAt::Address(address.to_owned()),
+            None => return Err(no_peer()),
+        };
+        let token = match peer {
+            PeerAt::Lab => None,
+            PeerAt::Address(_) => Some(token::of_environment(run.system)?),
+        };
+        let job = LinkJob {
+            peer: &peer,
+            token: token.as_ref(),
+            streams: self.streams,
+            congestion: &self.congestion,
+            probe_ns: self.probe_ns,
+            phases,
+            stop: run.stop,
+        };
+        run.system.load_link(&job).map_err(|error| self.without(run.system, error.to_string()))
+    }
+
+    /// Why a load broke off; where its interface is gone, that is why.
+    fn without(&self, system: &dyn System, why: String) -> String {
+        let Some(shaped) = self.shaped() else { return why };
+        let words = shown(shaped.namespace.as_deref(), &shaped.interface);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let is_gone = system.output_of("tc", &words).is_ok_and(|told| told.trim().is_empty());
+        if !is_gone {
+            return why;
+        }
+        format!("{}: interface not found; {why}", shaped.interface)
+    }
+
+    /// Nanoseconds that a million bytes take up, on the wire.
+    pub(super) fn pilot(&self, run: &Run<'_>) -> Result<u64, String> {
+        let job = PhaseJob { load: Load::Up, ramp_ns: PILOT_RAMP_NS, time_ns: PILOT_NS };
+        let ran = self.load(run, &[job])?;
+        let up = ran.phases.first().map_or(BitRate(0), |run| carried(&run.up_bytes, job.ramp_ns));
+        if up.0 == 0 && !ran.stopped {
+            return Err("no upload data reached the peer".to_owned());
+        }
+        let bits = MILLION * 8 * 1_000_000_000;
+        Ok(bits / on_the_wire(up).0.max(1))
+    }
+
+    /// How the way out was shaped, as `tc` shows it.
+    fn seen(&self, system: &dyn System) -> Option<String> {
+        let shaped = self.shaped()?;
+        let words = shown(shaped.namespace.as_deref(), &shaped.interface);
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let text = system.output_of("tc", &words).ok()?;
+        text.lines().map(|line| assay_core::outside::spelled(line.trim()).into_owned()).next()
+    }
+}
+
+pub(super) fn no_peer() -> String {
+    format!(
+        "no peer; start `assay peer --listen ADDRESS:{port}` on another machine and use --set peer=ADDRESS:{port}, or \
+         try --scratch",
+        port = protocol::PORT
+    )
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        self.link_words()
+    }
+
+    fn shaped(&self) -> Option<Shaped> {
+        let in_lab = self.peer.as_deref() == Some(LAB);
+        let interface = self.interface.clone()?;
+        Some(Shaped {
+            namespace: in_lab.then(|| lab::CLIENT.to_owned()),
+            interface,
+            shaper: self.shaper.clone(),
+            base: self.rate,
+        })
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        let began_ns = run.system.monotonic_ns();
+        let shaped = self.seen(run.system);
+        let ran = self.load(run, &self.jobs())?;
+        let stopped = ran.stopped || run.stop.load(Ordering::Relaxed);
+        let elapsed_ns = run.system.monotonic_ns().saturating_sub(began_ns);
+        if stopped {
+            return Ok(Ran::of(measured(Detail::default(), 0, elapsed_ns), stopped));
+        }
+        let found = judge(ran, self.probe_ns)?;
+        let (values, absent) = found.told;
+        let detail = Detail { shaped, ..found.detail };
+        let measured = Measured { values, absent, ..measured(detail, found.window_ns, elapsed_ns) };
+        let ran = Ran::of(measured, stopped);
+        Ok(Ran { histograms: found.histograms, series: found.series, ..ran })
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        metrics::ADDED.name
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn half(&self) -> Option<crate::Planned> {
+        let phase_ns = (self.phase_ns / 2).max(SHORTEST_NS.min(self.phase_ns));
+        Some(Self { phase_ns, ..self.clone() }.into())
+    }
+
+    /// Takes the rate that shares are of; nothing is made smaller.
+    fn drain_within(
+        &mut self,
+        operation_ns: u64,
+        _: u64,
+        is_level: &dyn Fn(&str) -> bool,
+    ) -> Option<String> {
+        if operation_ns == 0 {
+            return None;
+        }
+        let rate = BitRate::of(MILLION, operation_ns);
+        // What it was measured to be by the kilobit: no more digits are true.
+        self.rate = Some(BitRate(rate.0 / 1000 * 1000));
+        (is_level(parameters::SHAPER) && self.shaper.is_none()).then(|| {
+            format!(
+                "shares refer to the measured upload capacity of {}, including headers",
+                BitRate(rate.0 / 1000 * 1000)
+            )
+        })
+    }
+
+    /// The lines for this machine, and the number that a router wants. The laboratory's interface is gone by
+    /// then: its place is taken by the one to the link.
+    fn lasting(&self) -> Vec<String> {
+        let Some(rate) = self.shaper.rate(self.rate) else { return Vec::new() };
+        let in_lab = self.peer.as_deref() == Some(LAB);
+        let interface = self.interface.as_deref().filter(|_| !in_lab).unwrap_or("INTERFACE");
+        let line = |own: Discipline| format!("with {}: {}", own.means.name(), own.typed(interface));
+        let mut lines: Vec<String> =
+            self.shaper.candidates(self.rate).into_iter().map(line).collect();
+        lines.push(format!(
+            "on a router with sqm-scripts: option upload '{}', option script 'piece_of_cake.qos'",
+            rate.0 / 1000
+        ));
+        lines
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let peer = self.peer.as_deref().unwrap_or("PEER");
+        let host = peer.rsplit_once(':').map_or(peer, |(host, _)| host);
+        let seconds = (self.phase_ns / 1_000_000_000).max(1).to_string();
+        let streams = self.streams.to_string();
+        let line = format!("upload_streams={streams}");
+        let words = ["flent", "tcp_nup", "-l", &seconds, "-H", host, "--test-parameter", &line];
+        let mut remarks = vec![
+            "run netserver (netperf) on the other end; the probe is ping".to_owned(),
+            format!(
+                "congestion control: sysctl net.ipv4.tcp_congestion_control={}",
+                self.congestion
+            ),
+        ];
+        if let Some(shaped) = self.shaped()
+            && let Some(first) = shaped.shaper.candidates(shaped.base).first()
+        {
+            let acts = first.acts(shaped.namespace.as_deref(), &shaped.interface);
+            remarks.extend(acts.iter().map(|act| format!("first: {act}")));
+        }
+        if self.shaper.is_share() && self.rate.is_none() {
+            let interface = self.interface.as_deref().unwrap_or_default();
+            remarks.push(format!(
+                "first, limit {interface} to {} of the measured upload capacity of the link (tc qdisc)",
+                self.shaper
+            ));
+        }
+        remarks.extend(how.note.map(str::to_owned));
+        CommandLine { words: words.map(str::to_owned).to_vec(), remarks }
+    }
+
+    fn not_said(&self) -> &'static [&'static str] {
+        NOT_SAID
+    }
+}
+
+pub(super) fn measured(detail: Detail, window_ns: u64, elapsed_ns: u64) -> Measured {
+    Measured { window_ns, elapsed_ns, ..Measured::of(detail) }
+}

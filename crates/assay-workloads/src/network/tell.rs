@@ -1,0 +1,222 @@
+//! What a link shows of its metrics: round trips while it is idle and while it is loaded, what the load adds,
+//! how that is graded, which shaping comes off best, and its phases over time.
+
+use assay_core::catalogue::About;
+use assay_core::exhibit::{BestRow, Column, Exhibit, Table, Unit};
+use assay_core::quantity::Metric;
+use assay_core::quantity::units::show;
+use assay_machine::system::network::Load;
+
+use super::grade::{Grade, SCALE};
+use super::metrics::{ADDED, UP_RATE, of};
+use super::ramp_ns;
+use crate::tell::{NumberedRow, OwnFigure, PhaseFigure, ShownNumbers, StudyNumbers, TrialPhase};
+
+/// What load may add to be hardly felt: the bound of grade A.
+const SHORT_NS: f64 = 30e6;
+
+/// A table of links, and the figure of their phases.
+pub(super) static SHOWN: ShownNumbers =
+    ShownNumbers { known_by: ADDED.name, exhibit, figure: Some(&OVER_THE_PHASES) };
+
+static OVER_THE_PHASES: OwnFigure = OwnFigure {
+    about: About {
+        name: "network",
+        summary: "round-trip times of a link that is idle or under upload, download or bidirectional load",
+        text: "Each line shows the mean round-trip time per second in the first complete trial of a configuration. \
+               Shading marks the phases and their ramps; Assay excludes the ramps. A second figure shows the data \
+               that the streams moved in each second.",
+    },
+    known_by: ADDED.name,
+    along: "time over all phases, seconds",
+    description: "One line per configuration, from its first complete trial, with a point per second. Shading marks \
+                  the phases; the ramp at the start of each phase is excluded.",
+    figures: &[
+        PhaseFigure {
+            name: "latency",
+            title: "round-trip times over time",
+            values: "mean round-trip time",
+            metric: "latency_mean_ns",
+            phases: &[phase(Load::Idle), phase(Load::Up), phase(Load::Down), phase(Load::Both)],
+        },
+        PhaseFigure {
+            name: "rate",
+            title: "data moved by the streams over time",
+            values: "data moved",
+            metric: UP_RATE.name,
+            phases: &[phase(Load::Up), phase(Load::Down), phase(Load::Both)],
+        },
+    ],
+};
+
+const fn phase(load: Load) -> TrialPhase {
+    TrialPhase { name: load.name(), ramp_s: ramp_ns(load) / 1_000_000_000 }
+}
+
+fn exhibit(numbers: &StudyNumbers<'_>) -> Exhibit {
+    let rows = &numbers.rows;
+    let mut table = Table::new("link");
+    table.add(Column::right("grade"), rows, |row| {
+        number(row, &ADDED).map(|added| Grade::of(added).to_string())
+    });
+    table.add(Column::new("added", Unit::Nanoseconds), rows, |row| number(row, &ADDED));
+    for (title, metric, unit) in columns(numbers) {
+        table.add(Column::new(title, unit), rows, |row| number(row, &metric));
+    }
+    for (row, own) in table.rows.iter_mut().zip(rows) {
+        row.subject = Some(own.of.clone());
+    }
+    table.notes.push(legend());
+    Exhibit { tables: vec![table], best: best(numbers), ..Exhibit::default() }
+}
+
+/// Headings behind what the load adds, their metrics and units: of the phases that the study had.
+fn columns(numbers: &StudyNumbers<'_>) -> Vec<(String, Metric, Unit)> {
+    let has = |load: &Load| numbers.known.contains(of(*load).half.name);
+    let loads: Vec<Load> = Load::ALL.into_iter().filter(has).collect();
+    let trips = loads.iter().flat_map(|load| {
+        let own = of(*load);
+        [("p50", own.half), ("p95", own.tail)]
+            .map(|(what, metric)| (format!("{} {what}", load.name()), metric, Unit::Nanoseconds))
+    });
+    let up = of(Load::Up);
+    let up = [
+        ("up max", up.most, Unit::Nanoseconds),
+        ("upload", UP_RATE, Unit::BitsPerS),
+        ("up loss", up.lost, Unit::Share),
+    ];
+    let up = up.map(|(title, metric, unit)| (title.to_owned(), metric, unit));
+    trips.chain(up.into_iter().filter(|_| loads.contains(&Load::Up))).collect()
+}
+
+fn number(row: &NumberedRow<'_>, metric: &Metric) -> Option<f64> {
+    row.numbers.get(metric.name).copied()
+}
+
+fn legend() -> String {
+    format!(
+        "Round-trip times of datagrams: p50 and p95. Added latency is relative to the idle link. The upload rate and \
+         the loss come from the upload phase. The grade depends on the mean added latency of upload and download: \
+         {SCALE}."
+    )
+}
+
+/// The row that carries most up of those that add little to nearly every round trip; none where
+/// nothing is shaped.
+fn best(numbers: &StudyNumbers<'_>) -> Option<BestRow> {
+    let tail = of(Load::Up).added_tail?;
+    let is_short = |added: f64| added < SHORT_NS;
+    let shaped = numbers.rows.iter().filter(|row| !row.lasting.is_empty());
+    let short = shaped.filter(|row| number(row, &tail).is_some_and(is_short));
+    let best = short.max_by(|one, other| {
+        let [one, other] = [one, other].map(|row| number(row, &UP_RATE).unwrap_or(0.0));
+        one.total_cmp(&other)
+    })?;
+    let rate = number(best, &UP_RATE).map_or_else(|| "-".to_owned(), show::bit_rate);
+    Some(BestRow {
+        of: best.of.clone(),
+        text: format!(
+            "has the highest upload rate ({rate}) of the configurations that add less than {} to the p95 round-trip \
+             time under upload. To make it permanent:",
+            show::duration(SHORT_NS)
+        ),
+        lines: best.lasting.to_vec(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use assay_core::exhibit::Subject;
+
+    use super::*;
+
+    fn row<'a>(shaper: &str, numbers: &[(&'a str, f64)], lasting: &'a [String]) -> NumberedRow<'a> {
+        let arm = [("shaper".to_owned(), shaper.to_owned())].into();
+        let of = Subject { workload: "link".to_owned(), arm };
+        NumberedRow { of, numbers: numbers.iter().copied().collect::<BTreeMap<_, _>>(), lasting }
+    }
+
+    fn numbers(rows: Vec<NumberedRow<'_>>) -> StudyNumbers<'_> {
+        let known = rows.iter().flat_map(|row| row.numbers.keys().copied()).collect();
+        StudyNumbers { rows, known }
+    }
+
+    fn read(exhibit: &Exhibit) -> (Vec<&str>, Vec<Vec<String>>) {
+        let table = &exhibit.tables[0];
+        let headings = table.columns.iter().map(|column| column.title.as_str()).collect();
+        (headings, table.rows.iter().map(|row| table.texts(row)).collect())
+    }
+
+    #[test]
+    fn a_link_is_graded_and_shown_by_the_phases_that_it_had() {
+        let all = [
+            (ADDED.name, 580e6),
+            ("idle_rtt_p50_ns", 120e3),
+            ("idle_rtt_p95_ns", 200e3),
+            ("up_rtt_p50_ns", 580e6),
+            ("up_rtt_max_ns", 900e6),
+            (UP_RATE.name, 4.77e6),
+            ("up_lost_share", 0.05),
+        ];
+        let told = exhibit(&numbers(vec![row("none", &all, &[]), row("95%", &[], &[])]));
+        let (headings, rows) = read(&told);
+        assert_eq!(
+            headings,
+            [
+                "grade", "added", "idle p50", "idle p95", "up p50", "up p95", "up max", "upload",
+                "up loss"
+            ]
+        );
+        assert_eq!(
+            rows[0],
+            ["F", "580 ms", "120 us", "200 us", "580 ms", "-", "900 ms", "4.77 Mbit/s", "5%"]
+        );
+        assert_eq!(rows[1], ["-"; 9]);
+        let table = &told.tables[0];
+        assert_eq!((table.title.as_str(), told.best), ("link", None));
+        assert!(table.notes[0].ends_with("D 400, else F."), "{:?}", table.notes);
+    }
+
+    #[test]
+    fn a_link_that_was_not_loaded_up_has_nothing_of_it() {
+        let down = [(ADDED.name, 1e6), ("idle_rtt_p50_ns", 1e6), ("down_rtt_p50_ns", 2e6)];
+        let told = exhibit(&numbers(vec![row("none", &down, &[])]));
+        let (headings, _) = read(&told);
+        assert_eq!(headings[2..], ["idle p50", "idle p95", "down p50", "down p95"]);
+    }
+
+    #[test]
+    fn of_what_adds_little_the_shaping_that_carries_most_is_best() {
+        let lines = ["with cake: tc qdisc".to_owned()];
+        let of = |added: f64, rate: f64| [("up_added_p95_ns", added), (UP_RATE.name, rate)];
+        let (none, short, shorter) = (of(600e6, 5e6), of(20e6, 4.5e6), of(5e6, 4e6));
+        let rows =
+            vec![row("none", &none, &[]), row("80%", &shorter, &lines), row("95%", &short, &lines)];
+        let found = best(&numbers(rows)).unwrap();
+        assert_eq!(found.of.arm["shaper"], "95%");
+        assert_eq!(
+            found.text,
+            "has the highest upload rate (4.5 Mbit/s) of the configurations that add less than 30 ms to the p95 \
+             round-trip time under upload. To make it permanent:"
+        );
+        assert_eq!(found.lines, lines);
+        // What is not shaped is nothing to choose, and neither is what bloats.
+        assert_eq!(best(&numbers(vec![row("none", &short, &[])])), None);
+        assert_eq!(best(&numbers(vec![row("deep:95%", &none, &lines)])), None);
+        assert_eq!(best(&numbers(vec![row("95%", &of(30e6, 4e6), &lines)])), None);
+    }
+
+    #[test]
+    fn a_figure_goes_through_the_phases_and_counts_no_ramp() {
+        let [latency, rate] = OVER_THE_PHASES.figures else { panic!("two") };
+        let names =
+            |lines: &PhaseFigure| lines.phases.iter().map(|phase| phase.name).collect::<Vec<_>>();
+        assert_eq!(names(latency), ["idle", "up", "down", "both"]);
+        assert_eq!(names(rate), ["up", "down", "both"]);
+        let ramps: Vec<u64> = latency.phases.iter().map(|phase| phase.ramp_s).collect();
+        assert_eq!(ramps, [0, 2, 2, 2]);
+        assert!(crate::metrics::find(rate.metric).is_some());
+    }
+}

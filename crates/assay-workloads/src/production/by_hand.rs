@@ -1,0 +1,65 @@
+//! The same by hand: two readings of the kernel's counters, and a tracer for the histograms.
+
+use assay_core::quantity::units::show;
+use assay_machine::system::quoted;
+
+use crate::kind::{ByHand, CommandLine};
+
+pub(super) const NOT_SAID: &[&str] = &[
+    "Assay randomizes the order of the levels in each replicate; by hand, change levels often and at random, and \
+     compare within each round",
+    "Assay compares two periods only if their load was equal; by hand, compare requests and bytes per second first",
+    "restore the original value afterwards; Assay does this from its journal even after a kill",
+];
+
+/// Counters of a device in a period. In `stat`: reads, merged, sectors, ms; the same of writes; in
+/// flight, busy ms, weighted ms; discards; flushes.
+pub(super) fn line(how: &ByHand<'_>) -> CommandLine {
+    let path = quoted(how.path);
+    let device = format!(
+        "[ -b {path} ] && s={path} || s=$(findmnt -no SOURCE -T {path}); d=$(basename \"$s\")"
+    );
+    let look = "cat /sys/class/block/$d/stat /proc/pressure/io";
+    let [settle, time] = [how.ramp_ns, how.time_ns].map(|ns| ns.div_ceil(1_000_000_000));
+    let script = format!("{device}; sleep {settle}; {look}; sleep {time}; {look}");
+    let histograms = format!(
+        "for histograms by class, run at the same time, for {}: bpftrace -e 'tracepoint:block:block_io_start {{ \
+         @at[args.dev, args.sector] = nsecs }} tracepoint:block:block_io_done /@at[args.dev, args.sector]/ {{ \
+         @ns[args.rwbs] = hist(nsecs - @at[args.dev, args.sector]); delete(@at, (args.dev, args.sector)) }}'",
+        show::duration(how.time_ns as f64)
+    );
+    CommandLine {
+        words: ["sh", "-c", &script].map(str::to_owned).to_vec(),
+        remarks: vec![
+            "subtract the first reading from the second; (ms of reads) / (reads) is the mean read latency, and sectors \
+             are 512 bytes"
+                .to_owned(),
+            histograms,
+        ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::place::Area;
+
+    #[test]
+    fn two_readings_with_the_period_between_them() {
+        let how = ByHand {
+            name: "live",
+            area: Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 },
+            path: "/srv/my data",
+            ramp_ns: 5_000_000_000,
+            time_ns: 120_000_000_000,
+            note: None,
+            background: None,
+        };
+        let line = line(&how);
+        let script = &line.words[2];
+        assert!(script.contains("findmnt -no SOURCE -T '/srv/my data'"), "{script}");
+        let steps: Vec<&str> = script.split("; ").collect();
+        assert_eq!([steps[2], steps[4]], ["sleep 5", "sleep 120"], "{script}");
+        assert!(line.remarks.iter().any(|remark| remark.contains("bpftrace")));
+    }
+}

@@ -1,0 +1,132 @@
+//! What is kept of a period beside what all work measures.
+
+use std::collections::BTreeMap;
+
+use assay_core::presence::Presence;
+use serde::{Deserialize, Serialize};
+
+use super::harm::{Breach, Limits};
+use super::look::{Glance, Served, Waited};
+use crate::measured::Counts;
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Detail {
+    pub period: Period,
+    /// Each second, the time after the change included.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<Second>,
+    /// Seconds before those that count.
+    #[serde(default)]
+    pub left_out: usize,
+    /// From what on the level would have been taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<Limits>,
+    /// Why it was taken back, where it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub harm: Option<Breach>,
+}
+
+/// The part of a period that counts, as a whole.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Period {
+    pub span_ns: u64,
+    pub classes: BTreeMap<String, Served>,
+    /// Why they were not seen one by one, where they were not: counts and means are the kernel's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub untraced: Option<String>,
+    /// Requests under way at its beginning and at its end.
+    pub in_flight: [u64; 2],
+    /// Nanoseconds that requests were under way, summed over them.
+    pub under_way_ns: u64,
+    pub pressure: Presence<Waited>,
+    /// Nanoseconds in which the processors worked, as if they were one.
+    pub busy_ns: Presence<f64>,
+}
+
+impl Default for Period {
+    fn default() -> Self {
+        Self {
+            span_ns: 0,
+            classes: BTreeMap::new(),
+            untraced: None,
+            in_flight: [0; 2],
+            under_way_ns: 0,
+            pressure: Presence::Present(Waited::default()),
+            busy_ns: Presence::Present(0.0),
+        }
+    }
+}
+
+impl Period {
+    /// One that begins with so many requests under way.
+    pub fn beginning(in_flight: u64) -> Self {
+        Self { in_flight: [in_flight; 2], ..Self::default() }
+    }
+
+    pub fn add(&mut self, glance: &Glance) {
+        self.span_ns = self.span_ns.saturating_add(glance.span_ns);
+        for (class, served) in &glance.classes {
+            let sum = self.classes.entry(class.clone()).or_default();
+            *sum = sum.plus(served);
+        }
+        if self.untraced.is_none() {
+            self.untraced.clone_from(&glance.untraced);
+        }
+        self.in_flight[1] = glance.in_flight;
+        self.under_way_ns = self.under_way_ns.saturating_add(glance.under_way_ns);
+        self.pressure = self.pressure.both(&glance.pressure, |sum, own| Waited {
+            some_ns: sum.some_ns.saturating_add(own.some_ns),
+            full_ns: sum.full_ns.saturating_add(own.full_ns),
+        });
+        let span_ns = glance.span_ns as f64;
+        self.busy_ns = self.busy_ns.both(&glance.busy, |sum, share| sum + share * span_ns);
+    }
+
+    /// All classes together.
+    pub fn served(&self) -> Served {
+        self.classes.values().fold(Served::default(), Served::plus)
+    }
+
+    /// Seconds; none of an empty one.
+    pub fn seconds(&self) -> Option<f64> {
+        (self.span_ns > 0).then(|| self.span_ns as f64 / 1e9)
+    }
+}
+
+/// One second, as limits are set by it and held against it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Second {
+    pub span_ns: u64,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub classes: BTreeMap<String, Served>,
+    /// Nanoseconds that the oldest request under way had been so at least.
+    #[serde(default)]
+    pub oldest_ns: u64,
+    /// Share of it in which some task waited for a device, where the kernel tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<f64>,
+}
+
+impl From<&Glance> for Second {
+    fn from(glance: &Glance) -> Self {
+        let span_ns = glance.span_ns.max(1) as f64;
+        Self {
+            span_ns: glance.span_ns,
+            classes: glance.classes.clone(),
+            oldest_ns: glance.oldest_ns,
+            pressure: glance.pressure.value().map(|own| own.some_ns as f64 / span_ns),
+        }
+    }
+}
+
+impl Detail {
+    pub fn counted(&self) -> &[Second] {
+        self.seconds.get(self.left_out..).unwrap_or_default()
+    }
+}
+
+impl Counts for Detail {
+    fn operations(&self) -> u64 {
+        self.period.served().requests
+    }
+}

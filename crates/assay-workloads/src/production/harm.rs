@@ -1,0 +1,396 @@
+//! When a level is taken back because it hurts: from so many times the worst that the baseline itself
+//! showed for three seconds in a row.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::detail::Second;
+
+/// Seconds in a row that make a breach, and by which the baseline is told.
+pub const IN_A_ROW: usize = 3;
+/// Requests of a class in a second whose mean says something.
+const ENOUGH: u64 = 10;
+/// The baseline's share of waiting is taken for this at least.
+const LEAST_PRESSURE: f64 = 0.10;
+/// The baseline's mean and p99 are taken for these at least, nanoseconds: what is far below is noise.
+const LEAST_MEAN_NS: f64 = 1_000_000.0;
+const LEAST_P99_NS: f64 = 5_000_000.0;
+/// The age of the baseline's oldest request is taken for this at least, nanoseconds.
+const LEAST_AGE_NS: f64 = 500_000_000.0;
+/// A last look that is shorter says too little.
+const SHORTEST_NS: u64 = 500_000_000;
+
+/// From how many times the baseline's worst on a level is taken back.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Harm(Option<f64>);
+
+const FACTORS: [(&str, Option<f64>); 7] = [
+    ("off", None),
+    ("1.5x", Some(1.5)),
+    ("2x", Some(2.0)),
+    ("3x", Some(3.0)),
+    ("4x", Some(4.0)),
+    ("5x", Some(5.0)),
+    ("10x", Some(10.0)),
+];
+
+pub fn words() -> Vec<&'static str> {
+    FACTORS.iter().map(|(word, _)| *word).collect()
+}
+
+impl Default for Harm {
+    fn default() -> Self {
+        Self(Some(2.0))
+    }
+}
+
+impl Harm {
+    /// The factor; none where no level is taken back.
+    pub fn factor(self) -> Option<f64> {
+        self.0
+    }
+
+    /// Ends a sentence on a workload.
+    pub fn words(self) -> String {
+        match self.0 {
+            Some(_) => format!(", rolled back above {self} the worst value of the baseline"),
+            None => ", without early rollback".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Harm {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let word = FACTORS.iter().find(|(_, factor)| *factor == self.0);
+        out.write_str(word.map_or("off", |(word, _)| word))
+    }
+}
+
+impl std::str::FromStr for Harm {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = FACTORS.iter().find(|(word, _)| *word == text.trim());
+        known
+            .map(|(_, factor)| Self(*factor))
+            .ok_or_else(|| format!("unknown value `{text}`; use one of {}", words().join(", ")))
+    }
+}
+
+impl Serialize for Harm {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Harm {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        String::deserialize(from)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// What a second may show of a class.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ClassLimits {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mean_ns: Option<f64>,
+    /// Time that 99% stay below, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99_ns: Option<f64>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Limits {
+    /// Of each class that the baseline had enough of.
+    pub classes: BTreeMap<String, ClassLimits>,
+    /// Age of the oldest request under way, nanoseconds.
+    pub oldest_ns: f64,
+    /// Share of the time in which some task waits for a device.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pressure: Option<f64>,
+}
+
+impl Limits {
+    /// So many times the baseline's worst, by stretches of seconds without a gap; none where none is
+    /// long enough to tell.
+    pub fn of(factor: f64, baseline: &[&[Second]]) -> Option<Self> {
+        let worst = |of: &dyn Fn(&Second) -> Option<f64>| {
+            let all = baseline.iter().filter_map(|stretch| sustained(stretch, of));
+            all.max_by(f64::total_cmp)
+        };
+        let oldest = worst(&|second| Some(second.oldest_ns as f64))?;
+        let names = baseline.iter().copied().flatten().flat_map(|second| second.classes.keys());
+        let classes = names.map(|class| {
+            let limits = ClassLimits {
+                mean_ns: worst(&|second| mean(second, class))
+                    .map(|worst| factor * worst.max(LEAST_MEAN_NS)),
+                p99_ns: worst(&|second| p99(second, class))
+                    .map(|worst| factor * worst.max(LEAST_P99_NS)),
+            };
+            (class.clone(), limits)
+        });
+        let pressure = worst(&|second| second.pressure);
+        Some(Self {
+            classes: classes.collect(),
+            oldest_ns: factor * oldest.max(LEAST_AGE_NS),
+            // All of the time is the most that there is: no factor of a larger share can be seen.
+            pressure: pressure
+                .map(|worst| factor * worst.max(LEAST_PRESSURE))
+                .filter(|limit| *limit < 1.0),
+        })
+    }
+
+    /// What a second passes, if anything: the limit that is passed by most.
+    fn passed(&self, second: &Second) -> Option<Breach> {
+        if second.span_ns < SHORTEST_NS {
+            return None;
+        }
+        let of_class = self.classes.iter().flat_map(|(class, limits)| {
+            let at = |what, seen: Option<f64>, limit: Option<f64>| {
+                Some(Breach { what, class: class.clone(), seen: seen?, limit: limit? })
+            };
+            [
+                at(What::Mean, mean(second, class), limits.mean_ns),
+                at(What::P99, p99(second, class), limits.p99_ns),
+            ]
+        });
+        let whole = |what, seen, limit| Breach { what, class: String::new(), seen, limit };
+        let oldest = whole(What::Age, second.oldest_ns as f64, self.oldest_ns);
+        let pressure = second.pressure.zip(self.pressure);
+        let pressure = pressure.map(|(seen, limit)| whole(What::Pressure, seen, limit));
+        let all = of_class.chain([Some(oldest), pressure]).flatten();
+        all.filter(|one| one.seen > one.limit)
+            .max_by(|one, other| (one.seen / one.limit).total_cmp(&(other.seen / other.limit)))
+    }
+}
+
+/// The most that three seconds in a row all reach; a second of which nothing is told breaks the row.
+fn sustained(stretch: &[Second], of: &dyn Fn(&Second) -> Option<f64>) -> Option<f64> {
+    let least = |row: &[Second]| {
+        row.iter().map(of).try_fold(f64::INFINITY, |least, own| own.map(|own| least.min(own)))
+    };
+    stretch.windows(IN_A_ROW).filter_map(least).max_by(f64::total_cmp)
+}
+
+fn mean(second: &Second, class: &str) -> Option<f64> {
+    second.classes.get(class).filter(|own| own.requests >= ENOUGH)?.mean_ns()
+}
+
+fn p99(second: &Second, class: &str) -> Option<f64> {
+    second.classes.get(class)?.p99_ns
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum What {
+    Mean,
+    P99,
+    Age,
+    /// Share of the time in which tasks wait for a device.
+    Pressure,
+}
+
+/// A limit that was passed three seconds in a row: by how much in the last of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Breach {
+    pub what: What,
+    /// Of which class; none of what is no class's.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub class: String,
+    pub seen: f64,
+    pub limit: f64,
+}
+
+impl Breach {
+    /// `mean latency of reads 12 ms, limit 3 ms`.
+    pub fn words(&self) -> String {
+        let time = |ns: f64| show::duration(ns);
+        let share = |share: f64| show::percent(100.0 * share);
+        let Self { seen, limit, class, .. } = self;
+        match self.what {
+            What::Mean => format!("mean {class} latency {}, limit {}", time(*seen), time(*limit)),
+            What::P99 => format!("p99 {class} latency {}, limit {}", time(*seen), time(*limit)),
+            What::Age => format!(
+                "a request was in progress for at least {}, limit {}",
+                time(*seen),
+                time(*limit)
+            ),
+            What::Pressure => format!(
+                "tasks waited for devices {} of the time, limit {}",
+                share(*seen),
+                share(*limit)
+            ),
+        }
+    }
+}
+
+/// Holds second after second against the limits.
+#[derive(Debug)]
+pub struct Judge<'a> {
+    limits: Option<&'a Limits>,
+    in_a_row: usize,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(limits: Option<&'a Limits>) -> Self {
+        Self { limits, in_a_row: 0 }
+    }
+
+    /// Takes the next second; tells what was passed with the third in a row.
+    pub fn take(&mut self, second: &Second) -> Option<Breach> {
+        let passed = self.limits?.passed(second);
+        self.in_a_row = if passed.is_some() { self.in_a_row + 1 } else { 0 };
+        passed.filter(|_| self.in_a_row >= IN_A_ROW)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::production::Served;
+
+    fn second(requests: u64, mean_ms: u64) -> Second {
+        let sum_ns = requests * mean_ms * 1_000_000;
+        let served = Served { requests, sum_ns, ..Served::default() };
+        Second {
+            span_ns: 1_000_000_000,
+            classes: [("read".to_owned(), served)].into(),
+            ..Second::default()
+        }
+    }
+
+    fn limits(baseline: &[Second]) -> Limits {
+        Limits::of(2.0, &[baseline]).unwrap()
+    }
+
+    fn after(limits: &Limits, seconds: &[Second]) -> Option<usize> {
+        let mut judge = Judge::new(Some(limits));
+        seconds.iter().position(|second| judge.take(second).is_some()).map(|at| at + 1)
+    }
+
+    #[test]
+    fn the_baselines_worst_three_seconds_in_a_row_are_the_measure() {
+        let baseline = [3, 9, 4, 5, 6, 2].map(|ms| second(100, ms));
+        // 4, 5, 6 reach 4 in all three; 9, 4, 5 do so, too.
+        let found = limits(&baseline).classes["read"].mean_ns;
+        assert_eq!(found, Some(8e6));
+        assert_eq!(Limits::of(2.0, &[&baseline[..2]]), None);
+    }
+
+    #[test]
+    fn three_seconds_in_a_row_take_a_level_back() {
+        let limits = limits(&[second(100, 4), second(100, 4), second(100, 4)]);
+        let level = [4, 9, 9, 4, 9, 9, 9].map(|ms| second(100, ms));
+        assert_eq!(after(&limits, &level), Some(7));
+        let just_not = [8, 8, 8, 8].map(|ms| second(100, ms));
+        assert_eq!(after(&limits, &just_not), None);
+        let too_few = [90, 90, 90].map(|ms| second(3, ms));
+        assert_eq!(after(&limits, &too_few), None);
+    }
+
+    #[test]
+    fn what_hangs_and_what_waits_is_seen_without_a_single_request() {
+        let baseline = [second(100, 4), second(100, 4), second(100, 4)];
+        let still = |age_s: u64, pressure: f64| Second {
+            span_ns: 1_000_000_000,
+            oldest_ns: age_s * 1_000_000_000,
+            pressure: Some(pressure),
+            ..Second::default()
+        };
+        let known = limits(&baseline);
+        let hangs = [1, 2, 3, 4].map(|age| still(age, 0.0));
+        assert_eq!(after(&known, &hangs), Some(4));
+        let quiet = baseline.clone().map(|one| Second { pressure: Some(0.02), ..one });
+        let known = limits(&quiet);
+        assert_eq!(after(&known, &[still(0, 0.15), still(0, 0.15), still(0, 0.15)]), None);
+        assert_eq!(after(&known, &[still(0, 0.3), still(0, 0.3), still(0, 0.3)]), Some(3));
+        let busy = baseline.map(|one| Second { pressure: Some(0.8), ..one });
+        assert_eq!(limits(&busy).pressure, None);
+    }
+
+    #[test]
+    fn a_breach_says_what_and_by_how_much() {
+        let limits = limits(&[second(100, 4), second(100, 4), second(100, 4)]);
+        let mut judge = Judge::new(Some(&limits));
+        let told: Vec<_> = (0..3).filter_map(|_| judge.take(&second(100, 20))).collect();
+        assert_eq!(told[0].words(), "mean read latency 20 ms, limit 8 ms");
+    }
+
+    #[test]
+    fn a_factor_is_one_of_some_words() {
+        for word in words() {
+            assert_eq!(word.parse::<Harm>().unwrap().to_string(), word);
+        }
+        assert!("2".parse::<Harm>().is_err() && "0x".parse::<Harm>().is_err());
+        assert_eq!(Harm::default().to_string(), "2x");
+    }
+
+    #[test]
+    fn of_several_limits_that_are_passed_the_worst_is_told() {
+        let calm = [second(100, 4), second(100, 4), second(100, 4)].map(|mut one| {
+            one.classes.get_mut("read").unwrap().p99_ns = Some(10e6);
+            Second { pressure: Some(0.2), ..one }
+        });
+        let limits = limits(&calm);
+        // Twice the worst: 8 ms, 20 ms, 1 s at least, 40%.
+        let told = |mean_ms: u64, p99: f64, oldest_ns: u64, pressure: f64, span_ns: u64| {
+            let mut one = second(100, mean_ms);
+            one.classes.get_mut("read").unwrap().p99_ns = Some(p99);
+            let one = Second { oldest_ns, pressure: Some(pressure), span_ns, ..one };
+            limits.passed(&one).map(|breach| breach.words())
+        };
+        let full = 1_000_000_000;
+        for (found, words) in [
+            (told(8, 20e6, full, 0.4, full), None),
+            (told(9, 20e6, full, 0.4, full), Some("mean read latency 9 ms, limit 8 ms")),
+            (told(9, 40e6, full, 0.4, full), Some("p99 read latency 40 ms, limit 20 ms")),
+            (
+                told(9, 40e6, 3 * full, 0.4, full),
+                Some("a request was in progress for at least 3 s, limit 1 s"),
+            ),
+            (
+                told(8, 20e6, full, 0.5, full),
+                Some("tasks waited for devices 50% of the time, limit 40%"),
+            ),
+            (told(800, 40e6, full, 0.5, 499_999_999), None),
+            (told(800, 40e6, full, 0.5, 500_000_000), Some("mean read latency 800 ms, limit 8 ms")),
+        ] {
+            assert_eq!(found.as_deref(), words);
+        }
+    }
+
+    #[test]
+    fn what_is_far_below_is_noise() {
+        let mut calm = [second(10, 0), second(10, 0), second(10, 0)];
+        for one in &mut calm {
+            one.classes.get_mut("read").unwrap().p99_ns = Some(1.0);
+            (one.pressure, one.oldest_ns) = (Some(0.0), 7);
+        }
+        let limits = Limits::of(3.0, &[&calm]).unwrap();
+        let class = ClassLimits { mean_ns: Some(3e6), p99_ns: Some(15e6) };
+        assert_eq!(limits.classes["read"], class);
+        assert_eq!(
+            (limits.oldest_ns, limits.pressure.map(|own| (own * 10.0).round())),
+            (1.5e9, Some(3.0))
+        );
+        // Nine requests tell no mean.
+        let few = [second(9, 5), second(9, 5), second(9, 5)];
+        let own = Limits::of(3.0, &[&few]).unwrap().classes["read"];
+        assert_eq!(own, ClassLimits { mean_ns: None, p99_ns: None });
+        // A gap between two stretches breaks the row.
+        assert_eq!(Limits::of(3.0, &[&few[..2], &few[..2]]), None);
+    }
+
+    #[test]
+    fn a_share_of_all_of_the_time_is_no_limit() {
+        let with = |pressure| {
+            [second(100, 4), second(100, 4), second(100, 4)]
+                .map(|one| Second { pressure: Some(pressure), ..one })
+        };
+        assert_eq!(limits(&with(0.5)).pressure, None);
+        assert_eq!(limits(&with(0.25)).pressure, Some(0.5));
+    }
+}

@@ -1,0 +1,59 @@
+//! Periods as they will be looked at.
+
+use assay_core::quantity::Time;
+use serde::{Deserialize, Serialize};
+
+use super::{Asked, Detail, Harm, by_hand, metrics, run};
+use crate::io::Engine;
+use crate::kind::{ByHand, CommandLine, Runs};
+use crate::measured::{Measured, Ran};
+use crate::place::{Offer, Run};
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Planned {
+    /// Time after a change that is left out.
+    pub settle: Time,
+    /// From how many times the baseline's worst on a level is taken back.
+    pub harm: Harm,
+}
+
+/// What a target makes of what was asked.
+pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<Planned, String> {
+    if offer.engine.name == Engine::Simulated {
+        return Err(
+            "a simulated drive has no production workload; use a directory or a device".to_owned()
+        );
+    }
+    Ok(Planned { settle: asked.left_out(), harm: asked.rollback_threshold })
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        format!(
+            "observed the production workload, excluding the first {} after each change{}",
+            self.settle,
+            self.harm.words()
+        )
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        run::run(run)
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        metrics::value(metric, &Detail::of(measured)?.period)
+    }
+
+    fn primary(&self, _varies: &dyn Fn(&str) -> bool) -> &'static str {
+        // Each class has a verdict of its own; a mean over all of them changes with the mix.
+        ""
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        by_hand::line(how)
+    }
+
+    fn not_said(&self) -> &'static [&'static str] {
+        by_hand::NOT_SAID
+    }
+}

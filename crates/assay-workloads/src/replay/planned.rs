@@ -1,0 +1,230 @@
+//! A recorded load as it will be played.
+
+use crate::replay::{Fit, Placing, slot_bytes};
+use assay_core::quantity::Bytes;
+use assay_core::quantity::metric::{BANDWIDTH, IOPS, RESPONSE_P99};
+use assay_core::quantity::played::Class;
+use assay_core::quantity::units::show;
+use assay_load::Act;
+use serde::{Deserialize, Serialize};
+
+use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};
+use crate::io::{self, Engine};
+use crate::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::measured::{Measured, Ran};
+use crate::place::{Area, ONLY_READ, Offer, Run};
+
+/// Sectors: what trims and zeroing are multiples of, and the least that is rounded to.
+const SECTOR: u64 = 512;
+/// Memory for what is in flight at most.
+const MOST_MEMORY: u64 = 1 << 30;
+/// Without a clock, and paced, a play may take so many times as long as was recorded, and this at least.
+const SLOWER: u64 = 4;
+const LEAST_LIMIT_NS: u64 = 60_000_000_000;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub source: Source,
+    pub clock: Clock,
+    pub scale: Scale,
+    /// Nanoseconds of the recording that are played, from its first request.
+    pub length_ns: u64,
+    pub engine: Engine,
+    pub depth: u32,
+    pub direct: bool,
+    /// What offsets and sizes are multiples of.
+    pub unit_bytes: u64,
+    pub placing: Placing,
+}
+
+/// Nanoseconds that a play of so much of a recording takes; at most, where it goes by what ends.
+pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
+    match clock {
+        // The last request starts inside of it.
+        Clock::Open => scale.time_ns(length_ns).saturating_add(1),
+        Clock::Dependent => scale.time_ns(length_ns).saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
+        Clock::Closed => length_ns.saturating_mul(SLOWER).max(LEAST_LIMIT_NS),
+    }
+}
+
+/// What a target makes of what was asked, and what differs and why.
+pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String> {
+    let Some(source) = &asked.source else {
+        return Err(format!("the trace {} was not loaded", asked.trace));
+    };
+    if asked.timing == Clock::Dependent && source.queued_ns == 0 {
+        return Err("the trace has no completion times (like all fio logs), so dependencies are unknown; use timing = \
+                    \"open\" or \"closed\""
+            .to_owned());
+    }
+    if source.changes() && !offer.area.written {
+        return Err(ONLY_READ.to_owned());
+    }
+    let lacks = |act: Act, reason: &Option<String>| reason.clone().filter(|_| source.has(act));
+    let lacking = lacks(Act::Discard, &offer.clears.no_trim)
+        .or_else(|| lacks(Act::WriteZeroes, &offer.clears.no_zeroing));
+    if let Some(reason) = lacking {
+        return Err(reason);
+    }
+    let alignment = offer.direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
+    let unit_bytes = alignment.max(SECTOR);
+    if !offer.area.start.is_multiple_of(unit_bytes) {
+        return Err(format!("the area does not start at a multiple of {}", Bytes(unit_bytes)));
+    }
+    let placing = Placing::of(source, offer.area.length, unit_bytes)?;
+    let memory = slot_bytes(source, unit_bytes).saturating_mul(u64::from(asked.queue_depth));
+    if memory > MOST_MEMORY {
+        return Err(format!(
+            "{} requests of up to {} in flight need {} of memory, more than the limit of {}; use a smaller queue_depth",
+            asked.queue_depth,
+            Bytes(source.largest_bytes),
+            Bytes(memory),
+            Bytes(MOST_MEMORY)
+        ));
+    }
+    let planned = Planned {
+        source: source.clone(),
+        clock: asked.timing,
+        scale: asked.speed,
+        length_ns: source.length_ns,
+        engine: offer.engine.name,
+        depth: asked.queue_depth,
+        direct: offer.direct.value().is_some(),
+        unit_bytes,
+        placing,
+    };
+    let is_slow = offer.engine.name == Engine::Psync && asked.queue_depth > 1;
+    let note = is_slow.then(|| {
+        "without io_uring, Assay replays one request at a time, so other requests wait".to_owned()
+    });
+    Ok((planned, note))
+}
+
+impl Planned {
+    pub(super) fn fit(&self, area: &Area) -> Fit {
+        let Area { start, length, .. } = *area;
+        Fit { start, length, unit: self.unit_bytes.max(1), placing: self.placing }
+    }
+
+    /// Bytes of what is in flight in one place at most.
+    pub(super) fn slot_bytes(&self) -> u32 {
+        u32::try_from(slot_bytes(&self.source, self.unit_bytes.max(1))).unwrap_or(u32::MAX)
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        self.length_ns == self.source.length_ns
+    }
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let way = if self.direct { "direct" } else { "through the page cache" };
+        format!(
+            "{} requests of {}, recorded in {} ({}), {}, at most {} in flight, {}, {}, {way}",
+            show::count(self.source.requests()),
+            self.source.device,
+            show::duration(self.source.length_ns as f64),
+            self.source.id,
+            pace_words(self.clock, self.scale),
+            show::count(u64::from(self.depth)),
+            self.placing.words(),
+            self.engine
+        )
+    }
+
+    fn touches(&self) -> Touch {
+        touch(Some(&self.source), self.direct)
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        playing::play(self, run)
+    }
+
+    /// Makes sure that the recording is still there, and the same.
+    fn ready_again(&self, run: &Run<'_>) -> Result<Option<String>, String> {
+        (run.programs.recall)(run.system, &self.source, &mut |_, _| {}).map(|()| None)
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        let detail = Detail::of(measured)?;
+        match metric {
+            _ if metric == IOPS.name => Some(measured.per_second(measured.operations())),
+            _ if metric == BANDWIDTH.name => Some(measured.per_second(detail.bytes())),
+            _ => Some(detail.amount(metric)?.and_then(|amount| measured.per_second(amount))),
+        }
+    }
+
+    fn lacks(&self, class: &Class) -> Option<String> {
+        let is_of = |act: &Act| io::class_name(act.class()) == class.key;
+        let has = Act::ALL.into_iter().filter(is_of).any(|act| self.source.has(act));
+        (!has).then(|| format!("the trace contains no {}", class.words))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        match self.clock {
+            // How many there are per second is that of the recording.
+            Clock::Open => RESPONSE_P99,
+            Clock::Dependent | Clock::Closed => IOPS.name,
+        }
+    }
+
+    fn is_by_clock(&self) -> bool {
+        self.clock == Clock::Open
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    fn expected_ns(&self, _: u64) -> Option<u64> {
+        Some(match self.clock {
+            Clock::Open => time_ns(self.clock, self.scale, self.length_ns),
+            Clock::Dependent => self.scale.time_ns(self.length_ns),
+            Clock::Closed => self.length_ns,
+        })
+    }
+
+    fn half(&self) -> Option<crate::Planned> {
+        Some(Self { length_ns: self.length_ns / 2, ..self.clone() }.into())
+    }
+
+    fn asked_in_flight(&self) -> u32 {
+        self.depth
+    }
+
+    fn in_flight(&self) -> u32 {
+        self.depth
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let words = vec![
+            "fio".to_owned(),
+            format!("--name={}", how.name),
+            format!("--read_iolog={}.log", self.source.id),
+            format!("--replay_redirect={}", how.path),
+            format!("--replay_no_stall={}", u8::from(self.clock == Clock::Closed)),
+            format!("--iodepth={}", self.depth),
+            "--ioengine=io_uring".to_owned(),
+            format!("--direct={}", u8::from(self.direct)),
+        ];
+        let mut remarks = vec![
+            format!(
+                "to create the log: assay export {0} --format fio-iolog > {0}.log",
+                self.source.id
+            ),
+            "fio replays recorded offsets and does not fold them into the area".to_owned(),
+        ];
+        if self.clock == Clock::Dependent {
+            remarks
+                .push("fio starts requests at recorded times and ignores dependencies".to_owned());
+        }
+        if !self.source.parts.is_empty() {
+            remarks.push("fio uses one target for all devices of the log".to_owned());
+        }
+        CommandLine { words, remarks }
+    }
+
+    fn not_said(&self) -> &'static [&'static str] {
+        &["a fio log cannot contain write-zeroes"]
+    }
+}

@@ -1,0 +1,216 @@
+//! Plays a recorded load once, and holds what was played against what was recorded.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::replay::{Arrived, Fitted, guessed};
+use assay_core::calc::requests::Sides;
+use assay_load::{
+    Act, ClassOutcome, Job, MOST_STEPS, Mix, Moved, Outcome, Pattern, Played, Step, Track, Waited,
+};
+use assay_machine::system::BlockRequest;
+
+use super::{Beside, Clock, Detail, Fidelity, Paced, Planned, planned};
+use crate::io;
+use crate::measured::{Count, Histograms, Ran};
+use crate::place::Run;
+
+struct Was {
+    counts: [Moved; Act::ALL.len()],
+    /// From the first request to the last one.
+    span_ns: u64,
+    drawn: Sides,
+}
+
+pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let mut recorded = recorded(own, run)?;
+    let was = Was {
+        counts: counted(&recorded),
+        span_ns: span_ns(&recorded),
+        drawn: sides(
+            recorded.iter().map(|Arrived { step, .. }| (own.scale.time_ns(step.at_ns), step)),
+        ),
+    };
+    let fit = own.fit(&run.medium.area);
+    if own.clock == Clock::Dependent {
+        // Nobody is to wait for what is not played.
+        recorded.retain(|own| fit.holds(&own.step));
+    }
+    let (steps, fitted) = fit.all(recorded.iter().map(|own| &own.step), own.scale);
+    if steps.is_empty() {
+        return Err("no request of the trace is within the area".to_owned());
+    }
+    let track = match own.clock {
+        Clock::Open => Track::new(steps, true),
+        Clock::Closed => Track::new(steps, false),
+        Clock::Dependent => Track::paced(steps, guessed(&recorded, own.scale)),
+    };
+    // Half of the memory: what is played is there by now.
+    drop(recorded);
+    let job = job(own, run, track);
+    let outcome = io::run_job(own.engine, &job, &run.medium, run.bystanders, run.stop)
+        .map_err(|error| error.to_string())?;
+    let mut ran = io::ran(&outcome);
+    ran.measured.detail = Detail {
+        classes: classes(&outcome),
+        pace: outcome.pace,
+        fidelity: fidelity(own, was, fitted, (&outcome, job.track.as_deref()), &ran.histograms),
+    }
+    .into();
+    Ok(ran)
+}
+
+/// The requests of the recording in the order in which they arrived, their times from the first of them on.
+fn recorded(own: &Planned, run: &Run<'_>) -> Result<Vec<Arrived>, String> {
+    let source = &own.source;
+    let count = source.requests().min(MOST_STEPS as u64);
+    // Room for all at once: a list that grows has what it was beside what it is.
+    let mut steps = Vec::with_capacity(usize::try_from(count + 1).unwrap_or_default());
+    let mut keep = |begun_ns: u64, request: &BlockRequest| {
+        let arrived = Arrived::of(request, begun_ns, source.device_bytes);
+        let inside = arrived.and_then(|arrived| arrived.since(source.first_ns));
+        let inside = inside.filter(|arrived| arrived.step.at_ns <= own.length_ns);
+        // What a plan says of it bounds the memory, whatever the file says.
+        if (steps.len() as u64) <= count {
+            steps.extend(inside);
+        }
+    };
+    (run.programs.recall)(run.system, source, &mut keep)?;
+    steps.sort_by_key(|arrived| arrived.step.at_ns);
+    let found = counted(&steps);
+    let is_more = Act::ALL.into_iter().any(|act| {
+        let (here, there) = (found[act as usize], source.acts[act as usize]);
+        here.operations > there.operations || (own.is_whole() && here != there)
+    });
+    if is_more {
+        return Err(format!("the trace {} is not the planned one", source.id));
+    }
+    Ok(steps)
+}
+
+fn counted(recorded: &[Arrived]) -> [Moved; Act::ALL.len()] {
+    let mut found = [Moved::default(); Act::ALL.len()];
+    for Arrived { step, .. } in recorded {
+        found[step.act as usize].add(u64::from(step.bytes));
+    }
+    found
+}
+
+fn job(own: &Planned, run: &Run<'_>, track: Track) -> Job {
+    let area = &run.medium.area;
+    let end =
+        area.start.saturating_add(area.length / own.unit_bytes.max(1) * own.unit_bytes.max(1));
+    let by_clock = own.clock == Clock::Open;
+    let time_ns =
+        if by_clock { planned::time_ns(own.clock, own.scale, own.length_ns) } else { run.time_ns };
+    Job {
+        depth: own.depth,
+        time: Duration::from_nanos(time_ns),
+        operations: (!by_clock).then_some(track.steps().len() as u64),
+        track: Some(Arc::new(track)),
+        ..Job::base(Pattern::Random, Mix::READS, own.slot_bytes(), area.start..end, run.seed)
+    }
+}
+
+fn classes(outcome: &Outcome) -> BTreeMap<String, Count> {
+    let of = |class: &ClassOutcome| {
+        let count = Count { operations: class.operations, bytes: class.bytes };
+        (io::class_name(class.class).to_owned(), count)
+    };
+    outcome.classes.iter().map(of).collect()
+}
+
+/// What was played beside what was recorded.
+fn fidelity(
+    own: &Planned,
+    was: Was,
+    fitted: Fitted,
+    (outcome, track): (&Outcome, Option<&Track>),
+    histograms: &Histograms,
+) -> Fidelity {
+    let none = Played::default();
+    let played = outcome.played.as_ref().unwrap_or(&none);
+    let by_clock = own.clock == Clock::Open;
+    let share = |part: u64, all: u64| part as f64 / all.max(1) as f64;
+    Fidelity {
+        requests: beside(&was.counts, played),
+        recorded_ns: own.scale.time_ns(was.span_ns),
+        replayed_ns: played.took_ns,
+        ks_distance: by_clock.then_some(played.arrival_distance),
+        late_share: outcome.pace.map(|pace| share(pace.late + pace.unissued(), pace.scheduled)),
+        max_delay_ns: outcome.pace.map(|pace| pace.max_delay_ns),
+        dependent: played.waited.as_ref().map(paced),
+        in_flight: [
+            share(own.source.queued_ns, own.source.length_ns),
+            in_flight(histograms, played.took_ns),
+        ],
+        skipped: own.source.left_out,
+        placing: own.placing,
+        adjusted: fitted,
+        drawn: was.drawn.beside(drawn(played, track, by_clock)),
+    }
+}
+
+/// Requests at the moments when they start, as far as they are drawn.
+fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> Sides {
+    let mut sides = Sides::default();
+    for (at_ns, step) in steps {
+        let place = (step.act != Act::Flush).then_some((step.offset, u64::from(step.bytes)));
+        sides.add(step.act.name(), at_ns, place);
+    }
+    sides
+}
+
+/// What was played, as far as it is drawn.
+fn drawn(played: &Played, track: Option<&Track>, by_clock: bool) -> Sides {
+    let issued = track.map(|track| played.issued(track)).unwrap_or_default();
+    let mut own = sides(issued.iter().copied());
+    for (at_ns, step) in issued.into_iter().filter(|_| by_clock) {
+        own.behind(step.act.name(), step.at_ns, at_ns.saturating_sub(step.at_ns));
+    }
+    own
+}
+
+/// From the first request to the last one.
+fn span_ns(recorded: &[Arrived]) -> u64 {
+    let ends = recorded.first().zip(recorded.last());
+    ends.map_or(0, |(first, last)| last.step.at_ns.saturating_sub(first.step.at_ns))
+}
+
+/// How the waits of a paced play were held.
+fn paced(waited: &Waited) -> Paced {
+    let Waited { requests, gaps_ns, behind_ns, served_ns, overtaken } = *waited;
+    let mean = |sum: u64| sum as f64 / requests.max(1) as f64;
+    let whole = gaps_ns.saturating_add(behind_ns).saturating_add(served_ns);
+    Paced {
+        after_end: requests,
+        gap_ns: [mean(gaps_ns), mean(gaps_ns.saturating_add(behind_ns))],
+        added_share: behind_ns as f64 / whole.max(1) as f64,
+        overtaken,
+    }
+}
+
+/// By kind of request what was recorded and what was played; kinds of which there is nothing are left out.
+fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<String, Beside> {
+    let count = |moved: Moved| Count { operations: moved.operations, bytes: moved.bytes };
+    let there = Act::ALL.into_iter().map(|act| {
+        let (recorded, played) = (recorded[act as usize], played.acts[act as usize]);
+        let own = Beside { recorded: count(recorded), replayed: count(played) };
+        (act.name().to_owned(), own)
+    });
+    there.filter(|(_, own)| own.recorded.operations + own.replayed.operations > 0).collect()
+}
+
+/// How many were under way on average, by the law of Little: response times where there are any, else those of
+/// service.
+fn in_flight(histograms: &Histograms, took_ns: u64) -> f64 {
+    let sum = |responses: bool| {
+        let own =
+            histograms.iter().filter(|(name, _)| io::of_response(name).is_some() == responses);
+        own.map(|(_, own)| own.mean() * own.len() as f64).sum::<f64>()
+    };
+    let responses = sum(true);
+    let all = if responses > 0.0 { responses } else { sum(false) };
+    all / took_ns.max(1) as f64
+}

@@ -1,0 +1,207 @@
+//! What a play tells beside its metrics: what was played beside what was recorded.
+
+use assay_core::catalogue::About;
+use assay_core::exhibit::{
+    Column, Exhibit, Figure, Levels, Row, Sentence, Subject, Table, Unit, Value, requests,
+};
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::{Beside, Detail, Fidelity, Paced, Planned};
+use crate::tell::{FactsFigure, OfRow, Rows, Seen, Shows, Tells};
+
+/// How faithful the least faithful trial of a row was.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Facts {
+    pub workload: String,
+    pub configuration: Levels,
+    /// Trials that it is chosen from.
+    pub trials: usize,
+    pub fidelity: Fidelity,
+    /// It in a sentence.
+    pub text: String,
+}
+
+impl Tells for Planned {
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+        let details = seen.trials.iter().filter_map(|trial| Detail::of((*trial)?));
+        let all: Vec<&Fidelity> = details.map(|detail| &detail.fidelity).collect();
+        let worst = all.iter().max_by(|one, other| one.by_faults(other))?;
+        let Subject { workload, arm } = seen.subject.clone();
+        let (trials, fidelity) = (all.len(), (*worst).clone());
+        let text = words(&fidelity, trials);
+        Some(Facts { workload, configuration: arm, trials, fidelity, text }.into())
+    }
+}
+
+fn words(own: &Fidelity, trials: usize) -> String {
+    let of = if trials > 1 {
+        format!("the trial with the lowest fidelity of {trials}")
+    } else {
+        "the trial".to_owned()
+    };
+    let sum = |count: fn(&Beside) -> u64| {
+        let all = own.requests.values().map(count);
+        show::count(all.fold(0, u64::saturating_add))
+    };
+    let [recorded, played] =
+        [own.recorded_ns, own.replayed_ns].map(|span| show::duration(span as f64));
+    let timing = own.ks_distance.map_or_else(String::new, |distance| {
+        let behind = own.max_delay_ns.unwrap_or_default();
+        format!(
+            ", KS distance of arrival times {distance:.3}, at most {} late",
+            show::duration(behind as f64)
+        )
+    });
+    let pacing = own.dependent.as_ref().map_or_else(String::new, pacing_words);
+    let changed = [
+        (own.skipped, "cannot be replayed"),
+        (own.adjusted.rounded, "were rounded for direct I/O"),
+        (own.adjusted.clipped, "were clipped"),
+    ];
+    let changed = changed.iter().filter(|(count, _)| *count > 0);
+    let changed = changed
+        .fold(String::new(), |all, (count, what)| format!("{all}; {} {what}", show::count(*count)));
+    format!(
+        "Replay in {of}: {} of {} requests in {played} (recorded: {recorded}){timing}{pacing}; {}{changed}.",
+        sum(|one| one.replayed.operations),
+        sum(|one| one.recorded.operations),
+        own.placing.words()
+    )
+}
+
+/// How the waits of a paced play were held.
+fn pacing_words(own: &Paced) -> String {
+    let [recorded, played] = own.gap_ns.map(show::duration);
+    format!(
+        ", {} of them after the end of a predecessor, with a mean delay of {played} (recorded: {recorded})",
+        show::count(own.after_end)
+    )
+}
+
+const LEGEND: &str = "For each row, recorded and replayed requests of the trial with the lowest fidelity. Rule \
+                      replay-mismatch reports deviations separately.";
+
+const FIGURE: FactsFigure = FactsFigure {
+    key: Facts::KEY,
+    about: About {
+        name: "replay",
+        summary: "a recorded trace and its replay, by request class",
+        text: "For each workload, the row with the lowest fidelity: starts over time, delay behind the schedule, \
+               sizes, and distances between requests, for the three most frequent classes. In an accurate replay, the \
+               recorded and replayed lines and bars overlap.",
+    },
+    leads: false,
+};
+const MOST_DRAWN: usize = 3;
+
+impl Shows for Facts {
+    const KEY: &'static str = "replay";
+    const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
+
+    fn exhibit(all: &[&Self], rows: &dyn Rows) -> Exhibit {
+        let columns = vec![
+            Column::left("requests"),
+            Column::new("recorded", Unit::Count),
+            Column::new("replayed", Unit::Count),
+            Column::new("recorded bytes", Unit::Bytes),
+            Column::new("replayed bytes", Unit::Bytes),
+        ];
+        let table = Table {
+            title: "recorded and replayed".to_owned(),
+            columns,
+            rows: all.iter().flat_map(|own| own.rows()).collect(),
+            notes: vec![LEGEND.to_owned()],
+        };
+        let mut tables = vec![table, timing(all, rows)];
+        tables.extend(pacing(all, rows));
+        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        Exhibit {
+            tables,
+            figures: figures(all, rows),
+            // What is the same work needs no sentence: the tables say so.
+            sentences: all.iter().filter(|own| own.is_other_work()).map(sentence).collect(),
+            ..Exhibit::default()
+        }
+    }
+}
+
+/// The least faithful row of each workload, as pictures.
+fn figures(all: &[&Facts], rows: &dyn Rows) -> Vec<Figure> {
+    let of_workloads = all.chunk_by(|one, next| one.workload == next.workload);
+    let worst = of_workloads.filter_map(|own| {
+        let worst = own.iter().max_by(|one, other| one.fidelity.by_faults(&other.fidelity))?;
+        let name = || format!("Lowest fidelity: the trial of {}.", rows.name(&worst.subject()));
+        Some((worst, (own.len() > 1).then(name)))
+    });
+    let drawn = worst.take(MOST_DRAWN).map(|(own, note)| {
+        let notes = note.into_iter().collect();
+        requests::of_play(FIGURE.about.name, &own.workload, &own.fidelity.drawn, notes)
+    });
+    drawn.flatten().collect()
+}
+
+/// Times of the recording and of the play.
+fn timing(all: &[&Facts], rows: &dyn Rows) -> Table {
+    let ns = |title| Column::new(title, Unit::Nanoseconds);
+    let mut table = Table::new("replay timing");
+    table.add(Column::left("replay"), all, |own| rows.name(&own.subject()));
+    table.add(ns("recorded"), all, |own| own.fidelity.recorded_ns);
+    table.add(ns("replayed"), all, |own| own.fidelity.replayed_ns);
+    table.add(Column::new("KS distance", Unit::Share), all, |own| own.fidelity.ks_distance);
+    table.add(Column::new("late", Unit::Share), all, |own| own.fidelity.late_share);
+    table.add(Column::right("in flight, recorded"), all, |own| own.fidelity.in_flight_recorded());
+    table.add(Column::right("in flight, replayed"), all, |own| own.fidelity.in_flight[1]);
+    table.notes.push(
+        "KS distance: between recorded and replayed start times. Late: requests that started more than 1 ms late \
+         or never started. The mean number in flight depends on the target and is not a deviation."
+            .to_owned(),
+    );
+    table
+}
+
+/// What waited for what in paced plays, where there are any.
+fn pacing(all: &[&Facts], rows: &dyn Rows) -> Option<Table> {
+    let paced = |own: &&Facts| Some((rows.name(&own.subject()), own.fidelity.dependent?));
+    let paced: Vec<(String, Paced)> = all.iter().filter_map(paced).collect();
+    let ns = |title| Column::new(title, Unit::Nanoseconds);
+    let mut table = Table::new("waits in replays with timing = \"dependent\"");
+    table.add(Column::left("replay"), &paced, |(name, _)| name);
+    table.add(Column::new("after a completion", Unit::Count), &paced, |(_, of)| of.after_end);
+    table.add(ns("gap, recorded"), &paced, |(_, of)| of.gap_ns[0]);
+    table.add(ns("gap, replayed"), &paced, |(_, of)| of.gap_ns[1]);
+    table.add(Column::new("added", Unit::Share), &paced, |(_, of)| of.added_share);
+    table.add(Column::new("overtaken", Unit::Count), &paced, |(_, of)| of.overtaken);
+    table.notes.push(
+        "Dependencies are inferred: a request waits for the latest completion of its type (reads, or writes and \
+         other changes) at most 100 ms earlier; other requests start at their recorded distance from the previous \
+         start. Added: wait added by late starts. Overtaken: requests that started after a request that comes \
+         later in the recording, because the speed of the target differs."
+            .to_owned(),
+    );
+    (!paced.is_empty()).then_some(table)
+}
+
+impl OfRow for Facts {}
+
+impl Facts {
+    fn is_other_work(&self) -> bool {
+        !self.fidelity.faults().is_empty()
+    }
+
+    /// A row a kind of request.
+    fn rows(&self) -> Vec<Row> {
+        let row = |(name, own): (&String, &Beside)| {
+            let cells = [
+                Value::from(name),
+                own.recorded.operations.into(),
+                own.replayed.operations.into(),
+                own.recorded.bytes.into(),
+                own.replayed.bytes.into(),
+            ];
+            Row::of(self.subject(), cells)
+        };
+        self.fidelity.requests.iter().map(row).collect()
+    }
+}

@@ -1,0 +1,194 @@
+//! Rounds as they will be run.
+
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::judge::{FILLS, InWindow, matrix, told};
+use super::{BANDWIDTH, Detail, IOPS, LATENCY, ROUNDS, TOUCH, WRITTEN, running};
+use crate::io::Engine;
+use crate::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::measured::{Measured, Ran};
+use crate::place::Run;
+use assay_core::calc::pts::{Cell, Class, Measure, Test};
+
+/// What writing is supposed to take on a target that was not tried: 200 MB/s.
+const SUPPOSED_NS_OF_BYTE: u64 = 5;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub test: Test,
+    pub class: Class,
+    pub engine: Engine,
+    /// Threads, and operations in flight of each.
+    pub in_flight: [u32; 2],
+    /// Operations in flight that were asked for, over all threads.
+    pub asked_in_flight: u32,
+    pub cells: Vec<Cell>,
+    /// Which are not run, and why, each a phrase.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    pub cell_ns: u64,
+    pub most_rounds: u32,
+    /// Bytes of the target that are used.
+    pub range_bytes: u64,
+    /// Bytes of an operation by which the whole is written before, where it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fill_bytes: Option<u64>,
+    pub direct: bool,
+}
+
+impl Planned {
+    /// The cell by which a round is judged.
+    pub fn tracked(&self) -> Cell {
+        self.test.tracked(self.fill_bytes.map(Bytes))
+    }
+
+    pub fn is_simulated(&self) -> bool {
+        self.engine == Engine::Simulated
+    }
+
+    /// What an operation of a cell does, in a word or two.
+    pub(super) fn operations_words(&self) -> String {
+        let how = if self.test.is_sequential() { "sequential" } else { "random" };
+        format!("{how}, {} in flight, {}", show::count(u64::from(self.in_flight())), self.engine)
+    }
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let cells = self.cells.len();
+        let round_ns = self.cell_ns.saturating_mul(cells as u64);
+        let of = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };
+        let fill = self.fill_bytes.map_or_else(String::new, |size| {
+            let twice = Bytes(FILLS.saturating_mul(self.range_bytes));
+            format!("{twice} of sequential writes of {}, then ", Bytes(size))
+        });
+        let way = if self.direct { "direct" } else { "through the page cache" };
+        format!(
+            "PTS {} ({}): purge of {}, {fill}rounds of {of} of {} each ({} per round) until five rounds are steady, at \
+             most {}; {}, {way}",
+            self.test.title(),
+            self.class.name(),
+            Bytes(self.range_bytes),
+            show::duration(self.cell_ns as f64),
+            show::duration(round_ns as f64),
+            show::count(u64::from(self.most_rounds)),
+            self.operations_words()
+        )
+    }
+
+    fn touches(&self) -> Touch {
+        TOUCH
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        running::run(self, run)
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        let detail = Detail::of(measured);
+        detail.map_or_else(|| measured.value(metric), |detail| value(self, metric, detail))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        match self.test.measure() {
+            Measure::Iops => IOPS.name,
+            Measure::Bandwidth => BANDWIDTH.name,
+            Measure::Latency => LATENCY.name,
+        }
+    }
+
+    fn ends_by_time(&self) -> bool {
+        false
+    }
+
+    /// With all of its rounds: who waits wants to know the longest.
+    fn expected_ns(&self, _: u64) -> Option<u64> {
+        let filled = self.fill_bytes.map_or(0, |_| FILLS.saturating_mul(self.range_bytes));
+        let fill_ns = filled.saturating_mul(SUPPOSED_NS_OF_BYTE);
+        let round_ns = self.cell_ns.saturating_mul(self.cells.len() as u64);
+        Some(fill_ns.saturating_add(round_ns.saturating_mul(u64::from(self.most_rounds))))
+    }
+
+    fn asked_in_flight(&self) -> u32 {
+        self.asked_in_flight
+    }
+
+    fn in_flight(&self) -> u32 {
+        let [threads, depth] = self.in_flight;
+        threads.saturating_mul(depth)
+    }
+
+    fn threads(&self) -> u32 {
+        self.in_flight[0]
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let tracked = self.tracked();
+        let [threads, depth] = self.in_flight;
+        let pattern = if self.test.is_sequential() { "write" } else { "randwrite" };
+        let words = [
+            "fio".to_owned(),
+            format!("--name={}", how.name),
+            format!("--filename={}", how.path),
+            format!("--rw={pattern}"),
+            format!("--bs={}", tracked.size_bytes),
+            format!("--numjobs={threads}"),
+            format!("--iodepth={depth}"),
+            "--ioengine=io_uring".to_owned(),
+            format!("--direct={}", u8::from(self.direct)),
+            format!("--size={}", self.range_bytes),
+            "--time_based".to_owned(),
+            format!("--runtime={}", self.cell_ns.div_ceil(1_000_000_000).max(1)),
+            "--refill_buffers".to_owned(),
+            "--group_reporting".to_owned(),
+        ];
+        let mut remarks = vec![
+            "this command runs the tracking cell; a round runs all cells in sequence".to_owned(),
+            "five rounds are steady if their range is at most 20% of their mean and the fitted line changes by at \
+             most 10%; fio's ss= checks only one of these conditions, once per second"
+                .to_owned(),
+        ];
+        if let Some(size) = self.fill_bytes {
+            remarks.push(format!(
+                "before the first round, run blkdiscard and write the whole target twice, {} per operation",
+                Bytes(size)
+            ));
+        } else {
+            remarks.push("before the first round, run blkdiscard but write nothing".to_owned());
+        }
+        CommandLine { words: words.to_vec(), remarks }
+    }
+}
+
+/// What one of its metrics is: what a view shows and what is compared is one number.
+fn value(planned: &Planned, metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
+    let own = planned.primary(&|_| false);
+    if ![own, ROUNDS.name, WRITTEN.name].contains(&metric) {
+        return None;
+    }
+    let Some(told) = told(planned, detail) else {
+        return Some(Err("the tracking cell has no results".to_owned()));
+    };
+    let rounds = detail.rounds.len();
+    let Some(window) = told.window else {
+        return Some(Err(format!("only {rounds} of the required five rounds ran")));
+    };
+    if metric == own {
+        return Some(Ok(window.mean));
+    }
+    if !window.steady {
+        return Some(Err(format!("no steady state within {rounds} rounds")));
+    }
+    let last = detail.rounds.get(window.last - 1);
+    Some(match last.filter(|_| metric == WRITTEN.name) {
+        Some(round) => Ok(round.written_bytes as f64),
+        None => Ok(window.last as f64),
+    })
+}
+
+pub(super) fn in_window(planned: &Planned, detail: &Detail) -> Vec<InWindow> {
+    let window = told(planned, detail).and_then(|told| told.window);
+    matrix(detail, planned.test.measure(), window.as_ref())
+}

@@ -1,0 +1,353 @@
+//! What rounds tell beside their metrics: the window in which they were steady, a table of mixes by sizes, how
+//! they converged, and in what they part from the specification.
+
+use std::iter;
+
+use assay_core::catalogue::About;
+use assay_core::exhibit::figure::{
+    Axis, AxisScale, Figure, Guide, NamedValues, Span, SpanKind, lines_over_steps,
+};
+use assay_core::exhibit::{
+    Column, Exhibit, Levels, List, Row, Sentence, Subject, Table, Unit, Value,
+};
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::planned::in_window;
+use super::{BANDWIDTH, Detail, IOPS, InWindow, LATENCY, Planned, Told, Window, told};
+use crate::Measured;
+use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
+use assay_core::calc::pts::{Cell, Class, Measure, Test};
+
+/// What rounds say.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Facts {
+    pub workload: String,
+    pub configuration: Levels,
+    pub test: Test,
+    pub class: Class,
+    /// The cell by which rounds were judged.
+    pub tracking_cell: Cell,
+    /// What it was, round by round.
+    pub rounds: Vec<f64>,
+    /// Bytes that were written since the purge, up to the end of each round.
+    pub written_bytes: Vec<u64>,
+    /// Seconds from the beginning of the first round to the end of each.
+    pub ended_s: Vec<f64>,
+    /// The rounds that count; none of fewer than five.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub measurement_window: Option<Window>,
+    /// Each cell in them.
+    pub cells: Vec<InWindow>,
+    /// In what it parts from the specification; nothing that shows, where nothing stands here.
+    pub deviations: Vec<String>,
+    /// Which trial that is and of how many, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<[usize; 2]>,
+    /// It in sentences.
+    pub text: String,
+}
+
+impl Tells for Planned {
+    /// Of several trials the last is told: the drive has been through most.
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+        let of = |(at, measured): (usize, Option<&Measured>)| {
+            let detail = Detail::of(measured?)?.clone();
+            let told = told(self, &detail).filter(|told| !told.tracked.is_empty())?;
+            Some((at, detail, told))
+        };
+        let (at, detail, told) =
+            seen.trials.iter().copied().enumerate().filter_map(of).next_back()?;
+        let several = seen.trials.len() > 1;
+        let trial = several.then(|| [at + 1, seen.trials.len()]);
+        let text = words(self, &detail, &told, trial);
+        let Subject { workload, arm } = seen.subject.clone();
+        let facts = Facts {
+            workload,
+            configuration: arm,
+            test: self.test,
+            class: self.class,
+            tracking_cell: self.tracked(),
+            rounds: told.tracked,
+            written_bytes: detail.rounds.iter().map(|round| round.written_bytes).collect(),
+            ended_s: detail.rounds.iter().map(|round| round.ended_ns as f64 / 1e9).collect(),
+            measurement_window: told.window,
+            cells: in_window(self, &detail),
+            deviations: told.departures,
+            trial,
+            text,
+        };
+        Some(facts.into())
+    }
+}
+
+fn unit(measure: Measure) -> Unit {
+    match measure {
+        Measure::Iops => Unit::Iops,
+        Measure::Bandwidth => Unit::BytesPerS,
+        Measure::Latency => Unit::Nanoseconds,
+    }
+}
+
+fn words(planned: &Planned, detail: &Detail, told: &Told, trial: Option<[usize; 2]>) -> String {
+    let mut said = vec![seen(planned, detail, told), conforming(planned.test, &told.departures)];
+    if let Some([trial, trials]) = trial {
+        said.push(format!("This is trial {trial} of {trials}."));
+    }
+    said.join(" ")
+}
+
+fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
+    let (measure, tracked) = (planned.test.measure(), planned.tracked().words());
+    let rounds = told.tracked.len();
+    let written = detail.rounds.last().map_or(0, |round| round.written_bytes);
+    let Some(window) = &told.window else {
+        let mean = told.tracked.iter().sum::<f64>() / rounds.max(1) as f64;
+        return format!(
+            "{tracked}: {} over {rounds} rounds, too few to determine a steady state.",
+            unit(measure).alone(mean)
+        );
+    };
+    let Window { first, last, mean, range_share, slope_share: rise_share, steady } = *window;
+    let state = if steady { "Steady" } else { "Not steady" };
+    let written = detail.rounds.get(last - 1).map_or(written, |round| round.written_bytes);
+    let is_fresh = planned.fill_bytes.is_none() && written < detail.prepared.range_bytes;
+    let fresh = if is_fresh {
+        ", less than the whole area, so some blocks may never have been written"
+    } else {
+        ""
+    };
+    format!(
+        "{state} in rounds {first} to {last}: {tracked} at {} (range {:.1}%, change {:.1}%), after {} of \
+         writes{fresh}.",
+        unit(measure).alone(mean),
+        100.0 * range_share,
+        100.0 * rise_share,
+        show::bytes(written)
+    )
+}
+
+/// Whether it is the test of the specification, or what it lacks.
+fn conforming(test: Test, departures: &[String]) -> String {
+    let title = test.title();
+    if departures.is_empty() {
+        return format!("No deviation from PTS {title} detected.");
+    }
+    format!("Does not conform to PTS {title}: {}.", departures.join("; "))
+}
+
+const LEGEND: &str = "Steady: in five consecutive rounds, the range is at most 20% of the mean, and the fitted line \
+                      changes by at most 10%. The numbers come from the first steady rounds, or from the last five if \
+                      no rounds are steady; write saturation always uses the last five. A single run has no CIs.";
+
+const FIGURE: FactsFigure = FactsFigure {
+    key: Facts::KEY,
+    about: About {
+        name: "convergence",
+        summary: "convergence of the rounds: the tracking cell of the steady-state test, round by round",
+        text: "Each point is a round. Shading marks the measurement window, and two lines mark 10% above and below its \
+               mean. With several configurations, the figure shows one line per configuration, without shading.",
+    },
+    leads: true,
+};
+
+impl Shows for Facts {
+    const KEY: &'static str = "steady_state";
+    const FIGURE: Option<&'static FactsFigure> = Some(&FIGURE);
+
+    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+        let columns = vec![
+            Column::new("rounds", Unit::Count),
+            Column::left("window"),
+            Column::left("tracking cell"),
+            Column::left("mean"),
+            Column::new("range", Unit::Share),
+            Column::new("change", Unit::Share),
+            Column::verdict("state"),
+        ];
+        let table = Table {
+            title: "steady state".to_owned(),
+            columns,
+            rows: all.iter().map(|own| own.row()).collect(),
+            notes: vec![LEGEND.to_owned()],
+        };
+        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        Exhibit {
+            tables: iter::once(table).chain(all.iter().flat_map(|own| own.tables())).collect(),
+            lists: all.iter().filter_map(|own| own.deviations()).collect(),
+            figures: all
+                .chunk_by(|one, next| one.workload == next.workload)
+                .filter_map(figure)
+                .collect(),
+            sentences: all.iter().map(sentence).collect(),
+            leads: true,
+            ..Exhibit::default()
+        }
+    }
+}
+
+impl OfRow for Facts {
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        let unsaid = Some("The steady-state performance is unknown.");
+        Some(Resting { text: &mut self.text, unsaid })
+    }
+}
+
+impl Facts {
+    fn measure(&self) -> Measure {
+        self.test.measure()
+    }
+
+    /// What stands behind headings of its parts, where there are several rows.
+    fn called(&self, what: &str) -> String {
+        let names: Vec<&str> = [&self.workload]
+            .into_iter()
+            .chain(self.configuration.values())
+            .map(String::as_str)
+            .collect();
+        format!("{what}: {}", names.join(", "))
+    }
+
+    fn row(&self) -> Row {
+        let window = self.measurement_window.as_ref();
+        let mean = window.map(|own| unit(self.measure()).alone(own.mean));
+        let state = match window {
+            Some(own) if own.steady => "steady",
+            Some(_) => "not steady",
+            None => "too few rounds",
+        };
+        let cells = [
+            Value::from(self.rounds.len() as u64),
+            window.map(|own| format!("{} to {}", own.first, own.last)).into(),
+            self.tracking_cell.words().into(),
+            mean.into(),
+            window.map(|own| own.range_share).into(),
+            window.map(|own| own.slope_share).into(),
+            state.into(),
+        ];
+        Row::of(self.subject(), cells)
+    }
+
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.table_of_cells("sizes by read/write mix", false)];
+        if self.measure() == Measure::Latency {
+            tables.push(self.table_of_cells("slowest operation", true));
+        }
+        tables.push(self.table_of_rounds());
+        tables
+    }
+
+    fn deviations(&self) -> Option<List> {
+        let title = self.called(&format!("deviations from PTS {}", self.test.title()));
+        let items = self.deviations.clone();
+        (!items.is_empty()).then_some(List { title, items })
+    }
+
+    /// A row a size, a column a mix.
+    fn table_of_cells(&self, title: &str, slowest: bool) -> Table {
+        let (mut mixes, mut sizes): (Vec<u8>, Vec<u64>) = (Vec::new(), Vec::new());
+        for own in &self.cells {
+            if !mixes.contains(&own.cell.read_percent) {
+                mixes.push(own.cell.read_percent);
+            }
+            if !sizes.contains(&own.cell.size_bytes) {
+                sizes.push(own.cell.size_bytes);
+            }
+        }
+        let note = match self.measure() {
+            Measure::Iops => {
+                "Mean IOPS in the measurement window; mixes are reads/writes, in percent."
+            }
+            Measure::Bandwidth => "Mean in the measurement window; mixes are reads/writes.",
+            Measure::Latency => {
+                "Mean service time in the measurement window; mixes are reads/writes."
+            }
+        };
+        let unit = match unit(self.measure()) {
+            Unit::Iops => Unit::Count,
+            unit => unit,
+        };
+        let mut table = Table::new(self.called(title));
+        table.add(Column::left("size"), &sizes, |size_bytes| Bytes(*size_bytes).to_string());
+        for read_percent in mixes {
+            let mix = Cell { read_percent, size_bytes: 0 }.mix();
+            table.add(Column::new(mix, unit), &sizes, |size_bytes| {
+                let cell = Cell { read_percent, size_bytes: *size_bytes };
+                let own = self.cells.iter().find(|own| own.cell == cell);
+                own.map(|own| if slowest { own.slowest_ns as f64 } else { own.mean })
+            });
+        }
+        let slowest = slowest.then_some("Slowest operation in the measurement window.");
+        table.notes.push(slowest.unwrap_or(note).to_owned());
+        table
+    }
+
+    /// A row a round: the first ones, and those that count where there are many.
+    fn table_of_rounds(&self) -> Table {
+        const MOST: usize = 30;
+        let all = self.rounds.len();
+        let counts = |round: usize| {
+            self.measurement_window
+                .as_ref()
+                .is_some_and(|own| (own.first..=own.last).contains(&(round + 1)))
+        };
+        let step = all.div_ceil(MOST).max(1);
+        let shown = (0..all).filter(|round| round.is_multiple_of(step) || counts(*round));
+        let shown: Vec<usize> = shown.collect();
+        let mut table = Table::new(self.called("rounds"));
+        table.add(Column::left("round"), &shown, |round| (round + 1).to_string());
+        table.add(Column::left("tracking cell"), &shown, |round| {
+            unit(self.measure()).alone(self.rounds[*round])
+        });
+        table.add(Column::new("ended after", Unit::Seconds), &shown, |round| {
+            self.ended_s.get(*round).copied()
+        });
+        table.add(Column::new("written", Unit::Bytes), &shown, |round| {
+            self.written_bytes.get(*round).copied()
+        });
+        table.add(Column::left("window"), &shown, |round| counts(*round).then_some("counts"));
+        if step > 1 {
+            table.notes.push(format!("Every {step}th round, and the measurement window."));
+        }
+        table
+    }
+}
+
+/// How rounds of one workload converged: a line for each of its arms.
+fn figure(all: &[&Facts]) -> Option<Figure> {
+    let (first, alone) = (all[0], all.len() == 1);
+    let metric = match first.measure() {
+        Measure::Iops => IOPS,
+        Measure::Bandwidth => BANDWIDTH,
+        Measure::Latency => LATENCY,
+    };
+    let line = |own: &&Facts| {
+        let arm: Vec<&str> = own.configuration.values().map(String::as_str).collect();
+        let name = if alone { own.tracking_cell.words() } else { arm.join(", ") };
+        NamedValues { name, values: own.rounds.clone() }
+    };
+    let lines: Vec<NamedValues> = all.iter().map(line).collect();
+    let value = Axis::new(metric.noun, AxisScale::Linear, Unit::of_metric(metric.name)).from_zero();
+    let mut figure = lines_over_steps("round", value, &lines)?.of_workload(
+        FIGURE.about.name,
+        &first.workload,
+        &format!("{}, round by round", first.tracking_cell.words()),
+        "Each point is a round; shading marks the measurement window.",
+    );
+    if let Some(window) = first.measurement_window.as_ref().filter(|_| alone) {
+        let text = if window.steady { "steady" } else { "the last five rounds, not steady" };
+        figure.spans.push(Span {
+            from: window.first as f64,
+            to: window.last as f64,
+            kind: SpanKind::Alternate,
+            text: text.to_owned(),
+            label: text.to_owned(),
+        });
+        for (name, by) in [("10% above the mean", 1.1), ("10% below the mean", 0.9)] {
+            figure.guides.push(Guide::line(by * window.mean, name.to_owned()));
+        }
+    }
+    Some(figure)
+}

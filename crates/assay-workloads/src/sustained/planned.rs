@@ -1,0 +1,115 @@
+//! Writing for long as it will be done.
+
+use assay_core::quantity::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::writing::{self, DEPTH};
+use super::{BURST, CACHE, Course, Detail, FALL, SUSTAINED, TOUCH, course};
+use crate::io::Engine;
+use crate::kind::{ByHand, CommandLine, Runs, Touch};
+use crate::measured::{Measured, Ran};
+use crate::place::Run;
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Planned {
+    pub engine: Engine,
+    pub bytes: u64,
+    /// Whether each slice is synced within its time: it goes through the page cache.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub synced: bool,
+}
+
+impl Runs for Planned {
+    fn words(&self) -> String {
+        let how = if self.synced { "each slice synced" } else { "direct" };
+        format!(
+            "sequential writes of random data to {}, 1 MiB per operation, {DEPTH} in flight, {}, {how}",
+            Bytes(self.bytes),
+            self.engine
+        )
+    }
+
+    fn touches(&self) -> Touch {
+        TOUCH
+    }
+
+    fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
+        writing::run(self, run)
+    }
+
+    fn value(&self, metric: &str, measured: &Measured) -> Option<Result<f64, String>> {
+        let detail = Detail::of(measured);
+        detail.map_or_else(|| measured.value(metric), |detail| value(metric, detail))
+    }
+
+    fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {
+        SUSTAINED.name
+    }
+
+    fn asked_in_flight(&self) -> u32 {
+        DEPTH
+    }
+
+    fn in_flight(&self) -> u32 {
+        DEPTH
+    }
+
+    fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
+        let words = [
+            "fio".to_owned(),
+            format!("--name={}", how.name),
+            format!("--filename={}", how.path),
+            "--rw=write".to_owned(),
+            "--bs=1M".to_owned(),
+            format!("--iodepth={DEPTH}"),
+            "--ioengine=io_uring".to_owned(),
+            "--direct=1".to_owned(),
+            "--time_based".to_owned(),
+            format!("--runtime={}", how.time_ns.div_ceil(1_000_000_000).max(1)),
+            format!("--size={}", self.bytes),
+            "--write_bw_log=rate".to_owned(),
+            "--log_avg_msec=250".to_owned(),
+        ];
+        let remarks = vec!["the log shows where the rate drops".to_owned()];
+        CommandLine { words: words.to_vec(), remarks }
+    }
+}
+
+/// What one of its metrics is, by the course of the slices: what a view shows and what is compared is one
+/// number.
+fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
+    let known = [SUSTAINED, BURST, FALL, CACHE].iter().any(|own| own.name == metric);
+    if !known {
+        return None;
+    }
+    let Some(course) = course(detail) else {
+        return Some(Err("the trial ended before Assay had written a slice".to_owned()));
+    };
+    let rate = |level: Option<&super::Level>| level.map(|own| Ok(own.rate_bytes_per_s));
+    if metric == SUSTAINED.name {
+        return rate(course.last());
+    }
+    if metric == BURST.name {
+        return rate(course.levels.first());
+    }
+    Some(bytes(metric, &course))
+}
+
+/// Where the rate fell, and what of that is known to be a cache.
+fn bytes(metric: &str, course: &Course) -> Result<f64, String> {
+    if course.declines.is_some() {
+        return Err("the rate decreased gradually".to_owned());
+    }
+    let Some(fall) = course.fall() else {
+        let rested = course.rests.map_or_else(String::new, |rests| {
+            format!(", but the drive was idle between slices for {} of the time", rests.percent())
+        });
+        let written = Bytes(course.written_bytes);
+        return Err(format!("the rate did not drop permanently in {written}{rested}"));
+    };
+    if metric == FALL.name {
+        return Ok(fall.from_bytes as f64);
+    }
+    let cache = course.fast_cache_bytes().map(|bytes| bytes as f64);
+    cache.ok_or_else(|| "the rate dropped, but a full cache was not confirmed".to_owned())
+}

@@ -1,0 +1,551 @@
+//! What writing for long tells beside its metrics: what was seen, and a cause only where something shows
+//! it; and how that is shown.
+
+use assay_core::exhibit::{Column, Exhibit, Levels, Row, Sentence, Subject, Table, Unit, Value};
+use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
+use serde::{Deserialize, Serialize};
+
+use super::{Again, Course, Detail, Level, Planned, Rated, Rests, SUSTAINED, course};
+use crate::Measured;
+use crate::tell::{FactsFigure, NearLimit, OfRow, Resting, Rows, Seen, Shows, Tells};
+
+/// What writing for long says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Facts {
+    pub workload: String,
+    pub configuration: Levels,
+    /// The course of the rate: that of one trial, where there are several.
+    pub timeline: Course,
+    /// Which trial that is, and what the others say; none of one trial alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub several: Option<Several>,
+    /// It in a sentence.
+    pub text: String,
+}
+
+/// Several trials, of which one has its course told.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Several {
+    /// The one, among those that count, from 1 on.
+    pub trial: usize,
+    /// How many count.
+    pub trials: usize,
+    /// In how many of them the rate fell for good.
+    pub fell: usize,
+    /// The least and the most of their sustained rates.
+    pub trials_bytes_per_s: [f64; 2],
+    /// The number of their row.
+    pub sustained_bytes_per_s: Option<f64>,
+}
+
+impl Tells for Planned {
+    /// Of several trials the gravest is told, since courses are not averaged.
+    fn facts(&self, seen: &Seen<'_>) -> Option<crate::Facts> {
+        let mut trials = trials(seen);
+        let gravest = gravest(&trials)?;
+        let several = several(&trials, trials[gravest].at, seen.trials.len());
+        let Trial { at, course, ended } = trials.swap_remove(gravest);
+        let throttled = seen.spoken.iter().find(|own| own.rule == THROTTLED).map(|own| own.text);
+        let near_limit = seen.near_limits.get(at).and_then(Option::as_ref);
+        let mut text = words(&course, ended);
+        if let Some(heat) = heat(throttled, near_limit, course.fell()) {
+            text = format!("{text} {heat}");
+        }
+        let Subject { workload, arm } = seen.subject.clone();
+        Some(Facts { workload, configuration: arm, timeline: course, several, text }.into())
+    }
+}
+
+struct Trial<'a> {
+    /// Its place among those that count.
+    at: usize,
+    course: Course,
+    ended: Option<&'a str>,
+}
+
+impl Trial<'_> {
+    /// What it wrote at last, bytes per second.
+    fn at_last(&self) -> f64 {
+        self.course.last().map_or(0.0, |level| level.rate_bytes_per_s)
+    }
+}
+
+fn trials<'a>(seen: &Seen<'a>) -> Vec<Trial<'a>> {
+    let of = |(at, measured): (usize, Option<&'a Measured>)| {
+        let detail = Detail::of(measured?)?;
+        Some(Trial { at, course: course(detail)?, ended: detail.ended.as_deref() })
+    };
+    seen.trials.iter().copied().enumerate().filter_map(of).collect()
+}
+
+/// The place of the trial that says most against the target: one in which the rate fell before one in which it
+/// did not, then the slowest at last; the last of those that say as much.
+fn gravest(trials: &[Trial<'_>]) -> Option<usize> {
+    (0..trials.len()).max_by(|one, other| {
+        let [one, other] = [one, other].map(|at| &trials[*at]);
+        let slower = other.at_last().total_cmp(&one.at_last());
+        one.course.fell().cmp(&other.course.fell()).then(slower)
+    })
+}
+
+/// What several trials say beside the one at `at`; of one alone there is nothing to say.
+fn several(trials: &[Trial<'_>], at: usize, all: usize) -> Option<Several> {
+    let rates = || trials.iter().map(Trial::at_last);
+    let ends = [rates().reduce(f64::min)?, rates().reduce(f64::max)?];
+    (all > 1).then(|| Several {
+        trial: at + 1,
+        trials: all,
+        fell: trials.iter().filter(|trial| trial.course.fell()).count(),
+        trials_bytes_per_s: ends,
+        sustained_bytes_per_s: None,
+    })
+}
+
+impl Several {
+    /// Of which trial everything before is, and what all of them say.
+    fn words(&self) -> String {
+        let Self { trial, trials, fell, .. } = self;
+        let (why, fell) = match fell {
+            0 => ("the slowest trial at the end", "in no trial".to_owned()),
+            fell => ("the worst", format!("in {fell} trials")),
+        };
+        let [least, most] = self.trials_bytes_per_s.map(show::rate);
+        let row = self.sustained_bytes_per_s.map_or_else(String::new, |number| {
+            format!("The sustained rate over all trials is {}; ", show::rate(number))
+        });
+        let single = if row.is_empty() { "Single trials" } else { "single trials" };
+        format!(
+            " This is trial {trial} of {trials}, {why}; the rate dropped permanently {fell}. {row}{single} wrote \
+             {least} to {most} at the end."
+        )
+    }
+}
+
+const LEGEND: &str = "From: bytes written before the change to this rate; the CI covers all change points that \
+                      explain the series nearly as well. Rate: bytes divided by time, with a CI from ten batches. If \
+                      there are several trials, the table shows the worst: a trial with a drop, or else the slowest \
+                      trial at the end.";
+
+/// How the line of rests is read.
+const OF_RESTS: &str = "With gaps: all bytes divided by the time of slices and gaps, shown if gaps took more than 5% \
+                        of the time. With such gaps, the rate may drop later or not at all. The figure omits gaps.";
+
+impl Shows for Facts {
+    const KEY: &'static str = "sustained";
+    const FIGURE: Option<&'static FactsFigure> = None;
+
+    fn exhibit(all: &[&Self], _: &dyn Rows) -> Exhibit {
+        let columns = vec![
+            Column::new("from", Unit::Bytes),
+            Column::new("95% CI", Unit::Bytes),
+            Column::new("rate", Unit::BytesPerS),
+            Column::new("95% CI of the rate", Unit::BytesPerS),
+        ];
+        let sentence = |own: &&Self| Sentence { about: own.subject(), text: own.text.clone() };
+        let rested = all.iter().any(|own| own.timeline.rests.is_some());
+        let notes = [LEGEND].into_iter().chain(rested.then_some(OF_RESTS));
+        let table = Table {
+            title: "sustained writes".to_owned(),
+            columns,
+            rows: all.iter().flat_map(|own| own.rows()).collect(),
+            notes: notes.map(str::to_owned).collect(),
+        };
+        Exhibit {
+            tables: vec![table],
+            beside: Some("series"),
+            sentences: all.iter().map(sentence).collect(),
+            ..Exhibit::default()
+        }
+    }
+}
+
+impl OfRow for Facts {
+    /// The rates of a course are those of its trial; of several trials the number of their row stands beside
+    /// them, so that there is one wherever it is told.
+    fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
+        if let Some(several) = &mut self.several {
+            several.sustained_bytes_per_s = number(SUSTAINED.name);
+            self.text += &several.words();
+        }
+    }
+
+    fn resting(&mut self) -> Option<Resting<'_>> {
+        let unsaid = Some("The sustained rate is unknown.");
+        Some(Resting { text: &mut self.text, unsaid })
+    }
+}
+
+impl Facts {
+    /// A row a level, one of all of the time where the drive rested in it, and one of all trials, where there
+    /// are several.
+    fn rows(&self) -> Vec<Row> {
+        let row = |level: &Level| {
+            let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));
+            let cells = [
+                Value::from(level.from_bytes),
+                from.into(),
+                level.rate_bytes_per_s.into(),
+                level.rate_ci95.into(),
+            ];
+            Row::of(self.subject(), cells)
+        };
+        self.timeline.levels.iter().map(row).chain(self.of_rests()).chain(self.of_all()).collect()
+    }
+
+    /// The line of all of the time, where the drive rested in it.
+    fn of_rests(&self) -> Option<Row> {
+        let rests = self.timeline.rests?;
+        let what = format!("with gaps, {} of the time", rests.percent());
+        let rate = rests.whole_bytes_per_s.into();
+        Some(Row::of(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
+    }
+
+    /// The line of all trials, where there are several.
+    fn of_all(&self) -> Option<Row> {
+        let several = self.several?;
+        let what = format!("all {} trials, at the end", several.trials);
+        let rate = several.sustained_bytes_per_s.into();
+        Some(Row::of(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
+    }
+}
+
+/// The rule that speaks of heat.
+const THROTTLED: &str = "throttled";
+
+/// Whether heat slowed it down: what the rule says; where the rate fell without it, how near the hottest part
+/// came to the temperature from which it slows down. A rate that did not fall needs no cause.
+fn heat(
+    throttled: Option<&str>,
+    near_limit: Option<&Presence<NearLimit>>,
+    fell: bool,
+) -> Option<String> {
+    if let Some(text) = throttled {
+        return Some(format!("Thermal throttling: {text}."));
+    }
+    let degrees = |mc: i64| show::three_digits(mc as f64 / 1e3);
+    Some(match near_limit.filter(|_| fell)? {
+        Presence::Present(NearLimit { name, most_mc, limit_mc }) => format!(
+            "No thermal throttling detected: {name} reached {} \u{b0}C at the end and throttles at {} \u{b0}C.",
+            degrees(*most_mc),
+            degrees(*limit_mc)
+        ),
+        Presence::Absent(why) => format!("Thermal throttling is unknown: {why}."),
+    })
+}
+
+/// A rate with its interval, where it has one.
+fn rate(bytes_per_s: f64, ends: Option<[f64; 2]>) -> String {
+    let interval = ends.map(|ends| ends.map(show::rate));
+    let interval =
+        interval.map_or_else(String::new, |[low, high]| format!(" (95% CI {low} to {high})"));
+    format!("{}{interval}", show::rate(bytes_per_s))
+}
+
+fn of_level(level: &Level) -> String {
+    rate(level.rate_bytes_per_s, level.rate_ci95)
+}
+
+fn of_rated(rated: &Rated) -> String {
+    rate(rated.rate_bytes_per_s, rated.rate_ci95)
+}
+
+/// The course in sentences; `ended` says why it ended before its time.
+pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
+    let mut told = vec![seen(course)];
+    told.extend(course.rests.as_ref().map(|rests| rested(course, rests)));
+    if course.fall().is_some() {
+        told.push(
+            course
+                .again
+                .as_ref()
+                .map_or_else(|| "The reason for the drop is unknown.".to_owned(), cause),
+        );
+    }
+    if let Some(ended) = ended {
+        told.push(format!("The trial ended early: {ended}."));
+    }
+    told.join(" ")
+}
+
+fn seen(course: &Course) -> String {
+    let written = show::bytes(course.written_bytes);
+    if let Some([first, last]) = &course.declines {
+        return format!(
+            "The write rate decreases gradually over {written}: from {} in the first fifth to {} in the last fifth.",
+            of_rated(first),
+            of_rated(last)
+        );
+    }
+    let last = course.last().map_or_else(String::new, of_level);
+    let (Some(first), Some(fall)) = (course.levels.first(), course.fall()) else {
+        let changed = match course.levels.len() {
+            0 | 1 => "",
+            _ => " The rate changed, but did not drop permanently.",
+        };
+        let at_last = if changed.is_empty() { "" } else { " at the end" };
+        let unseen = match course.rests {
+            Some(_) => ", excluding idle gaps.".to_owned(),
+            None => format!("; the rate did not drop within {written}."),
+        };
+        return format!("The write rate is {last}{at_last}{unseen}{changed}");
+    };
+    let place = fall.from_ci95_bytes.map(|ends| ends.map(show::bytes));
+    let place = place.map_or_else(String::new, |[low, high]| format!(" (95% CI {low} to {high})"));
+    let more = if course.last() == Some(fall) {
+        String::new()
+    } else {
+        format!(" At the end, the rate is {last}.")
+    };
+    format!(
+        "The write rate is {} at first and dropped to {} after {}{place}; it did not recover within {written}.{more}",
+        of_level(first),
+        of_level(fall),
+        show::bytes(fall.from_bytes)
+    )
+}
+
+/// What rests between the slices mean for what was seen.
+fn rested(course: &Course, rests: &Rests) -> String {
+    let percent = rests.percent();
+    let written = show::bytes(course.written_bytes);
+    let fall = if course.fell() {
+        "so the rate may drop sooner under a continuous write".to_owned()
+    } else {
+        format!("so the rate may drop after more than {written}, or not at all")
+    };
+    let whole = show::rate(rests.whole_bytes_per_s);
+    format!(
+        "The drive was idle between slices for {percent} of the time, {fall}; including the gaps, the rate was {whole}."
+    )
+}
+
+/// What writing its beginning once more showed.
+fn cause(again: &Again) -> String {
+    let (at_once, rested) = (of_rated(&again.at_once), of_rated(&again.rested));
+    let rest = show::duration(again.rest_ns as f64);
+    match (again.slow_at_once, again.back_after_rest) {
+        (true, true) => format!(
+            "A fast cache had filled up: rewrites of the first positions ran at {at_once} immediately, and at {rested} \
+             after {rest} of idle time."
+        ),
+        (true, false) => format!(
+            "The reason for the drop is unknown: rewrites of the first positions ran at {at_once} immediately, and at \
+             {rested} after {rest} of idle time."
+        ),
+        (false, _) => {
+            format!(
+                "No fast cache had filled up: rewrites of the first positions ran at {at_once} immediately."
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::measured_of;
+    use super::*;
+    use crate::tell::Bare;
+
+    const MIB: u64 = 1 << 20;
+
+    fn level(from_bytes: u64, rate: f64) -> Level {
+        let place = (from_bytes > 0).then(|| [from_bytes - MIB, from_bytes + MIB]);
+        let rate = rate * MIB as f64;
+        Level {
+            from_bytes,
+            from_ci95_bytes: place,
+            rate_bytes_per_s: rate,
+            rate_ci95: Some([0.9 * rate, 1.1 * rate]),
+        }
+    }
+
+    fn rated(rate: f64) -> Rated {
+        Rated { rate_bytes_per_s: rate * MIB as f64, rate_ci95: None }
+    }
+
+    fn told(levels: &[(u64, f64)], again: Option<Again>) -> String {
+        let levels = levels.iter().map(|(from, rate)| level(from * MIB, *rate)).collect();
+        words(
+            &Course { written_bytes: 900 * MIB, levels, declines: None, rests: None, again },
+            None,
+        )
+    }
+
+    const CACHE_WORDS: [&str; 3] = ["fast cache", "is full", "was full"];
+
+    #[test]
+    fn a_fall_is_told_as_it_was_seen_with_both_intervals() {
+        let fell = told(&[(0, 400.0), (300, 50.0)], None);
+        assert_eq!(
+            fell,
+            "The write rate is 400 MiB/s (95% CI 360 MiB/s to 440 MiB/s) at first and dropped to 50 MiB/s (95% CI 45 \
+             MiB/s to 55 MiB/s) after 300 MiB (95% CI 299 MiB to 301 MiB); it did not recover within 900 MiB. The \
+             reason for the drop is unknown."
+        );
+        let folds = told(&[(0, 400.0), (300, 50.0), (600, 100.0)], None);
+        assert!(folds.contains("At the end, the rate is 100 MiB/s (95% CI 90"), "{folds}");
+        assert!(!CACHE_WORDS.iter().any(|word| folds.contains(word)), "{folds}");
+    }
+
+    #[test]
+    fn what_did_not_fall_says_so() {
+        assert_eq!(
+            told(&[(0, 400.0)], None),
+            "The write rate is 400 MiB/s (95% CI 360 MiB/s to 440 MiB/s); the rate did not drop within 900 MiB."
+        );
+        let back = told(&[(0, 400.0), (300, 50.0), (600, 390.0)], None);
+        assert!(back.ends_with("The rate changed, but did not drop permanently."), "{back}");
+        assert!(
+            back.starts_with("The write rate is 390 MiB/s")
+                && back.contains(" at the end; the rate did not drop"),
+            "{back}"
+        );
+        let sinks = Some([rated(200.0), rated(100.0)]);
+        let levels = vec![level(0, 150.0)];
+        let disk =
+            Course { written_bytes: 900 * MIB, levels, declines: sinks, rests: None, again: None };
+        assert_eq!(
+            words(&disk, Some("the user stopped the trial after 3 s")),
+            "The write rate decreases gradually over 900 MiB: from 200 MiB/s in the first fifth to 100 MiB/s in \
+             the last fifth. The trial ended early: the user stopped the trial after 3 s."
+        );
+    }
+
+    #[test]
+    fn a_cause_is_named_only_where_it_was_seen() {
+        let again = |slow_at_once, back_after_rest| Again {
+            at_once: rated(49.0),
+            rest_ns: 15_000_000_000,
+            rested: rated(390.0),
+            slow_at_once,
+            back_after_rest,
+        };
+        let of = |slow, back| told(&[(0, 400.0), (300, 50.0)], Some(again(slow, back)));
+        let cache = of(true, true);
+        assert!(
+            cache.ends_with(
+                "A fast cache had filled up: rewrites of the first positions ran at 49 MiB/s immediately, and at 390 \
+                 MiB/s after 15 s of idle time."
+            ),
+            "{cache}"
+        );
+        for (slow, back) in [(true, false), (false, true), (false, false)] {
+            let other = of(slow, back);
+            assert!(!other.contains("A fast cache had filled up"), "{other}");
+            assert!(other.contains("rewrites of the first positions"), "{other}");
+        }
+        assert!(of(true, false).contains("The reason for the drop is unknown:"));
+        assert!(of(false, true).contains("No fast cache had filled up:"));
+    }
+
+    #[test]
+    fn heat_is_told_where_it_was_seen_and_where_a_fall_wants_a_cause() {
+        let near =
+            NearLimit { name: "nvme0 Composite".to_owned(), most_mc: 61_000, limit_mc: 82_000 };
+        let near = Presence::Present(near);
+        let said = heat(Some("the CPU throttled once for heat"), Some(&near), false);
+        assert_eq!(said.as_deref(), Some("Thermal throttling: the CPU throttled once for heat."));
+        assert_eq!(
+            heat(None, Some(&near), true).as_deref(),
+            Some(
+                "No thermal throttling detected: nvme0 Composite reached 61 \u{b0}C at the end and throttles at 82 \
+                 \u{b0}C."
+            )
+        );
+        assert_eq!(heat(None, Some(&near), false), None, "nothing fell");
+        assert_eq!(heat(None, None, true), None, "nobody looked");
+        let none = Presence::absent("the kernel reports no temperature sensor");
+        let told = heat(None, Some(&none), true).unwrap();
+        assert!(told.ends_with("is unknown: the kernel reports no temperature sensor."));
+    }
+
+    #[test]
+    fn every_level_is_a_row_and_nothing_is_told_of_invalid_numbers() {
+        let levels = vec![level(0, 400.0), level(300 * MIB, 50.0)];
+        let written_bytes = 900 * MIB;
+        let course = Course { written_bytes, levels, declines: None, rests: None, again: None };
+        let text = "It was written to.".to_owned();
+        let (workload, arm) = ("long".to_owned(), Levels::new());
+        let mut facts =
+            Facts { workload, configuration: arm, timeline: course, several: None, text };
+        let Exhibit { tables, sentences, leads, .. } = Facts::exhibit(&[&facts], &Bare);
+        let table = &tables[0];
+        let written = |row: &Row| table.texts(row);
+        assert_eq!(written(&table.rows[0]), ["0 B", "-", "400 MiB/s", "360 MiB/s to 440 MiB/s"]);
+        assert_eq!(
+            written(&table.rows[1]),
+            ["300 MiB", "299 MiB to 301 MiB", "50 MiB/s", "45 MiB/s to 55 MiB/s"]
+        );
+        assert_eq!(table.rows.len(), 2);
+        assert!(table.rows.iter().all(|row| row.subject.as_ref() == Some(&facts.subject())));
+        assert_eq!((sentences.len(), &*sentences[0].text, leads), (1, "It was written to.", false));
+        assert_eq!(facts.resting().unwrap().unsaid, Some("The sustained rate is unknown."));
+    }
+
+    /// Writing of so many MiB per second, a hundred slices a rate, each a little off.
+    fn measured(rates: &[u64]) -> Measured {
+        let slice = |rate: u64, at: u64| {
+            let whole = 64_000_000_000 / rate;
+            whole - whole / 25 + whole / 50 * ((7 * at + 3) % 5)
+        };
+        let slices = |rate: &u64| {
+            let rate = *rate;
+            (0..100).map(move |at| slice(rate, at))
+        };
+        let slices_ns: Vec<u64> = rates.iter().flat_map(slices).collect();
+        measured_of(Detail { slice_bytes: 64 * MIB, slices_ns, ..Detail::default() })
+    }
+
+    /// The same, with so much of the time between the slices.
+    fn with_rests(rates: &[u64], share: f64) -> Measured {
+        let measured = measured(rates);
+        let mut detail = Detail::of(&measured).unwrap().clone();
+        let slices_ns = detail.slices_ns.iter().sum::<u64>() as f64;
+        detail.rests_ns = Some((slices_ns * share / (1.0 - share)) as u64);
+        measured_of(detail)
+    }
+
+    #[test]
+    fn where_it_hardly_rested_nothing_is_said_of_it() {
+        let [quiet, older] =
+            [with_rests(&[400], 0.02), measured(&[400])].map(|one| facts(&[&one], &[]));
+        assert!(quiet.text.contains("the rate did not drop within 6.25 GiB."), "{}", quiet.text);
+        assert_eq!((&quiet.text, &quiet.timeline), (&older.text, &older.timeline));
+        let table = &Facts::exhibit(&[&quiet], &Bare).tables[0];
+        assert_eq!((table.rows.len(), table.notes.len()), (1, 1));
+    }
+
+    /// What trials say, with 300 MiB/s as the number of their row.
+    fn facts(trials: &[&Measured], near_limits: &[Option<Presence<NearLimit>>]) -> Facts {
+        let planned = Planned { engine: crate::io::Engine::IoUring, bytes: 1 << 40, synced: false };
+        let subject = Subject { workload: "long".to_owned(), arm: Levels::new() };
+        let trials: Vec<Option<&Measured>> = trials.iter().copied().map(Some).collect();
+        let seen = Seen { near_limits, ..Seen::bare(&subject, &trials) };
+        let mut facts = Facts::of(&planned.facts(&seen).unwrap()).unwrap().clone();
+        facts.settle(&|metric| (metric == SUSTAINED.name).then_some(300.0 * MIB as f64));
+        facts
+    }
+
+    /// One trial is its row: nothing is said of others, and no line is one of all.
+    #[test]
+    fn one_trial_is_told_as_it_is() {
+        let one = facts(&[&measured(&[400, 200])], &[]);
+        assert_eq!(one.several, None);
+        assert!(!one.text.contains("trial"), "{}", one.text);
+        assert_eq!(Facts::exhibit(&[&one], &Bare).tables[0].rows.len(), 2);
+    }
+
+    #[test]
+    fn heat_is_that_of_the_trial_that_is_told() {
+        let near = |most_mc| {
+            let name = "nvme0 Composite".to_owned();
+            Some(Presence::Present(NearLimit { name, most_mc, limit_mc: 82_000 }))
+        };
+        let (even, fell) = (measured(&[400]), measured(&[400, 200]));
+        let told = facts(&[&fell, &even], &[near(61_000), near(50_000)]).text;
+        assert!(told.contains("reached 61 \u{b0}C at the end"), "{told}");
+    }
+}

@@ -1,0 +1,496 @@
+//! Slice after slice, until the time is over: the time rules, never the amount.
+//!
+//! A drive that rests between slices has time to make room, and is told too fast. So slices follow each other
+//! in one job of about a second, in which each write that ends is followed by another; what lies between two
+//! jobs (threads and rings that are made, what is kept) is counted as rest.
+
+use std::ops::Range;
+use std::os::fd::AsFd;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use assay_core::quantity::Bytes;
+use assay_core::quantity::units::show;
+use assay_load::{Job, Mix, Pattern, Slices};
+
+use super::{Detail, Planned, Retried, course};
+use crate::io;
+use crate::measured::{Claims, Count, Measured, Ran};
+use crate::place::Run;
+
+pub(super) const MIB: u64 = 1 << 20;
+pub(super) const DEPTH: u32 = 8;
+/// A slice lasts about so long at first: the start of its threads is little of that.
+const SLICE_NS: u64 = 250_000_000;
+/// The slice that shows how fast it is.
+pub(super) const FIRST_BYTES: u64 = 16 * MIB;
+const LARGEST_SLICE: u64 = 1 << 30;
+/// The whole has so many slices at least: what falls to a hundredth of its rate still has some before and
+/// after the fall.
+const SLICES: u64 = 256;
+/// All that is in flight at once: of less, several slices would end at the same time.
+const SMALLEST_SLICE: u64 = DEPTH as u64 * MIB;
+/// Slices begin one behind the other for so long: what lies between two jobs is little of that.
+const JOB_NS: u64 = 1_000_000_000;
+/// And they are so many at most.
+const MOST_IN_A_ROW: u64 = 4096;
+/// What was measured is kept so often.
+const KEEP_NS: u64 = 5_000_000_000;
+/// A slice that the time cut off after so many times as long as the others take.
+const HUNG: u64 = 4;
+/// Shares of the time, in twentieths: where the rate fell, the rest of it shows why.
+const TWENTIETHS: u64 = 20;
+const WRITING: u64 = 17;
+const AT_ONCE: u64 = 18;
+const RESTED: u64 = 19;
+
+/// Bytes of a slice of so many in all, at most.
+fn most_of_slice(room: u64) -> u64 {
+    in_pieces(room / SLICES).clamp(SMALLEST_SLICE, LARGEST_SLICE)
+}
+
+/// Rounded down to what is in flight at once, and below that to whole operations.
+fn in_pieces(bytes: u64) -> u64 {
+    let piece = if bytes < SMALLEST_SLICE { MIB } else { SMALLEST_SLICE };
+    bytes / piece * piece
+}
+
+/// Where slices of one size go: one behind the other, and from the beginning again.
+struct Walk {
+    room: u64,
+    bytes: u64,
+    place: u64,
+}
+
+impl Walk {
+    /// As many of so many slices as follow each other from here, and the bytes that they go to; from the
+    /// very beginning they may come round.
+    fn next(&mut self, wanted: u64) -> (Range<u64>, u64) {
+        if self.place + self.bytes > self.room {
+            self.place = 0;
+        }
+        let (start, fits) = (self.place, self.fits());
+        let slices = if start == 0 { wanted } else { wanted.min(fits) };
+        (start..start + slices.min(fits) * self.bytes, slices)
+    }
+
+    /// How many lie between here and the end.
+    fn fits(&self) -> u64 {
+        ((self.room - self.place) / self.bytes).max(1)
+    }
+
+    /// Goes on behind the slices that were written of those.
+    fn pass(&mut self, written: u64) {
+        let after = if self.place == 0 { written % self.fits() } else { written };
+        self.place += after * self.bytes;
+    }
+}
+
+/// Slices that followed each other in one job.
+struct Leg {
+    /// Nanoseconds of each whole one.
+    slices_ns: Vec<u64>,
+    /// Nanoseconds since the end of the job before in which nothing was written.
+    rest_ns: u64,
+}
+
+/// The nanoseconds of slices by their ends.
+fn lengths(ends_ns: &[u64]) -> Vec<u64> {
+    let begins = std::iter::once(0).chain(ends_ns.iter().copied());
+    ends_ns.iter().zip(begins).map(|(end, begin)| (end - begin).max(1)).collect()
+}
+
+struct Writing<'a> {
+    planned: &'a Planned,
+    run: &'a Run<'a>,
+    began_ns: u64,
+    limit_ns: u64,
+    bytes: u64,
+    elapsed_ns: u64,
+    cpu_ns: u64,
+    stopped: bool,
+    /// When the last job had ended.
+    ended_ns: u64,
+    /// Nanoseconds of a MiB in it.
+    mib_ns: u64,
+    /// When what was measured so far was last kept.
+    kept_ns: u64,
+    detail: Detail,
+}
+
+/// Writes until the time is over, or the user stops it.
+pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
+    let room = run.medium.area.length / MIB * MIB;
+    if room < FIRST_BYTES {
+        return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(room)));
+    }
+    let began_ns = run.system.monotonic_ns();
+    let mut own = Writing {
+        planned,
+        run,
+        began_ns,
+        limit_ns: run.ramp_ns.saturating_add(run.time_ns),
+        bytes: 0,
+        elapsed_ns: 0,
+        cpu_ns: 0,
+        stopped: false,
+        ended_ns: began_ns,
+        mib_ns: 0,
+        kept_ns: 0,
+        detail: Detail { before_bytes: FIRST_BYTES, rests_ns: Some(0), ..Detail::default() },
+    };
+    if let Some(file) = run.medium.file {
+        // Room that is set aside is not looked for while it is written; without, it is.
+        let area = run.medium.area;
+        let _ = assay_load::set_aside(file.as_fd(), &(area.start..area.start + room));
+    }
+    let first = own.job(0..FIRST_BYTES, FIRST_BYTES, 1, JOB_NS)?;
+    if let Some(first_ns) = first.slices_ns.first() {
+        let wanted = FIRST_BYTES as f64 * SLICE_NS as f64 / *first_ns as f64;
+        own.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
+        own.laps(room)?;
+    }
+    Ok(own.ran())
+}
+
+impl Writing<'_> {
+    /// Nanoseconds that are over: of the clock, or of a simulated drive, whose time passes in none.
+    fn spent_ns(&self) -> u64 {
+        let passed = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
+        passed.max(self.elapsed_ns)
+    }
+
+    /// When a share of the time is over.
+    fn end_ns(&self, twentieths: u64) -> u64 {
+        self.limit_ns / TWENTIETHS * twentieths
+    }
+
+    fn may_go_on(&self, twentieths: u64) -> bool {
+        !self.stopped && self.spent_ns() < self.end_ns(twentieths)
+    }
+
+    /// Writes lap after lap, and, where the rate fell for good, the beginning once more.
+    fn laps(&mut self, room: u64) -> Result<(), String> {
+        let place = self.write(room, FIRST_BYTES, WRITING)?;
+        let fall = course(&self.detail).and_then(|course| {
+            let fall = course.fall()?;
+            let (after, first) = (fall.rate_bytes_per_s, course.levels.first()?.rate_bytes_per_s);
+            Some((fall.from_bytes, after / first))
+        });
+        match fall {
+            Some((from_bytes, share)) if self.run.medium.law.is_none() => {
+                self.retry(from_bytes.min(room), share)
+            }
+            _ => self.write(room, place, TWENTIETHS).map(drop),
+        }
+    }
+
+    /// Writes slices up to a share of the time; the place that is next.
+    fn write(&mut self, room: u64, from: u64, twentieths: u64) -> Result<u64, String> {
+        let mut walk = Walk { room, bytes: self.detail.slice_bytes, place: from };
+        while self.may_go_on(twentieths) {
+            let until_ns = self.end_ns(twentieths).min(self.kept_ns.saturating_add(KEEP_NS));
+            let leg = self.leg(&mut walk, until_ns)?;
+            if !leg.slices_ns.is_empty() {
+                let rests_ns = self.detail.rests_ns.unwrap_or(0) + leg.rest_ns;
+                self.detail.rests_ns = Some(rests_ns);
+                self.detail.slices_ns.extend(leg.slices_ns);
+                self.keep();
+            }
+        }
+        Ok(walk.place)
+    }
+
+    /// Keeps the slices so far, should the program be killed; not after each, as that is written, too.
+    fn keep(&mut self) {
+        let spent_ns = self.spent_ns();
+        if spent_ns.saturating_sub(self.kept_ns) < KEEP_NS {
+            return;
+        }
+        self.kept_ns = spent_ns;
+        let Some(keep) = self.run.keep else { return };
+        let after = show::duration(spent_ns as f64);
+        let ended = Some(format!("Assay was killed after {after} or slightly later"));
+        keep(&self.measured(Detail { ended, ..self.detail.clone() }));
+    }
+
+    /// Writes the places of the beginning once more, at once and after a rest, in slices that take as long
+    /// as the first ones did.
+    fn retry(&mut self, room: u64, share: f64) -> Result<(), String> {
+        let wanted = in_pieces((self.detail.slice_bytes as f64 * share) as u64);
+        let slice_bytes = wanted.clamp(MIB, room.max(MIB));
+        let mut walk = Walk { room, bytes: slice_bytes, place: 0 };
+        let at_once_ns = self.again(&mut walk, AT_ONCE)?;
+        let mut retried = Retried { slice_bytes, at_once_ns, ..Retried::default() };
+        let rest_ns = self.end_ns(RESTED).saturating_sub(self.spent_ns());
+        if !self.stopped && rest_ns > 0 {
+            retried.rest_ns = self.run.rest(rest_ns, &mut self.stopped);
+            retried.rested_ns = self.again(&mut walk, TWENTIETHS)?;
+        }
+        self.detail.retried = Some(retried);
+        Ok(())
+    }
+
+    /// Nanoseconds of the slices that are written once more up to a share of the time.
+    fn again(&mut self, walk: &mut Walk, twentieths: u64) -> Result<Vec<u64>, String> {
+        let mut slices_ns = Vec::new();
+        while self.may_go_on(twentieths) {
+            let until_ns = self.end_ns(twentieths);
+            slices_ns.extend(self.leg(walk, until_ns)?.slices_ns);
+        }
+        Ok(slices_ns)
+    }
+
+    /// Writes slices one behind the other until about then, as many as one job takes.
+    fn leg(&mut self, walk: &mut Walk, until_ns: u64) -> Result<Leg, String> {
+        let within_ns = until_ns.saturating_sub(self.spent_ns()).min(JOB_NS);
+        let (part, slices) = walk.next(self.in_a_row(walk.bytes, within_ns));
+        let leg = self.job(part, walk.bytes, slices, within_ns)?;
+        walk.pass(leg.slices_ns.len() as u64);
+        Ok(leg)
+    }
+
+    /// How many slices go into one job. Each is one of its own where it is synced, and where several would
+    /// be in flight together.
+    fn in_a_row(&self, bytes: u64, within_ns: u64) -> u64 {
+        if self.planned.synced || bytes < SMALLEST_SLICE {
+            return 1;
+        }
+        let slice_ns = self.mib_ns.saturating_mul(bytes / MIB).max(1);
+        within_ns.div_ceil(slice_ns).clamp(1, MOST_IN_A_ROW)
+    }
+
+    /// Writes up to so many slices of these bytes to a part of the area; those that were not cut off. None
+    /// begins after a time: where the rate falls meanwhile, all of them would take far longer than that.
+    fn job(
+        &mut self,
+        part: Range<u64>,
+        bytes: u64,
+        slices: u64,
+        within_ns: u64,
+    ) -> Result<Leg, String> {
+        let run = self.run;
+        let of_slice = bytes / MIB;
+        let start = run.medium.area.start;
+        let left_ns = self.limit_ns.saturating_sub(self.spent_ns());
+        let (area, seed) = (start + part.start..start + part.end, run.seed ^ self.bytes);
+        let job = Job {
+            depth: DEPTH,
+            // What is not whole by then says nothing of its rate.
+            time: Duration::from_nanos(left_ns.max(1)),
+            operations: Some(slices * of_slice),
+            slices: Some(Slices {
+                operations: of_slice,
+                begun_within: Duration::from_nanos(within_ns),
+            }),
+            ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
+        };
+        let engine = self.planned.engine;
+        let outcome = io::run_job(engine, &job, &run.medium, run.bystanders, run.stop);
+        let outcome = outcome.map_err(|error| error.to_string())?;
+        let sync_ns = self.sync()?;
+        let busy_ns = (outcome.totals.elapsed_ns + sync_ns).max(1);
+        let mut slices_ns = lengths(&outcome.slice_ends_ns);
+        if let Some(last_ns) = slices_ns.last_mut() {
+            *last_ns += sync_ns;
+        }
+        let written = outcome.totals.write_bytes;
+        self.bytes += written;
+        self.elapsed_ns += busy_ns;
+        self.cpu_ns += outcome.process_cpu_ns;
+        self.stopped |= outcome.stopped || run.stop.load(Ordering::Relaxed);
+        self.mib_ns = busy_ns / (written / MIB).max(1);
+        let now_ns = run.system.monotonic_ns();
+        // Between the jobs of a simulated drive no time passes for it.
+        let is_simulated = run.medium.law.is_some();
+        let passed_ns = if is_simulated { 0 } else { now_ns.saturating_sub(self.ended_ns) };
+        self.ended_ns = now_ns;
+        let cut_bytes = written - slices_ns.len() as u64 * bytes;
+        if cut_bytes > 0 && !self.stopped {
+            let cut_ns = busy_ns - slices_ns.iter().sum::<u64>().min(busy_ns);
+            self.cut(cut_bytes, bytes, cut_ns, &slices_ns);
+        }
+        Ok(Leg { slices_ns, rest_ns: passed_ns.saturating_sub(busy_ns) })
+    }
+
+    /// Syncs what was written, where it goes through the page cache; nanoseconds.
+    fn sync(&self) -> Result<u64, String> {
+        let run = self.run;
+        let Some(file) = run.medium.file.filter(|_| self.planned.synced) else { return Ok(0) };
+        let began_ns = run.system.monotonic_ns();
+        let synced = run.system.sync_data(file);
+        synced.map_err(|error| format!("cannot sync a slice: {error}"))?;
+        Ok(run.system.monotonic_ns().saturating_sub(began_ns))
+    }
+
+    /// The time ended in the middle of a slice: only of one that hung, that is worth telling.
+    fn cut(&mut self, written: u64, bytes: u64, cut_ns: u64, beside_ns: &[u64]) {
+        let before_ns = &self.detail.slices_ns;
+        let all = || before_ns.iter().chain(beside_ns);
+        let usual_ns = all().sum::<u64>() / (all().count() as u64).max(1);
+        if cut_ns > HUNG * usual_ns {
+            self.detail.ended = Some(format!(
+                "the trial ended within the last slice: {} of {} were written in {}",
+                Bytes(written),
+                Bytes(bytes),
+                show::duration(cut_ns as f64)
+            ));
+        }
+    }
+
+    fn measured(&self, detail: Detail) -> Measured {
+        let write = Count { operations: self.bytes / MIB, bytes: self.bytes };
+        Measured {
+            window_ns: self.elapsed_ns,
+            elapsed_ns: self.elapsed_ns,
+            cpu_ns: self.cpu_ns,
+            claims: Claims { write, ..Claims::default() },
+            notes: detail.ended.iter().cloned().collect(),
+            ..Measured::of(detail)
+        }
+    }
+
+    fn ran(mut self) -> Ran {
+        if self.stopped {
+            let after = show::duration(self.spent_ns() as f64);
+            self.detail.ended = Some(format!("the user stopped the trial after {after}"));
+        }
+        Ran::of(self.measured(self.detail.clone()), self.stopped)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::atomic::AtomicBool;
+
+    use assay_load::{Bystanders, Law, LawShape};
+    use assay_machine::system::Fake;
+
+    use super::*;
+    use crate::Counts as _;
+    use crate::io::Engine;
+    use crate::place::{Area, Medium, Programs};
+
+    const SECOND: u64 = 1_000_000_000;
+
+    /// A drive of 64 MiB that takes so long for each MiB, written for some seconds.
+    fn written(ns: u64, seconds: u64, stop: bool) -> Ran {
+        kept(ns, seconds, stop, None)
+    }
+
+    fn kept(ns: u64, seconds: u64, stop: bool, keep: Option<&(dyn Fn(&Measured) + Sync)>) -> Ran {
+        let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
+        let law = Law::new(LawShape::Fixed { ns }, 1).unwrap();
+        let medium = Medium { file: None, area, memory_alignment: 4096, law: Some(law) };
+        let planned = Planned { engine: Engine::Simulated, bytes: 64 * MIB, synced: false };
+        run(
+            &planned,
+            &Run {
+                system: &Fake::new(),
+                medium,
+                path: Path::new("/dev/x"),
+                ramp_ns: 0,
+                time_ns: seconds * SECOND,
+                seed: 1,
+                study_seed: 1,
+                caller: None,
+                bystanders: &Bystanders::now(),
+                stop: &AtomicBool::new(stop),
+                lookout: None,
+                keep,
+                limits: None,
+                programs: Programs::NONE,
+            },
+        )
+        .unwrap()
+    }
+
+    fn detail(ran: &Ran) -> &Detail {
+        Detail::of(&ran.measured).unwrap()
+    }
+
+    #[test]
+    fn the_time_ends_it_and_all_slices_are_kept() {
+        let ran = written(20_000_000, 10, false);
+        let own = detail(&ran);
+        assert!(ran.measured.elapsed_ns < 11 * SECOND, "{}", ran.measured.elapsed_ns);
+        assert!(own.slices_ns.len() > 10 && own.keeps_what_it_has(), "{own:?}");
+        let whole = FIRST_BYTES + own.slices_ns.len() as u64 * own.slice_bytes;
+        let bytes = ran.measured.claims.write.bytes;
+        assert!((whole..whole + own.slice_bytes).contains(&bytes), "{bytes}, {own:?}");
+        assert_eq!((own.ended.as_deref(), &own.retried, ran.stopped), (None, &None, false));
+    }
+
+    #[test]
+    fn a_drive_slower_than_the_time_has_no_slice_and_ends_with_it() {
+        let ran = written(2 * SECOND, 3, false);
+        assert!(detail(&ran).slices_ns.is_empty() && !detail(&ran).keeps_what_it_has());
+        assert!(ran.measured.elapsed_ns <= (3 + 8 * 2) * SECOND, "{}", ran.measured.elapsed_ns);
+        assert_eq!(course(detail(&ran)), None);
+    }
+
+    #[test]
+    fn what_was_measured_is_kept_as_it_comes() {
+        let seen = std::sync::Mutex::new(Vec::new());
+        let keep = |measured: &Measured| {
+            let own = Detail::of(measured).unwrap();
+            assert!(own.ended.as_ref().unwrap().starts_with("Assay was killed after"));
+            seen.lock().unwrap().push((own.slices_ns.clone(), measured.claims.write.bytes));
+        };
+        let ran = kept(20_000_000, 22, false, Some(&keep));
+        let seen = seen.into_inner().unwrap();
+        assert_eq!(seen.len(), 4, "each five seconds");
+        let whole = &detail(&ran).slices_ns;
+        assert!(seen.iter().all(|(slices, _)| whole.starts_with(slices)), "{seen:?}");
+        assert!(seen.windows(2).all(|pair| pair[0].0.len() < pair[1].0.len()));
+    }
+
+    #[test]
+    fn a_stop_is_told() {
+        let ran = written(20_000_000, 10, true);
+        assert!(ran.stopped && ran.measured.elapsed_ns < SECOND);
+        assert!(detail(&ran).ended.as_ref().unwrap().starts_with("the user stopped the trial"));
+    }
+
+    #[test]
+    fn slices_follow_each_other_in_one_job_and_go_round() {
+        let mut walk = Walk { room: 100, bytes: 8, place: 16 };
+        // Ten fit behind the place, and what is left at the end is none.
+        let mut next = |wanted: u64, written: u64| {
+            let found = walk.next(wanted);
+            walk.pass(written);
+            found
+        };
+        assert_eq!(next(4, 4), (16..48, 4));
+        // It became slow: four of six were written.
+        assert_eq!(next(99, 4), (48..96, 6));
+        assert_eq!(next(99, 2), (80..96, 2));
+        // Twelve fit into all of it: two laps and one more.
+        assert_eq!(next(25, 25), (0..96, 25));
+        assert_eq!(next(1, 1), (8..16, 1));
+        assert_eq!(walk.place, 16);
+        let mut whole = Walk { room: 96, bytes: 8, place: 96 };
+        assert_eq!(whole.next(24), (0..96, 24));
+        whole.pass(24);
+        assert_eq!((whole.next(3), whole.place), ((0..24, 3), 0));
+        whole.pass(3);
+        assert_eq!(whole.place, 24);
+        assert_eq!(lengths(&[5, 9, 9]), [5, 4, 1]);
+        assert!(lengths(&[]).is_empty());
+    }
+
+    #[test]
+    fn no_rest_is_told_of_a_simulated_drive() {
+        let ran = written(20_000_000, 10, false);
+        assert_eq!(detail(&ran).rests_ns, Some(0));
+    }
+
+    #[test]
+    fn a_slice_is_a_small_part_of_the_whole_and_none_of_a_moment() {
+        assert_eq!(most_of_slice(64 * MIB), SMALLEST_SLICE);
+        assert_eq!(most_of_slice(16 << 30), 64 * MIB);
+        assert_eq!(most_of_slice(4 << 40), LARGEST_SLICE);
+        assert_eq!([7 * MIB + 5, 8 * MIB, 31 * MIB].map(in_pieces), [7 * MIB, 8 * MIB, 24 * MIB]);
+    }
+}
