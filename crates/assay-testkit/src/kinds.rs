@@ -8,7 +8,7 @@ use std::fs;
 
 use crate::Done;
 
-const FOLDERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-workloads/src/work");
+const FOLDERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay-workloads/src");
 
 /// The texts of a file by the kinds that have one.
 pub fn kept(file: &str) -> Done<BTreeMap<String, String>> {

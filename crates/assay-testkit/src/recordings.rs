@@ -17,7 +17,7 @@ pub struct Recording {
 
 impl Recording {
     pub fn folder() -> PathBuf {
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../assay-machine/tests/fixtures/signatures")
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../assay-machine/tests/fixtures/signatures")
     }
 
     /// # Errors
