@@ -6,7 +6,7 @@
 //!
 //! [`fleet`] is what can be said of several hosts without a socket and without a clock.
 //!
-//! The types to know: `run::Request` (a study that is to run), `run::session::Session` (one that runs),
+//! The types to know: `run::Request` (a study that is to run), `run::conductor::Conductor` (one that runs),
 //! `run::bed::TestBed` (what its trials stand on), `run::Event` (what is told meanwhile), `real::Real` (the
 //! machine).
 

@@ -86,6 +86,10 @@ impl<'a> TestBed<'a> {
         Self { system, demands, slots, up, own, guard, watchdog, places, marks, holds, seed }
     }
 
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     pub fn places(&self) -> &[Place] {
         &self.places
     }

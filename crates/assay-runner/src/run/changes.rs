@@ -51,7 +51,8 @@ pub fn overwritten<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> V
 pub fn consented_again(
     system: &dyn System,
     id: &str,
-    (plan, demands): (&Plan, &Demands),
+    plan: &Plan,
+    demands: &Demands,
     places: &[Place],
     consented: &Consented,
 ) -> Outcome<()> {

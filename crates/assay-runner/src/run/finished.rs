@@ -4,10 +4,14 @@ use std::path::{Path, PathBuf};
 
 use super::event::Event;
 use assay_core::failure::Failure;
+use assay_machine::system::System;
 use assay_study::file::Study;
+use assay_study::results::bundle::{Bundle, Histograms};
 use assay_study::results::environment::Environment;
+use assay_study::results::log::Entry;
 use assay_study::results::plan::Plan;
-use assay_study::results::record::Trial;
+use assay_study::results::record::{Trial, TrialRecord};
+use assay_study::results::series::SeriesRow;
 
 /// A study that was run, or as much of it as was.
 pub struct Finished {
@@ -30,6 +34,55 @@ pub struct Finished {
     pub ended: Option<String>,
     /// What could not be put back, if anything.
     pub left: Option<Failure>,
+}
+
+/// Stores trials until that fails; the rest of the run remains in memory only.
+#[derive(Default)]
+pub struct ResultWriter<'a> {
+    bundle: Option<Bundle<'a>>,
+    unkept: Option<Unkept>,
+}
+
+impl<'a> ResultWriter<'a> {
+    pub fn new(bundle: Bundle<'a>) -> Self {
+        Self { bundle: Some(bundle), unkept: None }
+    }
+
+    /// The loss of a bundle that Assay could not create.
+    pub fn failed(unkept: Unkept) -> Self {
+        Self { bundle: None, unkept: Some(unkept) }
+    }
+
+    /// Adds a line to the log, which is for people: a study goes on without it.
+    pub fn log(&self, system: &dyn System, event: &str, text: &str) {
+        if let Some(bundle) = &self.bundle {
+            let _ = bundle.log(&Entry::new(system, event, text));
+        }
+    }
+
+    /// The bundle, as long as Assay can write it.
+    pub fn bundle(&self) -> Option<&Bundle<'a>> {
+        self.bundle.as_ref()
+    }
+
+    pub fn into_parts(self) -> (Option<Bundle<'a>>, Option<Unkept>) {
+        (self.bundle, self.unkept)
+    }
+
+    /// Stores a trial after `stored` others. Returns the loss if that fails for the first time.
+    pub fn append(
+        &mut self,
+        record: &mut TrialRecord,
+        histograms: &Histograms,
+        series: &[SeriesRow],
+        stored: usize,
+    ) -> Option<&Unkept> {
+        let bundle = self.bundle.as_ref()?;
+        let error = bundle.append(record, histograms, series).err()?;
+        self.unkept = Some(Unkept::after(stored, bundle.directory(), &error));
+        self.bundle = None;
+        self.unkept.as_ref()
+    }
 }
 
 /// A bundle that could not be written to its end.

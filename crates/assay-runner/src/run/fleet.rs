@@ -19,6 +19,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use super::conductor::End;
 use super::trial::Done;
 use crate::fleet::common::{self, Common, Proof};
 use crate::fleet::message::{Joined, Message, Next, Part, Process, Purpose, Ran, Welcome};
@@ -32,7 +33,6 @@ use assay_study::results::fleet::{self as stored, Host, HostSaid, Together};
 use assay_study::results::histogram;
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, PlannedTrial, Survey};
-use assay_study::results::record::Repeats;
 
 /// How a process takes part in a fleet: its connections are there.
 pub struct Member<'a> {
@@ -97,11 +97,6 @@ const LONGER: u32 = 2;
 /// This start of the kernel, and the name space of the numbers of processes.
 const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 const NUMBERS: &str = "/proc/self/ns/pid";
-
-pub enum Told {
-    Trial(PlannedTrial, Option<Repeats>),
-    Over(Option<String>),
-}
 
 impl<'a> Fleet<'a> {
     /// Joins: each rank hears which fleet it is, and with which seed; rank 0 draws it where none is asked for.
@@ -258,11 +253,11 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// The next trial, as rank 0 says it; none where the user wants to stop.
-    pub fn next(&mut self, plan: &Plan) -> Option<Told> {
+    /// The next trial that rank 0 names, or the end of the study.
+    pub fn next(&mut self, plan: &Plan) -> Result<Next, End> {
         if let Some(why) = &self.over {
             // Who did not hear rank 0 at a meeting does not wait for it a second time.
-            return Some(Told::Over(Some(why.clone())));
+            return Err(End::Early(why.clone()));
         }
         // Behind a trial rank 0 waits for the others as long as in it; before the first one it may look around.
         let before = self.turn.take();
@@ -273,24 +268,23 @@ impl<'a> Fleet<'a> {
             Ok(Message::End { why }) => {
                 let why = why.as_deref().map(zero::of_rank_0);
                 self.over = Some(why.clone().unwrap_or_default());
-                return Some(Told::Over(why));
+                return Err(why.map_or(End::Complete, End::Early));
             }
-            Ok(other) => return Some(self.end(ended(other))),
-            Err(_) if self.is_stopped() => return None,
-            Err(why) => return Some(self.end(why)),
+            Ok(other) => return Err(self.end(ended(other))),
+            Err(_) if self.is_stopped() => return Err(End::Interrupted),
+            Err(why) => return Err(self.end(why)),
         };
         if let Err(why) = is_of(plan, &next) {
             self.leave(&why);
-            return Some(self.end(why));
+            return Err(self.end(why));
         }
-        let Next { meeting, planned, repeats, patience_ns } = next;
-        self.turn = Some(Turn::new(&planned, (meeting, patience_ns)));
-        Some(Told::Trial(planned, repeats))
+        self.turn = Some(Turn::new(&next.planned, next.meeting, next.patience_ns));
+        Ok(next)
     }
 
-    fn end(&mut self, why: String) -> Told {
+    fn end(&mut self, why: String) -> End {
         self.over = Some(why.clone());
-        Told::Over(Some(why))
+        End::Early(why)
     }
 
     /// Comes to the next meeting of a trial, able to go on or not; gives when all were let go.
@@ -354,11 +348,6 @@ impl<'a> Fleet<'a> {
         Some(Together { since_go_ns, of: self.member.place.ranks, hosts: Vec::new() })
     }
 
-    /// Whether a trial is under way on all hosts.
-    pub fn is_in_trial(&self) -> bool {
-        self.turn.is_some()
-    }
-
     /// Tells rank 0 what was counted, or why nothing was.
     pub fn report(&mut self, done: &Done) {
         let Some(turn) = &self.turn else { return };
@@ -420,7 +409,7 @@ impl<'a> Fleet<'a> {
 }
 
 impl Turn {
-    fn new(planned: &PlannedTrial, (meeting, patience_ns): (u64, u64)) -> Self {
+    fn new(planned: &PlannedTrial, meeting: u64, patience_ns: u64) -> Self {
         Self {
             planned: planned.clone(),
             patience_ns,

@@ -137,7 +137,8 @@ impl Others {
         &mut self,
         context: &mut Context<'_>,
         plan: &Plan,
-        (site, surveyed): (&Site, &Surveyed<'_>),
+        site: &Site,
+        surveyed: &Surveyed<'_>,
         probes: &mut Probes,
     ) -> Result<(), String> {
         let Some(workload) = plan.workloads.first() else { return Ok(()) };

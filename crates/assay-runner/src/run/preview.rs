@@ -66,14 +66,16 @@ impl AllHosts {
     /// Those of [`preview`], and which host does not fit to the others.
     pub fn preview(
         system: &dyn System,
-        (member, stop): (Member<'_>, &AtomicBool),
-        (study, targets): (Study, &[String]),
+        member: Member<'_>,
+        stop: &AtomicBool,
+        study: Study,
+        targets: &[String],
         consented: &Consented,
         quick: Option<Quick>,
     ) -> Outcome<Self> {
         let mut fleet = Fleet::join(system, stop, member, study.seed, targets)?;
         let study = Study { seed: Some(fleet.seed()), ..study };
-        let own = shared(system, &mut fleet, (study, targets), consented, quick);
+        let own = shared(system, &mut fleet, study, targets, consented, quick);
         if let Err(failure) = &own {
             // So that the others do not wait for what will not come.
             fleet.leave(&failure.message);
@@ -86,7 +88,8 @@ impl AllHosts {
 fn shared(
     system: &dyn System,
     fleet: &mut Fleet<'_>,
-    (study, targets): (Study, &[String]),
+    study: Study,
+    targets: &[String],
     consented: &Consented,
     quick: Option<Quick>,
 ) -> Outcome<Preview> {
@@ -112,7 +115,8 @@ pub(super) fn of_places(
     mut study: Study,
     design: &Design<'_>,
     places: &[Place],
-    (quick, seed): (Option<Quick>, u64),
+    quick: Option<Quick>,
+    seed: u64,
 ) -> Outcome<Preview> {
     let demands = design.demands;
     let (mut surveys, mut sites) = (Vec::new(), Vec::new());
@@ -156,5 +160,5 @@ fn estimated(
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     resolve::set_targets(&mut study, &places, seed);
     let design = resolve::design(&study, demands, &places);
-    Ok((of_places(system, study, &design, &places, (quick, seed))?, places))
+    Ok((of_places(system, study, &design, &places, quick, seed)?, places))
 }

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::event::{Context, Event};
-use super::finished::{Finished, Unkept};
-use super::recorded::{asked, begin, environment_of, kept};
+use super::finished::{Finished, ResultWriter};
+use super::recorded::{RecordedStudy, asked, create, environment_of};
 use super::request::Acting;
 use super::resolve::refuse_unfinished;
 use assay_core::failure::{Failure, Outcome};
@@ -159,12 +159,10 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
     let mut environment = environment_of(system, recording, ("/", true), system.now());
     environment.observer = Some(OBSERVER.to_owned());
     let directory = results.join(&id);
-    let (bundle, unkept) = begin(system, Some(&directory), &study, &plan, &environment, context);
-    let Some(bundle) = bundle else {
-        let why = unkept.map_or_else(String::new, |unkept| unkept.why);
-        return Err(Failure::refused(format!("no restart: {why}")));
-    };
-    drop(bundle);
+    let writer = create(system, Some(&directory), &study, &plan, &environment, context);
+    if let (_, Some(unkept)) = writer.into_parts() {
+        return Err(Failure::refused(format!("no restart: {}", unkept.why)));
+    }
     let home = identity::state_directory(system)?;
     let mut journal = Journal::begin(system, &journals(&home), &id)?;
     let began =
@@ -338,7 +336,7 @@ fn wait(system: &dyn System, context: &Context<'_>) {
 pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Finished> {
     let Acting { stored, directory, .. } = acting;
     let log = bundle::log(system, &directory);
-    let Stored { id, study, plan, environment, mut trials, .. } = stored;
+    let Stored { id, study, plan, environment, trials, .. } = stored;
     let records = planned::asked(&study).map(|asked| asked.records);
     let records =
         records.ok_or_else(|| Failure::mistake(format!("{id} is not a study of boots")))?;
@@ -346,37 +344,16 @@ pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) ->
     let unwritable =
         |error| Failure::refused(format!("cannot write {}: {error}", directory.display()));
     let bundle = Bundle::reopen(system, &directory).map_err(unwritable)?;
-    let mut bundle = Some(bundle);
-    let mut unkept: Option<Unkept> = None;
+    let writer = ResultWriter::new(bundle);
     let began = environment.machine.boot_id.value().cloned().unwrap_or_default();
-    let fresh = since::boots(system, records, (&began, &log), trials.len())?;
-    for (planned, record) in plan.trials.iter().skip(trials.len()).zip(fresh).collect::<Vec<_>>() {
-        let trial = planned::trial(planned, record, recording);
-        trials.push(kept(&mut bundle, &mut unkept, trial, trials.len(), context));
-    }
-    let mut ended = None;
-    if trials.len() >= plan.trials.len()
-        && let Some(bundle) = &bundle
-    {
+    let fresh = since::boots(system, records, &began, &log, trials.len())?;
+    let mut own = RecordedStudy { id, study, plan, environment, trials, writer };
+    own.store(fresh, recording, context);
+    if own.trials.len() >= own.plan.trials.len() {
         // For people; the trials say it, too.
-        let _ = bundle.log(&Entry::new(system, ENDED, ""));
-        ended = Some(String::new());
+        own.writer.log(system, ENDED, "");
     }
-    let kept_in = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
-    Ok(Finished {
-        id,
-        directory: kept_in,
-        unkept,
-        study,
-        plan,
-        environment,
-        trials,
-        interrupted: false,
-        resume_options: String::new(),
-        gone: None,
-        ended: ended.filter(|why| !why.is_empty()),
-        left: None,
-    })
+    Ok(own.finish())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! A study whose trials were recorded: nothing is run, each record is a trial that has been.
 
 use super::event::{Context, Event};
-use super::finished::{Finished, Unkept};
+use super::finished::{Finished, ResultWriter, Unkept};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::machine::{self, Machine};
 use assay_machine::system::site::Site;
@@ -9,7 +9,7 @@ use assay_machine::system::{self, System};
 use assay_study::file::Study;
 use assay_study::plan::recorded as planned;
 use assay_study::plan::recorded::Asked;
-use assay_study::results::bundle::Bundle;
+use assay_study::results::bundle::{Bundle, Histograms};
 use assay_study::results::environment::{self, Environment};
 use assay_study::results::id::{self, entropy};
 use assay_study::results::plan::Plan;
@@ -83,28 +83,59 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     let plan = planned::plan(&study, (asked, primary), &groups, (&target, seed));
     let environment = environment_of(system, recording, (&target, found.is_own), started);
     let directory = results.as_ref().map(|results| results.join(&id));
-    let (mut bundle, mut unkept) =
-        begin(system, directory.as_deref(), &study, &plan, &environment, context);
-    let mut trials: Vec<Trial> = Vec::with_capacity(found.records.len());
-    for (planned, record) in plan.trials.iter().zip(found.records) {
-        let trial = planned::trial(planned, record, recording);
-        trials.push(kept(&mut bundle, &mut unkept, trial, trials.len(), context));
+    let writer = create(system, directory.as_deref(), &study, &plan, &environment, context);
+    let trials = Vec::with_capacity(found.records.len());
+    let mut own = RecordedStudy { id, study, plan, environment, trials, writer };
+    own.store(found.records, recording, context);
+    Ok(own.finish())
+}
+
+/// A study whose trials other programs ran: the records are its schedule.
+pub(super) struct RecordedStudy<'a> {
+    pub id: String,
+    pub study: Study,
+    pub plan: Plan,
+    pub environment: Environment,
+    pub trials: Vec<Trial>,
+    pub writer: ResultWriter<'a>,
+}
+
+impl RecordedStudy<'_> {
+    /// Stores the next trials of the plan.
+    pub fn store(
+        &mut self,
+        records: Vec<Record>,
+        recording: &Recording,
+        context: &mut Context<'_>,
+    ) {
+        for (planned, record) in self.plan.trials[self.trials.len()..].iter().zip(records) {
+            let Trial { mut record, latency_ns } = planned::trial(planned, record, recording);
+            let stored = self.trials.len();
+            let lost = self.writer.append(&mut record, &Histograms::new(), &[], stored);
+            if let Some(unkept) = lost {
+                (context.tell)(unkept.warning());
+            }
+            self.trials.push(Trial { record, latency_ns });
+        }
     }
-    let directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
-    Ok(Finished {
-        id,
-        directory,
-        unkept,
-        study,
-        plan,
-        environment,
-        trials,
-        interrupted: false,
-        resume_options: String::new(),
-        gone: None,
-        ended: None,
-        left: None,
-    })
+
+    pub fn finish(self) -> Finished {
+        let (bundle, unkept) = self.writer.into_parts();
+        Finished {
+            id: self.id,
+            directory: bundle.map(|bundle| bundle.directory().to_owned()),
+            unkept,
+            study: self.study,
+            plan: self.plan,
+            environment: self.environment,
+            trials: self.trials,
+            interrupted: false,
+            resume_options: String::new(),
+            gone: None,
+            ended: None,
+            left: None,
+        }
+    }
 }
 
 fn target_of(source: &Source) -> String {
@@ -146,42 +177,24 @@ pub(super) fn environment_of(
     }
 }
 
-/// Begins a bundle where there is a place for it.
-pub(super) fn begin<'a>(
+/// Creates a bundle if there is a directory for results; a study that cannot be stored runs all the same.
+pub(super) fn create<'a>(
     system: &'a dyn System,
     directory: Option<&Path>,
     study: &Study,
     plan: &Plan,
     environment: &Environment,
     context: &mut Context<'_>,
-) -> (Option<Bundle<'a>>, Option<Unkept>) {
-    let Some(directory) = directory else { return (None, None) };
+) -> ResultWriter<'a> {
+    let Some(directory) = directory else { return ResultWriter::default() };
     match Bundle::create(system, directory, study, plan, environment) {
-        Ok(bundle) => (Some(bundle), None),
+        Ok(bundle) => ResultWriter::new(bundle),
         Err(error) => {
             let unkept = Unkept::after(0, directory, &error);
             (context.tell)(unkept.warning());
-            (None, Some(unkept))
+            ResultWriter::failed(unkept)
         }
     }
-}
-
-/// Stores a trial where that is possible.
-pub(super) fn kept(
-    bundle: &mut Option<Bundle<'_>>,
-    unkept: &mut Option<Unkept>,
-    mut trial: Trial,
-    others: usize,
-    context: &mut Context<'_>,
-) -> Trial {
-    if let Some(own) = bundle
-        && let Err(error) = own.append(&mut trial.record, &std::collections::BTreeMap::new(), &[])
-    {
-        let lost = Unkept::after(others, own.directory(), &error);
-        (context.tell)(lost.warning());
-        (*unkept, *bundle) = (Some(lost), None);
-    }
-    trial
 }
 
 /// The groups that are told of, each with the number of its trials, for a look without keeping anything.

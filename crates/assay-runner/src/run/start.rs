@@ -3,39 +3,33 @@
 //! steps.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::bed::TestBed;
+use super::conductor::{Conductor, Progress};
 use super::event::{Context, Event};
-use super::finished::Finished;
-use super::fleet::{self, Fleet};
-use super::others::Others;
+use super::finished::{Finished, ResultWriter};
+use super::fleet::Fleet;
 use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
-use super::session::{End, Session};
-use super::{changes, cuts, now, pilot, preview, resolve, surroundings};
+use super::{changes, now, pilot, preview, resolve, surroundings};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
 use assay_machine::factors::{self, Role};
-use assay_machine::probes::Probes;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, machine, quoted};
 use assay_study::file::Study;
 use assay_study::plan;
-use assay_study::plan::allocation;
-use assay_study::plan::design::Demands;
+use assay_study::plan::allocation::{self, Quick};
+use assay_study::plan::design::{Demands, Design};
 use assay_study::plan::most_load;
-use assay_study::plan::pace::Pace;
 use assay_study::results::bundle::{Bundle, Stored};
-use assay_study::results::course;
 use assay_study::results::design::Factor;
 use assay_study::results::environment::{self, Environment};
 use assay_study::results::id::{self, entropy};
-use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Arm, Plan};
-use assay_study::results::record::Trial;
 
 /// Runs a study. Everything that it made on a target is gone when this returns.
 pub fn run(
@@ -45,11 +39,11 @@ pub fn run(
     tell: &mut dyn FnMut(Event),
 ) -> Outcome<Finished> {
     let Some(member) = request.fleet.take() else {
-        return begin(system, request, (stop, tell), &mut None);
+        return begin(system, request, stop, tell, &mut None);
     };
     let seed = request.study.seed;
     let mut fleet = Some(Fleet::join(system, stop, member, seed, &request.targets)?);
-    let ran = begin(system, request, (stop, tell), &mut fleet);
+    let ran = begin(system, request, stop, tell, &mut fleet);
     if let (Err(failure), Some(fleet)) = (&ran, &mut fleet) {
         // So that the others do not wait for what will not come.
         fleet.leave(&failure.message);
@@ -61,7 +55,8 @@ pub fn run(
 fn begin<'a>(
     system: &'a dyn System,
     mut request: Request<'_>,
-    (stop, tell): (&AtomicBool, &mut dyn FnMut(Event)),
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Event),
     fleet: &mut Option<Fleet<'a>>,
 ) -> Outcome<Finished> {
     let began_ns = system.monotonic_ns();
@@ -90,26 +85,19 @@ fn begin<'a>(
     }
     let design = resolve::design(&request.study, &demands, bed.places());
     let study = request.study.clone();
-    let seen = preview::of_places(system, study, &design, bed.places(), (request.quick, seed));
+    let seen = preview::of_places(system, study, &design, bed.places(), request.quick, seed);
     estimated(&mut context, seen.ok().as_ref().map(|seen| &seen.plan), 0);
-    if let Err(failure) = bed.survey(&mut context, &design) {
-        return Err(torn_down(bed, failure));
-    }
-    if let Err(failure) = agreed(fleet.as_mut(), &mut bed) {
-        return Err(torn_down(bed, failure));
-    }
-    if let Some(quick) = request.quick {
-        request.study = allocation::settle(request.study, quick, &bed.surveys());
-    }
-    let plan = plan::make(&request.study, bed.surveys(), seed);
-    let proved =
-        enough(&plan).and_then(|()| fleet.as_mut().map_or(Ok(()), |fleet| fleet.prove(&plan)));
-    if let Err(failure) = proved {
-        return Err(torn_down(bed, failure));
-    }
+    let study = request.study;
+    let surveyed = survey(&mut context, &mut bed, &design, study, request.quick, fleet.as_mut());
+    let plan = match surveyed {
+        Ok((study, plan)) => {
+            request.study = study;
+            plan
+        }
+        Err(failure) => return Err(torn_down(bed, failure)),
+    };
     let sites = bed.sites();
-    let foreseen = request.foresee.map_or_else(Vec::new, |foresee| foresee(&plan));
-    for text in foreseen {
+    for text in request.foresee.map_or_else(Vec::new, |foresee| foresee(&plan)) {
         (context.tell)(Event::Foreseen { text });
     }
     let planned_ns = system.monotonic_ns();
@@ -127,37 +115,37 @@ fn begin<'a>(
         started,
     };
     let results = request.results.as_deref();
-    let made = create(system, (results, &id), (&request.study, &plan, &environment));
-    let bundle = match made {
-        Ok(bundle) => bundle,
+    let made = create(system, results, &id, &request.study, &plan, &environment);
+    let writer = match made {
+        Ok(writer) => writer,
         Err(failure) => return Err(torn_down(bed, failure)),
     };
     if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
         let id = id::of_study(system, results, &environment.started);
         let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
-        match create(system, (results, &id), (&request.study, &plan, &whole)) {
-            Ok(bundle) => fleet.keep(id, bundle),
+        match create(system, results, &id, &request.study, &plan, &whole) {
+            Ok(writer) => fleet.keep(id, writer),
             Err(failure) => return Err(torn_down(bed, failure)),
         }
     }
-    let fleet = fleet.take();
     let Request { study, judge, log, read, consented, .. } = request;
-    let trials = Vec::with_capacity(plan.trials.len());
-    let demands = &demands;
-    let begun = Begun {
+    let conductor = Conductor {
+        system,
         id,
         study,
-        demands,
+        demands: &demands,
+        trials: Vec::with_capacity(plan.trials.len()),
         plan,
         environment,
         bed,
-        bundle,
-        trials,
+        writer,
         consented: &consented,
+        looks: Looks { judge, log, read },
         began_ns,
-        fleet,
+        fleet: fleet.take().map(RefCell::new),
+        progress: Progress::default(),
     };
-    Ok(conduct(begun, Looks { judge, log, read }, &mut context))
+    Ok(conductor.run(&mut context))
 }
 
 /// Announces how long the trials of a plan take after those that are done.
@@ -174,12 +162,16 @@ fn estimated(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
 /// Refused where it cannot be stored: what would be lost is not measured.
 fn create<'a>(
     system: &'a dyn System,
-    (results, id): (Option<&Path>, &str),
-    (study, plan, environment): (&Study, &Plan, &Environment),
-) -> Outcome<Option<Bundle<'a>>> {
-    let Some(directory) = results.map(|results| results.join(id)) else { return Ok(None) };
+    results: Option<&Path>,
+    id: &str,
+    study: &Study,
+    plan: &Plan,
+    environment: &Environment,
+) -> Outcome<ResultWriter<'a>> {
+    let Some(results) = results else { return Ok(ResultWriter::default()) };
+    let directory = results.join(id);
     let made = Bundle::create(system, &directory, study, plan, environment);
-    made.map(Some).map_err(|error| {
+    made.map(ResultWriter::new).map_err(|error| {
         Failure::refused(format!(
             "cannot store the result: cannot write {}: {error}; set ASSAY_HOME to a directory with free space",
             directory.display()
@@ -187,120 +179,28 @@ fn create<'a>(
     })
 }
 
-/// Takes what all hosts have in common, where there are others.
-fn agreed(fleet: Option<&mut Fleet<'_>>, bed: &mut TestBed<'_>) -> Outcome<()> {
-    let Some(fleet) = fleet else { return Ok(()) };
-    let common = fleet.agree(&bed.surveys())?;
-    bed.limit(&common);
-    Ok(())
-}
-
-/// A study that is about to run: from its first trial, or from where it was interrupted.
-struct Begun<'a> {
-    id: String,
-    study: Study,
-    demands: &'a Demands,
-    plan: Plan,
-    environment: Environment,
-    bed: TestBed<'a>,
-    bundle: Option<Bundle<'a>>,
-    trials: Vec<Trial>,
-    consented: &'a Consented,
-    began_ns: u64,
-    /// The other hosts, where there are some.
-    fleet: Option<Fleet<'a>>,
-}
-
-/// Runs the trials that are left, puts the machine back, and tells how it ended.
-fn conduct(begun: Begun<'_>, looks: Looks<'_>, context: &mut Context<'_>) -> Finished {
-    let system = context.system;
-    let Begun { id, study, demands, plan, environment, bed, consented, .. } = begun;
-    let overwritten = changes::overwritten(&plan, demands, bed.places());
-    let overwritten: Vec<Site> = overwritten.iter().map(|place| place.site.clone()).collect();
-    let Begun { bundle, mut trials, began_ns, fleet, .. } = begun;
-    let mut session = Session {
-        system,
-        began_ns,
-        prepare: &demands.prepare,
-        plan: &plan,
-        environment: &environment,
-        bed,
-        probes: Probes::default(),
-        bundle,
-        unkept: None,
-        judge: looks.judge,
-        log_of: looks.log,
-        pace: Pace::default(),
-        told_ns: began_ns,
-        readings_ns: 0,
-        others: Others::default(),
-        beside: BTreeSet::new(),
-        read: looks.read,
-        fleet: fleet.map(RefCell::new),
-    };
-    session.count_spent(&trials);
-    let end = session.run(&mut trials, context);
-    close(&session, &end);
-    let mut fleet = session.fleet.take().map(RefCell::into_inner);
+/// Surveys the targets and makes the plan, on all hosts of a fleet the same.
+fn survey(
+    context: &mut Context<'_>,
+    bed: &mut TestBed<'_>,
+    design: &Design<'_>,
+    mut study: Study,
+    quick: Option<Quick>,
+    mut fleet: Option<&mut Fleet<'_>>,
+) -> Outcome<(Study, Plan)> {
+    bed.survey(context, design)?;
     if let Some(fleet) = &mut fleet {
-        fleet::part(fleet, &end, (&plan, &environment), &trials);
+        bed.limit(&fleet.agree(&bed.surveys())?);
     }
-    let mut bundle = session.bundle.take();
-    let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
-    if matches!(end, End::Interrupted | End::Gone(_)) && trials.is_empty() {
-        // Its lock first: network file systems keep the name of a file that is open.
-        bundle = None;
-        directory = unbegun(system, directory);
+    if let Some(quick) = quick {
+        study = allocation::settle(study, quick, &bed.surveys());
     }
-    let unkept = session.unkept.take();
-    let beside = std::mem::take(&mut session.beside);
-    let left = session.tear_down().err();
-    let mut environment = environment.clone();
-    environment.surroundings.studies.extend(beside);
-    surroundings::after(system, &mut environment, bundle.as_ref());
-    let (interrupted, ended, gone) = match end {
-        End::Interrupted => (true, None, None),
-        End::Gone(why) => (true, None, Some(why)),
-        End::Complete => (false, None, None),
-        End::Early(reason) => (false, Some(reason), None),
-    };
-    let resume_options = if interrupted {
-        changes::resume_options(system, &overwritten, consented)
-    } else {
-        String::new()
-    };
-    let ran = trials.iter().map(|trial| &trial.record);
-    let ran = ran.map(|record| (record.workload, record.replicate, &record.arm));
-    let plan = course::as_run(plan, ran, ended.is_some());
-    let own = Finished {
-        id,
-        directory,
-        unkept,
-        study,
-        plan,
-        environment,
-        trials,
-        interrupted,
-        resume_options,
-        gone,
-        ended,
-        left,
-    };
-    match fleet {
-        Some(fleet) => fleet::finished(system, fleet, own),
-        None => own,
+    let plan = plan::make(&study, bed.surveys(), bed.seed());
+    enough(&plan)?;
+    if let Some(fleet) = fleet {
+        fleet.prove(&plan)?;
     }
-}
-
-/// Takes away the result of a study that was stopped before its first trial had ended: nothing is in
-/// it that was measured, and whoever runs the study again makes another plan. Gives its directory
-/// where it stays all the same; it can be gone on with then.
-fn unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
-    let directory = directory?;
-    if cuts::is_waiting(system, &directory) {
-        return Some(directory);
-    }
-    system.remove_directory(&directory).err().map(|_| directory)
+    Ok((study, plan))
 }
 
 /// Puts the machine back after a failure; where that fails too, that is what matters.
@@ -428,48 +328,45 @@ pub fn resume(
     let resolved = resolve::targets(&mut context, &demands, &targets, consented, &id)?;
     let mut bed = TestBed::of(system, &demands, resolved, plan.seed);
     tell_of_changes(&mut context, &environment);
-    let same = same_places(&bed, &demands, &plan, &environment);
-    let again = || {
-        let study = (&plan, &demands);
-        changes::consented_again(system, &id, study, bed.places(), consented)
-    };
-    let same = same.and_then(|()| again());
+    let same = same_places(&bed, &demands, &plan, &environment).and_then(|()| {
+        changes::consented_again(system, &id, &plan, &demands, bed.places(), consented)
+    });
     estimated(&mut context, Some(&plan), trials.len());
     let ready = same.and_then(|()| bed.reopen(&mut context, &plan)).and_then(|()| {
         Bundle::reopen(system, &directory).map_err(|error| {
             Failure::refused(format!("cannot write {}: {error}", directory.display()))
         })
     });
-    let bundle = match ready {
-        Ok(bundle) => bundle,
+    let writer = match ready {
+        Ok(bundle) => ResultWriter::new(bundle),
         Err(failure) => return Err(torn_down(bed, failure)),
     };
     let text = format!("resumed after {} finished trials", trials.len());
-    // The log is for people; a study goes on without it.
-    let _ = bundle.log(&Entry::new(system, "resumed", &text));
+    writer.log(system, "resumed", &text);
     let lines = match ready_again(&context, &bed, &plan) {
         Ok(lines) => lines,
         Err(failure) => return Err(torn_down(bed, failure)),
     };
     for line in lines {
-        let _ = bundle.log(&Entry::new(system, "setup", &format!("Assay ran `{line}` again")));
+        writer.log(system, "setup", &format!("Assay ran `{line}` again"));
     }
-    let (bundle, fleet) = (Some(bundle), None);
-    let demands = &demands;
-    let begun = Begun {
+    let conductor = Conductor {
+        system,
         id,
         study,
-        demands,
+        demands: &demands,
         plan,
         environment,
         bed,
-        bundle,
+        writer,
         trials,
         consented,
+        looks,
         began_ns,
-        fleet,
+        fleet: None,
+        progress: Progress::default(),
     };
-    Ok(conduct(begun, looks, &mut context))
+    Ok(conductor.run(&mut context))
 }
 
 /// Runs again what comes once before the first run of a study, at each target that is open; gives what was run.
@@ -496,19 +393,6 @@ fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome
         ran.extend(lines?);
     }
     Ok(ran)
-}
-
-/// Notes in the log that a study has ended, so that it is not gone on with.
-fn close(session: &Session<'_, '_>, end: &End) {
-    let text = match end {
-        // An early end is in the log since it was decided.
-        End::Interrupted | End::Gone(_) | End::Early(_) => return,
-        End::Complete => "",
-    };
-    if let Some(bundle) = &session.bundle {
-        // Without this line the study shows as complete by its trials, or can be gone on with.
-        let _ = bundle.log(&Entry::new(session.system, ENDED, text));
-    }
 }
 
 /// A resolved target as the command line names it: that below a file system of the tool's own.

@@ -117,13 +117,15 @@ impl Own<'_> {
     pub fn plan(
         &self,
         system: &dyn System,
-        study: (Study, &[String]),
+        study: Study,
+        targets: &[String],
         consented: &Consented,
-        (quick, quiet): (Option<Quick>, bool),
+        quick: Option<Quick>,
+        quiet: bool,
     ) -> Outcome<AllHosts> {
         let stop = running::stop_on_signals(&running::LOOKS)?;
         let member = self.member(system, &stop, Purpose::Plan, quiet)?;
-        AllHosts::preview(system, (member, &stop), study, consented, quick)
+        AllHosts::preview(system, member, &stop, study, targets, consented, quick)
     }
 
     fn member(

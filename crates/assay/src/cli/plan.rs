@@ -103,7 +103,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     let own = arguments.of_fleet.own(system, study.hosts)?;
     let preset = study.preset.clone();
     let seen = match &own {
-        Some(own) => own.plan(system, (study, &targets), &consented, (quick, arguments.json))?,
+        Some(own) => own.plan(system, study, &targets, &consented, quick, arguments.json)?,
         None => AllHosts {
             own: run::preview(system, study, &targets, &consented, quick)
                 .map_err(|failure| with_content(failure, preset))?,

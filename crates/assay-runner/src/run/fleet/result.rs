@@ -6,10 +6,11 @@ use super::{Done, Fleet, zero};
 use crate::fleet::barrier::{Barrier, Met};
 use crate::fleet::message::{Message, Part};
 use crate::fleet::together::{OneHost, Slot, Whole, merge};
-use crate::run::finished::{Finished, Unkept};
-use crate::run::session::End;
+use crate::run::conductor::End;
+use crate::run::finished::{Finished, ResultWriter, Unkept};
+use crate::run::schedule::Step;
+use crate::run::trial::OUT_OF_TIME;
 use assay_machine::system::System;
-use assay_study::results::bundle::Bundle;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial};
@@ -18,15 +19,14 @@ use assay_study::results::record::{Repeats, Trial, TrialRecord};
 #[derive(Default)]
 pub struct Kept<'a> {
     pub id: String,
-    pub bundle: Option<Bundle<'a>>,
-    pub unkept: Option<Unkept>,
+    pub writer: ResultWriter<'a>,
     pub trials: Vec<Trial>,
 }
 
 impl<'a> Fleet<'a> {
     /// Keeps the result of all hosts from now on.
-    pub fn keep(&mut self, id: String, bundle: Option<Bundle<'a>>) {
-        (self.kept.id, self.kept.bundle) = (id, bundle);
+    pub fn keep(&mut self, id: String, writer: ResultWriter<'a>) {
+        (self.kept.id, self.kept.writer) = (id, writer);
     }
 
     /// Trials of all hosts so far.
@@ -35,13 +35,8 @@ impl<'a> Fleet<'a> {
     }
 
     /// Gathers what all hosts counted in a trial, and keeps what it is together.
-    pub fn gather(
-        &mut self,
-        plan: &Plan,
-        (planned, repeats): (&PlannedTrial, Option<Repeats>),
-        done: &Done,
-        alone: Option<&str>,
-    ) {
+    pub fn gather(&mut self, plan: &Plan, step: &Step, done: &Done) {
+        let alone = self.turn.is_none().then_some(OUT_OF_TIME);
         let record = &done.trial.record;
         if self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.void.is_none()) {
             let why = record.reason.clone().unwrap_or_else(|| "the trial could not run".to_owned());
@@ -51,7 +46,7 @@ impl<'a> Fleet<'a> {
         let void = self.turn.as_ref().and_then(|turn| turn.void.clone());
         let failed = alone.map(str::to_owned).or(void);
         let (hosts, lost) = if failed.is_some() { (Vec::new(), None) } else { self.parts(done) };
-        let slot = slot(plan, planned, repeats, self.member.place.ranks);
+        let slot = slot(plan, &step.planned, step.repeats, self.member.place.ranks);
         let whole = merge(&slot, &record.started, &hosts, failed.or(lost));
         self.add(whole);
         self.turn = None;
@@ -92,32 +87,14 @@ impl<'a> Fleet<'a> {
         OneHost::of_trial(0, name, done.trial.clone(), done.series.clone())
     }
 
-    fn add(&mut self, mut whole: Whole) {
-        if let Some(bundle) = &self.kept.bundle {
-            let kept = bundle.append(&mut whole.trial.record, &whole.histograms, &whole.series);
-            if let Err(error) = kept {
-                let unkept = Unkept::after(self.kept.trials.len(), bundle.directory(), &error);
-                self.news
-                    .push(format!("the trials of all hosts are no longer stored: {}", unkept.why));
-                (self.kept.unkept, self.kept.bundle) = (Some(unkept), None);
-            }
+    fn add(&mut self, whole: Whole) {
+        let Whole { mut trial, histograms, series } = whole;
+        let stored = self.kept.trials.len();
+        let lost = self.kept.writer.append(&mut trial.record, &histograms, &series, stored);
+        if let Some(Unkept { why, .. }) = lost {
+            self.news.push(format!("the trials of all hosts are no longer stored: {why}"));
         }
-        self.kept.trials.push(whole.trial);
-    }
-
-    /// Closes the result of all hosts: who was in it, and how it ended.
-    pub fn finish(&mut self, environment: &Environment, ended: Option<&str>) -> Kept<'a> {
-        let mut kept = std::mem::take(&mut self.kept);
-        if let Some(bundle) = &kept.bundle {
-            if let Err(error) = bundle.keep_environment(environment) {
-                kept.unkept = Some(Unkept::after(kept.trials.len(), bundle.directory(), &error));
-            }
-            if let Some(why) = ended {
-                // Without this line it shows as complete by its trials, or as interrupted.
-                let _ = bundle.log(&Entry::new(self.system, ENDED, why));
-            }
-        }
-        kept
+        self.kept.trials.push(trial);
     }
 }
 
@@ -125,7 +102,8 @@ impl<'a> Fleet<'a> {
 pub fn part(
     fleet: &mut Fleet<'_>,
     end: &End,
-    (plan, environment): (&Plan, &Environment),
+    plan: &Plan,
+    environment: &Environment,
     trials: &[Trial],
 ) {
     let records: Vec<&TrialRecord> = trials.iter().map(|trial| &trial.record).collect();
@@ -149,21 +127,23 @@ pub fn finished(system: &dyn System, mut fleet: Fleet<'_>, own: Finished) -> Fin
         return own;
     }
     let environment = Environment { fleet: Some(fleet.stored(true)), ..own.environment.clone() };
-    let ended = if own.interrupted { None } else { Some(own.ended.as_deref().unwrap_or("")) };
-    let kept = fleet.finish(&environment, ended);
-    let mut directory = kept.bundle.as_ref().map(|bundle| bundle.directory().to_owned());
-    drop(kept.bundle);
-    if kept.trials.is_empty() && own.interrupted {
+    let Kept { id, writer, trials } = std::mem::take(&mut fleet.kept);
+    let (bundle, mut unkept) = writer.into_parts();
+    let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
+    if let Some(bundle) = bundle {
+        if let Err(error) = bundle.keep_environment(&environment) {
+            unkept = Some(Unkept::after(trials.len(), bundle.directory(), &error));
+        }
+        if !own.interrupted {
+            // Without this line it shows as complete by its trials, or as interrupted.
+            let text = own.ended.as_deref().unwrap_or_default();
+            let _ = bundle.log(&Entry::new(system, ENDED, text));
+        }
+    }
+    if trials.is_empty() && own.interrupted {
         directory = directory.filter(|directory| system.remove_directory(directory).is_err());
     }
-    Finished {
-        id: kept.id,
-        directory,
-        unkept: kept.unkept,
-        trials: kept.trials,
-        environment,
-        ..own
-    }
+    Finished { id, directory, unkept, environment, trials, ..own }
 }
 
 fn slot(plan: &Plan, planned: &PlannedTrial, repeats: Option<Repeats>, of: u32) -> Slot {

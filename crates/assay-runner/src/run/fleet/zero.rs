@@ -110,7 +110,7 @@ impl Fleet<'_> {
         let patience_ns = expected_ns.saturating_mul(2).saturating_add(grace_ns);
         let meeting = self.meetings;
         self.meetings += u64::from(super::MEETINGS);
-        self.turn = Some(Turn::new(planned, (meeting, patience_ns)));
+        self.turn = Some(Turn::new(planned, meeting, patience_ns));
         let next = Next { meeting, planned: planned.clone(), repeats, patience_ns };
         self.say_to_all(&Message::Next(Box::new(next)));
     }

@@ -14,7 +14,8 @@ const MOST: usize = 1000;
 pub(super) fn boots(
     system: &dyn System,
     records: &dyn Records,
-    (began, log): (&str, &[Entry]),
+    began: &str,
+    log: &[Entry],
     known: usize,
 ) -> Outcome<Vec<Record>> {
     let results = identity::results_directory(system).ok();

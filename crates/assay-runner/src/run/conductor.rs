@@ -1,0 +1,427 @@
+//! Runs the trials of a study in one loop, stores each trial before the next starts, and restores the machine.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use super::bed::TestBed;
+use super::event::{Context, Event};
+use super::finished::{Finished, ResultWriter};
+use super::fleet::{self, Fleet, Gate};
+use super::others::Others;
+use super::request::{Consented, Looks};
+use super::schedule::{Schedule, Step};
+use super::setting::Setting;
+use super::{changes, cuts, surroundings, trial};
+use assay_machine::probes::Probes;
+use assay_machine::system::site::{Site, TargetKind};
+use assay_machine::system::{System, beside};
+use assay_study::file::Study;
+use assay_study::plan;
+use assay_study::plan::design::Demands;
+use assay_study::plan::pace::Pace;
+use assay_study::plan::repeats::Ran;
+use assay_study::results::bundle::Bundle;
+use assay_study::results::course;
+use assay_study::results::environment::Environment;
+use assay_study::results::log::ENDED;
+use assay_study::results::plan::{Plan, PlannedTrial};
+use assay_study::results::record::{Spent, Trial};
+
+/// A study whose trials run, from the first trial or from where the study was interrupted.
+pub struct Conductor<'a> {
+    pub system: &'a dyn System,
+    pub id: String,
+    pub study: Study,
+    pub demands: &'a Demands,
+    pub plan: Plan,
+    pub environment: Environment,
+    pub bed: TestBed<'a>,
+    pub writer: ResultWriter<'a>,
+    pub trials: Vec<Trial>,
+    pub consented: &'a Consented,
+    pub looks: Looks<'a>,
+    /// When the study began, less the time of earlier sessions.
+    pub began_ns: u64,
+    /// The other hosts of a fleet, for which each trial waits.
+    pub fleet: Option<RefCell<Fleet<'a>>>,
+    pub progress: Progress,
+}
+
+/// What the trials so far have told.
+#[derive(Default)]
+pub struct Progress {
+    probes: Probes,
+    pace: Pace,
+    /// End of the time that the records of trials account for.
+    told_ns: u64,
+    /// Duration of the readings before the last trial.
+    readings_ns: u64,
+    pub(super) others: Others,
+    /// Processes that ran another study at the same time.
+    beside: BTreeSet<u32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// After the last trial of the plan.
+    Complete,
+    /// At the end of a replicate, for a reason.
+    Early(String),
+    Interrupted,
+    /// Because a device of the study disappeared.
+    Gone(String),
+}
+
+impl Conductor<'_> {
+    /// Runs the remaining trials, restores the machine, and returns the result.
+    pub fn run(mut self, context: &mut Context<'_>) -> Finished {
+        self.count_spent();
+        let end = self.run_trials(context);
+        if end == End::Complete {
+            // An early end is in the log since it was decided. Without this line the study shows as complete by
+            // its trials, or can be resumed.
+            self.log(ENDED, "");
+        }
+        self.finish(end)
+    }
+
+    /// The run loop: the schedule names the next trial until the study ends.
+    fn run_trials(&mut self, context: &mut Context<'_>) -> End {
+        let mut schedule = Schedule::start(self, context);
+        loop {
+            let step = match schedule.next(self, context) {
+                Ok(step) => step,
+                Err(end) => return end,
+            };
+            let workload = &self.plan.workloads[step.planned.workload];
+            (context.tell)(Event::TrialStarted {
+                index: step.index,
+                workload: workload.name.clone(),
+                target: self.plan.surveys[workload.target].target.clone(),
+                turn: step.planned.turn(),
+                remaining_ns: step.remaining_ns,
+            });
+            if let Some(end) = self.run_step(&step, context) {
+                return end;
+            }
+        }
+    }
+
+    /// Runs and stores one trial. Returns an end if the user stopped the study or a device disappeared.
+    fn run_step(&mut self, step: &Step, context: &mut Context<'_>) -> Option<End> {
+        let Step { planned, repeats, .. } = step;
+        if context.is_stopped() {
+            return Some(End::Interrupted);
+        }
+        if let Some(end) = self.gone() {
+            return Some(end);
+        }
+        self.look_beside(context);
+        if let Some(end) = self.announce(step) {
+            return Some(end);
+        }
+        let mut done = self.run_trial(planned, context);
+        let counted = done.trial.record.measured.as_ref();
+        if done.stopped && !counted.is_some_and(|own| own.detail.keeps_what_it_has()) {
+            return Some(End::Interrupted);
+        }
+        done.trial.record.repeats = *repeats;
+        let fleet = self.fleet.as_ref();
+        done.trial.record.together = fleet.and_then(|fleet| fleet.borrow().together());
+        self.progress.others.learn(&self.plan, &done.trial.record);
+        self.progress.pace.learn(&self.plan, &done.trial.record);
+        // A race leaves out trials of its plan.
+        let is_race = plan::race::is_one(&self.plan);
+        let index = if is_race { step.index } else { planned.order as usize };
+        (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
+        let trial::Done { trial: Trial { record, .. }, histograms, series, .. } = &mut done;
+        if let Some(unkept) = self.writer.append(record, histograms, series, self.trials.len()) {
+            (context.tell)(unkept.warning());
+        }
+        self.hand_on(step, &done, context);
+        self.trials.push(done.trial);
+        // Another study may have begun during the trial, and still run at its end.
+        self.look_beside(context);
+        if done.stopped { Some(End::Interrupted) } else { self.gone() }
+    }
+
+    /// Brings the machine to the configuration of a trial and measures there.
+    fn run_trial(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) -> trial::Done {
+        if self.is_over() && !self.follows() {
+            let trial = trial::not_run(self.system, planned, trial::OUT_OF_TIME);
+            return trial::Done::without_numbers(trial, false);
+        }
+        if let Some(reason) = self.progress.others.dropped(&planned.arm) {
+            let reason = format!("not run: the level was {reason}");
+            return self.lost(planned, &reason, context);
+        }
+        let plan = match course::of_trial(&self.plan, planned) {
+            Ok(plan) => plan,
+            Err(reason) => return self.lost(planned, &reason, context),
+        };
+        let plan: &Plan = &plan;
+        if let Err(reason) = self.bed.bring(context, plan, planned) {
+            return self.lost(planned, &reason, context);
+        }
+        let made_ns = self.bed.made_ns();
+        let target = self.plan.workloads[planned.workload].target;
+        let Some((site, surveyed)) = self.bed.at(target) else {
+            return self.lost(planned, "the target is not open", context);
+        };
+        // A setting at its original value is nobody's level: to revert it does not help.
+        let limits = self.progress.others.limits(plan, planned).filter(|_| !self.bed.is_as_found());
+        let keep = self.writer.bundle().map(Bundle::so_far);
+        let setting = Setting {
+            system: self.system,
+            plan,
+            site,
+            surveyed,
+            prepare: &self.demands.prepare,
+            runs_as: context.runs_as,
+            readings_ns: self.progress.readings_ns,
+            limits: limits.as_ref(),
+            keep,
+            directory: self.writer.bundle().map(Bundle::directory),
+            gate: self.fleet.as_ref().map(|fleet| fleet as &dyn Gate),
+        };
+        let began_ns = self.system.monotonic_ns();
+        let mut done = trial::run(&setting, planned, &mut self.progress.probes, context.stop);
+        let hurt = done.trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
+        let back = if hurt { self.bed.settings_back() } else { Ok(()) };
+        let ended_ns = self.system.monotonic_ns();
+        // What is simulated passes in no time.
+        done.trial.record.spent = (site.kind != TargetKind::Simulated).then(|| Spent {
+            before_ns: began_ns.saturating_sub(self.progress.told_ns),
+            trial_ns: ended_ns.saturating_sub(began_ns),
+            made_ns,
+        });
+        (self.progress.told_ns, self.progress.readings_ns) = (ended_ns, done.readings_ns);
+        if let Err(failure) = back {
+            (context.tell)(Event::Warning(failure.message));
+        }
+        if hurt {
+            return done;
+        }
+        if let Some(how) = self.bed.strayed(plan, planned) {
+            let record = &mut done.trial.record;
+            (record.status, record.reason) = trial::failed(planned, &how);
+            (record.measured, record.background) = (None, None);
+        }
+        done
+    }
+
+    /// A trial without its configuration; a failure while the user stops the study does not count.
+    fn lost(&self, planned: &PlannedTrial, reason: &str, context: &Context<'_>) -> trial::Done {
+        let trial = trial::not_run(self.system, planned, reason);
+        trial::Done::without_numbers(trial, context.is_stopped())
+    }
+
+    /// Runs a trial as a lead-in and does not store it.
+    pub(super) fn run_lead_in(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) {
+        let done = self.run_trial(planned, context);
+        let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
+        self.log(
+            "warmup",
+            &format!(
+                "Assay repeated trial {} as an excluded warm-up: {operations} operations",
+                planned.order
+            ),
+        );
+    }
+
+    /// Looks at the production workload before anything is changed under it; warns if that is not possible.
+    pub(super) fn first_look(&mut self, context: &mut Context<'_>) {
+        let Progress { others, probes, .. } = &mut self.progress;
+        *others = Others::of(&self.plan, self.trials.iter().map(|trial| &trial.record));
+        let first = self.plan.workloads.first().filter(|own| own.work.harm().is_some());
+        let Some(workload) = first else { return };
+        let looked = match self.bed.at(workload.target) {
+            Some((site, surveyed)) => {
+                others.first_look(context, &self.plan, site, surveyed, probes)
+            }
+            None => Err("the target is not open".to_owned()),
+        };
+        if let Err(reason) = looked {
+            (context.tell)(Event::Warning(format!("Assay cannot roll back levels: {reason}")));
+        }
+    }
+
+    /// Logs and reports each other study that runs on this machine now.
+    fn look_beside(&mut self, context: &mut Context<'_>) {
+        let real = |site: &Site| site.kind != TargetKind::Simulated;
+        if !self.environment.sites.iter().any(real) {
+            return;
+        }
+        for process in beside::others(self.system) {
+            let fleet = self.fleet.as_ref().map(RefCell::borrow);
+            // The result of all hosts names the ranks that share a machine.
+            let is_fellow = fleet.is_some_and(|fleet| fleet.is_fellow(process));
+            if !is_fellow && self.progress.beside.insert(process) {
+                let text = format!(
+                    "another study runs on this machine (process {process}), and both studies disturb each other"
+                );
+                self.log("beside", &text);
+                // The result names all of them.
+                if self.progress.beside.len() == 1 {
+                    (context.tell)(Event::Warning(text));
+                }
+            }
+        }
+    }
+
+    /// Ends the study if a device that it began on disappeared: its name may be another device's now.
+    fn gone(&self) -> Option<End> {
+        let why = self.bed.gone()?;
+        self.log("gone", &why);
+        Some(End::Gone(why))
+    }
+
+    /// Whether rank 0 of a fleet names the next trial.
+    pub(super) fn follows(&self) -> bool {
+        self.fleet.as_ref().is_some_and(|fleet| !fleet.borrow().leads())
+    }
+
+    /// Announces a trial on all hosts, or returns the end of the study.
+    fn announce(&self, step: &Step) -> Option<End> {
+        let mut fleet = self.fleet.as_ref()?.borrow_mut();
+        if let Some(why) = fleet.over() {
+            return Some(self.end_early(why.to_owned()));
+        }
+        if fleet.leads() && !self.is_over() {
+            fleet.announce(&step.planned, step.repeats, self.expected_ns(&step.planned));
+        }
+        None
+    }
+
+    /// Sends the counts of a trial to rank 0, which merges those of all hosts.
+    fn hand_on(&self, step: &Step, done: &trial::Done, context: &mut Context<'_>) {
+        let Some(fleet) = &self.fleet else { return };
+        let mut fleet = fleet.borrow_mut();
+        if fleet.leads() {
+            fleet.gather(&self.plan, step, done);
+        } else {
+            fleet.report(done);
+        }
+        for text in fleet.news() {
+            self.log("fleet", &text);
+            (context.tell)(Event::Warning(text));
+        }
+    }
+
+    /// The trials that decide what is repeated: on rank 0 those of all hosts.
+    pub(super) fn deciding_trials(&self) -> Vec<Ran> {
+        let ran = |trials: &[Trial]| trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+        match self.fleet.as_ref().map(RefCell::borrow) {
+            Some(fleet) if fleet.leads() => ran(fleet.trials()),
+            _ => ran(&self.trials),
+        }
+    }
+
+    /// Counts the time of earlier sessions: as recorded, or else as expected.
+    fn count_spent(&mut self) {
+        self.progress.told_ns = self.began_ns;
+        let records = || self.trials.iter().map(|trial| &trial.record);
+        let told = records().filter_map(|record| record.spent);
+        let told: u64 = told.map(|spent| spent.before_ns + spent.trial_ns).sum();
+        let silent = records().filter(|record| record.spent.is_none());
+        let planned = silent.filter_map(|record| self.plan.trials.get(record.order as usize));
+        let expected: u64 = planned.map(|trial| self.expected_ns(trial)).sum();
+        self.began_ns = self.began_ns.saturating_sub(told + expected);
+        self.progress.pace = Pace::of(&self.plan, records());
+    }
+
+    pub(super) fn elapsed_ns(&self) -> u64 {
+        self.system.monotonic_ns().saturating_sub(self.began_ns)
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        // A person who pulls the plug takes time; each trial has a limit of its own.
+        !cuts::outlive(&self.plan) && self.elapsed_ns() > self.plan.deadline_ns
+    }
+
+    pub(super) fn expected_ns(&self, planned: &PlannedTrial) -> u64 {
+        self.progress.pace.expected_ns(&self.plan, planned)
+    }
+
+    /// Adds a line to the log, which is for people: a study goes on without it.
+    pub(super) fn log(&self, event: &str, text: &str) {
+        self.writer.log(self.system, event, text);
+    }
+
+    /// Logs why the study ends early: repeats must not decide it again.
+    pub(super) fn end_early(&self, reason: String) -> End {
+        self.log(ENDED, &reason);
+        End::Early(reason)
+    }
+
+    /// Restores the machine and makes the result.
+    fn finish(self, end: End) -> Finished {
+        let Self { system, plan, mut environment, bed, writer, trials, consented, .. } = self;
+        let mut fleet = self.fleet.map(RefCell::into_inner);
+        if let Some(fleet) = &mut fleet {
+            fleet::part(fleet, &end, &plan, &environment, &trials);
+        }
+        let (mut bundle, unkept) = writer.into_parts();
+        let mut directory = bundle.as_ref().map(|bundle| bundle.directory().to_owned());
+        if matches!(end, End::Interrupted | End::Gone(_)) && trials.is_empty() {
+            // Its lock first: network file systems keep the name of a file that is open.
+            bundle = None;
+            directory = unbegun(system, directory);
+        }
+        let overwritten = changes::overwritten(&plan, self.demands, bed.places());
+        let overwritten: Vec<Site> = overwritten.iter().map(|place| place.site.clone()).collect();
+        let left = bed.tear_down().err();
+        environment.surroundings.studies.extend(self.progress.beside);
+        surroundings::after(system, &mut environment, bundle.as_ref());
+        let (interrupted, ended, gone) = match end {
+            End::Interrupted => (true, None, None),
+            End::Gone(why) => (true, None, Some(why)),
+            End::Complete => (false, None, None),
+            End::Early(reason) => (false, Some(reason), None),
+        };
+        let resume_options = if interrupted {
+            changes::resume_options(system, &overwritten, consented)
+        } else {
+            String::new()
+        };
+        let ran = trials.iter().map(|trial| &trial.record);
+        let ran = ran.map(|record| (record.workload, record.replicate, &record.arm));
+        let plan = course::as_run(plan, ran, ended.is_some());
+        let own = Finished {
+            id: self.id,
+            directory,
+            unkept,
+            study: self.study,
+            plan,
+            environment,
+            trials,
+            interrupted,
+            resume_options,
+            gone,
+            ended,
+            left,
+        };
+        match fleet {
+            Some(fleet) => fleet::finished(system, fleet, own),
+            None => own,
+        }
+    }
+}
+
+/// Removes the result of a study that was stopped before its first trial ended: it contains no measurement, and a
+/// new run makes another plan. Returns the directory if it remains; the study can be resumed then.
+fn unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
+    let directory = directory?;
+    if cuts::is_waiting(system, &directory) {
+        return Some(directory);
+    }
+    system.remove_directory(&directory).err().map(|_| directory)
+}
+
+fn result_of(trial: &Trial) -> Result<u64, String> {
+    match &trial.record.measured {
+        Some(measured) => Ok(measured.operations()),
+        None => Err(trial.record.reason.clone().unwrap_or_default()),
+    }
+}

@@ -1,0 +1,401 @@
+//! Names the next trial. Each schedule follows from the plan and from all trials so far, so that a resumed study
+//! runs the same trials.
+
+use std::collections::VecDeque;
+
+use super::conductor::{Conductor, End};
+use super::cuts;
+use super::event::{Context, Event};
+use assay_core::quantity::units::show;
+use assay_machine::system::site::TargetKind;
+use assay_study::file::limit::bracket::Seen;
+use assay_study::plan::most_load;
+use assay_study::plan::race::{self, Over, Race, Run};
+use assay_study::plan::repeats::{self, Ran};
+use assay_study::results::course;
+use assay_study::results::design::Stopping;
+use assay_study::results::plan::{Plan, PlannedTrial};
+use assay_study::results::record::{Repeats, Trial};
+
+/// The trial that runs next.
+pub struct Step {
+    pub planned: PlannedTrial,
+    /// The disturbed trial that this one repeats.
+    pub repeats: Option<Repeats>,
+    /// Position among the trials that the user sees.
+    pub index: usize,
+    /// Expected nanoseconds of this trial and all later ones.
+    pub remaining_ns: u64,
+}
+
+pub enum Schedule {
+    /// The plan in its order. In a load search, earlier trials set the load of the next one.
+    Fixed {
+        next: usize,
+    },
+    /// Disturbed trials again (R11b), and the end of a plan that ended early.
+    Repeats {
+        queue: VecDeque<(PlannedTrial, Repeats)>,
+        ended: Option<End>,
+    },
+    Race(RaceSchedule),
+    /// Rank 0 of a fleet names each trial.
+    Follow,
+}
+
+/// Replicate after replicate of the configurations that are still in the race (R15).
+#[derive(Default)]
+pub struct RaceSchedule {
+    runs: Vec<Run>,
+    is_resumed: bool,
+    /// Trials left in the replicate, each with its expected nanoseconds.
+    queue: VecDeque<(race::Next, u64)>,
+    left_ns: u64,
+    /// Expected nanoseconds of later replicates.
+    later_ns: u64,
+}
+
+impl Schedule {
+    /// Announces the plan and runs what comes before the first trial.
+    pub fn start(conductor: &mut Conductor<'_>, context: &mut Context<'_>) -> Self {
+        let Conductor { plan, trials, .. } = &*conductor;
+        if race::is_one(plan) {
+            let is_resumed = !trials.is_empty();
+            conductor.first_look(context);
+            return Self::Race(RaceSchedule { is_resumed, ..RaceSchedule::default() });
+        }
+        let done = trials.iter().filter(|trial| trial.record.repeats.is_none()).count();
+        let left = &plan.trials[done.min(plan.trials.len())..];
+        let expected_ns = conductor.within_budget(conductor.left_ns(left));
+        let warm_ups = plan.trials.iter().filter(|trial| trial.is_lead_in()).count();
+        (context.tell)(Event::Planned { trials: plan.trials.len(), warm_ups, done, expected_ns });
+        if conductor.follows() {
+            return Self::Follow;
+        }
+        conductor.first_look(context);
+        conductor.lead_in_again(context);
+        Self::Fixed { next: done }
+    }
+
+    /// Names the next trial, or the end of the study.
+    pub fn next(
+        &mut self,
+        conductor: &mut Conductor<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<Step, End> {
+        match self {
+            Self::Fixed { next } => {
+                let index = *next;
+                *next += 1;
+                let plan = &conductor.plan;
+                let ended = match plan.trials.get(index) {
+                    None => None,
+                    Some(planned) => {
+                        let planned = conductor.with_load(planned, &conductor.trials);
+                        let planned = planned.map_err(|reason| conductor.end_early(reason))?;
+                        let Some(reason) = conductor.ends_before(index) else {
+                            conductor.check_harm()?;
+                            let left_ns = conductor.left_ns(&plan.trials[index..]);
+                            let remaining_ns = conductor.within_budget(left_ns);
+                            return Ok(Step { planned, repeats: None, index, remaining_ns });
+                        };
+                        let end = conductor.end_early(reason);
+                        if plan.design.gate.as_ref().is_some_and(|gate| gate.until_decided) {
+                            // What is decided needs nothing more, and more might leave it open again.
+                            return Err(end);
+                        }
+                        Some(end)
+                    }
+                };
+                let queue = conductor.repeats_of_disturbed(context);
+                *self = Self::Repeats { queue, ended };
+                self.next(conductor, context)
+            }
+            Self::Repeats { queue, ended } => {
+                let remaining_ns = conductor.left_ns(queue.iter().map(|(planned, _)| planned));
+                if !queue.is_empty() && conductor.is_out_of_budget() {
+                    conductor.log(
+                        "repeats",
+                        "the time budget ended before all disturbed trials were repeated",
+                    );
+                    queue.clear();
+                }
+                let Some((planned, repeats)) = queue.pop_front() else {
+                    return Err(ended.take().unwrap_or_else(|| conductor.end_of_plan()));
+                };
+                let index = conductor.trials.len();
+                Ok(Step { planned, repeats: Some(repeats), index, remaining_ns })
+            }
+            Self::Race(race) => race.next(conductor, context),
+            Self::Follow => {
+                let Some(fleet) = &conductor.fleet else { return Err(End::Complete) };
+                let next = fleet.borrow_mut().next(&conductor.plan).map_err(|end| match end {
+                    End::Early(why) => conductor.end_early(why),
+                    end => end,
+                })?;
+                let index = next.planned.order as usize;
+                let remaining_ns = conductor.left_ns(conductor.plan.trials.iter().skip(index));
+                Ok(Step { planned: next.planned, repeats: next.repeats, index, remaining_ns })
+            }
+        }
+    }
+}
+
+impl RaceSchedule {
+    fn next(
+        &mut self,
+        conductor: &mut Conductor<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<Step, End> {
+        let Conductor { plan, environment, looks, trials, .. } = &*conductor;
+        for trial in &trials[self.runs.len()..] {
+            let log = looks.log.and_then(|log| log(plan, environment, trial));
+            self.runs.push(Run::of(&trial.record, log));
+        }
+        if self.queue.is_empty() {
+            self.start_replicate(conductor, context)?;
+        }
+        conductor.check_harm()?;
+        let remaining_ns = conductor.within_budget(self.left_ns.saturating_add(self.later_ns));
+        let Some(((planned, repeats), own_ns)) = self.queue.pop_front() else {
+            return Err(End::Complete);
+        };
+        self.left_ns = self.left_ns.saturating_sub(own_ns);
+        Ok(Step { planned, repeats, index: conductor.trials.len(), remaining_ns })
+    }
+
+    /// Queues the trials of the next replicate, or returns the end of the race.
+    fn start_replicate(
+        &mut self,
+        conductor: &mut Conductor<'_>,
+        context: &mut Context<'_>,
+    ) -> Result<(), End> {
+        let Some(race) = race::race(&conductor.plan, &self.runs) else {
+            return Err(End::Complete);
+        };
+        let over = race.standing.over.map(|over| over_words(over, &race, &conductor.plan));
+        let too_long = || {
+            let expected_ns = conductor.left_ns(race.next.iter().map(|(planned, _)| planned));
+            conductor.is_too_long(expected_ns, race.complete)
+        };
+        let is_between = race.begins && race.complete > 0;
+        if let Some(reason) = over.or_else(|| is_between.then(too_long).flatten()) {
+            return Err(conductor.end_early(reason));
+        }
+        let Some((first, _)) = race.next.first() else { return Err(End::Complete) };
+        if std::mem::take(&mut self.is_resumed) {
+            conductor.lead_in_of_last(first, context);
+        }
+        let each = race.next.iter().map(|next| (next.clone(), conductor.expected_ns(&next.0)));
+        self.queue = each.collect();
+        let each_ns = self.queue.iter().map(|(_, own_ns)| *own_ns);
+        self.left_ns = each_ns.fold(0, u64::saturating_add);
+        self.later_ns = race.later_ns(&conductor.plan, self.left_ns);
+        let most_ns = self.left_ns.saturating_add(self.later_ns);
+        (context.tell)(Event::Racing {
+            text: standing_words(&race, &conductor.plan),
+            trials: race.next.len(),
+            done: conductor.trials.len(),
+            expected_ns: self.left_ns,
+            most_ns: conductor.within_budget(most_ns),
+        });
+        Ok(())
+    }
+}
+
+impl Conductor<'_> {
+    /// A trial with the load that follows from `trials` in a load search; or why the study ends before it.
+    fn with_load(&self, planned: &PlannedTrial, trials: &[Trial]) -> Result<PlannedTrial, String> {
+        let asked = most_load::asked(&self.plan.design).filter(|_| course::is_of(&self.plan));
+        let Some((_, limit)) = asked else { return Ok(planned.clone()) };
+        let ran = trials.iter().map(|trial| {
+            // A trial that was not measured has no number.
+            let read =
+                |metric: &str| self.looks.read?(&self.plan, &self.environment, trial, metric).ok();
+            let seen = Seen {
+                percentile_ns: read(limit.metric()),
+                done_per_s: read(most_load::RATE_METRIC),
+            };
+            most_load::Ran::of(&trial.record, seen)
+        });
+        let ran: Vec<_> = ran.collect();
+        most_load::turned(&self.plan, &ran, planned).map_err(|end| end.to_string())
+    }
+
+    /// Ends the study if the production workload leaves no level to compare.
+    fn check_harm(&self) -> Result<(), End> {
+        let reason = self.progress.others.is_over(&self.plan);
+        reason.map_or(Ok(()), |reason| Err(self.end_early(reason)))
+    }
+
+    /// Disturbed trials that run again, as far as the design allows (R11b).
+    fn repeats_of_disturbed(&self, context: &mut Context<'_>) -> VecDeque<(PlannedTrial, Repeats)> {
+        let ran = self.deciding_trials();
+        let done = ran.iter().filter(|record| record.repeats.is_some()).count();
+        let wanted = repeats::repeats(&self.plan, &ran).into_iter().skip(done);
+        let queue: VecDeque<_> = wanted.collect();
+        if !queue.is_empty() {
+            let left = || queue.iter().map(|(planned, _)| planned);
+            let warm_ups = left().filter(|planned| planned.is_lead_in()).count();
+            let (trials, expected_ns) = (queue.len(), self.left_ns(left()));
+            (context.tell)(Event::Repeating { trials, warm_ups, expected_ns });
+        }
+        queue
+    }
+
+    /// The end after all trials: early if a study that may end at any replicate has budget left.
+    fn end_of_plan(&self) -> End {
+        let left_ns = match (&self.plan.design.stopping, self.plan.budget_ns) {
+            (Stopping::Open { .. }, Some(budget_ns)) => budget_ns.saturating_sub(self.elapsed_ns()),
+            _ => 0,
+        };
+        if left_ns == 0 {
+            return End::Complete;
+        }
+        let budget_ns = self.plan.budget_ns.unwrap_or_default();
+        let [budget, left] = [budget_ns, left_ns].map(|ns| show::duration(ns as f64));
+        self.end_early(format!(
+            "the study ended after all {} replicates with {left} of the time budget ({budget}) left; to use the \
+             remaining time, increase --replicates",
+            self.plan.replicates
+        ))
+    }
+
+    fn is_out_of_budget(&self) -> bool {
+        self.is_over() || self.plan.budget_ns.is_some_and(|most| self.elapsed_ns() > most)
+    }
+
+    /// Why the study ends before a trial: only where one replicate ends and the next begins.
+    fn ends_before(&self, index: usize) -> Option<String> {
+        let plan = &self.plan;
+        let finished = plan.trials[..index].last()?.replicate;
+        let next = plan.trials[index].replicate;
+        if finished == 0 || finished == next || !plan.design.order.is_by_replicate() {
+            return None;
+        }
+        // A budget ends with the replicate that is nearest to it.
+        let replicate =
+            plan.trials[index..].iter().take_while(|trial| trial.replicate == finished + 1);
+        self.is_too_long(self.left_ns(replicate), finished).or_else(|| {
+            let looks = match &plan.design.stopping {
+                Stopping::Fixed | Stopping::Race { .. } => false,
+                Stopping::Looks { at, .. } => at.contains(&finished),
+                Stopping::Open { .. } => true,
+            };
+            let judge = self.looks.judge.filter(|_| looks)?;
+            judge(plan, &self.environment, &self.trials)
+        })
+    }
+
+    /// Why a replicate that takes so long is not begun; `None` without a budget.
+    fn is_too_long(&self, expected_ns: u64, finished: u32) -> Option<String> {
+        let budget_ns = self.plan.budget_ns?;
+        if self.elapsed_ns().saturating_add(expected_ns / 2) <= budget_ns {
+            return None;
+        }
+        let (passes, all) = (self.plan.design.stopping.passes(), self.plan.replicates);
+        let after = if finished > passes || passes == 0 {
+            format!("replicate {} of {}", finished - passes, all.saturating_sub(passes))
+        } else {
+            format!("screening pass {finished} of {passes}")
+        };
+        let budget = show::duration(budget_ns as f64);
+        Some(format!("the time budget of {budget} ended the study after {after}"))
+    }
+
+    /// Returns the expected time, but no more than is left of a budget.
+    fn within_budget(&self, expected_ns: u64) -> u64 {
+        let left = self.plan.budget_ns.map(|most| most.saturating_sub(self.elapsed_ns()));
+        left.map_or(expected_ns, |left| left.min(expected_ns))
+    }
+
+    /// Expected nanoseconds of trials to come.
+    fn left_ns<'t>(&self, left: impl IntoIterator<Item = &'t PlannedTrial>) -> u64 {
+        let each = left.into_iter().map(|planned| self.expected_ns(planned));
+        each.fold(0, u64::saturating_add)
+    }
+
+    /// After an interruption the trial before it runs once more as a lead-in and is not stored, so that
+    /// the next one finds the device as it would have (R2c). If the next one is a lead-in, that
+    /// serves.
+    fn lead_in_again(&mut self, context: &mut Context<'_>) {
+        let trials = &self.trials;
+        let ran: Vec<Ran> = trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+        let repeats = repeats::repeats(&self.plan, &ran);
+        // A study that ended early has repeats after less than its whole plan.
+        let first = ran.iter().filter(|record| record.repeats.is_none()).count();
+        let planned = if first < ran.len() { first } else { self.plan.trials.len() };
+        let planned = self.plan.trials.iter().take(planned);
+        let all = planned.chain(repeats.iter().map(|(planned, _)| planned));
+        let mut next = all.skip(ran.len().saturating_sub(1));
+        let (Some(before), Some(next)) = (next.next(), next.next()) else { return };
+        let earlier = &trials[..trials.len().saturating_sub(1)];
+        let Ok(before) = self.with_load(before, earlier) else { return };
+        // Who was called once is not called again for nothing, and what a cut left is judged before anything is written.
+        let is_needless = trials.is_empty() || next.is_lead_in() || cuts::outlive(&self.plan);
+        if !is_needless && !self.is_simulated(before.workload) {
+            self.run_lead_in(&PlannedTrial { lead_in: true, ..before }, context);
+        }
+    }
+
+    /// The same in a race, whose trials follow from those that ran.
+    fn lead_in_of_last(&mut self, next: &PlannedTrial, context: &mut Context<'_>) {
+        let Some(record) = self.trials.last().map(|trial| &trial.record) else { return };
+        if next.is_lead_in() || self.is_simulated(record.workload) {
+            return;
+        }
+        let before = PlannedTrial {
+            order: record.order,
+            host: record.host,
+            replicate: record.replicate,
+            lead_in: true,
+            workload: record.workload,
+            arm: record.arm.clone(),
+            seed: self.plan.seed ^ u64::from(record.order),
+        };
+        self.run_lead_in(&before, context);
+    }
+
+    fn is_simulated(&self, workload: usize) -> bool {
+        let target = self.plan.workloads[workload].target;
+        self.environment.sites[target].kind == TargetKind::Simulated
+    }
+}
+
+fn over_words(over: Over, race: &Race, plan: &Plan) -> String {
+    let after = race.standing.replicates;
+    match over {
+        Over::One => format!(
+            "after replicate {after}, all configurations but one were behind (95% confidence)"
+        ),
+        Over::Close => {
+            let closeness = match plan.design.stopping {
+                Stopping::Race { closeness, .. } => closeness,
+                _ => 0.0,
+            };
+            format!(
+                "after replicate {after}, no remaining configuration can lead by more than {}",
+                show::share(closeness)
+            )
+        }
+        Over::Replicates => format!("all {after} replicates of the race were run"),
+    }
+}
+
+/// The standing of a race for the user who waits.
+fn standing_words(race: &Race, plan: &Plan) -> String {
+    let is_again = race.next.iter().any(|(_, repeats)| repeats.is_some());
+    if let Some((pass, passes)) = race.pass(plan) {
+        let what = if is_again { "repeating disturbed trials" } else { "some of the settings" };
+        return format!("screening before the race, pass {pass} of {passes}: {what}");
+    }
+    let (all, left) = (race.standing.left.len(), race.standing.running().count());
+    let next = race.standing.replicates + 1;
+    if is_again {
+        return format!("race, replicate {next}: repeating disturbed trials");
+    }
+    if race.standing.replicates < race::FIRST_LOOK && left == all {
+        return format!("race, replicate {next}: {all} configurations");
+    }
+    format!("race, replicate {next}: {left} of {all} configurations remain")
+}
