@@ -188,9 +188,7 @@ impl Tracer {
         let later = read(attached);
         let span_ns = system.monotonic_ns().saturating_sub(before.at_ns);
         let found = match &later {
-            Presence::Present(later) => {
-                between(system, attached, &disks, [earlier, later], span_ns)
-            }
+            Presence::Present(later) => between(system, attached, &disks, earlier, later, span_ns),
             Presence::Absent(reason) => Presence::Absent(reason.clone()),
         };
         if later.value().is_none() {
@@ -218,7 +216,7 @@ impl Tracer {
         let span_ns = now.at_ns.saturating_sub(before.at_ns);
         match (&before.totals, &now.totals) {
             (Presence::Present(early), Presence::Present(late)) => {
-                between(system, attached, &disks, [early, late], span_ns)
+                between(system, attached, &disks, early, late, span_ns)
             }
             (Presence::Absent(reason), _) | (_, Presence::Absent(reason)) => {
                 Presence::absent(reason.clone())
@@ -282,7 +280,8 @@ fn between(
     system: &dyn System,
     attached: &Attached,
     wanted: &[Disk],
-    [before, after]: [&BlockTotals; 2],
+    before: &BlockTotals,
+    after: &BlockTotals,
     span_ns: u64,
 ) -> Presence<BlockLatency> {
     let notes = match missed(attached.means, before, after) {

@@ -46,7 +46,8 @@ pub struct CpuTicks {
 }
 
 impl From<[u64; 5]> for CpuTicks {
-    fn from([cpu, busy, iowait, steal, total]: [u64; 5]) -> Self {
+    fn from(ticks: [u64; 5]) -> Self {
+        let [cpu, busy, iowait, steal, total] = ticks;
         Self { cpu: cpu as u32, busy, iowait, steal, total }
     }
 }

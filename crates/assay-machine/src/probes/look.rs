@@ -254,7 +254,8 @@ impl Costs {
 
 /// Lets a probe read if this is one of its moments, and adds what it cost.
 pub(super) fn timed<P: Probe>(
-    (entry, probe): (&Entry, &mut P),
+    entry: &Entry,
+    probe: &mut P,
     costs: &mut Costs,
     moment: Moment,
     scene: &Scene<'_>,

@@ -56,7 +56,7 @@ macro_rules! observations {
         impl Probes {
             const LOOKS: &'static [fn(&mut Self, Moment, &Scene<'_>)] = &[
                 $(|probes, moment, scene| {
-                    timed((&$name::PROBE, &mut probes.$name), &mut probes.costs, moment, scene);
+                    timed(&$name::PROBE, &mut probes.$name, &mut probes.costs, moment, scene);
                 },)+
             ];
 

@@ -163,7 +163,7 @@ fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> 
     let last = *judged.iter().max_by(by_mean)?;
     let others = Others(judged.into_iter().filter(|work| work.device != last.device).collect());
     let others_ns = others.median(|work| pick(work).mean_ns())?;
-    let is_slow = is_slow(last, &others, (class, pick))?;
+    let is_slow = is_slow(last, &others, class, pick)?;
     let mean_ns = pick(last).mean_ns();
     // What takes no whole millisecond in all cannot be divided by.
     let times = if others_ns > 0.0 { mean_ns / others_ns } else { 1.0 };
@@ -175,7 +175,8 @@ fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> 
 fn is_slow(
     last: &Work,
     others: &Others<'_>,
-    (class, pick): (&str, fn(&Work) -> Served),
+    class: &str,
+    pick: fn(&Work) -> Served,
 ) -> Option<bool> {
     let own = pick(last);
     let at_least = own.moved_ns(-STEP_NS);

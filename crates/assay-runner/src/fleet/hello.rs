@@ -68,7 +68,7 @@ pub fn read_greeting(line: &str) -> Result<Digest, String> {
 }
 
 pub fn hello(token: &Token, caller: &Caller, riddle: &Digest, own: &Digest) -> String {
-    USE.hello(token, &caller.words(), (riddle, own))
+    USE.hello(token, &caller.words(), riddle, own)
 }
 
 /// Who dials and the riddle that it puts in turn, where it knows the token.
@@ -87,7 +87,7 @@ fn written(place: Place) -> String {
 
 /// What rank 0 says to one that it takes.
 pub fn welcome(token: &Token, place: Place, riddle: &Digest, own: &Digest) -> String {
-    USE.welcome(token, (riddle, own), written(place).as_bytes(), "")
+    USE.welcome(token, riddle, own, written(place).as_bytes(), "")
 }
 
 /// Whether it was taken.
@@ -100,7 +100,7 @@ pub fn read_welcome(
 ) -> Result<(), String> {
     match USE.read_answer(line)? {
         Answer::Taken { shown, more: None } => {
-            USE.check(token, (riddle, own), written(place).as_bytes(), &shown)
+            USE.check(token, riddle, own, written(place).as_bytes(), &shown)
         }
         Answer::Refused("version") => Err(format!(
             "rank 0 runs another version of assay than {ASSAY}; use the same version on all hosts"
@@ -115,7 +115,7 @@ pub fn read_welcome(
 
 /// The key of all that follows on this connection.
 pub fn key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
-    USE.key(token, (riddle, own))
+    USE.key(token, riddle, own)
 }
 
 #[cfg(test)]

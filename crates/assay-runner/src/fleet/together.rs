@@ -2,6 +2,7 @@
 //! are added bucket by bucket, and what was counted is the sum of all. Nothing is averaged.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use assay_core::outside;
 use assay_study::results::fleet::{Share, Together, words};
@@ -202,7 +203,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
         let Some(measured) = &host.ran.measured else { continue };
         let detail = io::Detail::of(measured)
             .ok_or_else(|| format!("{}: cannot sum the counts over hosts", host.words()))?;
-        shares.push(share(slot, host, measured, detail, (from, to)));
+        shares.push(share(slot, host, measured, detail, from..to));
         match &mut sum {
             None => sum = Some((measured.clone(), detail.clone())),
             Some((whole, all)) => {
@@ -256,26 +257,27 @@ fn share(
     host: &OneHost,
     measured: &Measured,
     detail: &io::Detail,
-    (from, to): (u64, u64),
+    common: Range<u64>,
 ) -> Share {
-    let whole = (host.ran.since_go_ns, host.ran.since_go_ns.saturating_add(measured.window_ns));
-    let began_ns = host.ran.since_go_ns.saturating_sub(slot.ramp_ns);
-    let evenly = (to - from) as f64 / measured.window_ns.max(1) as f64;
+    let since_go_ns = host.ran.since_go_ns;
+    let whole = since_go_ns..since_go_ns.saturating_add(measured.window_ns);
+    let run = since_go_ns.saturating_sub(slot.ramp_ns)..whole.end;
+    let common_ns = (common.end - common.start) as f64;
+    let evenly = common_ns / measured.window_ns.max(1) as f64;
     let per_s = |count: u64, of: fn(&SeriesRow) -> u64| {
-        let part = if whole == (from, to) {
+        let part = if whole == common {
             1.0
         } else {
-            let run = (began_ns, whole.1);
-            let own = within(&host.ran.series, of, run, whole);
-            if own > 0.0 { within(&host.ran.series, of, run, (from, to)) / own } else { evenly }
+            let own = within(&host.ran.series, of, &run, &whole);
+            if own > 0.0 { within(&host.ran.series, of, &run, &common) / own } else { evenly }
         };
-        count as f64 * part / ((to - from) as f64 / 1e9)
+        count as f64 * part / (common_ns / 1e9)
     };
     let (operations, bytes) = (measured.operations(), detail.bytes());
     Share {
         rank: host.rank,
         name: host.name.clone(),
-        since_go_ns: host.ran.since_go_ns,
+        since_go_ns,
         window_ns: measured.window_ns,
         operations,
         bytes,
@@ -289,14 +291,15 @@ fn share(
 fn within(
     rows: &[SeriesRow],
     of: fn(&SeriesRow) -> u64,
-    (began_ns, ended_ns): (u64, u64),
-    (from, to): (u64, u64),
+    run: &Range<u64>,
+    window: &Range<u64>,
 ) -> f64 {
     const SECOND: u64 = 1_000_000_000;
     let part = |row: &SeriesRow| {
-        let begin = began_ns.saturating_add(u64::from(row.second).saturating_mul(SECOND));
-        let length = ended_ns.saturating_sub(begin).min(SECOND);
-        let inside = to.min(begin.saturating_add(length)).saturating_sub(from.max(begin));
+        let begin = run.start.saturating_add(u64::from(row.second).saturating_mul(SECOND));
+        let length = run.end.saturating_sub(begin).min(SECOND);
+        let end = window.end.min(begin.saturating_add(length));
+        let inside = end.saturating_sub(window.start.max(begin));
         of(row) as f64 * inside as f64 / length.max(1) as f64
     };
     rows.iter().map(part).sum()

@@ -54,24 +54,25 @@ fn is_overtaken(error: &io::Error) -> bool {
 }
 
 pub fn output_of(name: &str, arguments: &[&str]) -> io::Result<String> {
-    Ok(ended(name, arguments, Stdio::null(), (LONGEST_LOOK, LONGEST_ANSWER))?.text)
+    Ok(ended(name, arguments, Stdio::null(), LONGEST_LOOK, LONGEST_ANSWER)?.text)
 }
 
 /// The beginning of a long answer: a program that wants to say more is ended by its closed pipe.
 pub fn answer_of(name: &str, arguments: &[&str], most_bytes: u64) -> io::Result<ProgramOutput> {
-    ended(name, arguments, Stdio::null(), (LONGEST_READ, most_bytes))
+    ended(name, arguments, Stdio::null(), LONGEST_READ, most_bytes)
 }
 
 /// How a program ends that has an open file as its standard input, and what it says.
 pub fn told_of(name: &str, arguments: &[&str], input: &File) -> io::Result<ProgramOutput> {
-    ended(name, arguments, input.try_clone()?.into(), (LONGEST_READ, LONGEST_ANSWER))
+    ended(name, arguments, input.try_clone()?.into(), LONGEST_READ, LONGEST_ANSWER)
 }
 
 fn ended(
     name: &str,
     arguments: &[&str],
     input: Stdio,
-    (limit, most_bytes): (Duration, u64),
+    limit: Duration,
+    most_bytes: u64,
 ) -> io::Result<ProgramOutput> {
     let path = program(name).ok_or_else(|| {
         io::Error::new(io::ErrorKind::NotFound, format!("{name} is not installed"))

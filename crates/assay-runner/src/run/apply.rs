@@ -77,7 +77,7 @@ pub fn propose(system: &dyn System, id: &str, arm: &Arm, site: &Site) -> Proposa
     let mut proposal = Proposal::default();
     let mut lines: Vec<(Keeper, String)> = Vec::new();
     for (name, level) in setters(arm) {
-        match settings(system, (name, level), site) {
+        match settings(system, name, level, site) {
             Ok(found) => {
                 for (setting, now, permanent) in found {
                     lines.push((permanent.keeper, permanent.line));
@@ -144,7 +144,8 @@ type Lasting = (Setting, String, permanent::Permanent);
 /// The settings of one level with what they hold and what makes them last; all or none.
 fn settings(
     system: &dyn System,
-    (name, level): (&str, &str),
+    name: &str,
+    level: &str,
     site: &Site,
 ) -> Result<Vec<Lasting>, String> {
     let factor = factors::find(name).ok_or_else(|| format!("{name} is unknown"))?;

@@ -37,7 +37,7 @@ pub(super) fn take(
     let most_ns = wait.as_nanos() as u64;
     let (mut holds, mut told_ns) = (Vec::new(), None);
     for wanted in wanted(demands, places) {
-        let hold = one(context, &wanted, [began_ns, most_ns], &mut told_ns)?;
+        let hold = one(context, &wanted, began_ns, most_ns, &mut told_ns)?;
         if let Some(other) = hold.beside() {
             let text = format!(
                 "{} by another assay process{}, whose user cannot lock out root; both runs disturb each other",
@@ -93,7 +93,8 @@ fn drives(places: &[Place]) -> Vec<Wanted> {
 fn one(
     context: &mut Context<'_>,
     wanted: &Wanted,
-    [began_ns, most_ns]: [u64; 2],
+    began_ns: u64,
+    most_ns: u64,
     told_ns: &mut Option<u64>,
 ) -> Outcome<Hold> {
     let system = context.system;

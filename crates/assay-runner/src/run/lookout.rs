@@ -117,9 +117,8 @@ impl Inner<'_> {
         let oldest_ns = grown
             .iter()
             .flat_map(|(name, grown, late)| {
-                let under_way = [early.get(*name), Some(late)]
-                    .map(|device| device.map_or([0; 2], |device| device.under_way));
-                self.ages(name, grown, under_way, span_ns)
+                let before = early.get(*name).map_or([0; 2], |device| device.under_way);
+                self.ages(name, grown, before, late.under_way, span_ns)
             })
             .max();
         let busy = before.processors.both(&now.processors, |early, late| share(early, late));
@@ -145,7 +144,8 @@ impl Inner<'_> {
         &mut self,
         device: &str,
         grown: &Counters,
-        [early, late]: [[u64; 2]; 2],
+        early: [u64; 2],
+        late: [u64; 2],
         span_ns: u64,
     ) -> [u64; 2] {
         let of = |at: usize, class: &'static str, ended: u64, known: &mut BTreeMap<_, u64>| {

@@ -48,7 +48,8 @@ pub struct Bench<'a> {
 impl Bench<'_> {
     fn run<T>(
         &self,
-        (time, seed): (Duration, u64),
+        time: Duration,
+        seed: u64,
         run: impl FnOnce(&Run<'_>) -> Result<T, String>,
     ) -> Result<T, String> {
         run(&Run {
@@ -106,7 +107,7 @@ fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
     if !missing.is_empty() {
         return Err(Failure::refused(format!("not installed: {}", missing.join(", "))));
     }
-    let cost = bench.run((Duration::ZERO, bench.seed), |run| work.pilot(run));
+    let cost = bench.run(Duration::ZERO, bench.seed, |run| work.pilot(run));
     // A command that fails is the fault of what is measured, other work that fails is that of the machine.
     let is_command = command::Asked::of(work).is_some();
     cost.map_err(if is_command { Failure::broken } else { Failure::refused })
@@ -123,7 +124,7 @@ pub fn ready_again<'p>(
         // As before the first trial: what differs in nothing but settings of the machine is one.
         if !known.contains(&work) {
             known.push(work);
-            ran.extend(bench.run((Duration::ZERO, bench.seed), |run| work.ready_again(run))?);
+            ran.extend(bench.run(Duration::ZERO, bench.seed, |run| work.ready_again(run))?);
         }
     }
     Ok(ran)
@@ -173,7 +174,7 @@ fn looks(workload: &PlannedWorkload, bench: &Bench<'_>) -> Result<Vec<f64>, Stri
     let mut rates = Vec::with_capacity(LOOKS);
     for look in 0..=LOOKS as u64 {
         let seed = bench.seed.rotate_left(17).wrapping_add(look);
-        let measured = bench.run((LOOK, seed), |run| workload.work.run(run))?.measured;
+        let measured = bench.run(LOOK, seed, |run| workload.work.run(run))?.measured;
         rates.push(measured.operations() as f64 / measured.window_ns.max(1) as f64);
     }
     Ok(rates.into_iter().skip(1).map(f64::ln).collect())

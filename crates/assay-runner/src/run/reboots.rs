@@ -88,7 +88,7 @@ pub fn propose(
     let home = identity::state_directory(system)?;
     let journal = journals(&home).join(format!("{id}.jsonl"));
     let name = asked(&study)?.workload.work.kind().about.name;
-    let unit = unit(system, (name, &id), &program, (&results, &journal))?;
+    let unit = unit(system, name, &id, &program, &results, &journal)?;
     let cautions = ready::cautions(system);
     Ok(Proposal { study, id, boots, results, unit, cautions })
 }
@@ -96,9 +96,11 @@ pub fn propose(
 /// The unit: it runs once a boot, and only as long as the journal of changes knows of it.
 fn unit(
     system: &dyn System,
-    (name, id): (&str, &str),
+    name: &str,
+    id: &str,
     program: &Path,
-    (results, journal): (&Path, &Path),
+    results: &Path,
+    journal: &Path,
 ) -> Outcome<String> {
     let plain = |text: String| {
         let fine = !text.chars().any(|sign| sign.is_control() || "\"\\%$'".contains(sign));
@@ -156,7 +158,7 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
     let groups = vec![now.group; usize::try_from(boots).unwrap_or(usize::MAX)];
     let seed = study.seed.unwrap_or_else(|| entropy(system));
     let plan = planned::plan(&study, (asked, primary), &groups, ("/", seed));
-    let mut environment = environment_of(system, recording, ("/", true), system.now());
+    let mut environment = environment_of(system, recording, "/", true, system.now());
     environment.observer = Some(OBSERVER.to_owned());
     let directory = results.join(&id);
     let writer = create(system, Some(&directory), &study, &plan, &environment, context);
@@ -235,7 +237,8 @@ pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
 /// Refused where that cannot be noted; the unit is taken away then.
 pub fn begin_boot(
     system: &dyn System,
-    (id, directory): (&str, &Path),
+    id: &str,
+    directory: &Path,
     context: &Context<'_>,
 ) -> Outcome<()> {
     if let Err(failure) = note_the_beginning(system, directory) {

@@ -81,7 +81,7 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     let recording = asked.records.recording();
     let primary = asked.records.primary(&found.records);
     let plan = planned::plan(&study, (asked, primary), &groups, (&target, seed));
-    let environment = environment_of(system, recording, (&target, found.is_own), started);
+    let environment = environment_of(system, recording, &target, found.is_own, started);
     let directory = results.as_ref().map(|results| results.join(&id));
     let writer = create(system, directory.as_deref(), &study, &plan, &environment, context);
     let trials = Vec::with_capacity(found.records.len());
@@ -149,7 +149,8 @@ fn target_of(source: &Source) -> String {
 pub(super) fn environment_of(
     system: &dyn System,
     recording: &Recording,
-    (target, is_own): (&str, bool),
+    target: &str,
+    is_own: bool,
     started: String,
 ) -> Environment {
     let here = || {

@@ -225,7 +225,8 @@ pub fn again<'a>(
     demands: &Demands,
     place: &Place,
     survey: &Survey,
-    (seed, keeps): (u64, bool),
+    seed: u64,
+    keeps: bool,
 ) -> Outcome<Surveyed<'a>> {
     let site = &place.site;
     if site.kind == TargetKind::Directory {

@@ -129,7 +129,8 @@ impl Machine {
         Self::with(setup, ends.map(Stdio::from))
     }
 
-    fn with(setup: &Setup, [input, output, error]: [Stdio; 3]) -> Done<Self> {
+    fn with(setup: &Setup, ends: [Stdio; 3]) -> Done<Self> {
+        let [input, output, error] = ends;
         // Should we be killed, the kernel ends it: nobody else would.
         let mut command = Command::new("setpriv");
         command.args(["--pdeathsig", "KILL", QEMU]).args(words(setup));

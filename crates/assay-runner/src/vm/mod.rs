@@ -402,7 +402,7 @@ fn tree(asked: &Asked) -> Done<Tree> {
     let mut tree =
         Tree::with(&["proc", "sys", "dev", "run", "tmp", "root", "home/lab/results", "etc"]);
     tree.file("init", 0o755, INIT);
-    tree.device("dev/console", [5, 1]);
+    tree.device("dev/console", 5, 1);
     tree.file(
         "etc/passwd",
         0o644,

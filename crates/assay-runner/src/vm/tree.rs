@@ -79,7 +79,7 @@ impl Tree {
         }
     }
 
-    pub fn device(&mut self, path: &str, [major, minor]: [u32; 2]) {
+    pub fn device(&mut self, path: &str, major: u32, minor: u32) {
         self.put(path, Content::Device(major, minor));
     }
 

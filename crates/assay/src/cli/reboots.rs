@@ -65,7 +65,7 @@ pub fn resume(
         return running::conclude(system, recorded.into(), how);
     };
     let ready = store::find_kept(system, id)
-        .and_then(|directory| reboots::begin_boot(system, (id, &directory), &context))
+        .and_then(|directory| reboots::begin_boot(system, id, &directory, &context))
         .and_then(|()| acting::open(system, Some(id), Purpose::GoOn));
     let acting = match ready {
         Ok(acting) => acting,

@@ -76,7 +76,8 @@ fn option(options: &[Allowed], words: &[&str]) -> Result<usize, String> {
 }
 
 /// An option if a word is it, with the value that is joined to it.
-fn reads((name, takes): Allowed, word: &str) -> Option<(&'static str, Takes, Option<&str>)> {
+fn reads(known: Allowed, word: &str) -> Option<(&'static str, Takes, Option<&str>)> {
+    let (name, takes) = known;
     let rest = word.strip_prefix(name)?;
     if rest.is_empty() {
         return Some((name, takes, None));

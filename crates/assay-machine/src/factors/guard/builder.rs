@@ -314,7 +314,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         let system = self.guard.system;
         let journal = self.guard.journal.as_ref().ok_or_else(closed)?;
         let consents: Vec<_> = below.iter().map(|device| &device.consent).collect();
-        let consent = identity::consent_of_made(system, journal, (file, undo), &consents)?;
+        let consent = identity::consent_of_made(system, journal, file, undo, &consents)?;
         let discard = below.iter().any(|device| device.discard);
         Device::whole(system, file, discard, consent)
     }

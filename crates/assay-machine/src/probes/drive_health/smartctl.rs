@@ -29,9 +29,14 @@ const WEAR: [u64; 3] = [231, 233, 177];
 const WRITTEN: u64 = 241;
 /// What is said of a drive that `-n standby` leaves alone.
 pub const ASLEEP: &str = "the drive is asleep, and Assay does not wake it";
-/// Bytes written and wear in the device statistics log: page and offset (ACS-4, 9.5).
-const WRITTEN_BLOCKS: (u64, u64) = (1, 24);
-const USED: (u64, u64) = (7, 8);
+/// A value in the device statistics log (ACS-4, 9.5).
+struct Statistic {
+    page: u64,
+    offset: u64,
+}
+
+const WRITTEN_BLOCKS: Statistic = Statistic { page: 1, offset: 24 };
+const USED: Statistic = Statistic { page: 7, offset: 8 };
 /// Counters of NVMe drives: what smartctl calls them, what they are called here.
 const NVME: [(&str, &str); 8] = [
     ("critical_warning", "critical_warning"),
@@ -142,10 +147,10 @@ fn attribute(told: &Value, id: u64) -> Option<&Value> {
 }
 
 /// A statistic; smartctl gives no value where the drive says that it is not valid.
-fn statistic(told: &Value, (page, offset): (u64, u64)) -> Option<u64> {
+fn statistic(told: &Value, wanted: Statistic) -> Option<u64> {
     let pages = told["ata_device_statistics"]["pages"].as_array()?;
-    let page = pages.iter().find(|own| own["number"] == page)?;
-    let row = page["table"].as_array()?.iter().find(|row| row["offset"] == offset)?;
+    let page = pages.iter().find(|own| own["number"] == wanted.page)?;
+    let row = page["table"].as_array()?.iter().find(|row| row["offset"] == wanted.offset)?;
     row["value"].as_u64()
 }
 

@@ -418,7 +418,7 @@ impl State {
             ("ro", "0".to_owned()),
             ("loop/backing_file", file.display().to_string()),
         ];
-        self.show_device((&name, number), device, texts.into_iter().chain(queue()));
+        self.show_device(&name, number, device, texts.into_iter().chain(queue()));
         Ok(())
     }
 
@@ -438,7 +438,7 @@ impl State {
             let number = part.trim_start_matches(&format!("{name}p")).parse();
             self.remove_partition(device, number.map_err(|_| Errno::INVAL)?)?;
         }
-        self.hide_device((&name, number), device, &place);
+        self.hide_device(&name, number, device, &place);
         Ok(())
     }
 
@@ -457,7 +457,7 @@ impl State {
             ("backing_dev", "none".to_owned()),
             ("queue/write_cache", "write through".to_owned()),
         ];
-        self.show_device((&name, own), &devices::file_of(&name), texts);
+        self.show_device(&name, own, &devices::file_of(&name), texts);
         Ok(())
     }
 
@@ -473,7 +473,7 @@ impl State {
         if self.is_held(&name) || self.is_below_loop(&name) {
             return Err(Errno::BUSY.into());
         }
-        self.hide_device((&name, own), &devices::file_of(&name), &place);
+        self.hide_device(&name, own, &devices::file_of(&name), &place);
         Ok(())
     }
 
@@ -529,7 +529,7 @@ impl State {
         if self.is_held(&name) {
             return Err(Errno::BUSY.into());
         }
-        self.hide_device((&name, own), &devices::file_of(&name), &place);
+        self.hide_device(&name, own, &devices::file_of(&name), &place);
         Ok(())
     }
 

@@ -129,7 +129,7 @@ impl State {
     fn assemble(&mut self, own: (&str, DeviceNumber), texts: &[(&str, String)], below: &[String]) {
         let (name, number) = own;
         let texts = texts.iter().map(|(path, text)| (*path, text.clone()));
-        self.show_device((name, number), &devices::file_of(name), texts);
+        self.show_device(name, number, &devices::file_of(name), texts);
         let place = place_of(name);
         for member in below {
             let link = PathBuf::from(format!("/sys/class/block/{member}"));
@@ -148,7 +148,7 @@ impl State {
         }
         let file = devices::file_of(&name);
         let number = self.tree.status(&file)?.own_device.ok_or(Errno::NOTBLK)?;
-        self.hide_device((&name, number), &file, &place_of(&name));
+        self.hide_device(&name, number, &file, &place_of(&name));
         let own = format!("holders/{name}");
         let all = self.tree.nodes.below(Path::new("/sys/devices"));
         let holders = all.filter(|path| path.ends_with(&own));

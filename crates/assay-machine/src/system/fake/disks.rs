@@ -57,7 +57,8 @@ impl State {
     /// Shows a device that was not there before, with what its files say and the file that it is opened by.
     pub(super) fn show_device<'t>(
         &mut self,
-        (name, number): (&str, DeviceNumber),
+        name: &str,
+        number: DeviceNumber,
         file: &Path,
         texts: impl IntoIterator<Item = (&'t str, String)>,
     ) {
@@ -77,7 +78,8 @@ impl State {
     /// Takes a device or a partition away, with what was written to it.
     pub(super) fn hide_device(
         &mut self,
-        (name, number): (&str, DeviceNumber),
+        name: &str,
+        number: DeviceNumber,
         file: &Path,
         place: &Path,
     ) {

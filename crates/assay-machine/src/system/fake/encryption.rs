@@ -260,7 +260,7 @@ impl State {
             ("dm/uuid", format!("CRYPT-LUKS2-0-{name}")),
         ];
         let texts = texts.into_iter().chain(queue());
-        self.show_device((&device, number), &devices::file_of(&device), texts);
+        self.show_device(&device, number, &devices::file_of(&device), texts);
         let place = place_of(&device);
         self.tree.put(&place.join("slaves").join(below), Node::Link(under.clone()));
         self.tree.put(&under.join("holders").join(&device), Node::Link(place));
@@ -275,7 +275,7 @@ impl State {
             let (under, _) = self.tree.find(&Path::new("/sys/class/block").join(below))?;
             self.tree.remove(&under.join("holders").join(device));
         }
-        self.hide_device((device, number), &file, &place);
+        self.hide_device(device, number, &file, &place);
         self.encrypting.remove(&number);
         Ok(())
     }

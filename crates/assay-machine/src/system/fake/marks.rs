@@ -56,7 +56,8 @@ pub(super) fn answer(program: &str, words: &[&str], device: &File) -> Option<Pro
 }
 
 /// A mark as `blkid -o export` prints it.
-fn exported([name, usage, uuid, label]: &[String; 4]) -> String {
+fn exported(mark: &[String; 4]) -> String {
+    let [name, usage, uuid, label] = mark;
     let (kind, id) =
         if usage == "partition-table" { ("PTTYPE", "PTUUID") } else { ("TYPE", "UUID") };
     let mut lines = vec![format!("{kind}={name}\nUSAGE={usage}\n")];

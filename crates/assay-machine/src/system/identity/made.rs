@@ -21,7 +21,8 @@ use crate::system::{Consent, FileKind, System, devices};
 pub fn consent_of_made(
     system: &dyn System,
     journal: &Journal,
-    (device, undo): (&Path, &Undo),
+    device: &Path,
+    undo: &Undo,
     below: &[&Consent],
 ) -> Outcome<Consent> {
     let refuse = |why: &str| Failure::refused(format!("{} {why}", device.display()));

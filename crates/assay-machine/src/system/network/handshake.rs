@@ -94,9 +94,6 @@ pub struct Use {
     pub sort: &'static str,
 }
 
-/// The riddles of a connection: that of whoever listens, and that of whoever dials.
-pub type Riddles<'a> = (&'a Digest, &'a Digest);
-
 /// What is heard of whoever listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
@@ -131,7 +128,7 @@ impl Use {
     }
 
     /// The answer of whoever dials: for what, its own riddle, and that it knows the token.
-    pub fn hello(&self, token: &Token, what: &str, (riddle, own): Riddles<'_>) -> String {
+    pub fn hello(&self, token: &Token, what: &str, riddle: &Digest, own: &Digest) -> String {
         let mac = token.sign(&[self.labels[0], what.as_bytes(), riddle, own]);
         format!("{what} {} {}\n", hexadecimal(own), hexadecimal(&mac))
     }
@@ -155,13 +152,20 @@ impl Use {
     }
 
     /// What shows that whoever listens knows the token, too, with what it says.
-    fn shown(&self, token: &Token, (riddle, own): Riddles<'_>, said: &[u8]) -> Digest {
+    fn shown(&self, token: &Token, riddle: &Digest, own: &Digest, said: &[u8]) -> Digest {
         token.sign(&[self.labels[1], riddle, own, said])
     }
 
     /// What whoever listens says to one that it takes: what is `said` is signed, `more` is told.
-    pub fn welcome(&self, token: &Token, riddles: Riddles<'_>, said: &[u8], more: &str) -> String {
-        let mac = hexadecimal(&self.shown(token, riddles, said));
+    pub fn welcome(
+        &self,
+        token: &Token,
+        riddle: &Digest,
+        own: &Digest,
+        said: &[u8],
+        more: &str,
+    ) -> String {
+        let mac = hexadecimal(&self.shown(token, riddle, own, said));
         let space = if more.is_empty() { "" } else { " " };
         format!("ok {mac}{space}{more}\n")
     }
@@ -191,11 +195,12 @@ impl Use {
     pub fn check(
         &self,
         token: &Token,
-        riddles: Riddles<'_>,
+        riddle: &Digest,
+        own: &Digest,
         said: &[u8],
         shown: &Digest,
     ) -> Result<(), String> {
-        if same(&self.shown(token, riddles, said), shown) {
+        if same(&self.shown(token, riddle, own, said), shown) {
             Ok(())
         } else {
             Err(format!("{} does not know the token", self.listener))
@@ -208,7 +213,7 @@ impl Use {
     }
 
     /// The key of what follows on this connection.
-    pub fn key(&self, token: &Token, (riddle, own): Riddles<'_>) -> Digest {
+    pub fn key(&self, token: &Token, riddle: &Digest, own: &Digest) -> Digest {
         token.sign(&[self.labels[2], riddle, own])
     }
 }
@@ -235,7 +240,8 @@ mod tests {
         sort: "number one",
     };
     const OTHER: Use = Use { labels: [b"other dials", b"other answers", b"other follows"], ..ONE };
-    const RIDDLES: Riddles<'static> = (&[1; 32], &[2; 32]);
+    const RIDDLE: &Digest = &[1; 32];
+    const OWN: &Digest = &[2; 32];
 
     fn token() -> Token {
         Token::of("a token of some length").unwrap()
@@ -272,32 +278,35 @@ mod tests {
     #[test]
     fn whoever_knows_the_token_is_known() {
         assert_eq!(ONE.read_greeting(&ONE.greeting(&[1; 32])), Ok([1; 32]));
-        let line = ONE.hello(&token(), "x/y", RIDDLES);
+        let line = ONE.hello(&token(), "x/y", RIDDLE, OWN);
         assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
         assert_eq!(ONE.read_hello(&token(), &[1; 32], &line), Ok(("x/y", [2; 32])));
-        let line = ONE.welcome(&token(), RIDDLES, b"7", "seven");
+        let line = ONE.welcome(&token(), RIDDLE, OWN, b"7", "seven");
         let Ok(Answer::Taken { shown, more: Some("seven") }) = ONE.read_answer(&line) else {
             panic!("{line}")
         };
-        assert_eq!(ONE.check(&token(), RIDDLES, b"7", &shown), Ok(()));
-        let why = ONE.check(&token(), RIDDLES, b"8", &shown).unwrap_err();
+        assert_eq!(ONE.check(&token(), RIDDLE, OWN, b"7", &shown), Ok(()));
+        let why = ONE.check(&token(), RIDDLE, OWN, b"8", &shown).unwrap_err();
         assert_eq!(why, "the first does not know the token");
     }
 
     /// With one token for both, what is overheard of one use is worth nothing in another one, nor said back.
     #[test]
     fn a_token_shown_for_one_use_is_none_for_another() {
-        let line = ONE.hello(&token(), "x/y", RIDDLES);
+        let line = ONE.hello(&token(), "x/y", RIDDLE, OWN);
         assert_eq!(OTHER.read_hello(&token(), &[1; 32], &line), Err("token"));
-        let line = ONE.welcome(&token(), RIDDLES, b"7", "");
+        let line = ONE.welcome(&token(), RIDDLE, OWN, b"7", "");
         let Ok(Answer::Taken { shown, more: None }) = ONE.read_answer(&line) else {
             panic!("{line}")
         };
-        assert!(OTHER.check(&token(), RIDDLES, b"7", &shown).is_err());
-        assert_ne!(ONE.key(&token(), RIDDLES), OTHER.key(&token(), RIDDLES));
-        let said = ONE.hello(&token(), "7", RIDDLES);
+        assert!(OTHER.check(&token(), RIDDLE, OWN, b"7", &shown).is_err());
+        assert_ne!(ONE.key(&token(), RIDDLE, OWN), OTHER.key(&token(), RIDDLE, OWN));
+        let said = ONE.hello(&token(), "7", RIDDLE, OWN);
         let own = said.split_whitespace().last().and_then(digest).unwrap();
-        assert!(ONE.check(&token(), RIDDLES, b"7", &own).is_err(), "its own words are no answer");
+        assert!(
+            ONE.check(&token(), RIDDLE, OWN, b"7", &own).is_err(),
+            "its own words are no answer"
+        );
     }
 
     /// HMAC-SHA256 by RFC 2104, of each part with its length before it.

@@ -100,7 +100,7 @@ pub fn read_greeting(line: &str) -> Result<Digest, String> {
 
 /// The answer of whoever connects.
 pub fn hello(token: &Token, role: &Role, riddle: &Digest, own: &Digest) -> String {
-    USE.hello(token, &role.to_string(), (riddle, own))
+    USE.hello(token, &role.to_string(), riddle, own)
 }
 
 /// What a connection is for and the riddle that it puts in turn, where it knows the token.
@@ -115,7 +115,7 @@ pub fn read_hello(
 
 /// What the peer says to one that knows the token: that it knows it, too.
 pub fn welcome(token: &Token, riddle: &Digest, own: &Digest, session: u64) -> String {
-    USE.welcome(token, (riddle, own), &session.to_be_bytes(), &format!("{session:016x}"))
+    USE.welcome(token, riddle, own, &session.to_be_bytes(), &format!("{session:016x}"))
 }
 
 /// The session that a welcome names.
@@ -131,7 +131,7 @@ pub fn read_welcome(
     match USE.read_answer(line)? {
         Answer::Taken { shown, more: Some(session) } => {
             let session = u64::from_str_radix(session, 16).map_err(|_| USE.strange())?;
-            USE.check(token, (riddle, own), &session.to_be_bytes(), &shown)?;
+            USE.check(token, riddle, own, &session.to_be_bytes(), &shown)?;
             Ok(session)
         }
         Answer::Refused("busy") => {
@@ -150,7 +150,7 @@ pub fn read_welcome(
 }
 
 pub fn session_key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
-    USE.key(token, (riddle, own))
+    USE.key(token, riddle, own)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

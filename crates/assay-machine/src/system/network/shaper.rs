@@ -175,7 +175,7 @@ impl Discipline {
 
     /// What brings it about on an interface that has none of its own.
     pub fn acts(self, namespace: Option<&str>, interface: &str) -> Vec<Act> {
-        let words = self.words(interface, ("add", HANDLE));
+        let words = self.words(interface, "add", HANDLE);
         let within = || within(namespace).into_iter();
         let act = |own: Vec<String>| Act::Run {
             program: "tc".to_owned(),
@@ -187,12 +187,12 @@ impl Discipline {
     /// What one would type to have it for keeps, in one line.
     pub fn typed(self, interface: &str) -> String {
         // Not under the tool's own handle: it is not the tool's to take away.
-        let words = self.words(interface, ("replace", "1:"));
+        let words = self.words(interface, "replace", "1:");
         let lines: Vec<String> = words.iter().map(|own| format!("tc {}", own.join(" "))).collect();
         lines.join(" && ")
     }
 
-    fn words(self, interface: &str, (verb, handle): (&str, &str)) -> Vec<Vec<String>> {
+    fn words(self, interface: &str, verb: &str, handle: &str) -> Vec<Vec<String>> {
         let rate = format!("{}bit", self.rate.0);
         let root = ["qdisc", verb, "dev", interface, "root", "handle", handle];
         let (burst, limit) = (self.burst_bytes().to_string(), self.queue_bytes().to_string());

@@ -61,7 +61,10 @@ impl Asked {
                 .iter()
                 .map(|word| text(word.into()))
                 .collect::<Result<_, _>>()?,
-            environment: variables.into_iter().map(assignment).collect::<Result<_, _>>()?,
+            environment: variables
+                .into_iter()
+                .map(|(name, value)| assignment(name, value))
+                .collect::<Result<_, _>>()?,
             directory: text(execution.directory.into())?,
             input: execution.input.map(|path| text(path.into())).transpose()?,
             owner: execution.caller.map(|caller| owner(caller, name)).transpose()?,
@@ -216,7 +219,7 @@ fn owner(caller: Caller, name: Option<String>) -> io::Result<Owner> {
     Ok(Owner { user, group, groups })
 }
 
-fn assignment((mut name, value): (OsString, OsString)) -> io::Result<CString> {
+fn assignment(mut name: OsString, value: OsString) -> io::Result<CString> {
     name.push("=");
     name.push(value);
     text(name)

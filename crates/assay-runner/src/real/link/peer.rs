@@ -385,9 +385,9 @@ impl House {
             let Ok(line) = wire.line(until.min(Instant::now() + SILENCE)) else { break };
             let said = match Order::read(&line) {
                 Some(Order::Go { up, down, ms }) if ms <= LONGEST_PHASE_MS && work.is_none() => {
-                    match self.take(session, [up, down]) {
-                        Some(streams) => {
-                            work = self.start(streams, ms);
+                    match self.take(session, up, down) {
+                        Some((receives, sends)) => {
+                            work = self.start(receives, sends, ms);
                             if work.is_some() { wire.say("going\n") } else { wire.say("no busy\n") }
                         }
                         None => wire.say("no streams\n"),
@@ -413,13 +413,13 @@ impl House {
     }
 
     /// The streams of a session, once all are there that it counts on.
-    fn take(&self, session: u64, [up, down]: [u32; 2]) -> Option<[Vec<TcpStream>; 2]> {
+    fn take(&self, session: u64, up: u32, down: u32) -> Option<(Vec<TcpStream>, Vec<TcpStream>)> {
         // Those who were welcomed are put down a moment later.
         for _ in 0..100 {
             let mut sessions = self.sessions();
             let own = sessions.iter_mut().find(|own| own.number == session)?;
             if own.up.len() == up as usize && own.down.len() == down as usize {
-                return Some([std::mem::take(&mut own.up), std::mem::take(&mut own.down)]);
+                return Some((std::mem::take(&mut own.up), std::mem::take(&mut own.down)));
             }
             drop(sessions);
             thread::sleep(Duration::from_millis(10));
@@ -427,7 +427,7 @@ impl House {
         None
     }
 
-    fn start(&self, [up, down]: [Vec<TcpStream>; 2], ms: u64) -> Option<Work> {
+    fn start(&self, up: Vec<TcpStream>, down: Vec<TcpStream>, ms: u64) -> Option<Work> {
         let began = Instant::now();
         let until = began + Duration::from_millis(ms);
         let slices = (ms * 1_000_000 / SLICE_NS) as usize;

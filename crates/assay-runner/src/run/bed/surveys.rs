@@ -126,8 +126,8 @@ impl TestBed<'_> {
             }
             let own = &self.places[place.min(self.places.len() - 1)];
             let surveyed = if survey.under.is_empty() {
-                let how = (plan.seed, keeps);
-                Some(survey::again(context, self.system, self.demands, own, survey, how)?)
+                let (system, demands) = (self.system, self.demands);
+                Some(survey::again(context, system, demands, own, survey, plan.seed, keeps)?)
             } else {
                 None
             };

@@ -117,7 +117,7 @@ pub struct Given {
 
 pub const USUAL: Given = Given { study: STUDY, target: DRIVE, ends: None };
 
-fn one(wire: Wire, ranks: u32, given: &Given, (on_failure, grace): (OnFailure, Duration)) -> Came {
+fn one(wire: Wire, ranks: u32, given: &Given, on_failure: OnFailure, grace: Duration) -> Came {
     let machine = machine();
     let member = Member {
         place: Place { rank: wire.own, ranks },
@@ -164,7 +164,7 @@ pub fn fleet(given: &[Given], on_failure: OnFailure) -> Vec<Came> {
         let all: Vec<_> = wires
             .into_iter()
             .zip(given)
-            .map(|(wire, given)| scope.spawn(move || one(wire, ranks, given, (on_failure, grace))))
+            .map(|(wire, given)| scope.spawn(move || one(wire, ranks, given, on_failure, grace)))
             .collect();
         all.into_iter().map(|own| own.join().unwrap()).collect()
     })

@@ -63,9 +63,11 @@ fn begun(boots: u32) -> Option<(Fake, String)> {
     let (stop, mut tell) = (AtomicBool::new(false), |_| {});
     let unit = unit(
         &fake,
-        (name, "20261123-0000"),
+        name,
+        "20261123-0000",
         Path::new("/usr/bin/assay"),
-        (Path::new(RESULTS), Path::new("/j")),
+        Path::new(RESULTS),
+        Path::new("/j"),
     );
     let proposal = Proposal {
         study: presets::find(name).unwrap().unwrap(),
@@ -91,7 +93,7 @@ fn one_boot(fake: &Fake, id: &str) -> Outcome<Step> {
     let (stop, mut tell) = (AtomicBool::new(false), |_| {});
     fake.put_output("systemctl is-system-running", "running\n");
     let mut context = Context { system: fake, runs_as: None, stop: &stop, tell: &mut tell };
-    begin_boot(fake, (id, &directory), &context)?;
+    begin_boot(fake, id, &directory, &context)?;
     let (stored, voucher) = vouch(fake, &directory, Purpose::GoOn)?;
     let acting = Acting { stored, voucher, directory };
     after_boot(fake, acting, &mut context)
@@ -161,6 +163,6 @@ fn a_path_that_a_unit_cannot_hold_is_refused() {
     let fake = machine();
     let odd = Path::new("/home/a%b/results");
     let refused =
-        unit(&fake, ("any", "1"), Path::new("/usr/bin/assay"), (odd, Path::new("/j"))).unwrap_err();
+        unit(&fake, "any", "1", Path::new("/usr/bin/assay"), odd, Path::new("/j")).unwrap_err();
     assert!(refused.message.contains("a unit cannot contain"), "{}", refused.message);
 }

@@ -41,7 +41,7 @@ fn asked(
     (device, undo): &(PathBuf, Undo),
     below: &[&Consent],
 ) -> Result<Consent, String> {
-    consent_of_made(fake, journal, (device, undo), below).map_err(|failure| failure.message)
+    consent_of_made(fake, journal, device, undo, below).map_err(|failure| failure.message)
 }
 
 #[test]
