@@ -15,13 +15,11 @@ use super::{Factor, Role, Setting, View};
 /// Where the processors' clocks are set, a directory for each group that shares one.
 const CLOCKS: &str = "/sys/devices/system/cpu/cpufreq";
 
-/// One setting, or the same one of several devices.
 pub(super) struct Knob {
     about: About,
     example: &'static str,
     place: Place,
     level: Level,
-    /// A level that may cost data, and how.
     risky: Option<(&'static str, &'static str)>,
     /// Whether it may be changed under a mounted device at work: nothing on it changes, and nothing
     /// of it can be lost.
@@ -33,7 +31,6 @@ enum Place {
     Queue(&'static str),
     /// Where the file system, or else the topmost device, keeps its read-ahead.
     ReadAhead,
-    /// One file for the whole machine.
     Machine(&'static str),
     /// A file for each group of processors that share a clock.
     Policies(&'static str),
@@ -41,7 +38,6 @@ enum Place {
 
 /// How levels are written, and what the kernel wants to read.
 enum Level {
-    /// A word, taken as it is.
     Word,
     /// One of these words; the kernel's word stands beside each.
     Words(&'static [(&'static str, &'static str)]),
@@ -418,7 +414,6 @@ fn queue_file(drive: &str, name: &str) -> PathBuf {
 
 /// Whose setting decides how far the kernel reads ahead.
 enum Reader<'a> {
-    /// btrfs has one for all its devices.
     Btrfs,
     /// FUSE and network file systems have one for each mount.
     Mount,

@@ -10,9 +10,7 @@ use super::{View, find};
 
 /// Stands for the directory that a file system is mounted on.
 pub const MOUNT_POINT: &str = "MOUNTPOINT";
-/// Stands for a device that nobody named.
 pub const DEVICE: &str = "/dev/DEVICE";
-/// Stands for the label that each file system gets.
 pub(super) const LABEL: &str = "LABEL";
 
 /// What layers are made on, as far as somebody said that.

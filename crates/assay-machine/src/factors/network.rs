@@ -67,7 +67,6 @@ pub fn shaping(interface: &str) -> String {
 /// Name spaces of the laboratory that no run has any more, and whether something runs in them.
 pub struct LeftOver {
     pub undos: Vec<Undo>,
-    /// What is in the way, one sentence each.
     pub busy: Vec<String>,
     /// As long as it is there, nobody makes the laboratory.
     _hold: Option<Hold>,
@@ -96,7 +95,6 @@ pub fn left_over(system: &dyn System) -> LeftOver {
     LeftOver { undos, busy, _hold: hold }
 }
 
-/// Name spaces that are there under the laboratory's names.
 fn spaces(system: &dyn System) -> Vec<&'static str> {
     let there = |space: &&str| {
         let file = Path::new(lab::PLACE).join(space);

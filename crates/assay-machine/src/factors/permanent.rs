@@ -10,9 +10,7 @@ use crate::system::{System, devices, sysfs};
 use super::layers::{ByHand, Kept, Stack, Wish};
 use super::{Setting, find, located, rank};
 
-/// Stands for a device that the operator chooses.
 pub const ANY_DEVICE: &str = "DEVICE";
-/// Stands for a directory that the operator chooses.
 pub const ANY_DIRECTORY: &str = "DIRECTORY";
 
 /// Who brings a setting back at each start of the machine.

@@ -63,7 +63,6 @@ const NOT_LISTED: &[&str] = &[
     "/proc/sys/vm/unprivileged_userfaultfd",
 ];
 
-/// A setting that is named by its path.
 pub(super) struct Tunable;
 
 static ABOUT: About = About {

@@ -32,7 +32,6 @@ pub static PROBE: Entry = Entry {
     here: None,
 };
 
-/// How far an array came during a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
     /// What md does: `resync`, `recovery`, `check`, `reshape`.

@@ -95,7 +95,6 @@ pub struct Tracer {
     /// Disks of the next trial, or why nothing is counted.
     next: Option<Presence<Vec<Disk>>>,
     before: Option<Reading>,
-    /// The last glance during a trial.
     glance: Option<Reading>,
     found: Option<Presence<BlockLatency>>,
 }
@@ -328,7 +327,6 @@ pub fn missed(
     if means == Means::Bpf && few { Ok(Some(text)) } else { Err(text) }
 }
 
-/// Requests that ended on all watched disks.
 fn ended(before: &BlockTotals, after: &BlockTotals) -> u64 {
     let requests = |totals: &BlockTotals| -> u64 {
         totals.devices.iter().flatten().map(|class| class.requests).sum()

@@ -54,7 +54,6 @@ const CHILDREN: &str = "/proc/2/task/2/children";
 /// A thread: its id, and its start in ticks, because ids are used again.
 type Thread = (u32, u64);
 
-/// Processor time since the start of the machine.
 #[derive(Clone, Debug)]
 pub struct Reading {
     kernel: Presence<BTreeMap<Thread, u64>>,
@@ -140,7 +139,6 @@ fn kernel_thread(system: &dyn System, process: u32) -> Option<(Thread, u64)> {
 #[derive(Debug, PartialEq, Eq)]
 struct Task {
     flags: u64,
-    /// User and system time.
     ticks: u64,
     start: u64,
 }

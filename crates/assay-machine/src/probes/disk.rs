@@ -35,7 +35,6 @@ pub static PROBE: Entry = Entry {
     here: None,
 };
 
-/// Fields of each device, in each of three spans.
 pub const FIELDS: &[Field] = &[
     field("*.*.span_ns", Unit::Nanoseconds, "length of the period `gap`, `run` or `settle`"),
     field("*.*.reads", Unit::Count, "read requests"),
@@ -78,7 +77,6 @@ pub struct DeviceEvidence {
     pub settle: Traffic,
 }
 
-/// Counters of some devices, read four times.
 #[derive(Default)]
 pub struct Four(Vec<Reading>);
 
@@ -156,7 +154,6 @@ pub fn read(system: &dyn System, names: &[String]) -> Reading {
     Reading { at_ns: system.monotonic_ns(), devices }
 }
 
-/// What moved through each device between two readings.
 pub fn between(before: &Reading, after: &Reading) -> Presence<BTreeMap<String, Traffic>> {
     let span_ns = after.at_ns.saturating_sub(before.at_ns);
     before.devices.both(&after.devices, |before, after| {

@@ -42,7 +42,6 @@ pub static PROBE: Entry = Entry {
     here: Some(|system| read(system).source()),
 };
 
-/// Energy that was used between two moments.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
     /// Who tells: `meter`, `powercap`, `battery`, `hwmon`.
@@ -168,7 +167,6 @@ impl Reading {
         Self { meter, ..self }
     }
 
-    /// Who tells it here, or why nobody does.
     pub fn source(&self) -> Presence<String> {
         let mut asked = self.counters.iter().filter(|(source, _)| !self.is_barred(source));
         let there = asked.find(|(_, counters)| counters.value().is_some());
@@ -252,7 +250,6 @@ fn metered(
     }
 }
 
-/// What each part used, and their sum.
 fn used(
     source: &Source,
     early: &BTreeMap<String, Counter>,

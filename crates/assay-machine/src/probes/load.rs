@@ -38,9 +38,7 @@ pub static PROBE: Entry = Entry {
 pub struct CpuTicks {
     pub cpu: u32,
     pub busy: u64,
-    /// Idle while something waited for a device.
     pub iowait: u64,
-    /// Ready, while the hypervisor ran something else.
     pub steal: u64,
     pub total: u64,
 }

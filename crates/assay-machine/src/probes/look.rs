@@ -103,7 +103,6 @@ pub enum Moment {
     /// After the rest, right before the run.
     BeforeRun,
     AfterRun,
-    /// When everything written was on the device.
     Settled,
     Last,
 }
@@ -133,7 +132,6 @@ impl Asked<'_> {
 #[derive(Clone)]
 pub struct Scene<'a> {
     pub system: &'a dyn System,
-    /// What the trial's target stands on.
     pub site: &'a Site,
     /// The bytes that may be touched, and the file in which they are; a simulated target has none.
     pub file: Option<(&'a File, Range<u64>)>,
@@ -212,7 +210,6 @@ impl<P: Pair> Probe for Twice<P> {
     }
 }
 
-/// Why nothing was read around a simulated target.
 pub const SIMULATED: &str = "simulated";
 
 /// What is said of what was not looked at: by an older version, on a simulated target, or because
@@ -232,7 +229,6 @@ pub fn is_not_recorded<T>(seen: &Presence<T>) -> bool {
 pub struct Costs(BTreeMap<String, u64>);
 
 impl Costs {
-    /// Reads, and adds the time that it took.
     pub fn time<T>(
         &mut self,
         system: &dyn System,

@@ -84,7 +84,6 @@ pub struct Memory {
     /// Pages that went into and came out of compressed swap in memory (zswap).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zswap_pages: Option<[u64; 2]>,
-    /// Compressed memory devices at the end, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub zram: BTreeMap<String, Zram>,
 }
@@ -96,7 +95,6 @@ pub struct Zram {
     pub used_bytes: u64,
 }
 
-/// Memory of a process with all that it started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessMemory {
     pub processes: u32,
@@ -116,7 +114,6 @@ pub struct Reading {
     processes: Presence<ProcessMemory>,
 }
 
-/// Counters and levels of the machine at one moment.
 #[derive(Clone, Debug)]
 pub struct Machine {
     /// Since the start of the machine.
@@ -125,7 +122,6 @@ pub struct Machine {
     pub page_bytes: u64,
 }
 
-/// Counters since the start of the machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     pub swapped_in: u64,
@@ -147,7 +143,6 @@ pub struct Levels {
     pub writeback: u64,
 }
 
-/// The machine, with what the tool itself takes.
 pub struct OfMachine;
 
 impl Pair for OfMachine {
@@ -266,7 +261,6 @@ fn zram(system: &dyn System) -> BTreeMap<String, Zram> {
     told.filter(|(_, zram)| zram.used_bytes > 0).collect()
 }
 
-/// This process and all that it started.
 fn processes(system: &dyn System) -> Presence<ProcessMemory> {
     let mut waiting = vec![system.user().process];
     let mut sum = ProcessMemory { pss_bytes: Some(0), ..ProcessMemory::default() };

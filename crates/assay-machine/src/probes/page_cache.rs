@@ -41,7 +41,6 @@ pub struct Observed {
     pub after: Presence<CachedPages>,
 }
 
-/// Pages of the area, counted twice.
 #[derive(Default)]
 pub struct PageCache {
     before: Option<Presence<CachedPages>>,
@@ -69,7 +68,6 @@ impl Probe for PageCache {
     }
 }
 
-/// Cached pages of the area of a trial.
 pub fn of(scene: &Scene<'_>) -> Presence<CachedPages> {
     match &scene.file {
         Some((file, range)) if scene.site.kind != TargetKind::Device => {

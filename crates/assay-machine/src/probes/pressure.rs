@@ -46,7 +46,6 @@ pub static PROBE: Entry = Entry {
 pub struct Observed {
     #[serde(default = "not_recorded")]
     pub machine: Presence<Pressure>,
-    /// In this process's control group alone.
     #[serde(default = "not_recorded")]
     pub group: Presence<Pressure>,
 }
@@ -87,7 +86,6 @@ pub struct Reading {
 /// Totals since the start of the machine by resource, each as far as it is told.
 pub type Resources = BTreeMap<&'static str, Presence<Waited>>;
 
-/// The machine, and this process's control group.
 pub struct Totals;
 
 impl Pair for Totals {

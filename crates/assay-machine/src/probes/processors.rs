@@ -43,7 +43,6 @@ impl Reading {
         self.ticks.clone()
     }
 
-    /// Thermal throttle events since the start of the machine.
     pub fn throttle_events(&self) -> Presence<u64> {
         self.throttle_events.clone()
     }
@@ -52,7 +51,6 @@ impl Reading {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessorTicks {
     pub total: u64,
-    /// Ticks that the hypervisor gave to others.
     pub steal: u64,
 }
 
@@ -77,7 +75,6 @@ pub struct Observed {
     pub ticks: Presence<ProcessorTicks>,
     #[serde(default = "not_recorded")]
     pub throttle_events: Presence<u64>,
-    /// Periods in which the control group was held back.
     #[serde(default = "not_recorded")]
     pub group_throttled: Presence<u64>,
 }
@@ -129,7 +126,6 @@ fn ticks(system: &dyn System) -> Presence<ProcessorTicks> {
     }
 }
 
-/// Sum of the throttle counts that Intel processors keep.
 fn throttle_events(system: &dyn System) -> Presence<u64> {
     let root = Path::new("/sys/devices/system/cpu");
     let mut sum = None;

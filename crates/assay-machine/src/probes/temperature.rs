@@ -105,7 +105,6 @@ impl Pair for Sensors {
     }
 }
 
-/// Sensors that told both times.
 fn between(before: &Reading, after: &Reading) -> Presence<Temperature> {
     before.sensors.both(&after.sensors, |early, late| {
         let pairs = late.iter().filter_map(|(name, now)| Some((name, early.get(name)?.0, now)));
@@ -224,7 +223,6 @@ fn limit_of(system: &dyn System, path: &Path) -> Option<i64> {
     thousandths(system, path).filter(|mc| (LEAST_LIMIT_MC + 1..PLAUSIBLE_MC.end).contains(mc))
 }
 
-/// Two sensors of one name get numbers.
 fn insert(found: &mut Readings, name: &str, value: (i64, Option<i64>)) {
     if found.len() >= MOST_SENSORS {
         return;

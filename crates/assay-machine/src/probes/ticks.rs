@@ -10,9 +10,7 @@ pub struct Ticks {
     /// Nothing to do, while something waited for a device. The kernel lets this one go back.
     pub iowait: u64,
     pub irq: u64,
-    /// What they put off.
     pub softirq: u64,
-    /// Ready, while the hypervisor ran something else.
     pub steal: u64,
 }
 

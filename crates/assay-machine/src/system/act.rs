@@ -8,7 +8,6 @@ use super::Key;
 
 /// Reading it adds a compressed memory device, and gives its number.
 pub const ADD_ZRAM: &str = "/sys/class/zram-control/hot_add";
-/// Writing a number to it takes that device away.
 pub const REMOVE_ZRAM: &str = "/sys/class/zram-control/hot_remove";
 
 /// One change of the machine. Only [`System::act`](super::System::act) carries it out, and only
@@ -79,7 +78,6 @@ pub enum Act {
     AddZram {
         number: u32,
     },
-    /// Takes one away, with all that it holds.
     RemoveZram {
         number: u32,
     },
@@ -93,7 +91,6 @@ pub enum Act {
         disk: PathBuf,
         number: u32,
     },
-    /// Runs a program to its end.
     Run {
         /// Name; looked for in `PATH` and the system's own directories.
         program: String,

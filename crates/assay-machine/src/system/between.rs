@@ -10,7 +10,6 @@ use super::{System, devices};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Between {
-    /// Nothing of this computer answers for the drive.
     Nothing,
     /// Memory does; which, in words.
     Memory(String),

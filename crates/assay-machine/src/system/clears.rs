@@ -23,7 +23,6 @@ pub struct Clears {
 const NO_HOLES: [&str; 9] =
     ["vfat", "msdos", "hfs", "hfsplus", "udf", "nilfs2", "jfs", "minix", "9p"];
 
-/// Those that have holes, but cannot zero.
 const NO_ZEROING: [&str; 1] = ["tmpfs"];
 
 impl Clears {

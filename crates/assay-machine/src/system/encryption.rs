@@ -13,9 +13,7 @@ const BY_MOUNT: [(&str, &str); 5] = [
     ("fuse.securefs", "securefs"),
     ("ecryptfs", "ecryptfs"),
 ];
-/// The device mapper's kind of an encrypted device.
 const DEVICE: (&str, &str) = ("crypt", "dm-crypt");
-/// Encryption of a directory by its file system.
 const DIRECTORY: &str = "fscrypt";
 
 /// Everything that is seen to encrypt what lies at a path, the uppermost first. What cannot be asked

@@ -62,7 +62,6 @@ pub struct Execution<'a> {
     /// Names of the variables of this process that it gets; no others. For a caller those that say who
     /// somebody is name the caller.
     pub passed: &'a [String],
-    /// What is added to them, for it alone.
     pub environment: &'a [(String, String)],
     /// Who runs it, where that is not the user of this process.
     pub caller: Option<Caller>,
@@ -96,7 +95,6 @@ pub struct MemoryLimit {
 #[serde(rename_all = "kebab-case")]
 pub enum Ending {
     Exited(i32),
-    /// By this signal of somebody else's.
     Signalled(i32),
     TimedOut,
     Stopped,
@@ -124,13 +122,9 @@ pub struct PeakMemory {
 /// waits for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Happened {
-    /// Page faults that nothing was read for.
     pub minor_faults: u64,
-    /// Page faults that something was read from storage for.
     pub major_faults: u64,
-    /// How often one gave its processor up, to wait.
     pub voluntary_switches: u64,
-    /// How often it was taken from one.
     pub involuntary_switches: u64,
     /// Nanoseconds that the first threads of its processes waited for a processor, and that its end was not seen
     /// because who measures waited for one. At least that: processes that it waited for itself are not in it.
@@ -165,7 +159,6 @@ pub struct Counting {
 }
 
 impl Counting {
-    /// What is sure of two.
     #[must_use]
     pub fn worse(self, other: Self) -> Self {
         Self { in_kernel: self.in_kernel && other.in_kernel, share: self.share.min(other.share) }

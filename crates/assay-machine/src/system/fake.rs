@@ -45,7 +45,6 @@ const ZONE_HOURS: i8 = 1;
 const PROCESS: u32 = 4711;
 const PAGE: u64 = 4096;
 const KERNEL_LOG: &str = "/dev/kmsg";
-/// Any permission of the group and of others.
 const OTHERS_ANYTHING: u32 = 0o077;
 
 /// A machine in memory.
@@ -74,11 +73,9 @@ struct State {
     acted: Vec<Act>,
     /// After the next discard, another device is in the place of this one.
     replugged: Option<PathBuf>,
-    /// File systems that were made, by device.
     made: BTreeMap<DeviceNumber, String>,
     /// Those on several devices, by the first.
     pools: BTreeMap<DeviceNumber, arrays::Pool>,
-    /// Of these those that can encrypt directories, by device.
     encrypting: BTreeSet<DeviceNumber>,
     encrypted: encryption::Encrypted,
     /// Bytes of devices that were written to.
@@ -210,7 +207,6 @@ impl Fake {
         self
     }
 
-    /// Puts a leftover area file somewhere.
     pub fn put_leftover(&self, path: impl Into<PathBuf>, bytes: u64) -> &Self {
         self.lock().leftovers.insert(path.into(), bytes);
         self

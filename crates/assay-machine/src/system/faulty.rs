@@ -38,7 +38,6 @@ pub struct Faulty<'a> {
 /// What a process that dies before a change has done of it all the same: done to the system that is given.
 pub type Half<'h> = &'h dyn Fn(&dyn System) -> io::Result<()>;
 
-/// What is called before each change of the machine.
 pub type Before<'b> = dyn Fn(Half<'_>) + Sync + 'b;
 
 /// Nothing of a change is done but when it is done.

@@ -13,7 +13,6 @@ use super::{System, devices, pci, sysfs};
 pub struct Graphics {
     /// Where it is: its slot on PCI (`0000:00:02.0`), or its name on the board.
     pub slot: String,
-    /// Number of its vendor on PCI, four hexadecimal digits.
     pub vendor_id: Presence<String>,
     pub device_id: Presence<String>,
     pub vendor: Presence<String>,
@@ -75,11 +74,9 @@ impl Graphics {
     }
 }
 
-/// A device of the direct rendering manager.
 struct Card {
     /// `card0`.
     name: String,
-    /// The device behind it, links followed.
     place: PathBuf,
 }
 
@@ -157,7 +154,6 @@ fn on_board(system: &dyn System, card: &Card) -> Graphics {
     }
 }
 
-/// The one driver that tells names itself.
 fn by_driver(system: &dyn System, slot: &str) -> Presence<String> {
     let file = Path::new("/proc/driver/nvidia/gpus").join(slot).join("information");
     sysfs::parsed(sysfs::text(system, &file), |text| {

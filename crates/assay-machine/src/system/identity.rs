@@ -21,7 +21,6 @@ pub use shown::{as_shown, remember};
 /// Root's own directory of this machine, whatever the environment says.
 pub const ROOTS_OWN: &str = "/var/lib/assay";
 
-/// The user on whose behalf sudo runs this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub user: u32,

@@ -12,7 +12,6 @@ const BYTES: usize = 64;
 pub struct Key([u8; BYTES]);
 
 impl Key {
-    /// A new one.
     pub fn new(system: &dyn System) -> io::Result<Self> {
         let mut bytes = [0; BYTES];
         for half in bytes.chunks_exact_mut(BYTES / 2) {

@@ -23,7 +23,6 @@ pub struct Machine {
     /// Kernel build: `#1 SMP PREEMPT_DYNAMIC ...`.
     pub kernel_version: Presence<String>,
     pub architecture: String,
-    /// Name and version of the distribution.
     pub distribution: Presence<String>,
     pub cpu: Presence<String>,
     pub logical_cpus: Presence<u64>,
@@ -36,7 +35,6 @@ pub struct Machine {
     pub virtualisation: Presence<String>,
     /// Clock in use: `tsc`, `kvm-clock`.
     pub clocksource: Presence<String>,
-    /// Differs after every start of the machine.
     pub boot_id: Presence<String>,
     /// Graphics devices on PCI as `vendor:device` in hexadecimal.
     pub graphics: Vec<String>,

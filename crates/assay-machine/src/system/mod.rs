@@ -66,15 +66,12 @@ pub use swaps::MOST_SWAP_PRIORITY;
 
 use journal::Warrant;
 
-/// What a path leads to, links followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
     pub kind: FileKind,
     /// Bytes (0 for devices).
     pub size_bytes: u64,
-    /// Device that the file lives on.
     pub device: DeviceNumber,
-    /// Device that the file is, for device files.
     pub own_device: Option<DeviceNumber>,
     pub inode: u64,
     pub user: u32,
@@ -90,11 +87,9 @@ pub enum FileKind {
     File,
     BlockDevice,
     CharacterDevice,
-    /// Socket, pipe, ...
     Other,
 }
 
-/// Major and minor number of a device.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize,
 )]
@@ -164,7 +159,6 @@ pub struct Leftover {
     pub size_bytes: u64,
 }
 
-/// One extent of a file, as FIEMAP tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// First byte in the file.
@@ -179,7 +173,6 @@ pub struct Extent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct CachedPages {
     pub cached: u64,
-    /// Pages of the range.
     pub of: u64,
 }
 
@@ -245,7 +238,6 @@ impl Hold {
         Self { beside, ..self }
     }
 
-    /// An ordinary user who has it, too.
     pub fn beside(&self) -> Option<Holder> {
         self.beside
     }
@@ -254,7 +246,6 @@ impl Hold {
 /// How a file of the tool's own state is locked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Locking {
-    /// To look at it, together with others who look.
     Look,
     Own,
     /// To have it alone, made where it is not there.
@@ -270,7 +261,6 @@ pub enum Locking {
 /// A file of the tool's own state, locked until it is dropped or the process ends, however it ends.
 #[derive(Debug)]
 pub struct OwnFile {
-    /// Its name when it was opened.
     pub path: PathBuf,
     /// The file; none where it exists only in memory.
     pub file: Option<Locked>,
@@ -298,7 +288,6 @@ pub struct Consent {
 }
 
 impl Consent {
-    /// The device that may be overwritten.
     pub fn device(&self) -> &Path {
         &self.device
     }
@@ -345,7 +334,6 @@ pub struct ProgramOutput {
 pub struct KernelLog {
     /// Open where the next record is; none where it exists only in memory.
     pub file: Option<File>,
-    /// Records that were there before, in memory.
     pub seen: usize,
 }
 
@@ -426,7 +414,6 @@ pub trait System: Sync {
 
     /// Makes an area file in a directory: unnamed where the file system can, else named, marked and locked.
     fn create_area(&self, directory: &Path, caching: Caching) -> io::Result<AreaFile>;
-    /// Removes a named area file that this process made.
     fn remove_area(&self, area: &AreaFile) -> io::Result<()>;
     /// Makes a directory of the tool's own in another one, marked and locked.
     fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory>;
@@ -506,7 +493,6 @@ pub trait System: Sync {
     fn forget_cache(&self) -> io::Result<()>;
     /// The 512 bytes of an NVMe device's health log (log page 2).
     fn nvme_health_log(&self, device: &Path) -> io::Result<Vec<u8>>;
-    /// Loads a link in phases and probes it meanwhile.
     fn load_link(&self, job: &network::LinkJob<'_>) -> io::Result<network::LinkRun>;
     /// What starts virtual machines whose drive is this program's own.
     fn machines(&self, _wanted: &powered::Wanted) -> Result<Box<dyn powered::Starts>, String> {

@@ -15,7 +15,6 @@ pub struct MountEntry {
     pub mount: Mount,
 }
 
-/// The mount table of this process.
 pub fn read(system: &dyn System) -> io::Result<Vec<MountEntry>> {
     Ok(parse(&system.read_text(Path::new("/proc/self/mountinfo"))?))
 }

@@ -122,7 +122,6 @@ pub struct PhaseRun {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkRun {
     pub phases: Vec<PhaseRun>,
-    /// The peer's address, as it was reached.
     pub peer: String,
     /// Congestion control, as the kernel told it of the streams.
     pub congestion: String,

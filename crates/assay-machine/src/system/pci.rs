@@ -12,7 +12,6 @@ const DATABASES: [&str; 3] =
 /// The same, packed: this is not read.
 const PACKED: [&str; 2] = ["/usr/share/misc/pci.ids.gz", "/usr/share/hwdata/pci.ids.gz"];
 
-/// The names of vendors and devices by their numbers.
 #[derive(Debug)]
 pub struct Names {
     text: Presence<String>,

@@ -24,7 +24,6 @@ pub struct Place {
     pub mitigations: Presence<BTreeMap<String, String>>,
 }
 
-/// Something between a system and the metal.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlaceLayer {
     pub kind: PlaceKind,
@@ -40,13 +39,11 @@ pub struct PlaceLayer {
 pub enum PlaceKind {
     /// Shares the processor's own time.
     Hypervisor,
-    /// Does in software what a processor would.
     Emulator,
     /// The same kernel, seen through name spaces.
     Container,
 }
 
-/// A hypervisor and what it shows by.
 struct Known {
     name: &'static str,
     /// What `Machine::virtualisation` says of its guests.
@@ -116,9 +113,7 @@ static KNOWN: &[Known] = &[
     },
 ];
 
-/// A guest of which nothing else is known.
 const UNNAMED: &str = "a hypervisor without a name";
-/// How emulated processors call themselves.
 const EMULATED_PROCESSOR: &str = "QEMU TCG CPU";
 /// Name spaces, and the inode that the first one of each kind has on every machine.
 const FIRST_NAMESPACES: [(&str, u64); 6] = [
@@ -172,7 +167,6 @@ impl Place {
         self.layers.iter().find(emulates).map(|layer| layer.name.as_str())
     }
 
-    /// What it shows by, all layers together.
     pub fn signs(&self) -> Vec<String> {
         self.layers.iter().flat_map(|layer| layer.signs.iter().cloned()).collect()
     }
@@ -269,10 +263,8 @@ fn by_kernel(system: &dyn System, kind: &str, signs: &Signs) -> PlaceLayer {
 
 struct Signs {
     signatures: Vec<String>,
-    /// Maker and product in the firmware's tables.
     firmware: String,
     clocks: String,
-    /// The processor says that there is a hypervisor.
     flagged: bool,
     /// The name of the processor where that is an emulated one.
     emulated: Option<String>,
@@ -309,7 +301,6 @@ impl Signs {
         known.clock.is_some_and(|clock| self.clocks.split(' ').any(|own| own.starts_with(clock)))
     }
 
-    /// All that speaks for one.
     fn for_the(&self, known: &Known) -> Vec<String> {
         let signature = self.signature_of(known).map(|sign| format!("CPUID: {sign}"));
         let emulated = self.emulated.as_ref().filter(|_| known.kind == PlaceKind::Emulator);

@@ -22,7 +22,6 @@ pub trait FarSide: Send + Sync {
     fn flush(&self) -> bool;
 }
 
-/// What came of listening for a moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Heard {
     Line(String),
@@ -37,7 +36,6 @@ pub const MOMENT_MS: u64 = 20;
 
 /// A machine that runs; its power goes when it is dropped.
 pub trait Powered {
-    /// Says a line to the program in it.
     fn say(&mut self, line: &str) -> Result<(), String>;
 
     fn hear(&mut self) -> Heard;
@@ -45,7 +43,6 @@ pub trait Powered {
 
 /// What starts machines that are all alike but for their drive.
 pub trait Starts {
-    /// Starts one.
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String>;
 
     /// What they are, in a few words, where that is known.
@@ -57,7 +54,6 @@ pub trait Starts {
 /// What such machines need beside what all have.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Programs of this machine, and the package of each.
     pub programs: Vec<(&'static str, &'static str)>,
     pub modules: Vec<&'static str>,
     /// Programs and files of this machine that a user named.

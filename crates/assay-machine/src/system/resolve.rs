@@ -268,7 +268,6 @@ impl<'a> Descent<'a> {
         }
     }
 
-    /// Devices that hold the file behind a loop device.
     fn behind_loop(&mut self, file: &Path) -> Vec<String> {
         let file = existing(self.system, file);
         match self.follow(&file, 0) {

@@ -238,7 +238,6 @@ impl Site {
         }
     }
 
-    /// Arrays of the md driver in the stack.
     pub fn arrays(&self) -> impl Iterator<Item = &Layer> {
         self.layers.iter().filter(|layer| layer.number.major == MD_MAJOR)
     }

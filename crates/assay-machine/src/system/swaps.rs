@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use super::{System, mounts};
 
 pub const TABLE: &str = "/proc/swaps";
-/// The highest priority of an area.
 pub const MOST_SWAP_PRIORITY: u16 = 0x7fff;
 /// What the kernel adds to the name of a file that was removed.
 const REMOVED: &str = " (deleted)";

@@ -8,7 +8,6 @@ use super::{FileKind, System};
 pub const ALL_WRITE: u32 = 0o002;
 /// Only owners rename and remove what is in the directory.
 const STICKY: u32 = 0o1000;
-/// Write permission of the group and of everybody.
 pub const OTHERS_WRITE: u32 = 0o022;
 
 /// Why what lies in a directory may be anybody's; none where it is root's, or one of the `owners`',

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use super::System;
 
-/// The file, from the root of such a machine.
 pub const FILE: &str = "etc/assay-vm";
 
 pub fn is_one(system: &dyn System) -> bool {

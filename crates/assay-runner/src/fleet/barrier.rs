@@ -22,7 +22,6 @@ pub enum Met {
 }
 
 impl Barrier {
-    /// One at which these ranks are wanted.
     pub fn of(ranks: impl IntoIterator<Item = u32>) -> Self {
         Self { missing: ranks.into_iter().collect(), ..Self::default() }
     }

@@ -20,7 +20,6 @@ pub struct Common {
     pub surveys: Vec<Shared>,
 }
 
-/// What all ranks have of one survey.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shared {
@@ -135,7 +134,6 @@ fn most<T: Clone>(
 }
 
 impl Shared {
-    /// Makes a rank's own survey say what all have.
     pub fn limit(&self, survey: &mut Survey) {
         survey.area.length = survey.area.length.min(self.length);
         survey.area.fill_ns = self.fill_ns;
@@ -149,9 +147,7 @@ impl Shared {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
-    /// What is compared, and by which rules.
     pub design: String,
-    /// What is run, under which settings, for how long.
     pub settings: String,
     /// Every trial in order, with its seed.
     pub order: String,
@@ -182,7 +178,6 @@ impl Proof {
         hexadecimal(&sha256(format!("{} {} {}", self.design, self.settings, self.order)))
     }
 
-    /// What of it another one has otherwise.
     pub fn differs(&self, other: &Self) -> Option<&'static str> {
         if self == other {
             None

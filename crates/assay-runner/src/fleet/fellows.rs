@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 
 use super::message::Process;
 
-/// Ranks of one machine, each with its process.
 pub type Sharing = Vec<(u32, u32)>;
 
 /// Machines that several ranks run on. Of who cannot tell its machine nobody is a fellow.

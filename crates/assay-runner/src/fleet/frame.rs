@@ -13,7 +13,6 @@ const HEAD: usize = 4 + 32;
 pub enum Side {
     /// Rank 0.
     Zero,
-    /// Another rank.
     Other,
 }
 
@@ -41,7 +40,6 @@ impl Sealer {
         Self { key, side, number: 0 }
     }
 
-    /// The next frame.
     pub fn seal(&mut self, text: &[u8]) -> Result<Vec<u8>, String> {
         if text.len() > LONGEST {
             return Err(format!("a message of {} bytes is too long", text.len()));
@@ -55,7 +53,6 @@ impl Sealer {
     }
 }
 
-/// Takes texts out of what comes, in whatever pieces.
 pub struct Opener {
     key: Digest,
     side: Side,

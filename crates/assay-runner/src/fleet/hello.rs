@@ -19,13 +19,11 @@ pub static USE: Use = Use {
 };
 /// The version of the program, which all hosts share.
 pub const ASSAY: &str = env!("CARGO_PKG_VERSION");
-/// Letters of a version that are told.
 const LONGEST_VERSION: usize = 40;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Caller {
     pub place: Place,
-    /// Its version of the program.
     pub assay: String,
 }
 
@@ -62,7 +60,6 @@ pub fn greeting(riddle: &Digest) -> String {
     USE.greeting(riddle)
 }
 
-/// The riddle of a greeting.
 pub fn read_greeting(line: &str) -> Result<Digest, String> {
     USE.read_greeting(line)
 }
@@ -113,7 +110,6 @@ pub fn read_welcome(
     }
 }
 
-/// The key of all that follows on this connection.
 pub fn key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
     USE.key(token, riddle, own)
 }

@@ -16,11 +16,8 @@ use super::common::{Common, Proof};
 #[allow(clippy::large_enum_variant, reason = "one is in memory at a time")]
 pub enum Message {
     Joined(Joined),
-    /// What was found at its targets.
     Surveyed(Vec<Survey>),
-    /// What its plan comes to.
     Agreed(Proof),
-    /// It has come to a meeting.
     Ready {
         meeting: u64,
     },
@@ -30,7 +27,6 @@ pub enum Message {
         why: String,
     },
     Done(Box<Part>),
-    /// What rules of trust said of its evidence.
     Judged(Vec<HostSaid>),
     Leaving {
         why: String,
@@ -39,7 +35,6 @@ pub enum Message {
     Welcome(Welcome),
     Common(Common),
     Next(Box<Next>),
-    /// All have come to a meeting.
     Go {
         meeting: u64,
     },
@@ -81,7 +76,6 @@ pub struct Joined {
 pub enum Purpose {
     #[default]
     Run,
-    /// To see what that would do.
     Plan,
 }
 
@@ -103,7 +97,6 @@ pub struct Welcome {
     pub fellows: Vec<u32>,
 }
 
-/// A trial that is to be run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Next {
@@ -115,11 +108,9 @@ pub struct Next {
     pub patience_ns: u64,
 }
 
-/// What one rank counted in a trial.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// Position of the trial in the plan.
     pub order: u32,
     pub ran: Ran,
     pub histograms: Vec<HistogramDocument>,

@@ -17,7 +17,6 @@ use self::message::Message;
 /// Ranks at most: more than anybody has asked for, and an end to what a fleet may hold.
 pub const MOST_RANKS: u32 = 4096;
 
-/// What is heard of another rank.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Heard {
     Said(Box<Message>),
@@ -27,16 +26,13 @@ pub enum Heard {
 
 /// The way to the other ranks: rank 0 has all of them, each other one has rank 0.
 pub trait Line {
-    /// Says something to a rank.
     fn say(&mut self, to: u32, message: &Message) -> Result<(), String>;
 
     /// What is heard next, of whomever; none where nothing came in time, or the user wants to stop.
     fn hear(&mut self, wait: Duration, stop: &AtomicBool) -> Option<(u32, Heard)>;
 
-    /// Closes the connection to a rank.
     fn let_go(&mut self, rank: u32);
 
-    /// Connections that were turned away.
     fn turned_away(&self) -> u64 {
         0
     }

@@ -17,7 +17,6 @@ use super::message::{Part, Ran};
 
 /// Why evidence of one machine is not that of all.
 const ELSEWHERE: &str = "of several hosts; see the result of each host";
-/// Reasons of hosts that are told in full.
 const MOST_REASONS: usize = 3;
 /// Histograms of a host in a trial, and letters of the name of one, which files are called by: there are six classes
 /// of operations, and each may have two.
@@ -34,7 +33,6 @@ pub struct Slot {
     pub repeats: Option<Repeats>,
     /// Nanoseconds of its run before its window.
     pub ramp_ns: u64,
-    /// How many hosts the fleet began with.
     pub of: u32,
 }
 

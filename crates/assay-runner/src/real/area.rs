@@ -183,7 +183,6 @@ fn leftover(system: &dyn System, path: PathBuf) -> Option<Leftover> {
     Some(Leftover { path, size_bytes })
 }
 
-/// Removes a leftover, after looking again.
 pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<()> {
     let name = leftover.path.file_name().unwrap_or_default().to_string_lossy();
     if !is_area_name(&name) {
@@ -211,7 +210,6 @@ pub(super) fn take(system: &dyn System, path: &Path) -> io::Result<File> {
     }
 }
 
-/// Opens a file that looks like a leftover.
 fn open_leftover(system: &dyn System, path: &Path, access: OFlags) -> io::Result<File> {
     let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(fs::open(path, flags, Mode::empty())?);

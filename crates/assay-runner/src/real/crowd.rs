@@ -19,7 +19,6 @@ pub fn gives_way<I: Copy, O: Ord>(there: &[(I, IpAddr, O)]) -> Option<I> {
     idlest.min_by(|(_, _, a), (_, _, b)| a.cmp(b)).map(|(id, _, _)| *id)
 }
 
-/// One address for all that one holder has.
 fn one_of_many(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V4(own) => own.into(),

@@ -134,7 +134,6 @@ pub fn clear_groups() -> Vec<String> {
     group::clear_leftovers()
 }
 
-/// Removes what this process made to measure programs.
 pub fn leave() {
     turn().remove();
 }

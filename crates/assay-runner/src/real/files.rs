@@ -20,7 +20,6 @@ const FILE_MODE: Mode = Mode::from_raw_mode(0o644);
 /// Of files of state: what stands in them is done by root.
 const OWN_FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 const OWN_DIRECTORY_MODE: u32 = 0o700;
-/// Any permission of the group and of others.
 const OTHERS_ANYTHING: u32 = 0o077;
 const DIRECTORY_MODE: u32 = 0o755;
 /// Bytes of a file of state that are read: no run comes near.
@@ -347,7 +346,6 @@ fn append_to(mut file: &File, bytes: &[u8]) -> io::Result<()> {
     written
 }
 
-/// Makes names in the directory of a path last.
 pub fn sync_directory_of(path: &Path) -> io::Result<()> {
     match File::open(directory_of(path))?.sync_all() {
         // Some network and FUSE file systems cannot sync directories: nothing more can be done.

@@ -21,7 +21,6 @@ use assay_machine::system::{System, machine};
 /// Memory that is left to this machine beside that of the virtual one.
 const BESIDE: u64 = 128 << 20;
 
-/// Memory and CPUs of a virtual machine by default.
 const MEMORY_BYTES: u64 = 1 << 30;
 const CPUS: usize = 2;
 

@@ -29,7 +29,6 @@ pub struct Held {
 }
 
 impl Held {
-    /// The path by which it is reached now.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -90,7 +89,6 @@ pub fn open(directory: &Path) -> io::Result<OwnedFd> {
     Ok(at)
 }
 
-/// Puts the parts of a path before others.
 fn put_before(parts: &mut VecDeque<OsString>, path: &Path) {
     for part in path.components().rev() {
         match part {

@@ -112,7 +112,6 @@ struct Client<'t> {
     session: u64,
     key: Digest,
     probe: UdpSocket,
-    /// Number of the next datagram of the session.
     next: u64,
 }
 
@@ -299,7 +298,6 @@ impl<'t> Client<'t> {
         protocol::read_datagram(&self.key, Side::Peer, &bytes[..length])
     }
 
-    /// Waits until a full link is empty again.
     fn drained(&mut self, job: &LinkJob<'_>) {
         let until = Instant::now() + DRAIN;
         let mut fast = 0;
@@ -372,7 +370,6 @@ fn admitted(stream: TcpStream, token: &Token, role: &Role) -> io::Result<(Wire, 
     Ok((wire, session, protocol::session_key(token, &riddle, &own)))
 }
 
-/// Reads what is there, as far as it fits.
 fn read_some(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {
     stream.read(into)
 }

@@ -23,7 +23,6 @@ const LONGEST_READ: Duration = Duration::from_secs(30);
 /// Bytes of its answer that are read.
 const LONGEST_ANSWER: u64 = 4 << 20;
 
-/// Opens the log at its end.
 pub fn follow_kernel_log() -> io::Result<KernelLog> {
     let flags = OFlags::NONBLOCK.bits() as i32;
     let mut file = File::options().read(true).custom_flags(flags).open("/dev/kmsg")?;

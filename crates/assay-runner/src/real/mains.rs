@@ -20,7 +20,6 @@ static HEARD_BY: OnceLock<fn(&str)> = OnceLock::new();
 /// Where what is written begins: behind the mark.
 const FIRST_BYTE: u64 = 1 << 20;
 
-/// Keeps what says something to the user.
 pub fn be_heard_by(says: fn(&str)) {
     // The first one stays: it is that of this program.
     let _ = HEARD_BY.set(says);

@@ -45,7 +45,6 @@ use assay_machine::system::{
     TraceMeans, User, Watchdog, WorkDirectory, identity,
 };
 
-/// The machine that this process runs on.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Real;
 
@@ -64,7 +63,6 @@ fn open_for_whole(path: &Path) -> io::Result<(File, FileType)> {
 }
 
 impl Real {
-    /// The machine that this process runs on.
     pub const fn new() -> Self {
         Self
     }

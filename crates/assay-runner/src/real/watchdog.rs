@@ -9,9 +9,7 @@ use rustix::mm::{MlockAllFlags, mlockall};
 
 use assay_machine::system::Watchdog;
 
-/// This program, also when its file was replaced meanwhile.
 const OWN: &str = "/proc/self/exe";
-/// The command that it is started with.
 pub const COMMAND: &str = "watchdog";
 /// What it reads when it is not needed any more.
 const DISMISSED: u8 = b'.';

@@ -136,7 +136,6 @@ pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftov
     Ok(left.map(|path| Leftover { path, size_bytes: 0 }).collect())
 }
 
-/// Removes a leftover, after looking again.
 pub fn remove_leftover(system: &dyn System, path: &Path) -> io::Result<()> {
     let (directory, _locked) = take(system, path)?;
     remove_all(&directory, path)

@@ -16,7 +16,6 @@ use assay_machine::system::{Caching, System, devices, identity, journal, place};
 pub struct Ability {
     pub name: String,
     pub purpose: Cow<'static, str>,
-    /// How it is here, or why it is missing.
     pub state: Presence<String>,
     /// What to do where it is missing, or why nothing is lost.
     pub advice: &'static str,
@@ -81,7 +80,6 @@ fn engines() -> Vec<Ability> {
         .collect()
 }
 
-/// The place, and by what it shows.
 fn where_it_runs(system: &dyn System) -> Ability {
     let told = place::place(system).map(|place| match place.signs().as_slice() {
         [] => place.name(),
@@ -105,7 +103,6 @@ fn settings(system: &dyn System) -> Ability {
     }
 }
 
-/// Stands for the names of levels in a reason.
 const NAMES: &str = "\0";
 
 /// What can be made of a layer, where factors choose of it.
@@ -229,7 +226,6 @@ fn extents(system: &dyn System) -> Ability {
     }
 }
 
-/// Tries something on this program's own file.
 fn own_program(
     system: &dyn System,
     attempt: impl FnOnce(&dyn System, &std::fs::File, u64) -> std::io::Result<String>,

@@ -20,12 +20,9 @@ use assay_study::results::id::is_one as is_id;
 use assay_study::results::plan::Arm;
 use assay_study::results::vouch::Voucher;
 
-/// What would be done to make an arm permanent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Proposal {
-    /// Files to be written, with their text.
     pub files: Vec<(PathBuf, String)>,
-    /// Settings to be written now, with what they hold.
     pub settings: Vec<(Setting, String)>,
     /// What is left to the operator, a line each, and why.
     pub by_hand: Vec<(String, String)>,
@@ -37,7 +34,6 @@ pub struct Proposal {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Applied {
     Now,
-    /// Everything was so already.
     Before,
 }
 

@@ -426,7 +426,6 @@ pub fn usual_bytes(free: u64) -> u64 {
 }
 
 pub struct Fill {
-    /// Engine for more than one operation in flight.
     pub engine: Engine,
     pub content: Content,
     /// Time after which filling ends and what was written is the area.

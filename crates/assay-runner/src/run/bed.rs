@@ -28,7 +28,6 @@ use assay_study::results::plan::{Arm, Plan, PlannedTrial, Survey};
 /// One place where trials can be run: a target, or what is made on it.
 struct Slot<'a> {
     place: usize,
-    /// What it stands on, as it was found last.
     site: Site,
     survey: Survey,
     companions: Companions,
@@ -46,7 +45,6 @@ fn is_there(system: &dyn System, setting: &Setting) -> bool {
     !matches!(sysfs::there(system.read_text(&setting.path)), Ok(None))
 }
 
-/// What is made now for an arm.
 struct Up {
     slot: usize,
     replicate: u32,
@@ -55,7 +53,6 @@ struct Up {
     made_ns: Option<u64>,
 }
 
-/// The places of a study and what changes them.
 pub struct TestBed<'a> {
     system: &'a dyn System,
     demands: &'a Demands,
@@ -213,7 +210,6 @@ impl<'a> TestBed<'a> {
         self.guard.as_ref().is_none_or(Guard::is_as_found)
     }
 
-    /// Puts every setting back, for now.
     pub fn settings_back(&self) -> Outcome<()> {
         self.guard.as_ref().map_or(Ok(()), Guard::settings_back)
     }
@@ -327,7 +323,6 @@ impl<'a> TestBed<'a> {
         }
     }
 
-    /// An area like the one that was surveyed.
     fn fill(
         &self,
         context: &mut Context<'_>,
@@ -364,7 +359,6 @@ impl<'a> TestBed<'a> {
         lowered
     }
 
-    /// Closes everything and puts the machine back.
     pub fn tear_down(mut self) -> Outcome<Report> {
         self.slots.clear();
         let report = self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish);

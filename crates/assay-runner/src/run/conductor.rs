@@ -48,17 +48,14 @@ pub struct Conductor<'a> {
     pub progress: Progress,
 }
 
-/// What the trials so far have told.
 #[derive(Default)]
 pub struct Progress {
     probes: Probes,
     pace: Pace,
     /// End of the time that the records of trials account for.
     told_ns: u64,
-    /// Duration of the readings before the last trial.
     readings_ns: u64,
     pub(super) others: Others,
-    /// Processes that ran another study at the same time.
     beside: BTreeSet<u32>,
 }
 
@@ -66,7 +63,6 @@ pub struct Progress {
 pub enum End {
     /// After the last trial of the plan.
     Complete,
-    /// At the end of a replicate, for a reason.
     Early(String),
     Interrupted,
     /// Because a device of the study disappeared.
@@ -355,7 +351,6 @@ impl Conductor<'_> {
         End::Early(reason)
     }
 
-    /// Restores the machine and makes the result.
     fn finish(self, end: End) -> Finished {
         let Self { system, plan, mut environment, bed, writer, trials, consented, .. } = self;
         let mut fleet = self.fleet.map(RefCell::into_inner);

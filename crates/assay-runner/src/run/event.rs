@@ -11,7 +11,6 @@ pub struct Context<'a> {
     pub system: &'a dyn System,
     /// Who runs commands of the study, where that is not the user of this process.
     pub runs_as: Option<Caller>,
-    /// Raised when the user wants to stop.
     pub stop: &'a AtomicBool,
     pub tell: &'a mut dyn FnMut(Event),
 }
@@ -25,7 +24,6 @@ impl Context<'_> {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The area of a target is being written.
     Filling {
         target: String,
         done_bytes: u64,
@@ -33,11 +31,9 @@ pub enum Event {
         /// Nanoseconds that the rest takes at the same rate.
         remaining_ns: u64,
     },
-    /// Something is made for the trials that follow.
     Making {
         what: String,
     },
-    /// Another process uses a device, or builds a commit.
     Waiting {
         /// What Assay waits for, and how long at most.
         text: String,
@@ -54,12 +50,10 @@ pub enum Event {
         trials: usize,
         /// Those of them that are left out of the analysis by design.
         warm_ups: usize,
-        /// Those of them that an interrupted session has finished.
         done: usize,
         /// Nanoseconds that they are expected to take.
         expected_ns: u64,
     },
-    /// What the plan will be able to see.
     Foreseen {
         text: String,
     },
@@ -73,9 +67,7 @@ pub enum Event {
     },
     /// A replicate of a race begins, or what of it was disturbed runs again.
     Racing {
-        /// How many are left in, in a few words.
         text: String,
-        /// Trials that come now, lead-ins included.
         trials: usize,
         done: usize,
         /// Nanoseconds that these are expected to take.

@@ -60,7 +60,6 @@ impl<'a> ResultWriter<'a> {
         }
     }
 
-    /// The bundle, as long as Assay can write it.
     pub fn bundle(&self) -> Option<&Bundle<'a>> {
         self.bundle.as_ref()
     }

@@ -53,17 +53,13 @@ struct Turn {
     planned: PlannedTrial,
     patience_ns: u64,
     meeting: u64,
-    /// Meetings that are left before the work.
     left: u32,
     /// When all were let go, by this host's clock.
     go_ns: Option<u64>,
-    /// When what counts began, from then on.
     since_go_ns: Option<u64>,
-    /// Why it has failed on all hosts.
     void: Option<String>,
 }
 
-/// A fleet, as one of its ranks knows it.
 pub struct Fleet<'a> {
     system: &'a dyn System,
     stop: &'a AtomicBool,
@@ -73,7 +69,6 @@ pub struct Fleet<'a> {
     proof: Option<Proof>,
     /// All hosts; only rank 0 knows others than its own.
     hosts: BTreeMap<u32, Host>,
-    /// Processes of other ranks on this machine.
     fellows: BTreeSet<u32>,
     /// Ranks that run on one machine, where several do; only rank 0 knows.
     on_one_machine: Vec<Vec<u32>>,
@@ -81,7 +76,6 @@ pub struct Fleet<'a> {
     meetings: u64,
     /// Why there are no more trials.
     over: Option<String>,
-    /// What the user is to be told.
     news: Vec<String>,
     /// What rank 0 keeps of all hosts.
     kept: Kept<'a>,
@@ -161,7 +155,6 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// What is to be told since the last time.
     pub fn news(&mut self) -> Vec<String> {
         std::mem::take(&mut self.news)
     }
@@ -191,7 +184,6 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// A failure that the others hear of, too.
     fn refuse(&mut self, why: String) -> Failure {
         self.leave(&why);
         if self.is_stopped() { Failure::interrupted(why) } else { Failure::refused(why) }
@@ -235,7 +227,6 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// Proves that its plan is that of all.
     pub fn prove(&mut self, plan: &Plan) -> Outcome<()> {
         let proof = Proof::of(plan);
         self.proof = Some(proof.clone());
@@ -422,7 +413,6 @@ impl Turn {
     }
 }
 
-/// How this process is told from all others.
 fn own_process(system: &dyn System) -> Process {
     let boot = system.read_text(Path::new(BOOT)).ok();
     let space = system.read_link(Path::new(NUMBERS)).ok();
@@ -460,7 +450,6 @@ fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
 
 /// Where a trial waits for the other hosts.
 pub trait Gate {
-    /// Comes to a meeting.
     fn meet(&self) -> Result<(), String>;
 
     /// The work begins, and counts after so long; what is simulated has a clock of its own, which begins when

@@ -14,12 +14,10 @@ use assay_machine::system::{Hold, HoldError, beside, resolve};
 use assay_study::plan::design::Demands;
 
 const PAUSE: Duration = Duration::from_millis(200);
-/// Time between two events about waiting.
 const TOLD_EVERY_NS: u64 = 1_000_000_000;
 
 struct Wanted {
     name: String,
-    /// What another one does who has it.
     what: String,
 }
 

@@ -41,7 +41,6 @@ struct Reading {
 #[derive(Clone, Copy)]
 struct Device {
     counters: Counters,
-    /// Reads and writes under way.
     under_way: [u64; 2],
 }
 

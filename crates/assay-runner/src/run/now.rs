@@ -8,7 +8,6 @@ use assay_machine::system::site::Site;
 use assay_machine::system::{System, resolve};
 use assay_study::file::{Study, Target, now, simulated};
 
-/// A study with what is set at its targets.
 pub(super) fn resolved(
     system: &dyn System,
     mut study: Study,

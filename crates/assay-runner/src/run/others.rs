@@ -76,7 +76,6 @@ pub fn watched(
 pub struct Others {
     /// Seconds of the machine as it was found, and of the baseline's periods; each without a gap.
     baseline: Vec<Vec<Second>>,
-    /// Arms that were taken back, and why.
     dropped: Vec<(Arm, String)>,
 }
 
@@ -87,7 +86,6 @@ impl Others {
         found
     }
 
-    /// Takes what the next trial tells.
     pub fn learn(&mut self, plan: &Plan, record: &TrialRecord) {
         let Some(detail) = record.measured.as_ref().and_then(Detail::of) else { return };
         match &detail.harm {

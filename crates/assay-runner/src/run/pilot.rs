@@ -21,11 +21,9 @@ use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::results::requests;
 use assay_workloads::{Medium, Planned, Programs, Run, Work, command, io};
 
-/// One look at how a workload's rate scatters.
 const LOOK: Duration = Duration::from_millis(25);
 /// Operations, one after the other, that a look must have room for.
 const FEWEST_IN_A_LOOK: u64 = 8;
-/// Looks in a group, and groups.
 const LOOKS: usize = 3;
 const GROUPS: usize = 4;
 const REST: Duration = Duration::from_millis(20);
@@ -41,7 +39,6 @@ pub struct Bench<'a> {
     pub study_seed: u64,
     /// Who runs commands, where that is not the user of this process.
     pub runs_as: Option<Caller>,
-    /// Set when the user wants to stop.
     pub stop: &'a AtomicBool,
 }
 

@@ -32,7 +32,6 @@ impl Place {
         Ok(Self { site, law: None, consent, others: Vec::new() })
     }
 
-    /// Loop devices that will be made, for estimates.
     pub fn to_be(size: Bytes, members: u32) -> Self {
         let site = || Site::loop_to_be(size.0);
         let one = || Self { site: site(), law: None, consent: None, others: Vec::new() };

@@ -20,7 +20,6 @@ use assay_study::results::plan::{Plan, Survey};
 pub struct Preview {
     pub study: Study,
     pub plan: Plan,
-    /// What each survey of the plan is about.
     pub sites: Vec<Site>,
     /// What factors and preparation would change, and how it is undone.
     pub changes: Vec<String>,
@@ -51,7 +50,6 @@ pub fn preview(
     Ok(seen)
 }
 
-/// What a study would do on several hosts.
 pub struct AllHosts {
     /// The same on all of them, but for the targets, which are this host's.
     pub own: Preview,
@@ -84,7 +82,6 @@ impl AllHosts {
     }
 }
 
-/// A preview by what all hosts have in common.
 fn shared(
     system: &dyn System,
     fleet: &mut Fleet<'_>,
@@ -142,7 +139,6 @@ pub(super) fn of_places(
     Ok(Preview { study, plan, sites, changes: Vec::new(), lacks: Vec::new() })
 }
 
-/// The plan by estimates, and its places.
 fn estimated(
     system: &dyn System,
     mut study: Study,

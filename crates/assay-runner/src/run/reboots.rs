@@ -42,12 +42,10 @@ const HOMES: [&str; 5] = ["ASSAY_HOME", "XDG_DATA_HOME", "HOME", "SUDO_UID", "SU
 #[derive(Clone, Debug)]
 pub struct Proposal {
     pub study: Study,
-    /// Id that its result will have.
     pub id: String,
     pub boots: u32,
     pub results: PathBuf,
     pub unit: String,
-    /// What else there is to know, a sentence each.
     pub cautions: Vec<String>,
 }
 
@@ -58,17 +56,13 @@ impl Proposal {
     }
 }
 
-/// What became of a boot that was recorded.
 pub enum Step {
     /// All of them are recorded and the unit is gone.
     Done(Box<Finished>),
-    /// The machine restarts for the next.
     Restarts {
         recorded: usize,
-        /// Of how many.
         of: usize,
     },
-    /// Somebody put the machine back meanwhile, or ended this.
     Ended(Box<Finished>),
 }
 
@@ -177,7 +171,6 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
     Ok(())
 }
 
-/// What of this process looked on.
 const OBSERVER: &str = "a unit started assay resume early in each boot, which checked every 5 s \
                         whether startup had ended";
 

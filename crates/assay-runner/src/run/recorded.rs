@@ -20,17 +20,14 @@ use std::path::{Path, PathBuf};
 
 /// Why nothing is known of what another machine's trials stand on.
 const OTHER_JOURNAL: &str = "the journal is from another machine";
-/// What a machine's own trials stand on.
 const ROOT: &str = "/";
 
 pub struct Wanted {
-    /// The study, whose trials are recorded.
     pub study: Study,
     /// Directory that holds the bundles; without one nothing is kept.
     pub results: Option<PathBuf>,
 }
 
-/// What a study asks for whose trials are recorded.
 pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
     let asked = planned::asked(study);
     asked.ok_or_else(|| Failure::mistake("other programs cannot record the trials of this study"))
@@ -101,7 +98,6 @@ pub(super) struct RecordedStudy<'a> {
 }
 
 impl RecordedStudy<'_> {
-    /// Stores the next trials of the plan.
     pub fn store(
         &mut self,
         records: Vec<Record>,

@@ -17,13 +17,11 @@ use assay_study::results::vouch::Voucher;
 /// What the user has said himself that a study may do, on the command line and nowhere else.
 #[derive(Clone, Debug, Default)]
 pub struct Consented {
-    /// Ids of devices that may be overwritten.
     pub destroy: Vec<String>,
     /// Settings that may be written though studies usually have no business there.
     pub allowed: Vec<PathBuf>,
     /// Under sudo, commands run as root too, and not as the user who called it.
     pub as_root: bool,
-    /// How long it waits for what another study holds.
     pub wait: Duration,
 }
 
@@ -43,12 +41,9 @@ pub type NumberOf = fn(&Plan, &Environment, &Trial, &str) -> Result<f64, String>
 /// Reads off a trial the logarithm of what it counts by in a race, the higher the better.
 pub type LogOf = fn(&Plan, &Environment, &Trial) -> Option<f64>;
 
-/// Who looks at trials while a study runs.
 #[derive(Clone, Copy, Default)]
 pub struct Looks<'a> {
-    /// At the end of a replicate.
     pub judge: Option<&'a Judge<'a>>,
-    /// At each trial of a race.
     pub log: Option<LogOf>,
     /// At each trial of a study whose course follows from its numbers.
     pub read: Option<NumberOf>,
@@ -61,9 +56,7 @@ pub type Foresee<'a> = dyn Fn(&Plan) -> Vec<String> + 'a;
 pub struct Request<'a> {
     /// The study; its targets are set from `targets`.
     pub study: Study,
-    /// Targets as the user wrote them.
     pub targets: Vec<String>,
-    /// What of it the user has allowed.
     pub consented: Consented,
     /// Directory that holds the bundles; without one nothing is kept.
     pub results: Option<PathBuf>,
@@ -75,7 +68,6 @@ pub struct Request<'a> {
     pub observer: Option<String>,
     /// Where it is a quick look, how that is divided into trials.
     pub quick: Option<Quick>,
-    /// Says what a plan will be able to see.
     pub foresee: Option<&'a Foresee<'a>>,
     /// Reads numbers of trials where the course of the study follows from them.
     pub read: Option<NumberOf>,
@@ -104,7 +96,6 @@ impl Request<'_> {
 
 /// A result with the proof that what it says may be done, and where it lies.
 pub struct Acting {
-    /// The result, as it was looked through.
     pub stored: Stored,
     pub voucher: Voucher,
     pub directory: PathBuf,

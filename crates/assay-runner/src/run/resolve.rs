@@ -21,9 +21,7 @@ pub struct Resolved<'a> {
     pub own: Vec<(Stack, Raised)>,
     /// Makes the changes and undoes them, where there are any.
     pub guard: Option<Guard<'a>>,
-    /// Has everything put back should this process die.
     pub watchdog: Option<Box<dyn Watchdog>>,
-    /// The devices that the targets stand on.
     pub marks: Vec<Mark>,
     pub holds: Vec<Hold>,
 }

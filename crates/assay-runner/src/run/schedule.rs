@@ -17,12 +17,9 @@ use assay_study::results::design::Stopping;
 use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::{Repeats, Trial};
 
-/// The trial that runs next.
 pub struct Step {
     pub planned: PlannedTrial,
-    /// The disturbed trial that this one repeats.
     pub repeats: Option<Repeats>,
-    /// Position among the trials that the user sees.
     pub index: usize,
     /// Expected nanoseconds of this trial and all later ones.
     pub remaining_ns: u64,

@@ -20,7 +20,6 @@ use assay_workloads::production::Limits;
 pub struct Setting<'a> {
     pub system: &'a dyn System,
     pub plan: &'a Plan,
-    /// What the trial's target stands on.
     pub site: &'a Site,
     pub surveyed: &'a Surveyed<'a>,
     pub prepare: &'a Prepare,
@@ -38,7 +37,6 @@ pub struct Setting<'a> {
 }
 
 impl<'a> Setting<'a> {
-    /// What the probes see of a trial.
     pub fn scene(&self) -> Scene<'a> {
         let file = self.surveyed.opened.file().map(|file| (file, self.range()));
         let plan = self.plan;

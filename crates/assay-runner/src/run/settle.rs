@@ -6,7 +6,6 @@ use assay_core::presence::Presence;
 use assay_machine::probes::disk;
 use assay_machine::system::System;
 
-/// Time over which traffic is looked for.
 const LOOK: Duration = Duration::from_millis(250);
 /// Bytes in that time that count as idle: a journal's own heartbeat.
 const IDLE_BYTES: u64 = 64 << 10;

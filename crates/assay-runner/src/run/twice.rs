@@ -11,7 +11,6 @@ use assay_machine::system::site::{Drive, Site};
 use assay_machine::system::{Caching, System};
 use assay_study::results::plan::ReadTwice;
 
-/// Pieces, one in each equal part of the drive.
 const PIECES: u64 = 3;
 const PIECE_BYTES: u64 = 8 << 20;
 const STEP: usize = 1 << 20;

@@ -25,7 +25,6 @@ use assay_workloads::{Area, Medium, io};
 
 pub const FORMAT: &str = "assay-verify/1";
 
-/// Alignment of buffers that suits every drive.
 const ALIGNMENT: usize = 4096;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -242,9 +241,7 @@ struct Chosen {
     started: Option<String>,
 }
 
-/// What the records of a study tell.
 struct Known {
-    /// The last trial that wrote stamps there.
     last: Option<Chosen>,
     /// The trials of the plan and, behind them, what was to be run again.
     trials: Vec<PlannedTrial>,

@@ -6,10 +6,8 @@ use crate::vm::Done;
 
 /// Bytes of a head, and what contents are filled up to.
 const BLOCK: usize = 512;
-/// More than any path has.
 const LONGEST: usize = 4096;
 
-/// A file or directory of an archive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
     /// Its path: relative, without `..`.

@@ -2,7 +2,6 @@
 //! uncompressed. One entry after the other, each a head of hexadecimal numbers, its name and its bytes.
 
 const MAGIC: &str = "070701";
-/// The name of the entry that ends an archive.
 const LAST: &str = "TRAILER!!!";
 /// Names and bytes begin and end at multiples of this.
 const STEP: usize = 4;
@@ -13,7 +12,6 @@ pub enum Kind {
     File,
     /// Symbolic link: its bytes are where it points.
     Link,
-    /// Character device with its major and minor number.
     Device(u32, u32),
 }
 

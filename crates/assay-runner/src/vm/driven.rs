@@ -25,9 +25,7 @@ use crate::vm::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
 
 /// The port through which the program in the guest speaks and is spoken to.
 pub const TALK: &str = "talk";
-/// Its drive, in the guest.
 pub const DRIVE: &str = "/dev/vda";
-/// The file of the one that was kept.
 const KEPT: &str = "kept";
 const LONGEST_LINE: usize = 64 << 20;
 
@@ -41,7 +39,6 @@ pub struct Mould {
     kept: Keeping,
 }
 
-/// What became of keeping a guest.
 enum Keeping {
     NotYet,
     Kept(Kept),
@@ -160,7 +157,6 @@ impl Mould {
     }
 }
 
-/// The drive, the port and the monitor.
 fn words() -> impl Iterator<Item = String> {
     let all = [
         "-drive".to_owned(),
@@ -197,7 +193,6 @@ pub struct Driven<'a> {
     monitor: Monitor,
     server: Option<JoinHandle<()>>,
     drive_bytes: u64,
-    /// Whole lines and the beginning of one.
     rest: Vec<u8>,
     /// All that it said until it was first spoken to.
     said: Vec<u8>,

@@ -268,7 +268,6 @@ fn unpack(package: &str, own: &Path) -> Done<PathBuf> {
     Ok(unpacked)
 }
 
-/// The one name in a folder.
 fn only_name(folder: &Path) -> Done<String> {
     let fail = |error: std::io::Error| format!("{}: {error}", folder.display());
     let names: Vec<String> = fs::read_dir(folder)
@@ -321,7 +320,6 @@ fn module(file: &str) -> String {
     plain(name.split('.').next().unwrap_or(name))
 }
 
-/// Modules are the same with either line.
 fn plain(name: &str) -> String {
     name.replace('-', "_")
 }

@@ -19,7 +19,6 @@ const NEEDED: [(&str, &str); 4] = [
     ("ldd", "libc-bin"),
 ];
 
-/// What carries out the guest's instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
     /// The processor itself, through `/dev/kvm`.
@@ -29,7 +28,6 @@ pub enum Accelerator {
 }
 
 impl Accelerator {
-    /// By the name that QEMU gives it.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "kvm" => Some(Self::Kvm),
@@ -100,13 +98,11 @@ pub struct Setup {
     pub append: String,
     /// Drives, in the order of their names.
     pub drives: Vec<Drive>,
-    /// What its console says ends in this file.
     pub console: PathBuf,
     /// Names of ports, and the files that what the guest writes there ends in.
     pub ports: Vec<(&'static str, PathBuf)>,
     /// The time in its clock when it starts, as QEMU takes it; the time that it is, where none is named.
     pub clock: Option<String>,
-    /// More words for QEMU.
     pub more: Vec<String>,
 }
 

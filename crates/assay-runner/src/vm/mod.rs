@@ -66,10 +66,8 @@ const APPEND: &str = "console=ttyS0 panic=-1 quiet psi=1 no_timer_check";
 /// A guest that says nothing for so long under KVM is one that KVM does not boot.
 const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 
-/// How often is looked at what came.
 const PAUSE: Duration = Duration::from_millis(25);
 
-/// A guest, as it is asked for.
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub kernel: Kernel,
@@ -109,7 +107,6 @@ pub struct Asked {
 /// itself, and the end that listens takes another one when that is gone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// It waits for the other one at this port.
     Listens(u16),
     /// It reaches the other one there, which has to wait by then.
     Dials(u16),
@@ -139,7 +136,6 @@ pub enum Stream {
 
 #[derive(Debug)]
 pub struct Ended {
-    /// The exit code of its shell.
     pub code: u8,
     pub accelerator: Accelerator,
     /// From the start of QEMU to its end.
@@ -275,7 +271,6 @@ impl<'a> Running<'a> {
         Ok(true)
     }
 
-    /// Sees that it is alive, and in its time.
     fn look_after(&self) -> Result<(), Failed> {
         let age = self.machine.age();
         if self.booted.is_none() && age > SIGN_OF_LIFE && self.setup.accelerator == Accelerator::Kvm
@@ -458,7 +453,6 @@ fn modules(tree: &mut Tree, asked: &Asked) -> Done<()> {
 }
 
 impl Asked {
-    /// The line that runs the job.
     pub fn line(&self) -> String {
         let words: Vec<String> = self.words.iter().map(|word| for_shell(word)).collect();
         let script = if self.script.is_some() { "/lab/script " } else { "" };
@@ -490,7 +484,6 @@ impl Asked {
     }
 }
 
-/// A word as a shell takes it back.
 fn for_shell(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }

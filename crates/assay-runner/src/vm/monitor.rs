@@ -15,7 +15,6 @@ use crate::vm::Done;
 
 /// It answers at once, or never: it is busy with what it was told, or dead.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often is asked how far it is.
 const PAUSE: Duration = Duration::from_millis(5);
 /// Bytes a second that a kept machine may be written with: it is not to be held back.
 const UNHURRIED: u64 = 1 << 40;
@@ -53,12 +52,10 @@ impl Monitor {
         })
     }
 
-    /// Has a machine that stands still go on.
     pub fn go_on(&mut self) -> Done<()> {
         self.ask("cont", &json!({})).map(drop)
     }
 
-    /// Waits until a machine that was kept runs again.
     pub fn wait_until_it_runs(&mut self) -> Done<()> {
         self.wait("query-status", |status| match status {
             "running" => Some(Ok(())),
@@ -100,7 +97,6 @@ impl Monitor {
         }
     }
 
-    /// The next line of the protocol.
     fn line(&mut self, until: Instant) -> Option<Value> {
         loop {
             while let Some(line) = taken(&mut self.rest) {

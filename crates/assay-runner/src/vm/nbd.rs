@@ -29,7 +29,6 @@ const ABORT: u32 = 2;
 const LIST: u32 = 3;
 const INFO: u32 = 6;
 const GO: u32 = 7;
-/// Types of answers to options.
 const ACK: u32 = 1;
 const SERVER: u32 = 2;
 const TELL: u32 = 3;
@@ -39,14 +38,12 @@ const TOO_BIG: u32 = 0x8000_0009;
 /// Kinds of information: the export, and the sizes of its blocks.
 const EXPORT: u16 = 0;
 const BLOCK_SIZE: u16 = 3;
-/// Longer options than any that is known.
 const LONGEST_OPTION: u32 = 64 << 10;
 /// So many, and no request, are no handshake.
 const MOST_OPTIONS: usize = 64;
 /// Transmission flags: there are flags, it flushes, FUA, trims, writes zeros.
 const FLAGS: u16 = 1 | 4 | 8 | 32 | 64;
 
-/// Requests and their answers.
 const REQUEST: u32 = 0x2560_9513;
 const ANSWER: u32 = 0x6744_6698;
 const READ: u16 = 0;
@@ -122,7 +119,6 @@ fn head<S: Read>(stream: &mut S) -> io::Result<Option<[u8; HEAD_BYTES]>> {
 struct Request {
     through: bool,
     kind: u16,
-    /// What the answer is to be called by.
     cookie: u64,
     at: u64,
     length: u32,

@@ -9,12 +9,10 @@ use std::process::{Command, Stdio};
 use super::cpio::{Archive, Kind};
 use crate::vm::{Done, call, found};
 
-/// A file that is to lie there.
 #[derive(Debug)]
 enum Content {
     Directory,
     Bytes(Vec<u8>, u32),
-    /// Read when it is packed.
     Copy(PathBuf, u32),
     Link(String),
     Device(u32, u32),
@@ -40,7 +38,6 @@ impl Tree {
         self.entries.entry(path.to_owned()).or_insert(Content::Directory);
     }
 
-    /// Makes the directories above a path.
     fn above(&mut self, path: &str) {
         for (at, _) in path.match_indices('/') {
             self.entries.entry(path[..at].to_owned()).or_insert(Content::Directory);
@@ -61,7 +58,6 @@ impl Tree {
         self.put(path, Content::Bytes(bytes.into(), permissions));
     }
 
-    /// A copy of a file of this machine.
     pub fn copy(&mut self, path: &str, from: &Path) -> Done<()> {
         let seen = fs::metadata(from).map_err(|error| format!("{}: {error}", from.display()))?;
         if !seen.is_file() {

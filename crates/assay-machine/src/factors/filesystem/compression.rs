@@ -8,7 +8,6 @@ use super::FileSystem;
 use crate::factors::Choice;
 
 const NONE: &str = "none";
-/// The file system that has it.
 const BTRFS: &str = "btrfs";
 /// What the kernel takes for a level that names none.
 const USUAL: [(&str, &str); 2] = [("zlib", "zlib:3"), ("zstd", "zstd:3")];

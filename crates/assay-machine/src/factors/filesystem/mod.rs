@@ -69,7 +69,6 @@ fn caution(options: &str) -> Option<&'static str> {
     UNSAFE.iter().any(|own| options.contains(own)).then_some(UNSAFE_TOLD)
 }
 
-/// The level that asks for nothing special.
 const DEFAULTS: &str = "defaults";
 
 pub(super) static KIND_FACTOR: Choice = Choice {

@@ -10,7 +10,6 @@ use super::DEFAULTS;
 use crate::factors::Choice;
 use crate::factors::layers::too_few;
 
-/// How data lie on several devices.
 #[derive(Debug)]
 pub(super) struct Profile {
     pub name: &'static str,
@@ -36,7 +35,6 @@ pub(super) fn find(name: &str) -> Option<&'static Profile> {
 }
 
 impl Profile {
-    /// Why it cannot be had on so many devices.
     pub fn too_few(&self, devices: usize) -> Option<String> {
         (devices < self.least).then(|| too_few(self.name, self.least, devices))
     }

@@ -67,7 +67,6 @@ impl Layer for FileSystems {
 pub(super) struct Volume {
     pub kind: &'static FileSystem,
     pub mkfs_options: String,
-    /// Options for mounting, as fstab writes them.
     pub mount_options: String,
     /// How it lies on several devices, where it is to.
     pub profile: Option<&'static Profile>,
@@ -97,7 +96,6 @@ impl Volume {
         self.mkfs_options.split_whitespace().chain(added.iter().copied()).collect()
     }
 
-    /// The program that makes it, the devices last.
     fn make_on(&self, label: &str, devices: &[PathBuf]) -> Act {
         let mut arguments = (self.kind.arguments)(label, &self.own_options());
         arguments.extend(self.spread(devices.len()));

@@ -135,7 +135,6 @@ impl<'g, 'a> Builder<'g, 'a> {
             .map_err(|error| Failure::refused(format!("cannot create a key: {error}")))
     }
 
-    /// A name that nothing else of any run has.
     pub fn name(&mut self, what: &str) -> String {
         self.guard.name(what)
     }

@@ -101,7 +101,6 @@ struct Filler {
 
 /// Where a file may take room.
 struct Place {
-    /// The directory, as it is told.
     shown: String,
     space: Space,
     /// Whether the machine runs on this file system.

@@ -9,7 +9,6 @@ use super::{Base, ByHand, Layer, Made, Recipe, Takes, Typed, Wish};
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
 
-/// Stands for the loop device that is free.
 const LOOP: &str = "/dev/loopN";
 const FILE: &str = "FILE";
 

@@ -17,7 +17,6 @@ use crate::factors::{Choice, Factor, has_module, one_amount};
 const NONE: &str = "none";
 /// The level of an option that asks for nothing special.
 const DEFAULTS: &str = "defaults";
-/// The bitmap that lies on the members.
 const INTERNAL: &str = "internal";
 const PROGRAM: &str = "mdadm";
 /// Numbers of arrays from which the last free one is taken, as `mdadm` does.
@@ -30,17 +29,13 @@ const PAGE_BYTES: u64 = 4096;
 const STRIPE_CACHE: std::ops::RangeInclusive<u32> = 17..=32_768;
 /// The slowest synchronisation that can be asked for: md's own least rate, rounded.
 const LEAST_SYNC: u64 = 1_000_000;
-/// How long it may take until that begins.
 const PAUSE: Duration = Duration::from_millis(50);
 const MOST_LOOKS: usize = 40;
-/// Stands for the array that is free.
 const FREE: &str = "/dev/mdN";
-/// Stands for the name that members bear.
 const NAME: &str = "NAME";
 
 #[derive(Debug)]
 struct Way {
-    /// As users and mdadm call it.
     name: &'static str,
     module: &'static str,
     least: usize,
@@ -171,7 +166,6 @@ static BITMAP_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-/// Stripes that parity is computed in.
 static STRIPE_CACHE_FACTOR: Choice = Choice {
     about: About {
         name: "raid_stripe_cache",

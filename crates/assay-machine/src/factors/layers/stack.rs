@@ -17,7 +17,6 @@ pub struct Stack {
     steps: Vec<(&'static dyn Layer, Box<dyn Recipe>)>,
 }
 
-/// What was made for an arm and stands now.
 #[derive(Debug)]
 pub struct Raised {
     pub base: Base,
@@ -160,7 +159,6 @@ impl Stack {
         }
     }
 
-    /// Sees that everything is still as it was made.
     pub fn see(&self, system: &dyn System, raised: &Raised) -> Result<(), String> {
         raised.made.iter().try_for_each(|(step, made)| {
             self.steps.get(*step).map_or(Ok(()), |(_, recipe)| recipe.see(system, made))

@@ -25,7 +25,6 @@ const USUAL_SIZE: Bytes = Bytes(1 << 30);
 const LEAST_SIZE: Bytes = Bytes(1 << 20);
 /// The level of zswap's share that leaves it as it is.
 const AS_IT_IS: &str = "current";
-/// Allocators in which zswap may pack pages.
 const ALLOCATORS: [&str; 3] = ["zbud", "z3fold", "zsmalloc"];
 const PARAMETERS: &str = "/sys/module/zswap/parameters";
 const ALLOCATOR: &str = "zpool";
@@ -44,7 +43,6 @@ pub(super) struct Swap;
 enum Wanted {
     File,
     Zram(String),
-    /// By a compressor, or the one that is set.
     Zswap(Option<String>),
 }
 

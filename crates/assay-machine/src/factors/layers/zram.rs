@@ -210,7 +210,6 @@ impl Recipe for Wanted {
 /// Stands for the device that the kernel adds: any number may be somebody's already.
 pub(super) const ANY: &str = "zramN";
 
-/// The line that adds one, and prints its number.
 pub(super) fn added() -> Act {
     Act::Run { program: "cat".to_owned(), arguments: vec![ADD_ZRAM.to_owned()] }
 }

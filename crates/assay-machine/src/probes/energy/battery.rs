@@ -37,7 +37,6 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     Presence::from_option((!counters.is_empty()).then_some(counters), "")
 }
 
-/// Energy, or charge at the voltage of this moment.
 fn left_joules(system: &dyn System, folder: &Path) -> Option<f64> {
     let micro = |file: &str| {
         sysfs::number(system, &folder.join(file)).value().map(|value| *value as f64 / 1e6)

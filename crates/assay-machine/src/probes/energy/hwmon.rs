@@ -80,7 +80,6 @@ fn is_part(device: &Device, all: &[Device]) -> bool {
     all.iter().any(holds)
 }
 
-/// Two devices of one name get numbers.
 fn insert(counters: &mut BTreeMap<String, Counter>, name: &str, joules: f64) {
     let numbered = (2..).map(|number| format!("{name} {number}"));
     let free =

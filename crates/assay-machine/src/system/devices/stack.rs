@@ -11,7 +11,6 @@ use crate::system::{DeviceNumber, System, sysfs};
 pub enum Below {
     /// Other block devices, by kernel name; none for a drive.
     Devices(Vec<String>),
-    /// The file behind a loop device.
     File(PathBuf),
 }
 

@@ -57,7 +57,6 @@ impl Fake {
         self
     }
 
-    /// The same as soon as something was discarded.
     pub fn replug_after_discarding(&self, device: impl Into<PathBuf>) -> &Self {
         self.lock().replugged = Some(device.into());
         self

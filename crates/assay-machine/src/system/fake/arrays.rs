@@ -14,7 +14,6 @@ use crate::system::{DeviceNumber, Errno, System as _, devices};
 const OWN: u64 = 1 << 20;
 pub(super) const BTRFS: &str = "/sys/fs/btrfs";
 
-/// A btrfs that was made on several devices.
 #[derive(Clone, Debug)]
 pub(super) struct Pool {
     label: String,
@@ -105,7 +104,6 @@ impl Fake {
         Ok(())
     }
 
-    /// A btrfs on several devices was made.
     pub(super) fn pooled(&self, words: &[String], numbers: &[DeviceNumber]) {
         let after = |option: &str| {
             let mut pairs = words.windows(2).filter(|pair| pair[0] == option);

@@ -6,7 +6,6 @@ use super::tree::Node;
 use super::{Fake, State};
 use crate::system::DeviceNumber;
 
-/// What a queue says that nobody set.
 const QUEUE: [(&str, &str); 8] = [
     ("queue/scheduler", "[none] mq-deadline kyber bfq"),
     ("queue/read_ahead_kb", "128"),
@@ -25,7 +24,6 @@ impl Fake {
     }
 }
 
-/// The same as files of a device.
 pub(super) fn queue() -> impl Iterator<Item = (&'static str, String)> {
     QUEUE.into_iter().map(|(path, text)| (path, text.to_owned()))
 }

@@ -53,12 +53,10 @@ impl Fake {
         self
     }
 
-    /// What was said to whoever sits there.
     pub fn called(&self) -> Vec<String> {
         self.lock().power.called.clone()
     }
 
-    /// Files that would outlive a cut.
     pub fn kept(&self) -> Vec<(PathBuf, Arc<File>)> {
         let state = self.lock();
         state.power.kept.iter().map(|(path, file)| (path.clone(), Arc::clone(file))).collect()

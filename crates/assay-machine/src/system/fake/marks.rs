@@ -11,7 +11,6 @@ use serde_json::json;
 use super::Fake;
 use crate::system::{DeviceNumber, ProgramOutput};
 
-/// The line before the marks.
 const HEAD: &str = "marks of a fake device\n";
 /// Bytes that the marks of a device take at most.
 const MOST: usize = 1024;

@@ -12,7 +12,6 @@ use crate::system::network::{
     HANDLE, LinkJob, LinkRun, Load, PeerAt, PhaseJob, PhaseRun, Probe, SLICE_NS, is_own,
 };
 
-/// What an interface has that nobody gave anything.
 const USUAL: &str = "qdisc noqueue 0: root refcnt 2 \n";
 const IDLE_NS: u64 = 100_000;
 const DEEP_NS: u64 = 600_000_000;
@@ -24,7 +23,6 @@ pub(super) struct Network {
     shown: BTreeMap<(String, String), String>,
     /// Kinds of discipline that this kernel does not have.
     unknown: Vec<String>,
-    /// Why the peer cannot be reached.
     pub(super) lost: Option<String>,
 }
 

@@ -8,7 +8,6 @@ use crate::system::BlockTotals;
 
 pub type Readings = Vec<Result<BlockTotals, String>>;
 
-/// What happens when requests are to be traced.
 #[derive(Clone, Debug, Default)]
 pub struct Traces {
     scripts: Vec<(TraceMeans, Result<Readings, String>)>,
@@ -23,7 +22,6 @@ impl Fake {
         self
     }
 
-    /// What was to be traced so far.
     pub fn traced(&self) -> Vec<(TraceMeans, Vec<DeviceNumber>)> {
         self.lock().traces.asked.clone()
     }

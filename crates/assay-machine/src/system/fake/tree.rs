@@ -153,7 +153,6 @@ impl Tree {
         self.nodes.insert(path.to_path_buf(), node);
     }
 
-    /// Gives what an ordinary user makes to that user.
     pub fn give(&mut self, path: &Path) {
         if self.user != 0 && !self.nodes.contains_key(path) {
             self.owners.insert(path.to_path_buf(), self.user);

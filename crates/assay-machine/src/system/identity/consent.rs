@@ -42,12 +42,10 @@ impl Loss {
     }
 }
 
-/// What overwriting a device would cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stake {
     pub id: String,
     pub size_bytes: u64,
-    /// Everything recognised on it and its partitions.
     pub losses: Vec<Loss>,
 }
 
@@ -219,7 +217,6 @@ fn node_of(system: &dyn System, family: &Family, name: &str) -> Outcome<Option<F
     node.map(Some).map_err(|error| cannot_tell("the contents", &path, &error))
 }
 
-/// One decimal of the largest unit that fits.
 fn size_words(bytes: u64) -> String {
     const UNITS: [(&str, u32); 4] = [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)];
     let Some((unit, power)) = UNITS.iter().find(|(_, power)| bytes >> power > 0) else {

@@ -48,7 +48,6 @@ fn is_absence(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
-/// A device or partition that would be overwritten.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     pub name: String,
@@ -59,7 +58,6 @@ pub struct Member {
 
 /// A device with all that is overwritten with it, and what is concerned besides.
 pub struct Family {
-    /// The device and its partitions.
     members: Vec<Member>,
     /// The disk of a partition, and a device below a loop device with its partitions.
     others: Vec<String>,
@@ -95,7 +93,6 @@ impl Family {
         Ok(family)
     }
 
-    /// The device, then its partitions.
     pub fn members(&self) -> &[Member] {
         &self.members
     }
@@ -347,7 +344,6 @@ fn block_devices(system: &dyn System) -> Outcome<Vec<String>> {
     system.list(root).map_err(|error| cannot_tell("the devices above the device", root, &error))
 }
 
-/// Loop devices with the files below them.
 fn loops(system: &dyn System) -> Outcome<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     for name in block_devices(system)?.into_iter().filter(|name| name.starts_with("loop")) {

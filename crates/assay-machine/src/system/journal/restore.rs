@@ -27,11 +27,9 @@ const WIPED_OF_COPY: u64 = 4096;
 /// Where systemd is the first program this directory is.
 pub const RUNNING: &str = "/run/systemd/system";
 
-/// What became of one thing to undo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Restored {
     Done,
-    /// Nothing was left to do, and why.
     Nothing(String),
 }
 
@@ -116,7 +114,6 @@ pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<
     }
 }
 
-/// Removes a file that may be gone already.
 pub(super) fn remove_file(system: &dyn System, warrant: Warrant, path: &Path) -> io::Result<()> {
     match system.act(warrant, &Act::RemoveFile { path: path.to_owned() }) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),

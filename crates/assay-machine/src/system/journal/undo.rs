@@ -52,7 +52,6 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// The mark of a device as it is now.
     pub fn of(system: &dyn System, name: &str) -> Self {
         let number = devices::number_of(system, name);
         let sequence = number.and_then(|number| identity::disk_sequence(system, number));
@@ -125,17 +124,27 @@ pub enum Undo {
         device: Option<Mark>,
     },
     /// Unmount what is mounted at a directory of the tool's own.
-    Mount { point: PathBuf },
+    Mount {
+        point: PathBuf,
+    },
     /// Unmount what a program serves at a directory of the tool's own, also one that is only about to.
-    Served { point: PathBuf },
+    Served {
+        point: PathBuf,
+    },
     /// Close a device that device-mapper shows under a name of the tool's own.
-    Mapping { name: String },
+    Mapping {
+        name: String,
+    },
     /// Take the key of an encrypted directory of the tool's own away from its file system.
-    DirectoryKey { directory: PathBuf },
-    /// Remove a file of the tool's own.
-    File { path: PathBuf },
-    /// Remove a directory of the tool's own.
-    Directory { path: PathBuf },
+    DirectoryKey {
+        directory: PathBuf,
+    },
+    File {
+        path: PathBuf,
+    },
+    Directory {
+        path: PathBuf,
+    },
     /// Take a file of the tool's own away from every loop device.
     Loop {
         /// The file, without links.
@@ -145,7 +154,6 @@ pub enum Undo {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<Mark>,
     },
-    /// Take away a compressed memory device.
     Zram {
         number: u32,
         /// The kernel's running number of it (`diskseq`); none from before it was there, and then it
@@ -158,14 +166,21 @@ pub enum Undo {
         path: PathBuf,
     },
     /// Take away a partition that only the kernel knows of.
-    Partition { disk: Mark, number: u32, start: u64 },
+    Partition {
+        disk: Mark,
+        number: u32,
+        start: u64,
+    },
     /// Wipe a file system that the tool made, as long as it is that one.
-    FileSystem { disk: Mark, start: u64, label: String },
+    FileSystem {
+        disk: Mark,
+        start: u64,
+        label: String,
+    },
     /// Stop an array that the tool made, and wipe what says on its members that they are.
     Array {
         /// Kernel name that it was given: `md127`.
         device: String,
-        /// The name that its members bear.
         name: String,
         members: Vec<Member>,
     },
@@ -227,7 +242,6 @@ impl Undo {
         }
     }
 
-    /// The setting that it brings back, and to what.
     pub fn setting(&self) -> Option<(&Path, &str)> {
         match self {
             Self::Setting { path, original, .. } => Some((path, original)),

@@ -45,7 +45,6 @@ impl Token {
         Self(hexadecimal(random).into_bytes())
     }
 
-    /// The HMAC of some parts with it.
     pub fn sign(&self, parts: &[&[u8]]) -> Digest {
         sign(&assay_core::digest::sha256(&self.0), parts)
     }
@@ -88,13 +87,11 @@ pub struct Use {
     /// what follows: no two of them are alike, in whatever uses.
     pub labels: [&'static [u8]; 3],
     pub listener: &'static str,
-    /// Who needs one token and one version.
     pub ends: &'static str,
     /// What does not answer, where something else does.
     pub sort: &'static str,
 }
 
-/// What is heard of whoever listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer<'a> {
     /// It takes the connection and shows this; what else it says.
@@ -109,7 +106,6 @@ impl Use {
         format!("{} {}\n", self.version, hexadecimal(riddle))
     }
 
-    /// The riddle of a greeting.
     pub fn read_greeting(&self, line: &str) -> Result<Digest, String> {
         let own = self.version;
         let mut words = line.split_whitespace();
@@ -212,13 +208,11 @@ impl Use {
         format!("{} sent an invalid message", self.listener)
     }
 
-    /// The key of what follows on this connection.
     pub fn key(&self, token: &Token, riddle: &Digest, own: &Digest) -> Digest {
         token.sign(&[self.labels[2], riddle, own])
     }
 }
 
-/// What stands before the number of a version.
 fn name_of(version: &str) -> Option<&str> {
     version.split_once('/').map(|(name, _)| name)
 }

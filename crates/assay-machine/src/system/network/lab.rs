@@ -4,16 +4,11 @@
 use super::BitRate;
 use crate::system::Act;
 
-/// The name space in which the load begins.
 pub const CLIENT: &str = "assay-client";
-/// The one with the slow link.
 pub const ROUTER: &str = "assay-router";
-/// The one in which the peer is.
 pub const SERVER: &str = "assay-server";
 pub const SPACES: [&str; 3] = [CLIENT, ROUTER, SERVER];
-/// The client's interface, whose way out may be shaped.
 pub const INTERFACE: &str = "to-router";
-/// The router's, one to each side.
 const TO_CLIENT: &str = "to-client";
 const TO_SERVER: &str = "to-server";
 /// Where the peer listens.
@@ -27,7 +22,6 @@ pub const PLACE: &str = "/run/netns";
 pub const UP: BitRate = BitRate(5_000_000);
 /// Bytes of its buffer: 600 ms.
 pub const UP_BYTES: u64 = 375_000;
-/// The slow link, down.
 pub const DOWN: BitRate = BitRate(20_000_000);
 /// Bytes of its buffer: 20 ms.
 pub const DOWN_BYTES: u64 = 50_000;

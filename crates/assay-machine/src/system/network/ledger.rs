@@ -12,14 +12,12 @@ use assay_core::digest::{Digest, hexadecimal};
 use super::handshake::{digest, same, sign};
 use super::protocol::Side;
 
-/// Ledgers that a peer keeps at the same time.
 pub const MOST_LEDGERS: usize = 256;
 /// One of which nothing was heard for so long is forgotten: a day.
 pub const KEPT_NS: u64 = 24 * 3600 * 1_000_000_000;
 
 /// Where somebody tells a peer of promises, and asks for them.
 pub trait Ledger {
-    /// Begins a ledger, in which nothing was told yet.
     fn open(&mut self, trial: &Digest) -> io::Result<()>;
 
     /// Tells that so many promises were kept in the ledger that was opened, each time one more; the peer has heard it when
@@ -29,7 +27,6 @@ pub trait Ledger {
     /// How many the peer had been told of; none where it knows of no such ledger.
     fn told(&mut self, trial: &Digest) -> io::Result<Option<u64>>;
 
-    /// Has it forgotten.
     fn forget(&mut self, trial: &Digest) -> io::Result<()>;
 }
 
@@ -48,7 +45,6 @@ impl Lines {
         Self { key, own, said: 0, heard: 0 }
     }
 
-    /// The next line of this end.
     pub fn say(&mut self, text: &str) -> String {
         let mac = signed(&self.key, self.own, self.said, text);
         self.said += 1;
@@ -112,7 +108,6 @@ pub enum Reply {
     Forgotten,
     /// It knows of no such ledger.
     Unknown,
-    /// It keeps as many as it can.
     Full,
     /// What is asked does not follow what was asked before.
     Wrong,
@@ -195,7 +190,6 @@ pub trait Carries {
     fn carry(&mut self, line: &str) -> io::Result<String>;
 }
 
-/// The end that tells and asks.
 #[derive(Debug)]
 pub struct Client<C> {
     lines: Lines,
@@ -203,7 +197,6 @@ pub struct Client<C> {
 }
 
 impl<C: Carries> Client<C> {
-    /// One with the key of its connection.
     pub const fn new(key: Digest, carries: C) -> Self {
         Self { lines: Lines::new(key, Side::Client), carries }
     }

@@ -38,7 +38,6 @@ pub enum Role {
     Stream {
         session: u64,
         way: Way,
-        /// The congestion control of whoever sends.
         congestion: String,
     },
     /// It tells of promises, or asks for them ([`super::ledger`]).
@@ -93,12 +92,10 @@ pub fn greeting(riddle: &Digest) -> String {
     USE.greeting(riddle)
 }
 
-/// The riddle of a greeting.
 pub fn read_greeting(line: &str) -> Result<Digest, String> {
     USE.read_greeting(line)
 }
 
-/// The answer of whoever connects.
 pub fn hello(token: &Token, role: &Role, riddle: &Digest, own: &Digest) -> String {
     USE.hello(token, &role.to_string(), riddle, own)
 }
@@ -184,7 +181,6 @@ fn number(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte))
 }
 
-/// What a session is asked to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Take so many streams each way and load them for so many milliseconds.

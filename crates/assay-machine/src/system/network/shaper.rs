@@ -24,11 +24,9 @@ const NONE: &str = "none";
 /// From so many bits per second on a rate is told in whole kilobits.
 const FINE: f64 = 1e6;
 
-/// By what a rate is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Means {
-    /// One discipline that shapes, and keeps flows apart.
     Cake,
     /// A token bucket (HTB) with fq_codel behind it.
     FqCodel,
@@ -78,7 +76,6 @@ pub struct Shaper {
     cap: Cap,
 }
 
-/// What is put at the root of an interface.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Discipline {
     pub means: Means,
@@ -86,7 +83,6 @@ pub struct Discipline {
 }
 
 impl Shaper {
-    /// The one that shapes nothing.
     pub const NONE: Self = Self { means: None, cap: Cap::None };
 
     pub fn is_none(&self) -> bool {

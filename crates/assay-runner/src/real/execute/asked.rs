@@ -12,13 +12,11 @@ use assay_sys::{NotStarted, Step};
 
 /// Where programs are looked for without a `PATH`.
 const USUAL_PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Variables that name whose process it is.
 const OWN: [&str; 5] = ["HOME", "LOGNAME", "MAIL", "SHELL", "USER"];
 const MAILBOXES: &str = "/var/mail";
 
 type Variables = BTreeMap<OsString, OsString>;
 
-/// Whose the program is to be.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Owner {
     pub user: u32,
@@ -71,7 +69,6 @@ impl Asked {
         })
     }
 
-    /// What hindered it, and what to do about that.
     pub fn explained(&self, failed: &NotStarted) -> io::Error {
         let (error, kind) = (&failed.error, failed.error.kind());
         let shown = |text: &CString| text.to_string_lossy().into_owned();
@@ -170,7 +167,6 @@ fn variables(
     variables
 }
 
-/// A line of the password file.
 #[derive(Debug, PartialEq, Eq)]
 struct Account {
     name: String,

@@ -80,12 +80,10 @@ pub fn why_impossible() -> String {
     format!("cannot create a control group with the memory controller; {help}")
 }
 
-/// A control group of this process's own.
 #[derive(Debug)]
 pub struct Group {
     place: Place,
     directory: PathBuf,
-    /// What is opened to enter it.
     entry: File,
     /// Where the kernel keeps the peak; version 2 lets it begin anew for each who has it open.
     peak: File,
@@ -99,7 +97,6 @@ impl Group {
         }
     }
 
-    /// Ids of all processes in it.
     pub fn members(&self) -> Vec<i32> {
         members(&self.directory)
     }
@@ -156,7 +153,6 @@ impl Group {
 #[must_use = "the memory limit would also apply to the next program"]
 pub struct Limited<'a> {
     group: &'a Group,
-    /// Kills before.
     kills: Option<u64>,
 }
 
@@ -228,7 +224,6 @@ struct Files {
     now: &'static str,
 }
 
-/// Names of a group's files that limit its memory.
 struct Limits {
     memory: &'static str,
     /// Of version 1 this counts memory and swap together.
@@ -340,7 +335,6 @@ impl Place {
     }
 }
 
-/// Which process made a group.
 #[derive(Debug, PartialEq, Eq)]
 struct Name {
     process: i32,

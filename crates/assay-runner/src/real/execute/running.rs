@@ -27,7 +27,6 @@ const LOOK: Duration = Duration::from_millis(20);
 const LOOKING_SHARE: u32 = 20;
 /// What ends together with the program may take this long.
 const TOGETHER: Duration = Duration::from_millis(200);
-/// What is asked to end may take this long.
 const ASKED: Duration = Duration::from_secs(2);
 /// What is killed may take this long: it may wait for a device.
 const KILLED: Duration = Duration::from_secs(10);
@@ -43,7 +42,6 @@ pub struct Running<'a> {
     execution: &'a Execution<'a>,
     launched: Launched,
     tree: Tree<'a>,
-    /// What it complains of, and what it prints.
     streams: [Stream; 2],
     ended: Option<Duration>,
     is_reaped: bool,
@@ -56,7 +54,6 @@ pub struct Running<'a> {
     counters: Counters,
 }
 
-/// What was used by those that were reaped.
 #[derive(Debug, Default)]
 struct Spent {
     user_ns: u64,
@@ -376,7 +373,6 @@ struct MovedBytes {
     read: u64,
     /// What was written and then deleted never goes to storage.
     written: u64,
-    /// Of read or write calls, whichever are more.
     called: u64,
 }
 
@@ -430,7 +426,6 @@ impl Stream {
         false
     }
 
-    /// What still lies in the pipe.
     fn drain(&mut self) {
         // The program may have made it larger.
         let size = self.pipe.as_ref().and_then(|pipe| fcntl_getpipe_size(pipe).ok());

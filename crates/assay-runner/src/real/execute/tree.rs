@@ -63,7 +63,6 @@ impl Process {
     }
 }
 
-/// A program with all that it started.
 #[derive(Debug)]
 pub struct Tree<'a> {
     program: i32,
@@ -129,7 +128,6 @@ impl<'a> Tree<'a> {
         found.filter(|process| self.is_orphan(process)).collect()
     }
 
-    /// All that run, the program among them.
     pub fn running(&self) -> Vec<Process> {
         let mut processes: Vec<Process> =
             everybody().into_iter().filter_map(Process::find).collect();

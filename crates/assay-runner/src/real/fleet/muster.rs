@@ -22,7 +22,6 @@ use super::{End, LOOK, Sockets};
 
 /// Those who have not shown the token yet, at a time: who comes beyond that takes the place of another one.
 const MOST_STRANGERS: usize = 64;
-/// By then whoever connected must have shown the token.
 const ADMISSION: Duration = Duration::from_secs(5);
 /// How long one attempt to connect may take, how long all that rank 0 answers then, and how long it is waited
 /// before the next attempt.
@@ -156,7 +155,6 @@ impl Door<'_> {
         )
     }
 
-    /// Tells those who came that it is over.
     fn dismiss(&mut self, why: &str) {
         let message = Message::End { why: Some(why.to_owned()) };
         for end in self.ends.values_mut() {
@@ -194,7 +192,6 @@ impl Door<'_> {
         }
     }
 
-    /// Puts the riddle to somebody who has just come.
     fn greet(&mut self, stream: TcpStream, address: IpAddr) {
         if self.strangers.len() >= MOST_STRANGERS {
             let there: Vec<(usize, IpAddr, Instant)> = self
@@ -314,7 +311,6 @@ pub fn dial(
     }
 }
 
-/// Why an attempt came to nothing.
 enum Tried {
     /// It will not be otherwise later.
     Refused(String),

@@ -8,7 +8,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, Timespec, clock_settime};
 
-/// How the line begins.
 const NOW: &str = "now ";
 /// Bytes that no other machine is told.
 const SALT_BYTES: usize = size_of::<u128>();

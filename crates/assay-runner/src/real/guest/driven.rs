@@ -11,7 +11,6 @@ use assay_machine::system::System;
 use assay_machine::system::powered::{FarSide, Heard, MOMENT_MS, Powered, Starts, Wanted};
 use assay_machine::system::virtual_machine::FILE;
 
-/// The command that is run in one.
 pub const COMMAND: &str = "in-vm-drive";
 
 /// What starts such machines.

@@ -102,7 +102,6 @@ impl Started {
         }
     }
 
-    /// Its end, and that of all that it started.
     fn end(mut self) -> Result<Ended, String> {
         let status = self.child.wait().map_err(|error| format!("cannot wait for it: {error}"))?;
         self.ends = None;
@@ -151,7 +150,6 @@ fn limited(group: Option<Pid>, time: Duration) -> (Sender<()>, Receiver<bool>) {
     (ends, told)
 }
 
-/// The end of what is said.
 struct Tail {
     kept: Arc<Mutex<Vec<u8>>>,
     over: Receiver<()>,

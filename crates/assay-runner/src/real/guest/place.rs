@@ -117,7 +117,6 @@ impl Place for OwnDrive {
     }
 }
 
-/// The program's directory, whose name is on the medium.
 fn directory() -> std::io::Result<File> {
     if !Path::new(DIRECTORY).is_dir() {
         fs::create_dir(DIRECTORY)?;
@@ -126,7 +125,6 @@ fn directory() -> std::io::Result<File> {
     File::open(DIRECTORY)
 }
 
-/// It, open.
 struct OwnRoom(File);
 
 impl Room for OwnRoom {
@@ -151,7 +149,6 @@ fn opened(path: &str, writes: bool) -> std::io::Result<File> {
     OpenOptions::new().read(true).write(writes).open(path)
 }
 
-/// A new file, whose name is on the medium.
 fn new_file() -> std::io::Result<File> {
     let file = OpenOptions::new().read(true).write(true).create_new(true).open(FILE)?;
     file.sync_all()?;

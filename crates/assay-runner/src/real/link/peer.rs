@@ -28,7 +28,6 @@ const BACKLOG: i32 = 4096;
 /// Connections that are accepted before it is looked at datagrams again.
 const AT_ONCE: usize = 64;
 const MOST_SESSIONS: usize = 2;
-/// By then whoever connected must have shown the token.
 const ADMISSION: Duration = Duration::from_secs(1);
 const LONGEST_SESSION: Duration = Duration::from_secs(15 * 60);
 const LONGEST_PHASE_MS: u64 = 5 * 60 * 1000;
@@ -46,10 +45,8 @@ const MOST_DATAGRAMS: u64 = 500;
 /// How often it is looked at whether it is over.
 const LOOK_NS: i64 = 100_000_000;
 const STACK: usize = 192 << 10;
-/// Numbers of a report in a line.
 const IN_A_LINE: usize = 16;
 
-/// How much a peer may be made to do.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Bytes per second in each direction of a session.
@@ -83,7 +80,6 @@ struct House {
     began: Instant,
 }
 
-/// A connection that was let in.
 struct Admitted {
     wire: Wire,
     role: Role,
@@ -91,7 +87,6 @@ struct Admitted {
     key: Digest,
 }
 
-/// Somebody who has shown the token.
 struct Session {
     number: u64,
     key: Digest,
@@ -114,7 +109,6 @@ struct Held {
 }
 
 impl Held {
-    /// It has shown the token.
     fn is_known(&mut self) {
         if let Some(id) = self.stranger.take() {
             self.house.strangers.leave(id);
@@ -131,7 +125,6 @@ impl Drop for Held {
 }
 
 impl Peer {
-    /// Listens at an address, for connections and datagrams.
     pub fn bind(address: SocketAddr, token: Token, limits: Limits) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -157,7 +150,6 @@ impl Peer {
         self.listener.local_addr()
     }
 
-    /// Serves until it is told to stop.
     pub fn serve(&self, stop: &AtomicBool) {
         let time = Timespec { tv_sec: 0, tv_nsec: LOOK_NS };
         while !stop.load(Ordering::Relaxed) {
@@ -213,7 +205,6 @@ impl House {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets sessions whose time is over.
     fn forget(&self) {
         let now = Instant::now();
         self.sessions().retain(|session| session.until > now);
@@ -377,7 +368,6 @@ impl House {
         }
     }
 
-    /// Does what a session asks for, until it ends.
     fn obey(&self, mut wire: Wire, session: u64) {
         let mut work: Option<Work> = None;
         let until = Instant::now() + LONGEST_SESSION;
@@ -447,7 +437,6 @@ impl House {
     }
 }
 
-/// Streams that are loaded at the moment.
 struct Work {
     stop: Arc<AtomicBool>,
     receiving: JoinHandle<Vec<u64>>,

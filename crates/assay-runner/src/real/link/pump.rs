@@ -51,7 +51,6 @@ fn ready(streams: &[(usize, &TcpStream)], flags: PollFlags) -> Vec<usize> {
     found.map(|(_, (at, _))| *at).collect()
 }
 
-/// Fills streams until it is over.
 pub fn send(streams: &[TcpStream], course: &Course, stop: &AtomicBool) {
     // Whatever packs bytes on the way finds nothing to pack.
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;

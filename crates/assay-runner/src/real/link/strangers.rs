@@ -8,7 +8,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::super::crowd;
 
-/// Strangers that are heard out at a time.
 const MOST: usize = 64;
 /// Those who were told to go and have not gone yet; more are waited for, and nothing grows.
 const MOST_LEAVING: usize = 16;
@@ -26,7 +25,6 @@ struct Table {
 
 struct Stranger {
     address: IpAddr,
-    /// Another handle of its connection.
     stream: TcpStream,
     told: bool,
 }
@@ -55,7 +53,6 @@ impl Strangers {
         Ok(id)
     }
 
-    /// It has gone, or has shown the token.
     pub fn leave(&self, id: u64) {
         self.table().there.remove(&id);
     }

@@ -9,15 +9,12 @@ use assay_machine::system::network::handshake::LONGEST_LINE;
 
 use super::read_some;
 
-/// A connection that is spoken over in lines.
 pub struct Wire {
     pub stream: TcpStream,
-    /// What came after the last line.
     rest: Vec<u8>,
 }
 
 impl Wire {
-    /// A connection on which nothing was said yet.
     pub fn new(stream: TcpStream) -> Self {
         Self { stream, rest: Vec::new() }
     }
@@ -55,7 +52,6 @@ impl Wire {
         }
     }
 
-    /// Says a line.
     pub fn say(&mut self, line: &str) -> io::Result<()> {
         self.stream.set_write_timeout(Some(Duration::from_secs(20)))?;
         self.stream.write_all(line.as_bytes())

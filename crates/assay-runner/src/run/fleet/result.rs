@@ -24,12 +24,10 @@ pub struct Kept<'a> {
 }
 
 impl<'a> Fleet<'a> {
-    /// Keeps the result of all hosts from now on.
     pub fn keep(&mut self, id: String, writer: ResultWriter<'a>) {
         (self.kept.id, self.kept.writer) = (id, writer);
     }
 
-    /// Trials of all hosts so far.
     pub fn trials(&self) -> &[Trial] {
         &self.kept.trials
     }

@@ -17,7 +17,6 @@ use assay_study::results::fleet::{Host, HostSaid, Lost, words};
 use assay_study::results::plan::{PlannedTrial, Survey};
 use assay_study::results::record::Repeats;
 
-/// Letters of a reason that another host gives.
 const LONGEST_REASON: usize = 300;
 /// Letters of what a rule of trust says, and of what rank 0 does.
 const LONGEST_WORDS: usize = 2000;
@@ -90,7 +89,6 @@ impl Fleet<'_> {
         Ok(common)
     }
 
-    /// Sees that all ranks made the same plan.
     pub(super) fn compare(&mut self, own: &Proof) -> Result<(), String> {
         let ranks = self.others();
         let proofs = self.one_of_each(&ranks, self.member.wait, |message| match message {
@@ -196,7 +194,6 @@ impl Fleet<'_> {
         }
     }
 
-    /// The others that are still there.
     pub(super) fn others(&self) -> BTreeSet<u32> {
         let there = self.hosts.values().filter(|host| host.lost.is_none() && host.rank != 0);
         there.map(|host| host.rank).collect()

@@ -35,7 +35,6 @@ io   = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "50 m
 
 pub const DRIVE: &str = "simulated:fixed,mean=100us";
 
-/// The way to the others within a process.
 struct Wire {
     own: u32,
     to: BTreeMap<u32, Sender<(u32, Heard)>>,
@@ -141,7 +140,6 @@ fn one(wire: Wire, ranks: u32, given: &Given, on_failure: OnFailure, grace: Dura
     Came { finished, kept: kept.collect() }
 }
 
-/// All ranks, each in a thread of its own.
 pub fn fleet(given: &[Given], on_failure: OnFailure) -> Vec<Came> {
     let ranks = given.len() as u32;
     let ways: Vec<_> = given.iter().map(|_| channel()).collect();

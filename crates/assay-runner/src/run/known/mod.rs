@@ -11,7 +11,6 @@ use assay_machine::system::{Fake, System};
 use assay_study::file::Study;
 use assay_workloads::{Needs, Work};
 
-/// Two rows that take little time.
 pub const STUDY: &str = r#"
 format     = "assay-study/1"
 title      = "Two short rows"
@@ -28,14 +27,12 @@ name = "random-write"
 io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "2 ms", engine = "psync" }
 "#;
 
-/// A recorded machine with a drive, as root.
 pub fn machine() -> Fake {
     let fake = Fake::sata_ssd().unwrap();
     fake.set_user(0);
     fake
 }
 
-/// A machine on which every preset can be planned.
 pub fn able() -> Fake {
     let fake = machine();
     fake.with_file_systems().with_encryption().with_arrays();

@@ -7,7 +7,6 @@ use assay_machine::system::{System, identity};
 use assay_study::results::log::Entry;
 use assay_workloads::recorded::{Record, Records};
 
-/// Boots that are looked through.
 const MOST: usize = 1000;
 
 /// Boots after `began`, in the order of time, without the first `known` of them.

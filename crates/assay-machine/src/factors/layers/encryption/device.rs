@@ -25,7 +25,6 @@ const SHIFT: u64 = 2 * HEAD;
 const SMALLEST: Bytes = Bytes(32 << 20);
 /// Stands for the name under which the volume is opened.
 const NAME: &str = "NAME";
-/// Stands for the label of the volume.
 const LABEL: &str = "LABEL";
 
 pub(in crate::factors) struct EncryptedDevices;

@@ -203,7 +203,6 @@ impl ByProgram {
         Act::RunWithKey { program: GOCRYPTFS.to_owned(), arguments, key }
     }
 
-    /// Makes a file and looks at what lies below.
     fn prove(builder: &mut Builder<'_, '_>, point: &Path, cipher: &Path) -> Outcome<()> {
         let system = builder.system();
         let count = system.list(cipher).map_or(0, |names| names.len());

@@ -17,11 +17,8 @@ pub(in crate::factors) use device::EncryptedDevices;
 pub(in crate::factors) use directory::EncryptedDirectories;
 
 const NONE: &str = "none";
-/// The file system encrypts what lies in a directory.
 pub(in crate::factors) const FSCRYPT: &str = "fscrypt";
-/// A program serves an encrypted directory.
 const GOCRYPTFS: &str = "gocryptfs";
-/// The type of mounts that it serves.
 const SERVED: &str = "fuse.gocryptfs";
 const DM_CRYPT: &str = "dm-crypt";
 const LEVELS: [&str; 4] = [NONE, DM_CRYPT, FSCRYPT, GOCRYPTFS];
