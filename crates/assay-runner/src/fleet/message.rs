@@ -112,14 +112,14 @@ pub struct Next {
 #[serde(deny_unknown_fields)]
 pub struct Part {
     pub order: u32,
-    pub ran: Ran,
+    pub ran: HostRecord,
     pub histograms: Vec<HistogramDocument>,
 }
 
 /// How a trial went on one host, its latencies apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Ran {
+pub struct HostRecord {
     pub status: Status,
     pub reason: Option<String>,
     pub started: String,

@@ -7,13 +7,13 @@ use std::ops::Range;
 use assay_core::outside;
 use assay_study::results::fleet::{Share, Together, words};
 use assay_study::results::histogram;
-use assay_study::results::plan::Arm;
-use assay_study::results::record::{Evidence, Repeats, Status, Trial, TrialRecord};
+use assay_study::results::plan::PlannedTrial;
+use assay_study::results::record::{Evidence, Status, Trial, TrialRecord};
 use assay_study::results::tally::Tally;
 use assay_workloads::io::Pace;
 use assay_workloads::{Count, Histograms, Measured, SeriesRow, io};
 
-use super::message::{Part, Ran};
+use super::message::{HostRecord, Part};
 
 /// Why evidence of one machine is not that of all.
 const ELSEWHERE: &str = "of several hosts; see the result of each host";
@@ -23,24 +23,11 @@ const MOST_REASONS: usize = 3;
 const MOST_CLASSES: usize = 32;
 const LONGEST_CLASS: usize = 32;
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Slot {
-    pub order: u32,
-    pub replicate: u32,
-    pub workload: usize,
-    pub arm: Arm,
-    pub lead_in: bool,
-    pub repeats: Option<Repeats>,
-    /// Nanoseconds of its run before its window.
-    pub ramp_ns: u64,
-    pub of: u32,
-}
-
 #[derive(Clone, Debug)]
 pub struct OneHost {
     pub rank: u32,
     pub name: String,
-    pub ran: Ran,
+    pub ran: HostRecord,
     pub latency_ns: BTreeMap<String, Tally>,
 }
 
@@ -68,7 +55,7 @@ impl OneHost {
         if since_go_ns.is_none() && record.measured.is_some() {
             return None;
         }
-        let ran = Ran {
+        let ran = HostRecord {
             status: record.status,
             reason: record.reason,
             started: record.started,
@@ -87,49 +74,46 @@ impl OneHost {
 
 /// A trial of all hosts, with what is stored beside its record.
 #[derive(Clone, Debug)]
-pub struct Whole {
+pub struct FleetRecord {
     pub trial: Trial,
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
 }
 
-/// One trial of those of all hosts that were there; `failed` says why it has no number whatever they
-/// counted.
-pub fn merge(slot: &Slot, started: &str, hosts: &[OneHost], failed: Option<String>) -> Whole {
-    let why = failed.or_else(|| failure(hosts));
-    let made = match why {
+/// Merges the records of one trial on all hosts that were there. `failed` says why it has no number whatever they
+/// counted; `ranks` is the number of hosts that the fleet began with.
+pub fn merge(
+    planned: &PlannedTrial,
+    ramp_ns: u64,
+    ranks: u32,
+    started: &str,
+    hosts: &[OneHost],
+    failed: Option<String>,
+) -> FleetRecord {
+    let made = match failed.or_else(|| failure(hosts)) {
         Some(why) => Err(why),
-        None => counted(slot, hosts),
+        None => counted(ramp_ns, ranks, hosts),
     };
     let started = hosts.iter().map(|host| host.ran.started.as_str()).min().unwrap_or(started);
-    let (made, why) = match made {
-        Ok(made) => (Some(made), None),
-        Err(why) => (None, Some(why)),
-    };
-    let (status, reason) = ending(slot, hosts, why);
     let flush_ns =
-        made.as_ref().and_then(|_| hosts.iter().filter_map(|host| host.ran.flush_ns).max());
-    let Made { measured, together, latency_ns, histograms, series } = made.unwrap_or_default();
+        made.as_ref().ok().and_then(|_| hosts.iter().filter_map(|host| host.ran.flush_ns).max());
+    let (made, why) = match made {
+        Ok(made) => (made, None),
+        Err(why) => (Made::default(), Some(why)),
+    };
+    let (status, reason) = ending(planned.is_lead_in(), hosts, why);
+    let Made { measured, together, latency_ns, histograms, series } = made;
     let record = TrialRecord {
-        order: slot.order,
         host: 0,
-        replicate: slot.replicate,
-        workload: slot.workload,
-        arm: slot.arm.clone(),
-        repeats: slot.repeats,
         status,
         reason,
         started: started.to_owned(),
         measured,
-        background: None,
-        evidence: Evidence::absent(ELSEWHERE),
-        histograms: BTreeMap::new(),
-        series: None,
         flush_ns,
-        spent: None,
         together,
+        ..TrialRecord::of(planned, Evidence::absent(ELSEWHERE))
     };
-    Whole { trial: Trial { record, latency_ns }, histograms, series }
+    FleetRecord { trial: Trial { record, latency_ns }, histograms, series }
 }
 
 #[derive(Default)]
@@ -162,8 +146,8 @@ fn told(reasons: Vec<String>) -> Option<String> {
     (!text.is_empty()).then_some(text)
 }
 
-fn ending(slot: &Slot, hosts: &[OneHost], failed: Option<String>) -> (Status, Option<String>) {
-    if slot.lead_in {
+fn ending(is_lead_in: bool, hosts: &[OneHost], failed: Option<String>) -> (Status, Option<String>) {
+    if is_lead_in {
         let left_out = "warm-up: excluded by design";
         let text = failed
             .map_or_else(|| left_out.to_owned(), |why| format!("{left_out}; it failed: {why}"));
@@ -191,7 +175,7 @@ fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
     (to > from).then_some((from, to))
 }
 
-fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
+fn counted(ramp_ns: u64, ranks: u32, hosts: &[OneHost]) -> Result<Made, String> {
     let (from, to) = common(hosts).ok_or("the measurement windows of the hosts do not overlap")?;
     let mut shares = Vec::with_capacity(hosts.len());
     let mut sum: Option<(Measured, io::Detail)> = None;
@@ -201,7 +185,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
         let Some(measured) = &host.ran.measured else { continue };
         let detail = io::Detail::of(measured)
             .ok_or_else(|| format!("{}: cannot sum the counts over hosts", host.words()))?;
-        shares.push(share(slot, host, measured, detail, from..to));
+        shares.push(share(ramp_ns, host, measured, detail, from..to));
         match &mut sum {
             None => sum = Some((measured.clone(), detail.clone())),
             Some((whole, all)) => {
@@ -235,7 +219,7 @@ fn counted(slot: &Slot, hosts: &[OneHost]) -> Result<Made, String> {
         own.histogram().map(|whole| (class.clone(), whole)).map_err(|error| error.0)
     };
     let histograms = latency_ns.iter().map(histogram).collect::<Result<_, String>>()?;
-    let together = Together { since_go_ns: from, of: slot.of, hosts: shares };
+    let together = Together { since_go_ns: from, of: ranks, hosts: shares };
     Ok(Made {
         measured: Some(measured),
         together: Some(together),
@@ -251,7 +235,7 @@ fn is_class(name: &str) -> bool {
 }
 
 fn share(
-    slot: &Slot,
+    ramp_ns: u64,
     host: &OneHost,
     measured: &Measured,
     detail: &io::Detail,
@@ -259,7 +243,7 @@ fn share(
 ) -> Share {
     let since_go_ns = host.ran.since_go_ns;
     let whole = since_go_ns..since_go_ns.saturating_add(measured.window_ns);
-    let run = since_go_ns.saturating_sub(slot.ramp_ns)..whole.end;
+    let run = since_go_ns.saturating_sub(ramp_ns)..whole.end;
     let common_ns = (common.end - common.start) as f64;
     let evenly = common_ns / measured.window_ns.max(1) as f64;
     let per_s = |count: u64, of: fn(&SeriesRow) -> u64| {

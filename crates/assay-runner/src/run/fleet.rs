@@ -22,7 +22,7 @@ use std::time::Duration;
 use super::conductor::End;
 use super::trial::Done;
 use crate::fleet::common::{self, Common, Proof};
-use crate::fleet::message::{Joined, Message, Next, Part, Process, Purpose, Ran, Welcome};
+use crate::fleet::message::{HostRecord, Joined, Message, Next, Part, Process, Purpose, Welcome};
 use crate::fleet::ranks::Place;
 use crate::fleet::{Heard, Line};
 use assay_core::failure::{Failure, Outcome};
@@ -355,7 +355,7 @@ impl<'a> Fleet<'a> {
         let histogram = |(class, own): (&String, &_)| histogram::encode(class, own).ok();
         let part = Part {
             order: record.order,
-            ran: Ran {
+            ran: HostRecord {
                 status: record.status,
                 reason: record.reason.clone(),
                 started: record.started.clone(),

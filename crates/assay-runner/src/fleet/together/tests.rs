@@ -6,17 +6,20 @@ use super::*;
 const S: u64 = 1_000_000_000;
 const MS: u64 = 1_000_000;
 
-fn slot() -> Slot {
-    Slot {
+fn planned() -> PlannedTrial {
+    PlannedTrial {
         order: 3,
+        host: 0,
         replicate: 1,
-        workload: 0,
-        arm: Arm::new(),
         lead_in: false,
-        repeats: None,
-        ramp_ns: 0,
-        of: 2,
+        workload: 0,
+        arm: BTreeMap::new(),
+        seed: 0,
     }
+}
+
+fn merged(hosts: &[OneHost]) -> FleetRecord {
+    merge(&planned(), 0, 2, "", hosts, None)
 }
 
 /// A host whose window began so long after the release, with operations of so many nanoseconds each.
@@ -44,7 +47,7 @@ fn host(rank: u32, since_go_ns: u64, latencies: &[u64]) -> OneHost {
         notes: vec!["a note".to_owned()],
         detail: detail.into(),
     };
-    let ran = Ran {
+    let ran = HostRecord {
         status: Status::Ok,
         reason: None,
         started: format!("2026-11-26T10:00:0{}", rank % 10),
@@ -57,14 +60,14 @@ fn host(rank: u32, since_go_ns: u64, latencies: &[u64]) -> OneHost {
     OneHost { rank, name: format!("n{rank}"), ran, latency_ns }
 }
 
-fn together(whole: &Whole) -> &Together {
+fn together(whole: &FleetRecord) -> &Together {
     whole.trial.record.together.as_ref().unwrap()
 }
 
 #[test]
 fn total_is_the_sum_of_ranks_and_the_count_of_the_histogram() {
     let hosts = [host(0, 0, &[100; 400]), host(1, 0, &[900; 600])];
-    let whole = merge(&slot(), "", &hosts, None);
+    let whole = merged(&hosts);
     let record = &whole.trial.record;
     let measured = record.measured.as_ref().unwrap();
     assert_eq!((record.status, measured.operations()), (Status::Ok, 1000));
@@ -82,7 +85,7 @@ fn total_is_the_sum_of_ranks_and_the_count_of_the_histogram() {
 #[test]
 fn percentiles_come_from_the_sum_and_are_no_mean() {
     let hosts = [host(0, 0, &[100; 1000]), host(1, 0, &[10_000; 1000])];
-    let whole = merge(&slot(), "", &hosts, None);
+    let whole = merged(&hosts);
     let all = &whole.trial.latency_ns["read"];
     assert_eq!((all.percentile_ns(0.5), all.percentile_ns(0.9)), (Some(100), Some(10_007)));
 }
@@ -91,7 +94,7 @@ fn percentiles_come_from_the_sum_and_are_no_mean() {
 fn windows_are_cut_to_what_all_share() {
     // The second began 2.5 s later: 7.5 s are shared, and evenly each did three quarters of its own in them.
     let hosts = [host(0, 0, &[1; 1000]), host(1, 2500 * MS, &[1; 1000])];
-    let whole = merge(&slot(), "", &hosts, None);
+    let whole = merged(&hosts);
     assert_eq!(whole.trial.record.measured.as_ref().unwrap().window_ns, 7500 * MS);
     assert_eq!(together(&whole).rate("iops"), Some(200.0));
     assert_eq!(together(&whole).since_go_ns, 2500 * MS);
@@ -108,7 +111,7 @@ fn windows_are_cut_to_what_all_share() {
         latency_buckets: vec![[3, 1]],
     };
     hosts[0].ran.series = (0..10).map(row).collect();
-    let whole = merge(&slot(), "", &hosts, None);
+    let whole = merged(&hosts);
     let first = &together(&whole).hosts[0];
     assert!((first.operations_per_s - 1000.0 / 7.5).abs() < 1e-9, "{first:?}");
     assert_eq!(whole.series.len(), 10);
@@ -131,7 +134,7 @@ fn the_last_second_of_a_run_may_be_a_short_one() {
         latency_buckets: Vec::new(),
     };
     hosts[0].ran.series = [(0, 100), (1, 50)].map(row).into();
-    let whole = merge(&slot(), "", &hosts, None);
+    let whole = merged(&hosts);
     let rates: Vec<f64> = together(&whole).hosts.iter().map(|own| own.operations_per_s).collect();
     assert!(rates.iter().all(|rate| (rate - 100.0).abs() < 1e-9), "{rates:?}");
 }
@@ -141,7 +144,7 @@ fn a_class_is_no_path() {
     let mut hosts = [host(0, 0, &[1; 9]), host(1, 0, &[1; 9])];
     let own = hosts[1].latency_ns.remove("read").unwrap();
     hosts[1].latency_ns.insert("a/../../x".to_owned(), own);
-    let whole = merge(&slot(), "", &hosts, None);
+    let whole = merged(&hosts);
     assert_eq!(whole.trial.record.status, Status::Failed);
     let why = whole.trial.record.reason.unwrap();
     assert!(why.starts_with("rank 1 (n1): unknown operation class a/../../x"), "{why}");
@@ -164,7 +167,7 @@ fn rows_per_second_are_added_up() {
     let mut hosts = [host(0, 0, &[1; 9]), host(1, 0, &[1; 9])];
     hosts[0].ran.series = vec![row(4, 70)];
     hosts[1].ran.series = vec![row(6, 50)];
-    let whole = merge(&slot(), "", &hosts, None);
+    let whole = merged(&hosts);
     let [one] = whole.series.as_slice() else { panic!("{:?}", whole.series) };
     assert_eq!((one.operations, one.bytes, one.latency_max_ns), (10, 20, 70));
     assert_eq!(one.latency_buckets, [[3, 2], [9, 10]]);
@@ -175,13 +178,14 @@ fn a_host_without_a_number_makes_the_trial_failed_by_name() {
     let mut hosts = [host(0, 0, &[1]), host(2, 0, &[1])];
     (hosts[1].ran.status, hosts[1].ran.reason) =
         (Status::Failed, Some("no such scheduler".to_owned()));
-    let record = merge(&slot(), "", &hosts, None).trial.record;
+    let record = merged(&hosts).trial.record;
     assert_eq!(record.status, Status::Failed);
     assert_eq!(record.reason.as_deref(), Some("rank 2 (n2): no such scheduler"));
     assert!(record.measured.is_none() && record.together.is_none());
-    let lost = merge(&slot(), "now", &[], Some("rank 2 (n2) was lost".to_owned())).trial.record;
+    let lost =
+        merge(&planned(), 0, 2, "now", &[], Some("rank 2 (n2) was lost".to_owned())).trial.record;
     assert_eq!((lost.status, lost.started.as_str()), (Status::Failed, "now"));
-    let apart = merge(&slot(), "", &[host(0, 0, &[1]), host(1, 11 * S, &[1])], None).trial.record;
+    let apart = merged(&[host(0, 0, &[1]), host(1, 11 * S, &[1])]).trial.record;
     assert!(apart.reason.unwrap().contains("do not overlap"));
 }
 
@@ -190,13 +194,13 @@ fn a_disturbed_host_disturbs_all_and_a_lead_in_counts_in_no_case() {
     let mut hosts = [host(0, 0, &[1]), host(1, 0, &[1])];
     (hosts[1].ran.status, hosts[1].ran.reason) =
         (Status::Disturbed, Some("others wrote".to_owned()));
-    let record = merge(&slot(), "", &hosts, None).trial.record;
+    let record = merged(&hosts).trial.record;
     assert_eq!(record.status, Status::Disturbed);
     assert_eq!(record.reason.as_deref(), Some("rank 1 (n1): others wrote"));
     assert!(record.measured.is_some(), "it is kept and counted");
-    let led = Slot { lead_in: true, ..slot() };
-    assert_eq!(merge(&led, "", &hosts, None).trial.record.status, Status::Warmup);
-    let failed = merge(&led, "", &[], None).trial.record;
+    let led = PlannedTrial { lead_in: true, ..planned() };
+    assert_eq!(merge(&led, 0, 2, "", &hosts, None).trial.record.status, Status::Warmup);
+    let failed = merge(&led, 0, 2, "", &[], None).trial.record;
     assert_eq!((failed.status, failed.measured.is_none()), (Status::Warmup, true));
 }
 
@@ -206,7 +210,7 @@ fn many_reasons_are_cut() {
     for own in &mut hosts {
         own.ran.status = Status::Failed;
     }
-    let reason = merge(&slot(), "", &hosts, None).trial.record.reason.unwrap();
+    let reason = merged(&hosts).trial.record.reason.unwrap();
     assert!(reason.ends_with("; and 6 more hosts"), "{reason}");
 }
 
@@ -214,7 +218,7 @@ fn many_reasons_are_cut() {
 fn histograms_of_other_settings_are_refused_by_name() {
     let documents = r#"[{"format":"assay-histogram/1","class":"read","unit":"ns","significant_digits":3,
         "lowest":1,"highest":3600000000000,"count":1,"v2_deflate_base64":"AAAA"}]"#;
-    let ran = Ran { measured: None, ..host(1, 0, &[]).ran };
+    let ran = HostRecord { measured: None, ..host(1, 0, &[]).ran };
     let part = Part { order: 0, ran, histograms: serde_json::from_str(documents).unwrap() };
     let one = part.histograms[0].clone();
     let many = Part { histograms: vec![one; MOST_CLASSES + 1], ..part.clone() };
@@ -232,10 +236,10 @@ proptest! {
     ) {
         let hosts: Vec<OneHost> =
             (0..).zip(&counts).map(|(rank, (begin, own))| host(rank, *begin, own)).collect();
-        let whole = merge(&slot(), "", &hosts, None);
+        let whole = merged(&hosts);
         let mut back = hosts.clone();
         back.reverse();
-        let other = merge(&slot(), "", &back, None);
+        let other = merged(&back);
         let all: u64 = counts.iter().map(|(_, own)| own.len() as u64).sum();
         let measured = whole.trial.record.measured.as_ref().unwrap();
         prop_assert_eq!(measured.operations(), all);

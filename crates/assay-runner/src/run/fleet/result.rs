@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Done, Fleet, zero};
 use crate::fleet::barrier::{Barrier, Met};
 use crate::fleet::message::{Message, Part};
-use crate::fleet::together::{OneHost, Slot, Whole, merge};
+use crate::fleet::together::{FleetRecord, OneHost, merge};
 use crate::run::conductor::End;
 use crate::run::finished::{Finished, ResultWriter, Unkept};
 use crate::run::schedule::Step;
@@ -13,8 +13,8 @@ use crate::run::trial::OUT_OF_TIME;
 use assay_machine::system::System;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
-use assay_study::results::plan::{Plan, PlannedTrial};
-use assay_study::results::record::{Repeats, Trial, TrialRecord};
+use assay_study::results::plan::Plan;
+use assay_study::results::record::{Trial, TrialRecord};
 
 #[derive(Default)]
 pub struct Kept<'a> {
@@ -44,9 +44,17 @@ impl<'a> Fleet<'a> {
         let void = self.turn.as_ref().and_then(|turn| turn.void.clone());
         let failed = alone.map(str::to_owned).or(void);
         let (hosts, lost) = if failed.is_some() { (Vec::new(), None) } else { self.parts(done) };
-        let slot = slot(plan, &step.planned, step.repeats, self.member.place.ranks);
-        let whole = merge(&slot, &record.started, &hosts, failed.or(lost));
-        self.add(whole);
+        let (planned, ranks) = (&step.planned, self.member.place.ranks);
+        let ramp_ns = plan.work_of(planned).ramp_ns;
+        let merged = merge(planned, ramp_ns, ranks, &record.started, &hosts, failed.or(lost));
+        let FleetRecord { mut trial, histograms, series } = merged;
+        trial.record.repeats = step.repeats;
+        let stored = self.kept.trials.len();
+        let lost = self.kept.writer.append(&mut trial.record, &histograms, &series, stored);
+        if let Some(Unkept { why, .. }) = lost {
+            self.news.push(format!("the trials of all hosts are no longer stored: {why}"));
+        }
+        self.kept.trials.push(trial);
         self.turn = None;
     }
 
@@ -83,16 +91,6 @@ impl<'a> Fleet<'a> {
     fn own_part(&self, done: &Done) -> Option<OneHost> {
         let name = &self.member.name;
         OneHost::of_trial(0, name, done.trial.clone(), done.series.clone())
-    }
-
-    fn add(&mut self, whole: Whole) {
-        let Whole { mut trial, histograms, series } = whole;
-        let stored = self.kept.trials.len();
-        let lost = self.kept.writer.append(&mut trial.record, &histograms, &series, stored);
-        if let Some(Unkept { why, .. }) = lost {
-            self.news.push(format!("the trials of all hosts are no longer stored: {why}"));
-        }
-        self.kept.trials.push(trial);
     }
 }
 
@@ -142,17 +140,4 @@ pub fn finished(system: &dyn System, mut fleet: Fleet<'_>, own: Finished) -> Fin
         directory = directory.filter(|directory| system.remove_directory(directory).is_err());
     }
     Finished { id, directory, unkept, environment, trials, ..own }
-}
-
-fn slot(plan: &Plan, planned: &PlannedTrial, repeats: Option<Repeats>, of: u32) -> Slot {
-    Slot {
-        order: planned.order,
-        replicate: planned.replicate,
-        workload: planned.workload,
-        arm: planned.arm.clone(),
-        lead_in: planned.is_lead_in(),
-        repeats,
-        ramp_ns: plan.work_of(planned).ramp_ns,
-        of,
-    }
 }
