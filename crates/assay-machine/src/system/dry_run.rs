@@ -1,57 +1,35 @@
-//! A system that reads for real and only says what it would write.
+//! A system that reads for real and changes nothing.
 
 use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use super::journal::Warrant;
-use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
-use super::powered::{Starts, Wanted};
 use super::{
     Act, AreaFile, BlockTracer, CachedPages, Caching, Consent, DeviceNumber, DirectAlignment,
     DirectoryPolicy, Executed, Execution, Extent, Hold, HoldError, KernelLog, Leftover, Locking,
     OwnFile, ProgramOutput, Space, Status, System, TraceMeans, User, Watchdog, WorkDirectory,
 };
 
-/// Reads pass through; whatever changes something is only noted.
+/// Reads pass through; changes do nothing.
 ///
 /// Area files and devices opened for writing are files in memory, so that what follows can go on.
-pub struct DryRun<'a> {
-    inner: &'a dyn System,
-    would: Mutex<Vec<String>>,
-}
-
-impl<'a> DryRun<'a> {
-    pub fn new(inner: &'a dyn System) -> Self {
-        Self { inner, would: Mutex::new(Vec::new()) }
-    }
-
-    /// What would have been done, in order, one sentence each.
-    pub fn would(&self) -> Vec<String> {
-        self.would.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn note(&self, sentence: String) {
-        self.would.lock().unwrap_or_else(PoisonError::into_inner).push(sentence);
-    }
-}
+pub struct DryRun<'a>(pub &'a dyn System);
 
 macro_rules! pass_on {
     ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
         fn $name(&self, $($argument: $kind),*) -> $result {
-            self.inner.$name($($argument),*)
+            self.0.$name($($argument),*)
         }
     )*};
 }
 
-macro_rules! only_note {
-    ($($name:ident($($argument:ident),*), $sentence:literal;)*) => {$(
-        fn $name(&self, $($argument: &Path),*) -> io::Result<()> {
-            self.note(format!($sentence, $($argument.display()),*));
+macro_rules! do_nothing {
+    ($($name:ident($($kind:ty),*);)*) => {$(
+        fn $name(&self, $(_: $kind),*) -> io::Result<()> {
             Ok(())
         }
     )*};
@@ -98,141 +76,61 @@ impl System for DryRun<'_> {
         encryption_of(directory: &Path) -> io::Result<Option<DirectoryPolicy>>;
         read_own(file: &OwnFile) -> io::Result<String>;
         random() -> io::Result<[u8; 32]>;
+        trace_block(devices: &[DeviceNumber], means: TraceMeans) -> io::Result<Box<dyn BlockTracer>>;
     }
 
-    fn act(&self, _: Warrant, act: &Act) -> io::Result<()> {
-        self.note(act.to_string());
-        Ok(())
-    }
-
-    only_note! {
-        create_directory(path), "create the directory {}";
-        create_own_directory(path), "create the directory {}";
-        remove_directory(path), "remove the directory {} and its contents";
-    }
-
-    fn write_whole(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.note(format!("write {} bytes to {}", bytes.len(), path.display()));
-        Ok(())
-    }
-
-    fn write_stream(&self, path: &Path, from: &mut dyn io::Read) -> io::Result<u64> {
-        let bytes = io::copy(from, &mut io::sink())?;
-        self.note(format!("write {bytes} bytes to {}", path.display()));
-        Ok(bytes)
-    }
-
-    fn place_directory(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.note(format!("rename {} to {}", from.display(), to.display()));
-        Ok(())
-    }
-
-    fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()> {
-        self.note(format!("create {} with {} files", directory.display(), files.len()));
-        Ok(())
-    }
-
-    fn append(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.note(format!("append {} bytes to {}", bytes.len(), path.display()));
-        Ok(())
+    do_nothing! {
+        act(Warrant, &Act);
+        create_directory(&Path);
+        create_own_directory(&Path);
+        remove_directory(&Path);
+        write_whole(&Path, &[u8]);
+        make_tree(&Path, &[(String, String)]);
+        append(&Path, &[u8]);
+        append_own(&OwnFile, &[u8]);
+        forget_cache();
+        remove_area(&AreaFile);
+        remove_work_directory(&WorkDirectory);
+        remove_leftover(&Leftover);
+        sync_data(&File);
+        set_caching(&File, Caching);
+        drop_cached(&File, Range<u64>);
     }
 
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError> {
         if matches!(locking, Locking::Look | Locking::Glance | Locking::Secret) {
-            return self.inner.lock_file(path, locking);
+            return self.0.lock_file(path, locking);
         }
-        self.note(format!("lock {}", path.display()));
         Ok(OwnFile { path: path.to_owned(), file: None })
     }
 
-    fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
-        self.note(format!("load the link with {} streams", job.streams));
+    fn load_link(&self, _: &LinkJob<'_>) -> io::Result<LinkRun> {
         Err(io::Error::other("a dry run does not load the link"))
     }
 
-    fn machines(&self, _: &Wanted) -> Result<Box<dyn Starts>, String> {
-        self.note("start virtual machines".to_owned());
-        Err("a dry run does not start virtual machines".to_owned())
-    }
-
-    fn mains(&self) -> io::Result<&dyn Mains> {
-        self.note("write until the power cut".to_owned());
-        Err(io::Error::other("a dry run does not cut the power"))
-    }
-
-    fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
-        self.note(format!("run {}", execution.words.join(" ")));
+    fn execute(&self, _: &Execution<'_>) -> io::Result<Executed> {
         Err(io::Error::other("a dry run does not start programs"))
     }
 
-    fn forget_cache(&self) -> io::Result<()> {
-        self.note("drop the page cache".to_owned());
-        Ok(())
-    }
-
-    fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()> {
-        self.append(&file.path, bytes)
-    }
-
-    fn create_area(&self, directory: &Path, _: Caching) -> io::Result<AreaFile> {
-        self.note(format!("create an area file in {}", directory.display()));
+    fn create_area(&self, _: &Path, _: Caching) -> io::Result<AreaFile> {
         let file = assay_sys::memory_file(0)?;
         Ok(AreaFile { file, name: None, note: None, first_byte: 0 })
     }
 
-    fn remove_area(&self, _: &AreaFile) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn create_work_directory(&self, directory: &Path) -> io::Result<WorkDirectory> {
-        self.note(format!("create a working directory in {}", directory.display()));
+    fn create_work_directory(&self, _: &Path) -> io::Result<WorkDirectory> {
         Err(io::Error::other("a dry run does not create files"))
     }
 
-    fn remove_work_directory(&self, _: &WorkDirectory) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn remove_leftover(&self, leftover: &Leftover) -> io::Result<()> {
-        self.note(format!("remove the leftover {}", leftover.path.display()));
-        Ok(())
-    }
-
     fn open_device_for_writing(&self, consent: &Consent, _: Caching) -> io::Result<File> {
-        self.note(format!("overwrite the device {}", consent.device.display()));
-        let device = self.inner.open_for_reading(&consent.device, Caching::Buffered)?;
-        assay_sys::memory_file(self.inner.length(&device)?)
+        let device = self.0.open_for_reading(&consent.device, Caching::Buffered)?;
+        assay_sys::memory_file(self.0.length(&device)?)
     }
 
-    fn sync_data(&self, _: &File) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn set_caching(&self, _: &File, _: Caching) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn drop_cached(&self, _: &File, _: Range<u64>) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn trace_block(
-        &self,
-        devices: &[DeviceNumber],
-        means: TraceMeans,
-    ) -> io::Result<Box<dyn BlockTracer>> {
-        let names: Vec<String> = devices.iter().map(ToString::to_string).collect();
-        self.note(format!("count the requests of {}", names.join(", ")));
-        self.inner.trace_block(devices, means)
-    }
-
-    fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>> {
-        self.note(format!("start the watchdog of {id}"));
+    fn start_watchdog(&self, _: &str) -> io::Result<Box<dyn Watchdog>> {
         Ok(Box::new(Nobody))
     }
 
-    fn hold(&self, name: &str) -> Result<Hold, HoldError> {
-        self.note(format!("take the lock {name}"));
+    fn hold(&self, _: &str) -> Result<Hold, HoldError> {
         Ok(Hold::new(None, None))
     }
 

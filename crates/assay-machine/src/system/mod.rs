@@ -2,8 +2,8 @@
 //!
 //! Everything that looks at the machine or changes it is handed a [`System`]. There are four: the real
 //! one, which lies in the crate of the product; [`Fake`] (a tree of recorded files and a clock of its
-//! own, for tests), [`DryRun`] (reads for real, writes nothing, keeps a list of what it would have
-//! done) and [`Faulty`] (wraps another and fails at the k-th call, so that every failure path can be
+//! own, for tests), [`DryRun`] (reads for real, changes nothing)
+//! and [`Faulty`] (wraps another and fails at the k-th call, so that every failure path can be
 //! walked).
 //!
 //! [`resolve()`] says what a target stands on, [`devices`] what a drive is, [`machine`] what the

@@ -315,7 +315,7 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
 /// the cost of an operation are not tried.
 pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outcome<Survey> {
     let (site, demands) = (&place.site, design.demands);
-    let would = DryRun::new(system);
+    let would = DryRun(system);
     if demands.uses.area {
         area::holds_files(site)?;
     }
