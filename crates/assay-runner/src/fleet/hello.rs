@@ -56,14 +56,6 @@ impl Caller {
     }
 }
 
-pub fn greeting(riddle: &Digest) -> String {
-    USE.greeting(riddle)
-}
-
-pub fn read_greeting(line: &str) -> Result<Digest, String> {
-    USE.read_greeting(line)
-}
-
 pub fn hello(token: &Token, caller: &Caller, riddle: &Digest, own: &Digest) -> String {
     USE.hello(token, &caller.words(), riddle, own)
 }
@@ -110,10 +102,6 @@ pub fn read_welcome(
     }
 }
 
-pub fn key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
-    USE.key(token, riddle, own)
-}
-
 #[cfg(test)]
 mod tests {
     use assay_machine::system::network::protocol;
@@ -134,7 +122,7 @@ mod tests {
     #[test]
     fn both_ends_show_that_they_know_the_token() {
         let (riddle, own) = ([1; 32], [2; 32]);
-        assert_eq!(read_greeting(&greeting(&riddle)), Ok(riddle));
+        assert_eq!(USE.read_greeting(&USE.greeting(&riddle)), Ok(riddle));
         let line = own_hello(&riddle, &own);
         assert!(line.len() < LONGEST_LINE && !line.contains("a token"));
         assert_eq!(read_hello(&token(), &riddle, &line), Ok((Caller::own(PLACE), own)));
@@ -156,7 +144,7 @@ mod tests {
         // Its own words sent back are no answer.
         let mac = own_hello(&riddle, &own).split_whitespace().last().unwrap().to_owned();
         assert!(read_welcome(&token(), PLACE, &riddle, &own, &format!("ok {mac}")).is_err());
-        assert_ne!(key(&token(), &riddle, &own), key(&token(), &own, &riddle));
+        assert_ne!(USE.key(&token(), &riddle, &own), USE.key(&token(), &own, &riddle));
     }
 
     /// The same token for a link and a fleet: neither end of the one is an end of the other.
@@ -170,9 +158,11 @@ mod tests {
         assert_eq!(protocol::read_hello(&token(), &riddle, &line), Err("token"));
         let line = protocol::hello(&token(), &protocol::Role::Control, &riddle, &own);
         assert_eq!(read_hello(&token(), &riddle, &line), Err("token"));
-        assert_ne!(key(&token(), &riddle, &own), protocol::session_key(&token(), &riddle, &own));
-        assert!(read_greeting(&protocol::greeting(&riddle)).unwrap_err().contains("no fleet"));
-        assert!(protocol::read_greeting(&greeting(&riddle)).is_err());
+        assert_ne!(USE.key(&token(), &riddle, &own), protocol::USE.key(&token(), &riddle, &own));
+        assert!(
+            USE.read_greeting(&protocol::USE.greeting(&riddle)).unwrap_err().contains("no fleet")
+        );
+        assert!(protocol::USE.read_greeting(&USE.greeting(&riddle)).is_err());
     }
 
     #[test]
@@ -202,8 +192,8 @@ mod tests {
         for line in ["", "ok", "no", "no milk", "no token today", "OK ab", &more] {
             assert!(told(line).contains("invalid message"), "{line}");
         }
-        assert!(read_greeting("assay-fleet/2 00").unwrap_err().contains("use the same assay"));
-        assert!(read_greeting("SSH-2.0-x").unwrap_err().contains("no fleet"));
+        assert!(USE.read_greeting("assay-fleet/2 00").unwrap_err().contains("use the same assay"));
+        assert!(USE.read_greeting("SSH-2.0-x").unwrap_err().contains("no fleet"));
         for text in ["", "2/4", "2/4x/1", "4/4/1", "a/4/1", "-1/4/1"] {
             assert_eq!(Caller::read(text), None, "{text}");
         }

@@ -360,14 +360,14 @@ fn admitted(stream: TcpStream, token: &Token, role: &Role) -> io::Result<(Wire, 
     let until = Instant::now() + CONNECT;
     let mut wire = Wire::new(stream);
     let greeting = wire.line(until).map_err(|error| lost(&error))?;
-    let riddle = protocol::read_greeting(&greeting).map_err(told)?;
+    let riddle = protocol::USE.read_greeting(&greeting).map_err(told)?;
     let mut own = [0; 32];
     rustix::rand::getrandom(&mut own, rustix::rand::GetRandomFlags::empty())?;
     wire.say(&protocol::hello(token, role, &riddle, &own)).map_err(|error| lost(&error))?;
     let said = wire.line(until).map_err(|error| lost(&error))?;
     let turned_away = |why| io::Error::new(io::ErrorKind::PermissionDenied, why);
     let session = protocol::read_welcome(token, &riddle, &own, &said).map_err(turned_away)?;
-    Ok((wire, session, protocol::session_key(token, &riddle, &own)))
+    Ok((wire, session, protocol::USE.key(token, &riddle, &own)))
 }
 
 fn read_some(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<usize> {

@@ -107,7 +107,7 @@ fn greeted(address: SocketAddr) {
             lines.read_line(&mut line).unwrap();
             line
         };
-        let riddle = protocol::read_greeting(&line()).unwrap();
+        let riddle = protocol::USE.read_greeting(&line()).unwrap();
         let hello = protocol::hello(&token, &Role::Control, &riddle, &own);
         (&stream).write_all(hello.as_bytes()).unwrap();
         match protocol::read_welcome(&token, &riddle, &own, &line()) {

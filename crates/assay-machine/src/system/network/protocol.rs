@@ -87,15 +87,6 @@ pub fn is_congestion(name: &str) -> bool {
     (1..=15).contains(&name.len()) && name.chars().all(fits)
 }
 
-/// What the peer says first.
-pub fn greeting(riddle: &Digest) -> String {
-    USE.greeting(riddle)
-}
-
-pub fn read_greeting(line: &str) -> Result<Digest, String> {
-    USE.read_greeting(line)
-}
-
 pub fn hello(token: &Token, role: &Role, riddle: &Digest, own: &Digest) -> String {
     USE.hello(token, &role.to_string(), riddle, own)
 }
@@ -144,10 +135,6 @@ pub fn read_welcome(
         )),
         Answer::Taken { more: None, .. } | Answer::Refused(_) => Err(USE.strange()),
     }
-}
-
-pub fn session_key(token: &Token, riddle: &Digest, own: &Digest) -> Digest {
-    USE.key(token, riddle, own)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,7 +241,7 @@ mod tests {
     #[test]
     fn both_ends_show_that_they_know_the_token() {
         let (riddle, own) = ([1; 32], [2; 32]);
-        assert_eq!(read_greeting(&greeting(&riddle)), Ok(riddle));
+        assert_eq!(USE.read_greeting(&USE.greeting(&riddle)), Ok(riddle));
         let role = Role::Stream { session: 7, way: Way::Down, congestion: "cubic".to_owned() };
         for role in [Role::Control, Role::Ledger, role] {
             let line = hello(&token(), &role, &riddle, &own);
@@ -288,14 +275,14 @@ mod tests {
         {
             assert_eq!(Role::read(role), None, "{role}");
         }
-        assert!(read_greeting("assay-peer/2 00").unwrap_err().contains("assay-peer/2"));
-        assert!(read_greeting("SSH-2.0-x").unwrap_err().contains("no assay peer"));
-        assert!(read_greeting(&format!("{VERSION} 00")).is_err());
+        assert!(USE.read_greeting("assay-peer/2 00").unwrap_err().contains("assay-peer/2"));
+        assert!(USE.read_greeting("SSH-2.0-x").unwrap_err().contains("no assay peer"));
+        assert!(USE.read_greeting(&format!("{VERSION} 00")).is_err());
     }
 
     #[test]
     fn a_datagram_is_answered_with_as_many_bytes_and_another_signature() {
-        let key = session_key(&token(), &[1; 32], &[2; 32]);
+        let key = USE.key(&token(), &[1; 32], &[2; 32]);
         let asked = datagram(&key, Side::Client, 5, 6);
         let said = datagram(&key, Side::Peer, 5, 6);
         assert_eq!(asked.len(), said.len());
@@ -335,7 +322,7 @@ mod tests {
         let down = Role::Stream { session: 1, way: Way::Down, congestion: "bbr2_x".to_owned() };
         assert_eq!(down.to_string(), "stream:0000000000000001:down:bbr2_x");
         assert_eq!(Role::read(&down.to_string()), Some(down));
-        assert_eq!(greeting(&riddle), format!("assay-peer/1 {}\n", "01".repeat(32)));
+        assert_eq!(USE.greeting(&riddle), format!("assay-peer/1 {}\n", "01".repeat(32)));
         let line = hello(&token(), &role, &riddle, &own);
         let head = format!("stream:00000000000000ab:up:bbr {} ", "02".repeat(32));
         assert!(line.starts_with(&head) && line.ends_with('\n'), "{line}");
@@ -345,7 +332,7 @@ mod tests {
         assert!(hello(&token(), &Role::Ledger, &riddle, &own).starts_with("ledger 0202"));
         assert_eq!(Order::Go { up: 16, down: 2, ms: 5000 }.to_string(), "go 16 2 5000\n");
         assert_eq!(Order::Report.to_string(), "report\n");
-        let key = session_key(&token(), &riddle, &own);
+        let key = USE.key(&token(), &riddle, &own);
         let told = datagram(&key, Side::Client, 0x0102_0304_0506_0708, 0x1112_1314_1516_1718);
         assert_eq!(told[..8], [1, 2, 3, 4, 5, 6, 7, 8]);
         assert_eq!(told[8..16], [17, 18, 19, 20, 21, 22, 23, 24]);
@@ -386,11 +373,11 @@ mod tests {
     #[test]
     fn a_greeting_is_that_of_this_version_and_no_more() {
         let riddle = "01".repeat(32);
-        assert_eq!(read_greeting(&format!("{VERSION} {riddle}")), Ok([1; 32]));
+        assert_eq!(USE.read_greeting(&format!("{VERSION} {riddle}")), Ok([1; 32]));
         for line in [format!("{VERSION} {riddle} x"), VERSION.to_owned(), String::new()] {
-            assert_eq!(read_greeting(&line).unwrap_err(), "no assay peer responds");
+            assert_eq!(USE.read_greeting(&line).unwrap_err(), "no assay peer responds");
         }
-        let other = read_greeting(&format!("assay-peer/2 {riddle}")).unwrap_err();
+        let other = USE.read_greeting(&format!("assay-peer/2 {riddle}")).unwrap_err();
         assert!(other.ends_with("use the same assay version on both ends"), "{other}");
     }
 

@@ -207,7 +207,7 @@ impl Door<'_> {
         let Ok(riddle) = drawn() else { return };
         let greeted = stream
             .set_nonblocking(true)
-            .and_then(|()| (&stream).write_all(hello::greeting(&riddle).as_bytes()));
+            .and_then(|()| (&stream).write_all(hello::USE.greeting(&riddle).as_bytes()));
         match greeted {
             Ok(()) => {
                 let (since, said) = (Instant::now(), Vec::new());
@@ -242,7 +242,7 @@ impl Door<'_> {
                 return;
             }
         };
-        let key = hello::key(self.token, &riddle, &own);
+        let key = hello::USE.key(self.token, &riddle, &own);
         let welcome = hello::welcome(self.token, place, &riddle, &own);
         let taken =
             stream.write_all(welcome.as_bytes()).and_then(|()| End::new(stream, key, Side::Zero));
@@ -339,13 +339,13 @@ fn greeted(mut stream: TcpStream, token: &Token, place: Place) -> Result<End, Tr
     let later = |error: io::Error| Tried::Later(error.to_string());
     stream.set_nodelay(true).map_err(later)?;
     let until = Instant::now() + ANSWERED;
-    let riddle = hello::read_greeting(&line(&mut stream, until)?).map_err(Tried::Refused)?;
+    let riddle = hello::USE.read_greeting(&line(&mut stream, until)?).map_err(Tried::Refused)?;
     let own = drawn().map_err(later)?;
     let said = hello::hello(token, &Caller::own(place), &riddle, &own);
     stream.write_all(said.as_bytes()).map_err(later)?;
     hello::read_welcome(token, place, &riddle, &own, &line(&mut stream, until)?)
         .map_err(Tried::Refused)?;
-    End::new(stream, hello::key(token, &riddle, &own), Side::Other).map_err(later)
+    End::new(stream, hello::USE.key(token, &riddle, &own), Side::Other).map_err(later)
 }
 
 /// The next line of rank 0, byte by byte: what follows it are frames.

@@ -117,7 +117,7 @@ fn another_version_is_named_at_once_and_ends_it_for_all() {
         let mut lines = BufReader::new(stream.try_clone().unwrap());
         let mut line = String::new();
         lines.read_line(&mut line).unwrap();
-        let riddle = hello::read_greeting(&line).unwrap();
+        let riddle = hello::USE.read_greeting(&line).unwrap();
         let place = Place { rank: 2, ranks: 3 };
         let other = Caller { place, assay: "9.8.7".to_owned() };
         stream.write_all(hello::hello(&token(), &other, &riddle, &[7; 32]).as_bytes()).unwrap();

@@ -266,7 +266,7 @@ impl House {
             rustix::rand::getrandom(bytes, rustix::rand::GetRandomFlags::empty())?;
         }
         let mut wire = Wire::new(stream);
-        wire.say(&protocol::greeting(&riddle))?;
+        wire.say(&protocol::USE.greeting(&riddle))?;
         let line = wire.line(until)?;
         let turned_away = |wire: &mut Wire, why: &str| {
             let _ = wire.say(&protocol::refusal(why));
@@ -278,7 +278,7 @@ impl House {
         };
         // Before it is told so: who is welcome makes room for nobody.
         held.is_known();
-        let key = protocol::session_key(&self.token, &riddle, &own);
+        let key = protocol::USE.key(&self.token, &riddle, &own);
         let session = match &role {
             Role::Control => {
                 let number = number[..8].iter().fold(0, |sum, byte| sum << 8 | u64::from(*byte));

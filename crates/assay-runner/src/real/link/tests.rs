@@ -149,7 +149,7 @@ fn what_was_overheard_opens_nothing() {
     let peer = Served::new();
     let mut first = Wire::new(peer.connect());
     let until = || Instant::now() + Duration::from_secs(20);
-    let riddle = protocol::read_greeting(&first.line(until()).unwrap()).unwrap();
+    let riddle = protocol::USE.read_greeting(&first.line(until()).unwrap()).unwrap();
     let hello = protocol::hello(&token(), &Role::Control, &riddle, &[7; 32]);
     first.say(&hello).unwrap();
     assert!(first.line(until()).unwrap().starts_with("ok "));
