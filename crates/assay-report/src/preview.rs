@@ -363,7 +363,7 @@ fn time_ns(plan: &Plan, trial: &PlannedTrial) -> u64 {
 fn makes(standings: &[&Survey]) -> Vec<PreviewMade> {
     let mut found: Vec<PreviewMade> = Vec::new();
     for survey in standings {
-        let Ok(stack) = Stack::of(&Wish::of(&survey.under)) else { continue };
+        let Ok(stack) = Stack::new(&Wish::new(&survey.under)) else { continue };
         for what in stack.nouns() {
             match found.iter_mut().find(|one| one.what == what) {
                 Some(one) => one.times += 1,

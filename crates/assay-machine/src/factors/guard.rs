@@ -162,7 +162,7 @@ impl<'a> Guard<'a> {
         if now == setting.value {
             return Ok(());
         }
-        let device = setting.device.as_deref().map(|name| Mark::of(self.system, name));
+        let device = setting.device.as_deref().map(|name| Mark::now(self.system, name));
         let is_first = !self.tried.iter().any(|(known, _)| known == path);
         let own = (path.clone(), setting.value.clone());
         if self.tried.contains(&own) {

@@ -51,7 +51,7 @@ fn layers_of<'l>(
 ) -> Vec<String> {
     let named = arm.into_iter().map(|(name, level)| (name.clone(), level.clone()));
     let levels: Levels = named.collect();
-    let Ok(stack) = Stack::of(&Wish::of(&levels)) else { return Vec::new() };
+    let Ok(stack) = Stack::new(&Wish::new(&levels)) else { return Vec::new() };
     // Fewer than are needed may have been named.
     let open = stack.open_names(DEVICE, below.members.max(below.named.len()));
     let open = open.into_iter().skip(below.named.len());

@@ -129,7 +129,7 @@ pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Out
     if let Some(undo) = guard.undos().iter().find(own).cloned() {
         guard.take_down(&[undo])?;
     }
-    let now = told(system, wanted).map_err(refused)?;
+    let now = read_qdisc(system, wanted).map_err(refused)?;
     if wanted.shaper.is_none() {
         return Ok(());
     }
@@ -169,7 +169,7 @@ pub fn may_be_shaped(system: &dyn System, interface: &str) -> Outcome<()> {
         shaper: Shaper::NONE,
         base: None,
     };
-    let free = told(system, &wanted).and_then(|now| is_free(&now, interface));
+    let free = read_qdisc(system, &wanted).and_then(|now| is_free(&now, interface));
     free.map_err(|what| Failure::refused(format!("{interface}: {what}")))
 }
 
@@ -185,7 +185,7 @@ fn is_free(shown: &str, interface: &str) -> Result<(), String> {
     }
 }
 
-fn told(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
+fn read_qdisc(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
     let words = shown(wanted.namespace.as_deref(), &wanted.interface);
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let told = system.output_of("tc", &words);
@@ -198,7 +198,7 @@ fn told(system: &dyn System, wanted: &Shaped) -> Result<String, String> {
 
 /// Whether an interface is still shaped as a trial wants it.
 pub fn seen(system: &dyn System, wanted: &Shaped) -> Result<(), String> {
-    let now = told(system, wanted)?;
+    let now = read_qdisc(system, wanted)?;
     let own = names_of_own(&now);
     let roots: Vec<&str> =
         wanted.shaper.candidates(wanted.base).iter().map(|one| one.means.root()).collect();

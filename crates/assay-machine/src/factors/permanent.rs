@@ -146,13 +146,13 @@ pub fn typed(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
 /// What one would make for an arm, the lowest first: the tool makes its own only for measuring. It is made
 /// on devices that the operator names, as many as those that were measured.
 pub fn made(levels: &BTreeMap<String, String>, site: &Site) -> Vec<ByHand> {
-    let stack = Stack::of(&Wish::of(levels));
+    let stack = Stack::new(&Wish::new(levels));
     stack.map(|stack| stack.by_hand(any_devices(&stack, site))).unwrap_or_default()
 }
 
 /// What is lost when that is made, as a sentence; none where nothing is.
 pub fn lost(levels: &BTreeMap<String, String>, site: &Site) -> Option<String> {
-    let stack = Stack::of(&Wish::of(levels)).ok()?;
+    let stack = Stack::new(&Wish::new(levels)).ok()?;
     stack.lost(&any_devices(&stack, site))
 }
 
@@ -162,7 +162,7 @@ fn any_devices(stack: &Stack, site: &Site) -> Vec<PathBuf> {
 
 /// What of an arm that is made for measuring the tool itself can make last.
 pub fn kept(levels: &BTreeMap<String, String>, id: &str) -> Vec<Kept> {
-    Stack::of(&Wish::of(levels)).map(|stack| stack.kept(id)).unwrap_or_default()
+    Stack::new(&Wish::new(levels)).map(|stack| stack.kept(id)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -79,8 +79,8 @@ fn name_of(factor: &dyn Factor) -> &str {
 /// A target of the tool's own: a loop device that may be overwritten.
 pub(super) fn lab(guard: &mut Guard<'_>) -> Outcome<Device> {
     let none = Levels::new();
-    let wish = Wish { own_target: Some(DISK), ..Wish::of(&none) };
-    match Stack::of(&wish).unwrap().make(guard, Vec::new())?.base {
+    let wish = Wish { own_target: Some(DISK), ..Wish::new(&none) };
+    match Stack::new(&wish).unwrap().make(guard, Vec::new())?.base {
         Base::Device(device) => Ok(device),
         other @ Base::Directory(_) => panic!("{other:?}"),
     }
@@ -100,7 +100,7 @@ pub(super) fn from(device: &Device, start: u64) -> Device {
 
 pub(super) fn stack(levels: &[(&str, &str)]) -> Stack {
     let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
-    Stack::of(&Wish::of(&named.collect())).unwrap()
+    Stack::new(&Wish::new(&named.collect())).unwrap()
 }
 
 /// What is made for a level of a factor, and for the first level of what it goes with that has it.

@@ -127,7 +127,7 @@ fn options(layer: &dyn Layer) -> String {
 }
 
 fn made(levels: &Levels) -> String {
-    let stack = match Stack::of(&Wish::of(levels)) {
+    let stack = match Stack::new(&Wish::new(levels)) {
         Ok(stack) => stack,
         Err(why) => return format!("not: {why}\n"),
     };

@@ -163,11 +163,11 @@ pub fn between(before: &Reading, after: &Reading) -> Presence<BTreeMap<String, T
 }
 
 fn traffic(before: &Counters, after: &Counters, span_ns: u64) -> Traffic {
-    Traffic::of(&after.sub(before), span_ns)
+    Traffic::new(&after.sub(before), span_ns)
 }
 
 impl Traffic {
-    pub fn of(counted: &Counters, span_ns: u64) -> Self {
+    pub fn new(counted: &Counters, span_ns: u64) -> Self {
         Self {
             span_ns,
             reads: counted.reads_completed,

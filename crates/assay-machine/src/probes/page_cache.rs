@@ -52,7 +52,7 @@ impl Probe for PageCache {
     const MOMENTS: &'static [Moment] = &[Moment::BeforeRest, Moment::Last];
 
     fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
-        let pages = Some(of(scene));
+        let pages = Some(count(scene));
         if moment.is_before() { self.before = pages } else { self.after = pages }
     }
 
@@ -68,7 +68,7 @@ impl Probe for PageCache {
     }
 }
 
-pub fn of(scene: &Scene<'_>) -> Presence<CachedPages> {
+pub fn count(scene: &Scene<'_>) -> Presence<CachedPages> {
     match &scene.file {
         Some((file, range)) if scene.site.kind != TargetKind::Device => {
             read(scene.system, file, range.clone(), &scene.site.filesystem())

@@ -19,7 +19,7 @@ pub enum Between {
 
 impl Between {
     /// What lies below a target; `refused` says why direct I/O on it is not done.
-    pub fn of(system: &dyn System, site: &Site, refused: Option<&str>) -> Self {
+    pub fn find(system: &dyn System, site: &Site, refused: Option<&str>) -> Self {
         if site.kind == TargetKind::Simulated {
             return Self::Nothing;
         }
@@ -79,7 +79,7 @@ mod tests {
     #[test]
     fn a_refusal_and_memory_and_others_are_told_apart() {
         let fake = Fake::new();
-        let of = |site: &Site, refused| Between::of(&fake, site, refused);
+        let of = |site: &Site, refused| Between::find(&fake, site, refused);
         let blocks = site(TargetKind::Device, Backing::Blocks);
         assert_eq!(of(&blocks, None), Between::Nothing);
         let refused = of(&blocks, Some("ntfs refuses direct I/O"));
@@ -101,7 +101,7 @@ mod tests {
         let of = |dio: &str| {
             fake.put("/sys/devices/virtual/block/loop0/loop/dio", dio);
             let site = resolve(&fake, "/tmp/bench/mnt").unwrap();
-            (Between::of(&fake, &site, None), site)
+            (Between::find(&fake, &site, None), site)
         };
         let (buffered, _) = of("0\n");
         assert!(
@@ -116,6 +116,6 @@ mod tests {
         for drive in &mut own.drives {
             drive.bus = Presence::Present("sata".to_owned());
         }
-        assert_eq!(Between::of(&fake, &own, None), Between::Nothing);
+        assert_eq!(Between::find(&fake, &own, None), Between::Nothing);
     }
 }

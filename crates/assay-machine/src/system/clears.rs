@@ -26,7 +26,7 @@ const NO_HOLES: [&str; 9] =
 const NO_ZEROING: [&str; 1] = ["tmpfs"];
 
 impl Clears {
-    pub fn of(system: &dyn System, site: &Site) -> Self {
+    pub fn find(system: &dyn System, site: &Site) -> Self {
         match site.kind {
             TargetKind::Simulated => Self::default(),
             TargetKind::Directory | TargetKind::File => Self::of_files(&site.filesystem()),
@@ -118,7 +118,7 @@ mod tests {
         if let Some(most) = most {
             fake.put("/sys/class/block/sdq/queue/discard_max_bytes", most);
         }
-        Clears::of(&fake, &site("sdq"))
+        Clears::find(&fake, &site("sdq"))
     }
 
     fn polled(name: &str, io_poll: &str) -> Option<String> {
@@ -165,6 +165,6 @@ mod tests {
         for others in ["ext4", "xfs", "btrfs", "made-up"] {
             assert!(Clears::of_files(others).is_open(), "{others}");
         }
-        assert!(Clears::of(&Fake::new(), &Site::simulated("x")).is_open());
+        assert!(Clears::find(&Fake::new(), &Site::simulated("x")).is_open());
     }
 }

@@ -10,7 +10,7 @@ const ZFS: &str = "unknown, because only ZFS tools can read the setting";
 
 /// Compression of the mounts and devices that a target stands on: the first that compresses, else
 /// the first that does not tell, else off.
-pub fn of(system: &dyn System, met: &[Mount], layers: &[Layer]) -> Presence<String> {
+pub fn find(system: &dyn System, met: &[Mount], layers: &[Layer]) -> Presence<String> {
     let mounts = met.iter().map(of_mount);
     let layers = layers.iter().map(|layer| of_layer(system, layer));
     let all: Vec<Presence<String>> = mounts.chain(layers).collect();

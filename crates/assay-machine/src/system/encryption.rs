@@ -18,7 +18,7 @@ const DIRECTORY: &str = "fscrypt";
 
 /// Everything that is seen to encrypt what lies at a path, the uppermost first. What cannot be asked
 /// (a drive that encrypts by itself, a machine at the other end) is not among it.
-pub fn of(system: &dyn System, path: &Path, met: &[Mount], layers: &[Layer]) -> Vec<String> {
+pub fn find(system: &dyn System, path: &Path, met: &[Mount], layers: &[Layer]) -> Vec<String> {
     let is_directory = system.status(path).is_ok_and(|status| status.kind == FileKind::Directory);
     let below = if is_directory { Some(path) } else { path.parent() };
     let policy = below.and_then(|directory| system.encryption_of(directory).ok().flatten());

@@ -38,7 +38,7 @@ numbers! {
 
 impl Errno {
     /// The kernel's number in an error; none where the error is not the kernel's.
-    pub fn of(error: &io::Error) -> Option<Self> {
+    pub fn find(error: &io::Error) -> Option<Self> {
         error.raw_os_error().map(Self)
     }
 }

@@ -41,7 +41,7 @@ const KEYS_2: [(&str, Counted); 4] = [
 ];
 
 /// All limits on some devices; of version 2 those of every group around this process.
-pub fn of(system: &dyn System, layers: &[Layer]) -> Vec<IoLimit> {
+pub fn find(system: &dyn System, layers: &[Layer]) -> Vec<IoLimit> {
     let groups = system.read_text(Path::new("/proc/self/cgroup")).unwrap_or_default();
     let mut found = Vec::new();
     for line in groups.lines() {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     fn words(fake: &Fake) -> Vec<String> {
-        let all = of(fake, &layers());
+        let all = find(fake, &layers());
         let told = |own: &IoLimit| {
             format!("{} {:?} {} {}", own.device, own.counted, own.per_s, own.place.display())
         };

@@ -215,7 +215,7 @@ impl PlaceLayer {
 /// The hypervisor or emulator below, if one shows itself.
 fn below(system: &dyn System, cpuinfo: &str) -> Option<PlaceLayer> {
     let text = |path: &str| sysfs::text(system, Path::new(path)).value().cloned();
-    let signs = Signs::of(system, cpuinfo);
+    let signs = Signs::read(system, cpuinfo);
     if let Some(kind) = text("/sys/hypervisor/type") {
         return Some(by_kernel(system, &kind, &signs));
     }
@@ -271,7 +271,7 @@ struct Signs {
 }
 
 impl Signs {
-    fn of(system: &dyn System, cpuinfo: &str) -> Self {
+    fn read(system: &dyn System, cpuinfo: &str) -> Self {
         let text =
             |path: &str| sysfs::text(system, Path::new(path)).value().cloned().unwrap_or_default();
         let dmi = |name: &str| text(&format!("/sys/class/dmi/id/{name}"));

@@ -46,7 +46,7 @@ pub trait Starts {
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String>;
 
     /// What they are, in a few words, where that is known.
-    fn told(&self) -> Option<String> {
+    fn describe(&self) -> Option<String> {
         None
     }
 }

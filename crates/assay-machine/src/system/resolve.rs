@@ -88,7 +88,7 @@ fn device_called(system: &dyn System, word: &str) -> Option<String> {
 fn cannot_look(target: &str, error: &io::Error) -> Failure {
     let advice = "use a directory, a file or a block device";
     let mistake = |what: &str| Failure::mistake(format!("{target:?} {what}; {advice}"));
-    match Errno::of(error) {
+    match Errno::find(error) {
         Some(Errno::LOOP) => return mistake("is a symbolic link to itself"),
         Some(Errno::NAMETOOLONG) => return mistake("is too long"),
         _ => {}
@@ -312,13 +312,13 @@ impl<'a> Descent<'a> {
             }
         };
         let layers = self.layers(&counted);
-        let compression = match compression::of(self.system, &self.met, &layers) {
+        let compression = match compression::find(self.system, &self.met, &layers) {
             Presence::Absent(_) if backing == Backing::Unknown => {
                 Presence::absent("unknown, as are the layers below")
             }
             told => told,
         };
-        let encryption = encryption::of(self.system, &named.path, &self.met, &layers);
+        let encryption = encryption::find(self.system, &named.path, &self.met, &layers);
         let no_mount = match named.kind {
             TargetKind::Device => "the target is a block device".to_owned(),
             _ => self.no_mount(),
@@ -340,7 +340,7 @@ impl<'a> Descent<'a> {
             shared: shared(&layers, &counted),
             drives: bottom(&layers).map(|name| devices::drive(self.system, name)).collect(),
             counted,
-            limits: io_limits::of(self.system, &layers),
+            limits: io_limits::find(self.system, &layers),
             layers,
             compression,
             encryption,

@@ -221,7 +221,9 @@ fn readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Resul
     read(system, device, range.start, &mut bytes)?;
     match read(system, device, range.end - length, &mut bytes) {
         Ok(()) => Ok(range.clone()),
-        Err(error) if Errno::of(&error) == Some(Errno::IO) => Ok(range.start..range.start + length),
+        Err(error) if Errno::find(&error) == Some(Errno::IO) => {
+            Ok(range.start..range.start + length)
+        }
         Err(error) => Err(error),
     }
 }

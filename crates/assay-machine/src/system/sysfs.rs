@@ -57,7 +57,7 @@ pub fn there<T>(read: io::Result<T>) -> io::Result<Option<T>> {
     let gone = |error: &io::Error| {
         let gone = [Errno::NOENT, Errno::NOTDIR, Errno::NODEV, Errno::NXIO];
         matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
-            || Errno::of(error).is_some_and(|error| gone.contains(&error))
+            || Errno::find(error).is_some_and(|error| gone.contains(&error))
     };
     match read {
         Ok(value) => Ok(Some(value)),

@@ -22,7 +22,7 @@ pub enum Met {
 }
 
 impl Barrier {
-    pub fn of(ranks: impl IntoIterator<Item = u32>) -> Self {
+    pub fn new(ranks: impl IntoIterator<Item = u32>) -> Self {
         Self { missing: ranks.into_iter().collect(), ..Self::default() }
     }
 
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn it_is_complete_when_all_have_come() {
-        let mut own = Barrier::of(0..3);
+        let mut own = Barrier::new(0..3);
         for rank in [2, 0] {
             assert_eq!(own.arrive(rank, Ok(())), Ok(()));
             assert!(!own.is_complete());
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn who_cannot_and_who_is_lost_are_named() {
-        let mut own = Barrier::of(0..4);
+        let mut own = Barrier::new(0..4);
         own.arrive(1, Err("no such scheduler".to_owned())).unwrap();
         let not = |rank, why: &str, lost| Met::Not { rank, why: why.to_owned(), lost };
         assert_eq!(own.outcome(), not(1, "no such scheduler", false));
@@ -106,7 +106,7 @@ mod tests {
         ) {
             let mut order: Vec<u32> = (0..ways.len() as u32).collect();
             let go = |order: &[u32]| {
-                let mut own = Barrier::of(0..ways.len() as u32);
+                let mut own = Barrier::new(0..ways.len() as u32);
                 for (at, rank) in order.iter().enumerate() {
                     assert_eq!(own.missing().count(), order.len() - at);
                     match ways[*rank as usize] {

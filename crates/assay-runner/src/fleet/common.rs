@@ -45,7 +45,7 @@ pub struct OfRank<'a> {
 ///
 /// # Errors
 /// Which rank is so different that there is no plan for all.
-pub fn of(ranks: &[OfRank<'_>]) -> Result<Common, String> {
+pub fn merge(ranks: &[OfRank<'_>]) -> Result<Common, String> {
     let Some((first, others)) = ranks.split_first() else {
         return Ok(Common { surveys: Vec::new() });
     };
@@ -154,7 +154,7 @@ pub struct Proof {
 }
 
 impl Proof {
-    pub fn of(plan: &Plan) -> Self {
+    pub fn new(plan: &Plan) -> Self {
         let hash =
             |text: serde_json::Result<Vec<u8>>| hexadecimal(&sha256(text.unwrap_or_default()));
         // Notes are words about one host.
@@ -256,7 +256,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
             .zip(&surveys)
             .map(|(rank, surveys)| OfRank { rank, name: "n", surveys })
             .collect();
-        let common = of(&ranks)?;
+        let common = merge(&ranks)?;
         let study = text::parse("test", STUDY).unwrap();
         let plan = |mut own: Vec<Survey>| {
             own.iter_mut().zip(&common.surveys).for_each(|(own, shared)| shared.limit(own));
@@ -276,7 +276,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
         for plan in &found {
             assert_eq!(plan.surveys[0].area.length, 1 << 28);
             assert_eq!(plan.surveys[0].pilot.operation_ns["read queue_depth=1"], 2_000_000);
-            assert_eq!(Proof::of(plan), Proof::of(&found[0]));
+            assert_eq!(Proof::new(plan), Proof::new(&found[0]));
         }
         assert_ne!(found[0].sha256, found[1].sha256, "the whole plan names its target");
         assert_eq!(found[0].trials, found[2].trials);
@@ -314,7 +314,7 @@ io = { pattern = "random", mix = "read", block_size = "4 KiB" }
     fn the_part_that_differs_is_told() {
         let plan = |text: &str, seed| {
             let study = text::parse("test", text).unwrap();
-            Proof::of(&plan::make(&study, vec![survey("/a", 1 << 30, 1000)], seed))
+            Proof::new(&plan::make(&study, vec![survey("/a", 1 << 30, 1000)], seed))
         };
         let own = plan(STUDY, 7);
         assert_eq!(own.differs(&plan(STUDY, 7)), None);

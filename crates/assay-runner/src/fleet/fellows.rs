@@ -19,7 +19,7 @@ pub fn sharing(ranks: impl IntoIterator<Item = (u32, Process)>) -> Vec<Sharing> 
 }
 
 /// Processes of the others on the machine of a rank.
-pub fn of(machines: &[Sharing], rank: u32) -> Vec<u32> {
+pub fn processes(machines: &[Sharing], rank: u32) -> Vec<u32> {
     let own = machines.iter().find(|own| own.iter().any(|(there, _)| *there == rank));
     let others = own.into_iter().flatten().filter(|(there, _)| *there != rank);
     others.map(|(_, process)| *process).collect()
@@ -35,10 +35,10 @@ mod tests {
         let ranks = ranks.map(|(machine, id)| Process { machine: machine.to_owned(), id });
         let found = sharing((0..).zip(ranks));
         assert_eq!(found, [vec![(0, 10), (2, 12), (5, 9)]]);
-        assert_eq!(of(&found, 0), [12, 9]);
-        assert_eq!(of(&found, 5), [10, 12]);
+        assert_eq!(processes(&found, 0), [12, 9]);
+        assert_eq!(processes(&found, 5), [10, 12]);
         for alone in [1, 3, 4, 7] {
-            assert_eq!(of(&found, alone), [0; 0], "{alone}");
+            assert_eq!(processes(&found, alone), [0; 0], "{alone}");
         }
     }
 }

@@ -112,7 +112,7 @@ mod tests {
     const PLACE: Place = Place { rank: 2, ranks: 4 };
 
     fn token() -> Token {
-        Token::of("a token of some length").unwrap()
+        Token::new("a token of some length").unwrap()
     }
 
     fn own_hello(riddle: &Digest, own: &Digest) -> String {
@@ -135,7 +135,7 @@ mod tests {
         let (riddle, own) = ([1; 32], [2; 32]);
         let line = own_hello(&riddle, &own);
         assert_eq!(read_hello(&token(), &[3; 32], &line), Err("token"));
-        let other = Token::of("another token, as long").unwrap();
+        let other = Token::new("another token, as long").unwrap();
         assert_eq!(read_hello(&other, &riddle, &line), Err("token"));
         assert_eq!(read_hello(&token(), &riddle, &line.replace("2/4", "1/4")), Err("token"));
         let line = welcome(&token(), PLACE, &riddle, &own);

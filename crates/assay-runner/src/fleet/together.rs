@@ -134,11 +134,11 @@ fn failure(hosts: &[OneHost]) -> Option<String> {
     let own = hosts.iter().filter(lacks).map(|host| {
         format!("{}: {}", host.words(), host.ran.reason.as_deref().unwrap_or("it had no counts"))
     });
-    told(own.collect())
+    summarize(own.collect())
 }
 
 /// The first reasons, and how many more there are.
-fn told(reasons: Vec<String>) -> Option<String> {
+fn summarize(reasons: Vec<String>) -> Option<String> {
     let more = reasons.len().saturating_sub(MOST_REASONS);
     let first = reasons.into_iter().take(MOST_REASONS);
     let rest = (more > 0).then(|| format!("and {more} more hosts"));
@@ -160,7 +160,7 @@ fn ending(is_lead_in: bool, hosts: &[OneHost], failed: Option<String>) -> (Statu
     let reasons = disturbed.map(|host| {
         format!("{}: {}", host.words(), host.ran.reason.as_deref().unwrap_or("disturbed"))
     });
-    told(reasons.collect()).map_or((Status::Ok, None), |why| (Status::Disturbed, Some(why)))
+    summarize(reasons.collect()).map_or((Status::Ok, None), |why| (Status::Disturbed, Some(why)))
 }
 
 /// The window that all hosts share, since they were let go.

@@ -47,7 +47,7 @@ const LOOK: Duration = Duration::from_millis(50);
 pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     match job.peer {
         PeerAt::Address(address) => {
-            let token = job.token.ok_or_else(|| told("no token given"))?;
+            let token = job.token.ok_or_else(|| link_error("no token given"))?;
             Client::begin(address, token, job)?.run(job)
         }
         PeerAt::Lab => in_lab(job),
@@ -64,7 +64,7 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     thread::scope(|scope| {
         let server = scope.spawn(move || {
             enter(lab::SERVER)?;
-            let address: SocketAddr = lab::ADDRESS.parse().map_err(|_| told("no address"))?;
+            let address: SocketAddr = lab::ADDRESS.parse().map_err(|_| link_error("no address"))?;
             let peer = peer::Peer::bind(address, token.clone(), peer::Limits::default())?;
             // Nobody hears it only where the client has ended already.
             let _ = listens.send(());
@@ -73,14 +73,14 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
         });
         let client = scope.spawn(move || {
             enter(lab::CLIENT)?;
-            heard.recv().map_err(|_| told("the peer does not listen"))?;
+            heard.recv().map_err(|_| link_error("the peer does not listen"))?;
             Client::begin(lab::ADDRESS, token, job)?.run(job)
         });
         let ran = client.join();
         over.store(true, Ordering::Relaxed);
         let served = server.join();
-        let ran = ran.unwrap_or_else(|_| Err(told("the load stopped early")));
-        match served.unwrap_or_else(|_| Err(told("the peer stopped early"))) {
+        let ran = ran.unwrap_or_else(|_| Err(link_error("the load stopped early")));
+        match served.unwrap_or_else(|_| Err(link_error("the peer stopped early"))) {
             Err(error) => Err(error),
             Ok(()) => ran,
         }
@@ -90,19 +90,19 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
 /// Takes this thread, and those that it starts, to a name space.
 fn enter(space: &str) -> io::Result<()> {
     let file = std::fs::File::open(Path::new(lab::PLACE).join(space))
-        .map_err(|error| told(format!("the namespace {space} no longer exists: {error}")))?;
+        .map_err(|error| link_error(format!("the namespace {space} no longer exists: {error}")))?;
     move_into_link_name_space(file.as_fd(), Some(LinkNameSpaceType::Network)).map_err(|error| {
-        told(format!("cannot enter the namespace {space}: {}", io::Error::from(error)))
+        link_error(format!("cannot enter the namespace {space}: {}", io::Error::from(error)))
     })
 }
 
-pub(super) fn told(what: impl Into<String>) -> io::Error {
+pub(super) fn link_error(what: impl Into<String>) -> io::Error {
     io::Error::other(what.into())
 }
 
 /// Says of an error that it means that the peer is lost.
 fn lost(error: &io::Error) -> io::Error {
-    told(format!("lost the connection to the peer: {error}"))
+    link_error(format!("lost the connection to the peer: {error}"))
 }
 
 struct Client<'t> {
@@ -119,7 +119,7 @@ impl<'t> Client<'t> {
     fn begin(peer: &str, token: &'t Token, job: &LinkJob<'_>) -> io::Result<Self> {
         let (address, stream) = connect(peer)?;
         if job.stop.load(Ordering::Relaxed) {
-            return Err(told("interrupted"));
+            return Err(link_error("interrupted"));
         }
         let (control, session, key) = admitted(stream, token, &Role::Control)?;
         let any: IpAddr = if address.is_ipv4() {
@@ -147,7 +147,7 @@ impl<'t> Client<'t> {
             let began_ns = began.elapsed().as_nanos() as u64;
             let (run, used) = self
                 .phase(job, *phase, began_ns)
-                .map_err(|error| told(format!("phase {}: {error}", phase.load.name())))?;
+                .map_err(|error| link_error(format!("phase {}: {error}", phase.load.name())))?;
             phases.push(run);
             if !used.is_empty() {
                 congestion = used;
@@ -203,7 +203,7 @@ impl<'t> Client<'t> {
     fn stream(&self, way: Way, congestion: &str) -> io::Result<TcpStream> {
         let stream = TcpStream::connect_timeout(&self.address, CONNECT).map_err(|e| lost(&e))?;
         sockopt::set_tcp_congestion(&stream, congestion).map_err(|_| {
-            told(format!(
+            link_error(format!(
                 "congestion control {congestion} is unavailable or needs root; see sysctl \
                  net.ipv4.tcp_available_congestion_control"
             ))
@@ -221,7 +221,7 @@ impl<'t> Client<'t> {
         if said.trim() == answer {
             return Ok(());
         }
-        Err(told("the peer did not respond to a request"))
+        Err(link_error("the peer did not respond to a request"))
     }
 
     /// Bytes that reached the peer, by slice. It may take a while: the link is full of what was sent.
@@ -234,7 +234,7 @@ impl<'t> Client<'t> {
             let before = bytes.len();
             bytes.extend(line.split_whitespace().map_while(|word| word.parse::<u64>().ok()));
             if bytes.len() == before {
-                return Err(told("the peer sent an invalid report"));
+                return Err(link_error("the peer sent an invalid report"));
             }
         }
         bytes.truncate(slices);
@@ -323,7 +323,7 @@ fn slices(phase: PhaseJob) -> usize {
 
 fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
     let unknown =
-        |error: &io::Error| told(format!("peer {peer}: cannot resolve the name: {error}"));
+        |error: &io::Error| link_error(format!("peer {peer}: cannot resolve the name: {error}"));
     let mut last = None;
     for address in peer.to_socket_addrs().map_err(|error| unknown(&error))? {
         match TcpStream::connect_timeout(&address, CONNECT) {
@@ -332,7 +332,7 @@ fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
         }
     }
     let Some((address, error)) = last else {
-        return Err(told(format!("peer {peer} has no address")));
+        return Err(link_error(format!("peer {peer} has no address")));
     };
     let hint = match error.kind() {
         io::ErrorKind::NetworkUnreachable | io::ErrorKind::AddrNotAvailable
@@ -351,7 +351,7 @@ fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
         }
         _ => "",
     };
-    Err(told(format!("cannot reach peer {address}: {error}{hint}")))
+    Err(link_error(format!("cannot reach peer {address}: {error}{hint}")))
 }
 
 /// Lets a connection in: its wire, its session, and the key of that.
@@ -360,7 +360,7 @@ fn admitted(stream: TcpStream, token: &Token, role: &Role) -> io::Result<(Wire, 
     let until = Instant::now() + CONNECT;
     let mut wire = Wire::new(stream);
     let greeting = wire.line(until).map_err(|error| lost(&error))?;
-    let riddle = protocol::USE.read_greeting(&greeting).map_err(told)?;
+    let riddle = protocol::USE.read_greeting(&greeting).map_err(link_error)?;
     let mut own = [0; 32];
     rustix::rand::getrandom(&mut own, rustix::rand::GetRandomFlags::empty())?;
     wire.say(&protocol::hello(token, role, &riddle, &own)).map_err(|error| lost(&error))?;

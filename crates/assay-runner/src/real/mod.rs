@@ -404,7 +404,7 @@ impl System for Real {
         const CANNOT: [Option<Errno>; 2] = [Some(Errno::NOTTY), Some(Errno::NOTSUP)];
         match assay_sys::directory_policy(File::open(directory)?.as_fd()) {
             // What cannot encrypt does not.
-            Err(error) if CANNOT.contains(&Errno::of(&error)) => Ok(None),
+            Err(error) if CANNOT.contains(&Errno::find(&error)) => Ok(None),
             told => told,
         }
     }

@@ -113,7 +113,7 @@ fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
     for level in layer.choices() {
         let mut levels = Levels::from([(name.to_owned(), level.clone())]);
         levels.extend(layer.ground());
-        let Some(recipe) = layer.recipe(&Wish::of(&levels)) else { continue };
+        let Some(recipe) = layer.recipe(&Wish::new(&levels)) else { continue };
         match recipe.missing(system, &PLENTY) {
             None => there.push(level),
             Some(reason) => {

@@ -92,7 +92,7 @@ impl<'a> OpenTarget<'a> {
     }
 
     /// What a study works on: its area, where it needs one.
-    pub fn of(
+    pub fn for_study(
         system: &'a dyn System,
         uses: Uses,
         site: &Site,

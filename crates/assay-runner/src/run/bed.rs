@@ -72,7 +72,7 @@ pub struct TestBed<'a> {
 
 impl<'a> TestBed<'a> {
     /// That of a study at what was resolved for it.
-    pub fn of(
+    pub fn new(
         system: &'a dyn System,
         demands: &'a Demands,
         resolved: Resolved<'a>,
@@ -258,7 +258,7 @@ impl<'a> TestBed<'a> {
         match &self.up {
             Some(up) if up.slot == index => {
                 let under = &self.slots[index].survey.under;
-                Stack::of(&Wish::of(under))?.see(self.system, &up.raised)
+                Stack::new(&Wish::new(under))?.see(self.system, &up.raised)
             }
             _ => Ok(()),
         }
@@ -305,7 +305,7 @@ impl<'a> TestBed<'a> {
         self.take_down()?;
         let (place, survey) = (self.slots[index].place, self.slots[index].survey.clone());
         let under = survey.under.clone();
-        let stack = Stack::of(&Wish::of(&under)).map_err(Failure::refused)?;
+        let stack = Stack::new(&Wish::new(&under)).map_err(Failure::refused)?;
         let began_ns = self.system.monotonic_ns();
         let (raised, site) = self.make(context, place, &stack)?;
         let made_ns = Some(self.system.monotonic_ns().saturating_sub(began_ns));
@@ -376,9 +376,9 @@ fn open<'a>(
     base: &Base,
 ) -> Outcome<OpenTarget<'a>> {
     match base {
-        Base::Directory(_) => OpenTarget::of(system, demands.uses, site, None),
+        Base::Directory(_) => OpenTarget::for_study(system, demands.uses, site, None),
         Base::Device(device) => {
-            let opened = OpenTarget::of(system, demands.uses, site, Some(&device.consent))?;
+            let opened = OpenTarget::for_study(system, demands.uses, site, Some(&device.consent))?;
             Ok(opened.starting_at(device.extent.range.start))
         }
     }

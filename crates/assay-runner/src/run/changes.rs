@@ -242,7 +242,7 @@ pub fn refused(system: &dyn System, design: &Design<'_>, place: &Place) -> Vec<R
     };
     let mut found = Vec::new();
     for base in &design.layout.bases {
-        let missing = match Stack::of(&Wish::of(base)) {
+        let missing = match Stack::new(&Wish::new(base)) {
             Ok(stack) => stack.missing(system, &below).or_else(|| beside(&stack)),
             Err(reason) => Some(reason),
         };

@@ -229,7 +229,7 @@ impl Conductor<'_> {
     /// Looks at the production workload before anything is changed under it; warns if that is not possible.
     pub(super) fn first_look(&mut self, context: &mut Context<'_>) {
         let Progress { others, probes, .. } = &mut self.progress;
-        *others = Others::of(&self.plan, self.trials.iter().map(|trial| &trial.record));
+        *others = Others::from_records(&self.plan, self.trials.iter().map(|trial| &trial.record));
         let first = self.plan.workloads.first().filter(|own| own.work.harm().is_some());
         let Some(workload) = first else { return };
         let looked = match self.bed.at(workload.target) {

@@ -228,7 +228,7 @@ impl<'a> Fleet<'a> {
     }
 
     pub fn prove(&mut self, plan: &Plan) -> Outcome<()> {
-        let proof = Proof::of(plan);
+        let proof = Proof::new(plan);
         self.proof = Some(proof.clone());
         let proved = common::fits(plan)
             .and_then(|()| if self.leads() { self.compare(&proof) } else { self.show(&proof) });

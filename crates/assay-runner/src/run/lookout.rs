@@ -102,7 +102,7 @@ impl Inner<'_> {
         requests: Presence<BlockLatency>,
     ) -> Result<Glance, String> {
         let span_ns = now.at_ns.saturating_sub(before.at_ns);
-        let (early, late) = (told(&before.devices)?, told(&now.devices)?);
+        let (early, late) = (present(&before.devices)?, present(&now.devices)?);
         let grown: Vec<(&String, Counters, Device)> = late
             .iter()
             .filter_map(|(name, late)| {
@@ -160,7 +160,7 @@ impl Inner<'_> {
     }
 }
 
-fn told<T>(seen: &Presence<T>) -> Result<&T, String> {
+fn present<T>(seen: &Presence<T>) -> Result<&T, String> {
     match seen {
         Presence::Present(value) => Ok(value),
         Presence::Absent(reason) => Err(format!("cannot observe the devices: {reason}")),

@@ -7,7 +7,7 @@ use assay_machine::system::journal::Mark;
 
 /// The devices of the places, as they are now: those that are counted, and the drives below them. What
 /// has no entry in sysfs cannot be told apart later, and is left out.
-pub(super) fn of(system: &dyn System, places: &[Place]) -> Vec<Mark> {
+pub(super) fn read(system: &dyn System, places: &[Place]) -> Vec<Mark> {
     let sites = places.iter().flat_map(Place::devices).map(|place| &place.site);
     let mut names: Vec<&str> = sites
         .flat_map(|site| {
@@ -42,7 +42,7 @@ mod tests {
         fake.put(format!("{DISK}/diskseq"), "7\n");
         let site = resolve(&fake, "/home/me").unwrap();
         let place = Place { site, law: None, consent: None, others: Vec::new() };
-        let marks = of(&fake, &[place]);
+        let marks = read(&fake, &[place]);
         (fake, marks)
     }
 

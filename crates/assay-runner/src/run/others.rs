@@ -80,7 +80,10 @@ pub struct Others {
 }
 
 impl Others {
-    pub fn of<'t>(plan: &Plan, records: impl IntoIterator<Item = &'t TrialRecord>) -> Self {
+    pub fn from_records<'t>(
+        plan: &Plan,
+        records: impl IntoIterator<Item = &'t TrialRecord>,
+    ) -> Self {
         let mut found = Self::default();
         records.into_iter().for_each(|record| found.learn(plan, record));
         found
@@ -225,7 +228,7 @@ mod tests {
     fn only_the_baseline_says_what_hurts() {
         let plan = plan();
         let told = [record(&plan, "b", 40, false), record(&plan, "a", 5, false)];
-        let others = Others::of(&plan, &told);
+        let others = Others::from_records(&plan, &told);
         let limits = others.limits(&plan, &plan.trials[0]).unwrap();
         assert_eq!(limits.classes["read"].mean_ns, Some(1e7));
         assert!(Others::default().limits(&plan, &plan.trials[0]).is_none());
@@ -235,14 +238,14 @@ mod tests {
     fn a_level_that_hurt_is_dropped_and_the_study_goes_on_while_another_is_left() {
         let plan = plan();
         let level = |level: &str| Arm::from([("aa_copy".to_owned(), level.to_owned())]);
-        let mut others = Others::of(&plan, &[record(&plan, "b", 5, true)]);
+        let mut others = Others::from_records(&plan, &[record(&plan, "b", 5, true)]);
         let reason = others.dropped(&level("b")).unwrap();
         assert!(reason.contains("for at least 9 s"), "{reason}");
         assert_eq!((others.dropped(&level("c")), others.is_over(&plan)), (None, None));
         others.learn(&plan, &record(&plan, "c", 5, true));
         let over = others.is_over(&plan).unwrap();
         assert!(over.starts_with("no level is left to compare"), "{over}");
-        let others = Others::of(&plan, &[record(&plan, "a", 5, true)]);
+        let others = Others::from_records(&plan, &[record(&plan, "a", 5, true)]);
         assert!(others.is_over(&plan).unwrap().contains("use another --baseline"));
     }
 }

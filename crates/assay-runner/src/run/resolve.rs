@@ -74,7 +74,7 @@ pub fn targets<'a>(
         let made = own.iter().map(|(_, raised)| Place::made(system, &raised.base));
         vec![Place::of_several(made.collect::<Outcome<_>>()?)?]
     };
-    let marks = marks::of(system, &places);
+    let marks = marks::read(system, &places);
     if let Some(guard) = &mut guard {
         guard.keep_to(marks.clone());
     }
@@ -92,8 +92,8 @@ fn as_shown(system: &dyn System, places: Vec<Place>) -> Outcome<Vec<Place>> {
 
 fn own_target(guard: &mut Guard<'_>, bytes: u64) -> Outcome<(Stack, Raised)> {
     let none = Levels::new();
-    let wish = Wish { own_target: Some(bytes), ..Wish::of(&none) };
-    let stack = Stack::of(&wish).map_err(Failure::refused)?;
+    let wish = Wish { own_target: Some(bytes), ..Wish::new(&none) };
+    let stack = Stack::new(&wish).map_err(Failure::refused)?;
     let raised = stack.make(guard, Vec::new())?;
     Ok((stack, raised))
 }

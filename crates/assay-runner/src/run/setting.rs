@@ -50,6 +50,6 @@ impl<'a> Setting<'a> {
     }
 
     pub fn cached_pages(&self) -> Presence<CachedPages> {
-        page_cache::of(&self.scene())
+        page_cache::count(&self.scene())
     }
 }

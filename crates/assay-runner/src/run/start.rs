@@ -78,7 +78,7 @@ fn begin<'a>(
     }
     let demands = Demands::of(&request.study);
     now::tell(&mut context, &request.study);
-    let mut bed = TestBed::of(system, &demands, resolved, seed);
+    let mut bed = TestBed::new(system, &demands, resolved, seed);
     resolve::set_targets(&mut request.study, bed.places(), seed);
     for text in changes::lacks(system, &demands) {
         (context.tell)(Event::Warning(format!("unavailable: {text}")));
@@ -326,7 +326,7 @@ pub fn resume(
     let demands = Demands::of(&study);
     let mut context = Context { system, runs_as: consented.runs_as(system), stop, tell };
     let resolved = resolve::targets(&mut context, &demands, &targets, consented, &id)?;
-    let mut bed = TestBed::of(system, &demands, resolved, plan.seed);
+    let mut bed = TestBed::new(system, &demands, resolved, plan.seed);
     tell_of_changes(&mut context, &environment);
     let same = same_places(&bed, &demands, &plan, &environment).and_then(|()| {
         changes::consented_again(system, &id, &plan, &demands, bed.places(), consented)

@@ -152,7 +152,7 @@ pub fn make<'a>(
         pilot,
         coverage: seen.unwrap_or_else(|| coverage(system, opened.file(), &area, seed)),
         notes: std::mem::take(&mut opened.notes),
-        between: Some(Between::of(system, site, opened.direct.reason())),
+        between: Some(Between::find(system, site, opened.direct.reason())),
         clears: clears(system, site, demands),
         dirtied,
         read_twice,
@@ -197,7 +197,7 @@ pub fn at_target<'a>(
     };
     let mut opened = match place.law {
         Some(_) => OpenTarget::simulated(system),
-        None => OpenTarget::of(system, demands.uses, site, place.consent.as_ref())?,
+        None => OpenTarget::for_study(system, demands.uses, site, place.consent.as_ref())?,
     };
     if demands.area.offset.is_some() && site.kind != TargetKind::Device {
         return Err(Failure::mistake(format!(
@@ -234,7 +234,7 @@ pub fn again<'a>(
     }
     let opened = match place.law {
         Some(_) => OpenTarget::simulated(system),
-        None => OpenTarget::of(system, demands.uses, site, place.consent.as_ref())?,
+        None => OpenTarget::for_study(system, demands.uses, site, place.consent.as_ref())?,
     };
     let opened = match site.kind {
         TargetKind::Device => opened.starting_at(survey.area.start),
@@ -365,7 +365,7 @@ pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outc
 /// Whether what a study trims and zeroes can be, and what it polls for, where it does; nothing is recorded of
 /// any other.
 fn clears(system: &dyn System, site: &Site, demands: &Demands) -> Clears {
-    let found = if demands.filled.clears { Clears::of(system, site) } else { Clears::default() };
+    let found = if demands.filled.clears { Clears::find(system, site) } else { Clears::default() };
     if demands.polls { found.and_polling(system, site) } else { found }
 }
 

@@ -158,7 +158,7 @@ pub enum Failed {
 }
 
 impl Failed {
-    pub fn told(self) -> String {
+    pub fn message(self) -> String {
         match self {
             Self::Interrupted => "interrupted".to_owned(),
             Self::NoLife(text) | Self::Otherwise(text) => text,

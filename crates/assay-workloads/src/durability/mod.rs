@@ -80,7 +80,7 @@ fn in_machines(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     // Of the target nothing was touched, and nothing there was timed.
     let mut ran =
         untimed(detail, elapsed_ns, "the speed of a virtual machine is not representative");
-    ran.measured.notes.extend(starts.told());
+    ran.measured.notes.extend(starts.describe());
     Ok(ran)
 }
 

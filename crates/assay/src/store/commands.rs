@@ -118,7 +118,7 @@ fn place(workload: &PlannedWorkload, survey: &Survey, site: Option<&Site>) -> St
     if survey.under.is_empty() {
         return file(&survey.target, survey.area.written);
     }
-    let Ok(stack) = Stack::of(&Wish::of(&survey.under)) else { return file(MOUNT_POINT, true) };
+    let Ok(stack) = Stack::new(&Wish::new(&survey.under)) else { return file(MOUNT_POINT, true) };
     let out = stack.typed(vec![survey.target.clone().into()]).out;
     if is_device && out.as_os_str() == survey.target.as_str() {
         // What lies beside a directory says nothing of where one is on this device.

@@ -295,7 +295,7 @@ fn pressure(whole: &Span) -> Presence<Observed> {
 fn traffic(whole: &Span, names: &[String]) -> Presence<BTreeMap<String, DeviceEvidence>> {
     let disks = whole.disks.iter().filter(|disk| names.contains(&disk.name));
     let told = disks.filter_map(|disk| {
-        let run = Traffic::of(disk.counters.value()?, whole.span_ns);
+        let run = Traffic::new(disk.counters.value()?, whole.span_ns);
         Some((disk.name.clone(), DeviceEvidence { run, ..DeviceEvidence::default() }))
     });
     Presence::Present(told.collect())

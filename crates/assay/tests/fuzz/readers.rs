@@ -299,7 +299,7 @@ fn changed() -> Fake {
 
 fn journals() -> Vec<Vec<u8>> {
     let fake = changed();
-    let disk = Mark::of(&fake, "sda");
+    let disk = Mark::now(&fake, "sda");
     let path = |path: &str| PathBuf::from(path);
     let undos = [
         Undo::Setting {

@@ -96,7 +96,7 @@ fn an_honest_peer_is_greeted_among_any_number_of_silent_strangers() {
 
 /// Shows the token and is welcome, sooner or later: a session that has just ended may still have its place.
 fn greeted(address: SocketAddr) {
-    let (token, own) = (Token::of(SECRET).unwrap(), [7; 32]);
+    let (token, own) = (Token::new(SECRET).unwrap(), [7; 32]);
     let until = Instant::now() + LIMIT;
     loop {
         let stream = TcpStream::connect_timeout(&address, LIMIT).unwrap();

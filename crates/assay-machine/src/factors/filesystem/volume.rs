@@ -46,7 +46,7 @@ impl Layer for FileSystems {
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        Some(Box::new(Volume::of(wish)?))
+        Some(Box::new(Volume::from_wish(wish)?))
     }
 
     fn choices(&self) -> Vec<String> {
@@ -77,7 +77,7 @@ pub(super) struct Volume {
 
 impl Volume {
     /// From levels by factor; none where no file system is asked for.
-    pub fn of(wish: &Wish<'_>) -> Option<Self> {
+    pub fn from_wish(wish: &Wish<'_>) -> Option<Self> {
         let kind = find(wish.level(KIND_FACTOR.about().name)?)?;
         let options = |factor: &dyn Factor| {
             let level = wish.level(factor.about().name).filter(|level| *level != DEFAULTS);
@@ -266,7 +266,7 @@ impl Recipe for Volume {
         let label = builder.label();
         let made = |device: &Device| {
             let (disk, start) =
-                (Mark::of(system, &device.extent.device), device.extent.range.start);
+                (Mark::now(system, &device.extent.device), device.extent.range.start);
             Undo::FileSystem { disk, start, label: label.clone() }
         };
         for (device, file) in devices.iter().zip(&files) {

@@ -153,7 +153,7 @@ impl<'g, 'a> Builder<'g, 'a> {
     /// Refused where it is not the device of the consent any more, or has no room for a partition.
     pub fn file_of(&mut self, device: &Device) -> Outcome<PathBuf> {
         identity::confirm(self.guard.system, &device.consent)?;
-        let disk = Mark::of(self.guard.system, &device.extent.device);
+        let disk = Mark::now(self.guard.system, &device.extent.device);
         self.guard.device_of(&device.extent, &disk)
     }
 

@@ -109,7 +109,7 @@ fn a_partition_is_used_again_for_its_own_range_and_for_no_other() {
         let kept = fake.read_text(Path::new(&place)).unwrap();
         fake.put(&place, format!("{sectors}\n"));
         let before = fake.acted().len();
-        let number = guard.device_of(&half, &Mark::of(&fake, "loop0")).unwrap();
+        let number = guard.device_of(&half, &Mark::now(&fake, "loop0")).unwrap();
         assert_ne!(number, Path::new("/dev/loop0p1"), "{file}");
         assert_eq!(steps(&fake, before).len(), 1, "{file}");
         fake.put(&place, kept);
@@ -352,7 +352,7 @@ fn no_setting_of_a_stranger_is_changed_whatever_names_it() {
         fake.put(limit, "7:0 4000\n");
         let (mut guard, _) = with_a_disk(&fake);
         if known {
-            guard.keep_to(vec![Mark::of(&fake, "loop0")]);
+            guard.keep_to(vec![Mark::now(&fake, "loop0")]);
         }
         guard.set(&levels[0]).unwrap();
         fake.replug(Path::new("/dev/loop0"));

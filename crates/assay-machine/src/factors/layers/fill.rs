@@ -246,7 +246,7 @@ mod tests {
             assert!(LEVEL_FACTOR.judge(level).unwrap_err().contains("example: 80%"), "{level}");
         }
         let none = Levels::from([(FILL.to_owned(), NONE.to_owned())]);
-        assert!(Fill.recipe(&Wish::of(&none)).is_none());
+        assert!(Fill.recipe(&Wish::new(&none)).is_none());
     }
 
     #[test]
@@ -289,7 +289,7 @@ mod tests {
         assert!(place_of(&fake, Path::new("/home")).unwrap().is_root);
         // A plan knows it before anything is made.
         let levels = Levels::from([(FILL.to_owned(), "80%".to_owned())]);
-        let stack = super::super::Stack::of(&Wish::of(&levels)).unwrap();
+        let stack = super::super::Stack::new(&Wish::new(&levels)).unwrap();
         assert!(stack.missing_beside(&fake, Path::new("/tmp")).is_some());
         assert_eq!(stack.missing_beside(&fake, Path::new("/home")), None);
     }

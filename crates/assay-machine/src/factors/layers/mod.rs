@@ -126,7 +126,7 @@ pub struct Wish<'a> {
 }
 
 impl<'a> Wish<'a> {
-    pub const fn of(levels: &'a Levels) -> Self {
+    pub const fn new(levels: &'a Levels) -> Self {
         Self { levels, own_target: None }
     }
 
@@ -288,7 +288,7 @@ pub fn chosen<'n>(
 
 /// Whether trials of any arm stand on a directory that is made for them.
 pub fn give_directory<'l>(arms: impl IntoIterator<Item = &'l Levels>) -> bool {
-    let given = |levels| Stack::of(&Wish::of(levels)).ok()?.gives();
+    let given = |levels| Stack::new(&Wish::new(levels)).ok()?.gives();
     arms.into_iter().any(|levels| given(levels) == Some(Gives::Directory))
 }
 

@@ -428,7 +428,7 @@ impl Recipe for Array {
         let array = free(system)?;
         let name = builder.label();
         let member = |device: &&Device| Member {
-            disk: Mark::of(system, &device.extent.device),
+            disk: Mark::now(system, &device.extent.device),
             start: device.extent.range.start,
         };
         let members = devices.iter().map(member).collect();
@@ -517,7 +517,7 @@ mod tests {
     fn missing(levels: &[(&str, &str)], below: &[u64], fake: &Fake) -> Option<String> {
         let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
         let levels: Levels = named.collect();
-        Stack::of(&Wish::of(&levels)).unwrap().missing(fake, below)
+        Stack::new(&Wish::new(&levels)).unwrap().missing(fake, below)
     }
 
     #[test]

@@ -29,7 +29,7 @@ impl Stack {
     ///
     /// # Errors
     /// In one line what of it this version cannot make.
-    pub fn of(wish: &Wish<'_>) -> Result<Self, String> {
+    pub fn new(wish: &Wish<'_>) -> Result<Self, String> {
         for (name, level) in wish.levels {
             let Some(layer) = of_factor(name) else { continue };
             let own = layer.factors().iter().find(|factor| factor.about().name == name);

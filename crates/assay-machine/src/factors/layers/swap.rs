@@ -521,7 +521,7 @@ mod tests {
         fake.put("/sys/class/block/zram0/comp_algorithm", "lzo [lz4] \n");
         let missing = |level: &str| {
             let levels = Levels::from([("swap".to_owned(), level.to_owned())]);
-            Swap.recipe(&Wish::of(&levels)).unwrap().missing(&fake, &[])
+            Swap.recipe(&Wish::new(&levels)).unwrap().missing(&fake, &[])
         };
         assert_eq!(missing("zram:lz4"), None);
         let told = "this kernel's zram does not support zstd; use one of lzo, lz4";
@@ -537,7 +537,7 @@ mod tests {
         let missing = |allocator: &str| {
             let level = |(name, level): (&str, &str)| (name.to_owned(), level.to_owned());
             let levels = [("swap", "zswap"), ("zswap_allocator", allocator)].map(level);
-            Swap.recipe(&Wish::of(&Levels::from(levels))).unwrap().missing(&fake, &[])
+            Swap.recipe(&Wish::new(&Levels::from(levels))).unwrap().missing(&fake, &[])
         };
         assert_eq!(missing("current"), None);
         assert!(missing("zbud").unwrap().contains("has only the allocator"));
@@ -565,7 +565,7 @@ mod tests {
         let fake = Fake::new();
         let missing = |level: &str| {
             let levels = Levels::from([("swap".to_owned(), level.to_owned())]);
-            Swap.recipe(&Wish::of(&levels)).unwrap().missing(&fake, &[])
+            Swap.recipe(&Wish::new(&levels)).unwrap().missing(&fake, &[])
         };
         assert!(missing("file").unwrap().contains("CONFIG_SWAP"));
         fake.put(swaps::TABLE, "");
@@ -575,7 +575,7 @@ mod tests {
         fake.put(ADD_ZRAM, "").put("/sys/module/zswap/parameters/enabled", "N\n");
         assert_eq!((missing("zram"), missing("zswap")), (None, None));
         let none = Levels::from([("swap".to_owned(), "none".to_owned())]);
-        assert!(Swap.recipe(&Wish::of(&none)).is_none());
+        assert!(Swap.recipe(&Wish::new(&none)).is_none());
     }
 
     #[test]

@@ -83,7 +83,7 @@ fn stack_with_a_loop(levels: &[(&str, String)]) -> Stack {
     let mut layers = LAYERS.to_vec();
     layers.insert(at, &LoopOnZram);
     let levels = levels.iter().map(|(name, level)| ((*name).to_owned(), level.clone())).collect();
-    Stack::made_of(&layers, &Wish::of(&levels))
+    Stack::made_of(&layers, &Wish::new(&levels))
 }
 
 /// One of every layer that factors choose, with all others below it.
@@ -92,7 +92,7 @@ fn everything() -> Stack {
         let first = layer.factors().first()?;
         let makes = |level: &String| {
             let levels = Levels::from([(first.about().name.to_owned(), level.clone())]);
-            layer.recipe(&Wish::of(&levels)).is_some()
+            layer.recipe(&Wish::new(&levels)).is_some()
         };
         let level = example_levels(*first).into_iter().rfind(makes)?;
         Some((first.about().name, level))
@@ -128,7 +128,7 @@ fn every_layer_is_described_and_every_factor_of_it_is_its_own() {
         let noun = layer.noun();
         assert!(nouns.insert(noun) && noun == noun.to_lowercase(), "{noun}");
         let nothing = Levels::new();
-        assert!(layer.recipe(&Wish::of(&nothing)).is_none(), "{noun} of nothing");
+        assert!(layer.recipe(&Wish::new(&nothing)).is_none(), "{noun} of nothing");
         for bytes in [0, 1 << 20, 1 << 40] {
             assert!(layer.least(bytes) >= bytes && layer.ample(bytes) >= layer.least(bytes));
         }
@@ -144,7 +144,7 @@ fn every_layer_is_described_and_every_factor_of_it_is_its_own() {
             for (name, level) in &levels {
                 find(name).unwrap().judge(level).unwrap_or_else(|how| panic!("{title}: {how}"));
             }
-            assert!(Stack::of(&Wish { levels: &levels, own_target }).is_ok(), "{title}");
+            assert!(Stack::new(&Wish { levels: &levels, own_target }).is_ok(), "{title}");
         }
     }
     let alone = all().filter(|factor| factor.role() == Role::Layer);
@@ -156,7 +156,7 @@ fn every_layer_is_described_and_every_factor_of_it_is_its_own() {
 fn told(layer: &dyn Layer) -> String {
     let mut text = String::new();
     for (title, levels, own_target) in wishes(layer) {
-        let stack = Stack::of(&Wish { levels: &levels, own_target }).unwrap();
+        let stack = Stack::new(&Wish { levels: &levels, own_target }).unwrap();
         let files = || match own_target {
             None if stack.takes_all() => (1..=4).map(|at| format!("DEVICE{at}").into()).collect(),
             None => vec!["DEVICE".into()],
@@ -213,7 +213,7 @@ fn every_layer_is_made_and_taken_down_as_its_fixture_says() {
 fn what_was_made_is_seen_and_what_is_gone_is_missed() {
     for layer in LAYERS {
         for (title, levels, own_target) in wishes(*layer) {
-            let stack = Stack::of(&Wish { levels: &levels, own_target }).unwrap();
+            let stack = Stack::new(&Wish { levels: &levels, own_target }).unwrap();
             let fake = machine();
             let mut guard = begin(&fake).unwrap();
             let on = match own_target {
@@ -282,7 +282,7 @@ fn whichever_call_fails_the_machine_ends_as_it_began() {
 fn what_this_version_cannot_make_is_refused_and_not_left_out() {
     let of = |levels: &[(&str, &str)]| {
         let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
-        Stack::of(&Wish::of(&named.collect())).map(|stack| stack.words())
+        Stack::new(&Wish::new(&named.collect())).map(|stack| stack.words())
     };
     let lacking = Err("this version cannot create that file system".to_owned());
     assert_eq!(of(&[("filesystem", "reiser5")]), lacking);
@@ -534,7 +534,7 @@ fn a_swap_file_takes_the_room_that_there_is_and_no_more() {
 fn swap_is_given_beside_a_directory_alone() {
     let fake: Fake = machine();
     let levels = Levels::from([("swap".to_owned(), "file".to_owned())]);
-    let stack = Stack::of(&Wish::of(&levels)).unwrap();
+    let stack = Stack::new(&Wish::new(&levels)).unwrap();
     let mut guard = begin(&fake).unwrap();
     let device = Base::Device(lab(&mut guard).unwrap());
     let told = stack.make(&mut guard, vec![device]).unwrap_err().message;

@@ -107,7 +107,7 @@ fn areas_and_locks_can_be_made_to_fail() {
     assert_eq!(fake.create_area(here, Caching::Direct).unwrap().first_byte, 0);
     fake.refuse_unnamed().refuse_direct();
     let error = fake.create_area(here, Caching::Direct).unwrap_err();
-    assert_eq!(Errno::of(&error), Some(Errno::INVAL));
+    assert_eq!(Errno::find(&error), Some(Errno::INVAL));
     let area = fake.create_area(here, Caching::Buffered).unwrap();
     assert_eq!((area.first_byte, fake.list(here).unwrap().len()), (1 << 20, 1));
     fake.remove_area(&area).unwrap();

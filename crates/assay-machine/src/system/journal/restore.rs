@@ -294,7 +294,7 @@ impl Restorer<'_> {
                 let device = devices::file_of(&name);
                 match self.act(&Act::DetachLoop { device }) {
                     // Gone by itself, with its last user.
-                    Err(error) if Errno::of(&error) == Some(Errno::NXIO) => {}
+                    Err(error) if Errno::find(&error) == Some(Errno::NXIO) => {}
                     other => other.map_err(|error| error.to_string())?,
                 }
             }
@@ -411,7 +411,7 @@ impl Restorer<'_> {
                         if !matches!(
                             error.kind(),
                             io::ErrorKind::NotFound | io::ErrorKind::ResourceBusy
-                        ) && Errno::of(&error) != Some(Errno::NODEV) =>
+                        ) && Errno::find(&error) != Some(Errno::NODEV) =>
                     {
                         return Err(error.to_string());
                     }

@@ -44,7 +44,7 @@ fn left(system: &dyn System) -> Vec<Unfinished> {
 
 /// Leaves a journal that would give the read-ahead back, which is changed.
 fn change_read_ahead(fake: &Fake) {
-    let device = Some(Mark::of(fake, "sda"));
+    let device = Some(Mark::now(fake, "sda"));
     let undo = Undo::Setting { path: READ_AHEAD.into(), original: "128".to_owned(), device };
     begin(fake).record(fake, undo).unwrap();
     fake.put(READ_AHEAD, "4096\n");
@@ -210,7 +210,7 @@ fn what_is_the_last_already_is_not_written_again() {
 fn of_what_has_an_original_the_first_counts_and_keeps_its_place() {
     let fake = machine();
     let with = |original: &str| {
-        let (device, path) = (Some(Mark::of(&fake, "sda")), PathBuf::from(READ_AHEAD));
+        let (device, path) = (Some(Mark::now(&fake, "sda")), PathBuf::from(READ_AHEAD));
         let (namespace, interface) = (None, "eth0".to_owned());
         let original = original.to_owned();
         let text = Some(original.clone());
@@ -386,7 +386,7 @@ link /sys/dev/block/8:1 ../../devices/sda/sda1
 ",
     )
     .unwrap();
-    assert_eq!(Mark::of(&fake, "sda1").sequence, Some(7));
+    assert_eq!(Mark::now(&fake, "sda1").sequence, Some(7));
 }
 
 #[test]
@@ -410,7 +410,7 @@ fn with(marks: &str) -> (Fake, Undo) {
     fake.add("file /sys/block/sda/size 327680\nlink /sys/dev/block/8:0 /sys/block/sda\nblock /dev/sda 8:0\nfile /sys/block/sda/diskseq 7\n")
         .unwrap();
     fake.put_marks(NUMBER, 0, marks).unwrap();
-    let disk = Mark::of(&fake, "sda");
+    let disk = Mark::now(&fake, "sda");
     (fake, Undo::FileSystem { disk, start: 0, label: "fourth".to_owned() })
 }
 
@@ -590,7 +590,7 @@ fn whatever_cannot_be_read_keeps_the_journal_until_all_is_undone() {
             fake.act(warrant, &act).unwrap();
         };
         let range = 0..4096;
-        let undo = Undo::Partition { disk: Mark::of(&fake, "sda"), number: 1, start: 0 };
+        let undo = Undo::Partition { disk: Mark::now(&fake, "sda"), number: 1, start: 0 };
         act(undo, Act::AddPartition { disk: "/dev/sda".into(), number: 1, range });
         act(
             Undo::Loop { file: "/dev/sda".into(), device: None },
@@ -640,7 +640,7 @@ fn loop_shown_as(shown: &str) -> (Fake, Mark) {
     act(file("/room/20261120-ab12-disk-1"), Act::CreateFile { path: made.clone(), bytes: 4096 });
     let undo = Undo::Loop { file: made.clone(), device: None };
     act(undo, Act::AttachLoop { device: "/dev/loop0".into(), file: made });
-    let mark = Mark::of(&fake, "loop0");
+    let mark = Mark::now(&fake, "loop0");
     fake.put("/sys/devices/virtual/block/loop0/loop/backing_file", format!("{shown}\n"));
     (fake, mark)
 }

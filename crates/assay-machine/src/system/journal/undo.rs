@@ -52,7 +52,7 @@ pub struct Mark {
 }
 
 impl Mark {
-    pub fn of(system: &dyn System, name: &str) -> Self {
+    pub fn now(system: &dyn System, name: &str) -> Self {
         let number = devices::number_of(system, name);
         let sequence = number.and_then(|number| identity::disk_sequence(system, number));
         let id = devices::device_id(system, name);
@@ -79,7 +79,7 @@ impl Mark {
             sequence = found;
         }
         let sequence = sequence.and_then(|text| text.trim().parse().ok());
-        Ok(Some(Self { sequence, ..Self::of(system, name) }))
+        Ok(Some(Self { sequence, ..Self::now(system, name) }))
     }
 
     /// Whether both stand for one device. Ids change with the links that udev makes and with the
@@ -276,7 +276,7 @@ impl Undo {
     pub fn takes_away(&self, system: &dyn System, device: &str) -> bool {
         match self {
             Self::Loop { file, device: mark } => {
-                let same = |mark: &Mark| mark.is_same(&Mark::of(system, device));
+                let same = |mark: &Mark| mark.is_same(&Mark::now(system, device));
                 let own = mark.as_ref().is_none_or(same);
                 own && devices::backing_file(system, device).as_ref() == Some(file)
             }
@@ -285,7 +285,7 @@ impl Undo {
                 devices::mapping_name(system, device).is_ok_and(|own| own.as_ref() == Some(name))
             }
             Self::Zram { number, sequence: Some(sequence) } => {
-                let now = Mark::of(system, device).sequence;
+                let now = Mark::now(system, device).sequence;
                 device == format!("zram{number}") && now == Some(*sequence)
             }
             _ => false,

@@ -29,7 +29,7 @@ impl fmt::Debug for Token {
 
 impl Token {
     /// The token in a text; what stands around it does not count.
-    pub fn of(text: &str) -> Result<Self, String> {
+    pub fn new(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let advice = "create a token of at least 16 characters: head -c 24 /dev/urandom | base64";
         match text.len() {
@@ -238,28 +238,28 @@ mod tests {
     const OWN: &Digest = &[2; 32];
 
     fn token() -> Token {
-        Token::of("a token of some length").unwrap()
+        Token::new("a token of some length").unwrap()
     }
 
     #[test]
     fn a_token_is_not_guessed_and_not_shown() {
-        assert!(Token::of("short").unwrap_err().contains("16 characters"));
-        assert!(Token::of(" \n").unwrap_err().contains("no token"));
+        assert!(Token::new("short").unwrap_err().contains("16 characters"));
+        assert!(Token::new(" \n").unwrap_err().contains("no token"));
         assert_eq!(format!("{:?}", token()), "Token(..)");
     }
 
     #[test]
     fn a_token_has_from_16_to_1024_letters() {
-        let of = |length: usize| Token::of(&format!(" {}\n", "x".repeat(length))).map(drop);
+        let of = |length: usize| Token::new(&format!(" {}\n", "x".repeat(length))).map(drop);
         assert!(of(15).unwrap_err().starts_with("the token is too short"));
         assert_eq!((of(16), of(1024)), (Ok(()), Ok(())));
         assert_eq!(of(1025).unwrap_err(), "the token is too long");
         assert_eq!(
-            Token::of(&"x".repeat(16)).unwrap(),
-            Token::of(&format!("\t{}", "x".repeat(16))).unwrap()
+            Token::new(&"x".repeat(16)).unwrap(),
+            Token::new(&format!("\t{}", "x".repeat(16))).unwrap()
         );
         assert!(Token::drawn(&[1; 32]) != Token::drawn(&[2; 32]));
-        assert_eq!(Token::drawn(&[171; 32]), Token::of(&"ab".repeat(32)).unwrap());
+        assert_eq!(Token::drawn(&[171; 32]), Token::new(&"ab".repeat(32)).unwrap());
     }
 
     #[test]

@@ -235,7 +235,7 @@ mod tests {
     const VERSION: &str = USE.version;
 
     fn token() -> Token {
-        Token::of("a token of some length").unwrap()
+        Token::new("a token of some length").unwrap()
     }
 
     #[test]
@@ -249,7 +249,7 @@ mod tests {
             assert_eq!(read_hello(&token(), &riddle, &line), Ok((role, own)));
             // Overheard, and said again to another riddle.
             assert_eq!(read_hello(&token(), &[3; 32], &line), Err("token"));
-            let other = Token::of("another token, as long").unwrap();
+            let other = Token::new("another token, as long").unwrap();
             assert_eq!(read_hello(&other, &riddle, &line), Err("token"));
         }
         let line = welcome(&token(), &riddle, &own, 9);
@@ -352,7 +352,7 @@ mod tests {
         for line in ["", "no", "no busy now", "no milk", "ok", "ok 0 0", "ok 0 zz"] {
             assert_eq!(told(line), "the peer sent an invalid message", "{line}");
         }
-        let other = Token::of("another token, as long").unwrap();
+        let other = Token::new("another token, as long").unwrap();
         let foreign = welcome(&other, &riddle, &own, 9);
         assert_eq!(told(&foreign), "the peer does not know the token");
         // A session that another one was given is not one's own.

@@ -17,7 +17,7 @@ pub fn is_secret(variable: &str) -> bool {
 /// The token that the environment holds, or the file that it names.
 pub fn of_environment(system: &dyn System) -> Result<Token, String> {
     if let Some(text) = system.variable(TOKEN_VARIABLE) {
-        return Token::of(&text).map_err(|why| format!("{TOKEN_VARIABLE}: {why}"));
+        return Token::new(&text).map_err(|why| format!("{TOKEN_VARIABLE}: {why}"));
     }
     let Some(file) = system.variable(TOKEN_FILE_VARIABLE) else {
         return Err(format!(
@@ -31,7 +31,7 @@ pub fn of_environment(system: &dyn System) -> Result<Token, String> {
 /// The token of a fleet: from its own variable, or the file that is named there; none where neither is set.
 pub fn of_fleet(system: &dyn System) -> Result<Option<Token>, String> {
     if let Some(text) = system.variable(FLEET_TOKEN_VARIABLE) {
-        return Token::of(&text).map(Some).map_err(|why| format!("{FLEET_TOKEN_VARIABLE}: {why}"));
+        return Token::new(&text).map(Some).map_err(|why| format!("{FLEET_TOKEN_VARIABLE}: {why}"));
     }
     let file = system.variable(FLEET_TOKEN_FILE_VARIABLE);
     file.map(|file| in_file(system, Path::new(&file))).transpose()
@@ -44,7 +44,7 @@ pub fn in_file(system: &dyn System, file: &Path) -> Result<Token, String> {
         format!("{path} is unreadable, or other users can read it; run chmod 600 {path}")
     })?;
     let text = system.read_own(&locked).map_err(|error| format!("{path}: {error}"))?;
-    Token::of(&text).map_err(|why| format!("{path}: {why}"))
+    Token::new(&text).map_err(|why| format!("{path}: {why}"))
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
         fake.set_variable(TOKEN_VARIABLE, "short");
         assert!(of_environment(&fake).unwrap_err().starts_with("ASSAY_PEER_TOKEN: the token is"));
         fake.set_variable(TOKEN_VARIABLE, "long enough to be one");
-        assert_eq!(of_environment(&fake), Token::of("long enough to be one"));
+        assert_eq!(of_environment(&fake), Token::new("long enough to be one"));
         assert_eq!(of_fleet(&fake), Ok(None), "that of a link is another one");
         fake.set_variable(FLEET_TOKEN_VARIABLE, "short");
         assert!(of_fleet(&fake).unwrap_err().starts_with("ASSAY_COORDINATOR_TOKEN: the token is"));

@@ -280,7 +280,7 @@ impl<'a> Running<'a> {
 
     /// Takes a child away that has ended, and adds what it used.
     fn take(&mut self, process: Pid, opened: Option<File>) -> io::Result<()> {
-        let moved = MovedBytes::of(process, opened);
+        let moved = MovedBytes::read(process, opened);
         let waited_ns = assay_load::waited_ns(&process.to_string());
         let Some(usage) = assay_sys::reap(process)? else { return Ok(()) };
         let spent = &mut self.spent;
@@ -378,7 +378,7 @@ struct MovedBytes {
 
 impl MovedBytes {
     /// Reads them, or returns `None` where the kernel does not show them.
-    fn of(process: Pid, opened: Option<File>) -> Option<Self> {
+    fn read(process: Pid, opened: Option<File>) -> Option<Self> {
         let file = opened.or_else(|| File::open(bytes_of(process)).ok());
         let text = io::read_to_string(file?).ok()?;
         let field = |name: &str| {
@@ -565,6 +565,6 @@ mod tests {
     #[test]
     fn this_process_had_some_memory() {
         assert!(own_peak_bytes().unwrap() > 1 << 20);
-        assert!(MovedBytes::of(rustix::process::getpid(), None).is_some());
+        assert!(MovedBytes::read(rustix::process::getpid(), None).is_some());
     }
 }

@@ -15,7 +15,7 @@ use super::{Sockets, dial, listen};
 const LIMIT: Duration = Duration::from_secs(60);
 
 fn token() -> Token {
-    Token::of("a token of sixteen letters and more").unwrap()
+    Token::new("a token of sixteen letters and more").unwrap()
 }
 
 /// A port that nobody listens at now.
@@ -93,7 +93,7 @@ fn strangers_are_turned_away_and_counted() {
             let _ = stream.read_to_end(&mut answer);
             assert!(!String::from_utf8_lossy(&answer).contains("ok"));
         }
-        let other = Token::of("another token of sixteen letters").unwrap();
+        let other = Token::new("another token of sixteen letters").unwrap();
         let stop = AtomicBool::new(false);
         let place = Place { rank: 1, ranks: 2 };
         let why = dial(&address.to_string(), &other, place, LIMIT, &stop).err().unwrap();

@@ -35,7 +35,7 @@ impl Starts for Machines {
         Ok(Box::new(Running { machine: self.0.start(&store)?, is_awake: false }))
     }
 
-    fn told(&self) -> Option<String> {
+    fn describe(&self) -> Option<String> {
         let (release, accelerator) = (self.0.release(), self.0.accelerator().name());
         Some(format!("virtual machines of Linux {release}, {accelerator}"))
     }

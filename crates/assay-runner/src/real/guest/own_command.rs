@@ -82,7 +82,7 @@ impl Started {
             .process_group(0)
             .spawn()
             .map_err(|error| format!("cannot start the shell: {error}"))?;
-        let said = Tail::of(child.stderr.take());
+        let said = Tail::start(child.stderr.take());
         let group = Pid::from_raw(child.id().cast_signed());
         let (ends, limit) = limited(group, Duration::from_millis(most_ms));
         Ok(Self { child, group, said, ends: Some(ends), limit })
@@ -156,7 +156,7 @@ struct Tail {
 }
 
 impl Tail {
-    fn of(stream: Option<impl Read + Send + 'static>) -> Self {
+    fn start(stream: Option<impl Read + Send + 'static>) -> Self {
         let kept = Arc::new(Mutex::new(Vec::new()));
         let (says, over) = channel::<()>();
         let own = Arc::clone(&kept);

@@ -31,28 +31,29 @@ const LARGEST: u32 = 1 << 20;
 /// Does what the host says, until it says nothing any more.
 pub fn obey() -> Result<(), String> {
     let port = port()?;
-    let heard = BufReader::new(port.try_clone().map_err(told)?).lines();
+    let heard = BufReader::new(port.try_clone().map_err(|error| error.to_string())?).lines();
     let mut heard = heard.map_while(Result::ok).filter(|line| !awake::heeded(line));
     let mut port = port;
     let mut hear = || heard.next();
-    let mut say = |line: &str| port.write_all(format!("{line}\n").as_bytes()).map_err(told);
+    let mut say = |line: &str| {
+        port.write_all(format!("{line}\n").as_bytes()).map_err(|error| error.to_string())
+    };
     work(&mut OwnDrive, &mut hear, &mut say)
 }
 
 fn port() -> Result<File, String> {
-    for entry in fs::read_dir(PORTS).map_err(told)?.flatten() {
+    for entry in fs::read_dir(PORTS).map_err(|error| error.to_string())?.flatten() {
         let name = fs::read_to_string(entry.path().join("name")).unwrap_or_default();
         if name.trim() == TALK {
             let path = Path::new("/dev").join(entry.file_name());
-            return OpenOptions::new().read(true).write(true).open(path).map_err(told);
+            return OpenOptions::new()
+                .read(true)
+                .write(true)
+                .open(path)
+                .map_err(|error| error.to_string());
         }
     }
     Err(format!("port {TALK} does not exist"))
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "as map_err hands it over")]
-fn told(error: std::io::Error) -> String {
-    error.to_string()
 }
 
 struct OwnDrive;
@@ -85,7 +86,7 @@ impl Place for OwnDrive {
         forget()?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let output = output(&words)?;
-        Ok((!output.status.success()).then(|| said(&output)))
+        Ok((!output.status.success()).then(|| complaint(&output)))
     }
 
     fn room(
@@ -219,7 +220,7 @@ fn run(words: &[&str]) -> Result<(), String> {
     if output.status.success() {
         return Ok(());
     }
-    Err(format!("{}: {}", words[0], said(&output)))
+    Err(format!("{}: {}", words[0], complaint(&output)))
 }
 
 fn output(words: &[&str]) -> Result<Output, String> {
@@ -228,7 +229,7 @@ fn output(words: &[&str]) -> Result<Output, String> {
 }
 
 /// What it complained of, and what it printed behind that.
-fn said(output: &Output) -> String {
+fn complaint(output: &Output) -> String {
     let said = [output.stderr.as_slice(), &output.stdout].concat();
     String::from_utf8_lossy(&said).trim().to_owned()
 }

@@ -12,7 +12,7 @@ use super::*;
 const SECRET: &str = "what both ends of this test know";
 
 fn token() -> Token {
-    Token::of(SECRET).unwrap()
+    Token::new(SECRET).unwrap()
 }
 
 /// A peer on loopback, as long as it is there.
@@ -100,7 +100,7 @@ fn a_link_is_loaded_each_way_and_probed_meanwhile() {
 #[test]
 fn another_token_another_version_and_nobody_are_told_apart() {
     let peer = Served::new();
-    let other = Token::of("what only this end knows, sadly").unwrap();
+    let other = Token::new("what only this end knows, sadly").unwrap();
     let told = |token: &Token| peer.run(token, &[short(Load::Idle)]).unwrap_err().to_string();
     assert!(told(&other).contains("a different token"), "{}", told(&other));
     peer.is_up();

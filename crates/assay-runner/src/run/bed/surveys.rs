@@ -100,7 +100,7 @@ impl TestBed<'_> {
     ) -> Outcome<()> {
         let (system, seed) = (self.system, self.seed);
         let began_ns = system.monotonic_ns();
-        let stack = Stack::of(&Wish::of(under)).map_err(Failure::refused)?;
+        let stack = Stack::new(&Wish::new(under)).map_err(Failure::refused)?;
         let (raised, site) = self.make(context, place, &stack)?;
         let made_ns = system.monotonic_ns() - began_ns;
         let terms = Terms { consented: matches!(raised.base, Base::Device(_)), law: None };

@@ -61,7 +61,7 @@ impl<'a> Fleet<'a> {
     /// What each host counted; why the trial has no number, where one was lost.
     fn parts(&mut self, done: &Done) -> (Vec<OneHost>, Option<String>) {
         let order = done.trial.record.order;
-        let mut barrier = Barrier::of(self.others());
+        let mut barrier = Barrier::new(self.others());
         let mut parts: BTreeMap<u32, Part> = BTreeMap::new();
         self.wait_at(&mut barrier, &mut |rank, message| match message {
             Message::Done(part) if part.order == order => {

@@ -59,9 +59,10 @@ impl Fleet<'_> {
     fn welcome(&mut self, machines: &[Sharing]) -> Result<(), String> {
         let ranks = |own: &Sharing| own.iter().map(|(rank, _)| *rank).collect();
         self.on_one_machine = machines.iter().map(ranks).collect();
-        self.fellows = fellows::of(machines, 0).into_iter().collect();
+        self.fellows = fellows::processes(machines, 0).into_iter().collect();
         for rank in self.others() {
-            let (id, seed, fellows) = (self.id.clone(), self.seed, fellows::of(machines, rank));
+            let (id, seed, fellows) =
+                (self.id.clone(), self.seed, fellows::processes(machines, rank));
             self.say_before(rank, &Message::Welcome(Welcome { id, seed, fellows }))?;
         }
         Ok(())
@@ -81,7 +82,7 @@ impl Fleet<'_> {
             name: name(*rank),
             surveys,
         }));
-        let common = common::of(&all)?;
+        let common = common::merge(&all)?;
         if self.member.purpose == Purpose::Plan {
             self.surveyed = all.iter().map(|own| limited(own, &common)).collect();
         }
@@ -115,7 +116,7 @@ impl Fleet<'_> {
 
     /// A meeting: waits until all are there, and says what came of it.
     pub(super) fn call(&mut self, meeting: u64, own: Result<(), String>) -> Result<(), String> {
-        let mut barrier = Barrier::of(self.others().into_iter().chain([0]));
+        let mut barrier = Barrier::new(self.others().into_iter().chain([0]));
         // Nobody comes before rank 0 itself.
         let _ = barrier.arrive(0, own);
         self.wait_at(&mut barrier, &mut |_, message| match message {
@@ -270,7 +271,7 @@ impl Fleet<'_> {
         let before: BTreeMap<u32, Host> = self.hosts.clone();
         self.say_to_all(&Message::End { why });
         let mut found: BTreeMap<u32, Vec<HostSaid>> = BTreeMap::from([(0, own)]);
-        let mut barrier = Barrier::of(self.others());
+        let mut barrier = Barrier::new(self.others());
         let wait_ns = self.member.grace.max(HEARING).as_nanos() as u64;
         let until_ns = self.system.monotonic_ns().saturating_add(wait_ns);
         while !barrier.is_complete() {

@@ -288,7 +288,7 @@ fn nobody_who_cuts_is_no_cut() {
 fn a_cut_before_the_first_promise_is_not_counted() {
     let course = course(Pattern::Log, SyncBy::Fdatasync);
     let (fake, notes) = (machine(), Noted::default());
-    let mut ledger = fake.ledger("", &Token::of("what both ends of this test know").unwrap());
+    let mut ledger = fake.ledger("", &Token::new("what both ends of this test know").unwrap());
     let begun = Begun { boot: "first".to_owned(), key: "01".repeat(32), run: 1 };
     ledger.as_mut().unwrap().open(&[1; 32]).unwrap();
     notes.add(&serde_json::to_string(&Note::Begun(begun)).unwrap()).unwrap();

@@ -205,7 +205,7 @@ impl Recipe for Volume {
         let system = builder.system();
         let file = builder.file_of(device)?;
         let (label, name, key) = (builder.label(), builder.name("crypt"), builder.key()?);
-        let disk = Mark::of(system, &device.extent.device);
+        let disk = Mark::now(system, &device.extent.device);
         let start = device.extent.range.start;
         let formatted = Undo::FileSystem { disk, start, label: label.clone() };
         // What lies there is what is encrypted.

@@ -263,7 +263,7 @@ mod tests {
     fn missing(fake: &Fake, levels: &[(&str, &str)], bytes: u64) -> Option<String> {
         let named = levels.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned()));
         let levels: Levels = named.collect();
-        Stack::of(&Wish::of(&levels)).unwrap().missing(fake, &[bytes])
+        Stack::new(&Wish::new(&levels)).unwrap().missing(fake, &[bytes])
     }
 
     #[test]

@@ -65,7 +65,7 @@ fn consent_reaches_a_partition_of_what_was_named() {
     let own = file(&fake, &mut journal, "/own/disk");
     let disk = attach(&fake, &mut journal, &own);
     let below = asked(&fake, &journal, &disk, &[]).unwrap();
-    let part = crate::system::journal::Mark::of(&fake, "loop0");
+    let part = crate::system::journal::Mark::now(&fake, "loop0");
     let part = Undo::Partition { disk: part, number: 1, start: DISK / 2 };
     let warrant = journal.record(&fake, part).unwrap();
     let range = DISK / 2..DISK;

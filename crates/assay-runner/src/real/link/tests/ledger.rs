@@ -26,7 +26,7 @@ fn promises_are_there_for_a_machine_that_comes_back() {
 fn another_token_is_turned_away_and_a_peer_started_anew_knows_nothing() {
     let mut peer = Served::new();
     let at = peer.address.to_string();
-    let other = Token::of("what only this end knows, sadly").unwrap();
+    let other = Token::new("what only this end knows, sadly").unwrap();
     let told = reach(&at, &other).err().unwrap().to_string();
     assert!(told.contains("a different token"), "{told}");
     let mut before = reach(&at, &token()).unwrap();
