@@ -23,7 +23,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])
     if let Some(image) = &asked.root {
         asked.root = Some(on_disk(&asked, folder, image)?);
     }
-    assay_runner::vm::run(&asked, stop, tell).map_err(Failed::told)
+    assay_runner::vm::run(&asked, stop, tell).map_err(Failed::message)
 }
 
 /// A copy of a root disk with the program and the job in it.

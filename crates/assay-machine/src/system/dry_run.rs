@@ -19,13 +19,15 @@ use super::{
 /// Area files and devices opened for writing are files in memory, so that what follows can go on.
 pub struct DryRun<'a>(pub &'a dyn System);
 
+/// Methods that call the system in a field.
 macro_rules! pass_on {
-    ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
+    ($inner:tt; $($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
         fn $name(&self, $($argument: $kind),*) -> $result {
-            self.0.$name($($argument),*)
+            self.$inner.$name($($argument),*)
         }
     )*};
 }
+pub(super) use pass_on;
 
 macro_rules! do_nothing {
     ($($name:ident($($kind:ty),*);)*) => {$(
@@ -42,6 +44,7 @@ impl Watchdog for Nobody {}
 
 impl System for DryRun<'_> {
     pass_on! {
+        0;
         read_text(path: &Path) -> io::Result<String>;
         read_bytes(path: &Path) -> io::Result<Vec<u8>>;
         reopen(file: &File, caching: Caching) -> io::Result<File>;

@@ -56,7 +56,7 @@ pub struct Fake {
     state: Mutex<State>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct State {
     tree: Tree,
     clock: Duration,
@@ -94,41 +94,6 @@ struct State {
     executed: Vec<String>,
     network: network::Network,
     power: mains::Power,
-}
-
-impl Default for State {
-    fn default() -> Self {
-        Self {
-            tree: Tree::default(),
-            clock: Duration::ZERO,
-            refuses_direct: false,
-            named_areas: false,
-            leftovers: BTreeMap::new(),
-            holders: BTreeMap::new(),
-            dropped: Vec::new(),
-            manners: BTreeMap::new(),
-            programs: BTreeSet::new(),
-            mounts_nothing: false,
-            shows: None,
-            acted: Vec::new(),
-            replugged: None,
-            made: BTreeMap::new(),
-            pools: BTreeMap::new(),
-            encrypting: BTreeSet::new(),
-            encrypted: encryption::Encrypted::default(),
-            contents: BTreeMap::new(),
-            sizes: BTreeMap::new(),
-            sequence: 0,
-            traces: trace::Traces::default(),
-            stepped_ns: 0,
-            outputs: BTreeMap::new(),
-            told: BTreeMap::new(),
-            executions: BTreeMap::new(),
-            executed: Vec::new(),
-            network: network::Network::default(),
-            power: mains::Power::default(),
-        }
-    }
 }
 
 impl Default for Fake {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::dry_run::pass_on;
 use super::journal::Warrant;
 use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
@@ -180,6 +181,12 @@ impl System for Faulty<'_> {
         answer_of(program: &str, arguments: &[&str], most_bytes: u64) -> ProgramOutput;
         nvme_health_log(device: &Path) -> Vec<u8>;
         forget_cache() -> ();
+        load_link(job: &LinkJob<'_>) -> LinkRun;
+        mains() -> &dyn Mains;
+        execute(execution: &Execution<'_>) -> Executed;
+        trace_block(devices: &[DeviceNumber], means: TraceMeans) -> Box<dyn BlockTracer>;
+        start_watchdog(id: &str) -> Box<dyn Watchdog>;
+        reopen(file: &File, caching: Caching) -> File;
     }
 
     fn read_at(&self, file: &File, offset: u64, into: &mut [u8]) -> io::Result<usize> {
@@ -202,43 +209,9 @@ impl System for Faulty<'_> {
         self.inner.set_caching(file, caching)
     }
 
-    fn load_link(&self, job: &LinkJob<'_>) -> io::Result<LinkRun> {
-        self.pass(Call::Looks)?;
-        self.inner.load_link(job)
-    }
-
     fn machines(&self, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
         self.pass(Call::Looks).map_err(|error| error.to_string())?;
         self.inner.machines(wanted)
-    }
-
-    fn mains(&self) -> io::Result<&dyn Mains> {
-        self.pass(Call::Looks)?;
-        self.inner.mains()
-    }
-
-    fn execute(&self, execution: &Execution<'_>) -> io::Result<Executed> {
-        self.pass(Call::Looks)?;
-        self.inner.execute(execution)
-    }
-
-    fn trace_block(
-        &self,
-        devices: &[DeviceNumber],
-        means: TraceMeans,
-    ) -> io::Result<Box<dyn BlockTracer>> {
-        self.pass(Call::Looks)?;
-        self.inner.trace_block(devices, means)
-    }
-
-    fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>> {
-        self.pass(Call::Looks)?;
-        self.inner.start_watchdog(id)
-    }
-
-    fn reopen(&self, file: &File, caching: Caching) -> io::Result<File> {
-        self.pass(Call::Looks)?;
-        self.inner.reopen(file, caching)
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
@@ -264,39 +237,16 @@ impl System for Faulty<'_> {
         self.inner.append(path, bytes)
     }
 
-    fn program(&self, name: &str) -> Option<PathBuf> {
-        self.inner.program(name)
-    }
-
-    fn variable(&self, name: &str) -> Option<String> {
-        self.inner.variable(name)
-    }
-
-    fn user(&self) -> User {
-        self.inner.user()
-    }
-
-    fn now(&self) -> String {
-        self.inner.now()
-    }
-
-    fn page_bytes(&self) -> u64 {
-        self.inner.page_bytes()
-    }
-
-    fn hypervisor_signatures(&self) -> Vec<String> {
-        self.inner.hypervisor_signatures()
-    }
-
-    fn monotonic_ns(&self) -> u64 {
-        self.inner.monotonic_ns()
-    }
-
-    fn wall_ns(&self) -> u64 {
-        self.inner.wall_ns()
-    }
-
-    fn sleep(&self, time: Duration) {
-        self.inner.sleep(time);
+    pass_on! {
+        inner;
+        program(name: &str) -> Option<PathBuf>;
+        variable(name: &str) -> Option<String>;
+        user() -> User;
+        now() -> String;
+        page_bytes() -> u64;
+        hypervisor_signatures() -> Vec<String>;
+        monotonic_ns() -> u64;
+        wall_ns() -> u64;
+        sleep(time: Duration) -> ();
     }
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 use assay_core::stats::Sample;
 use assay_load::Bystanders;
 
+use super::event::Context;
 use assay_analysis::import;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
@@ -42,7 +43,12 @@ pub struct Bench<'a> {
     pub stop: &'a AtomicBool,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    pub fn new(context: &'a Context<'_>, medium: Medium<'a>, path: &'a Path, seed: u64) -> Self {
+        let (system, runs_as, stop) = (context.system, context.runs_as, context.stop);
+        Self { system, medium, path, seed, study_seed: seed, runs_as, stop }
+    }
+
     fn run<T>(
         &self,
         time: Duration,

@@ -375,15 +375,7 @@ fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome
     let mut ran = Vec::new();
     for index in 0..plan.surveys.len() {
         let Some((site, surveyed)) = bed.at(index) else { continue };
-        let bench = pilot::Bench {
-            system: context.system,
-            medium: surveyed.medium(),
-            path: &site.path,
-            seed: plan.seed,
-            study_seed: plan.seed,
-            runs_as: context.runs_as,
-            stop: context.stop,
-        };
+        let bench = pilot::Bench::new(context, surveyed.medium(), &site.path, plan.seed);
         let own = plan.workloads.iter().filter(|workload| workload.target == index);
         let lines = pilot::ready_again(own, &bench).map_err(|why| {
             Failure::refused(format!(

@@ -132,15 +132,7 @@ pub fn make<'a>(
     let seen = demands.filled.clears.then(|| coverage(system, opened.file(), &area, seed));
     (context.tell)(Event::Pilot { target: site.target.clone() });
     let medium = Medium { law, ..opened.medium(area) };
-    let bench = pilot::Bench {
-        system,
-        medium,
-        path: &site.path,
-        seed,
-        study_seed: seed,
-        runs_as: context.runs_as,
-        stop: context.stop,
-    };
+    let bench = pilot::Bench::new(context, medium, &site.path, seed);
     let pilot = pilot::run_all(design, &bench)
         .map_err(|own| Failure { kind: own.kind, ..unmeasured(site, &own.message) })?;
     opened.notes.extend(pilot::versions(&demands.work, system));
@@ -160,16 +152,7 @@ pub fn make<'a>(
     };
     if demands.has_margin && law.is_none() {
         let workloads = design.under_baseline(&survey);
-        let medium = opened.medium(area);
-        let bench = pilot::Bench {
-            system,
-            medium,
-            path: &site.path,
-            seed,
-            study_seed: seed,
-            runs_as: context.runs_as,
-            stop: context.stop,
-        };
+        let bench = pilot::Bench::new(context, opened.medium(area), &site.path, seed);
         let found = pilot::scatter(&workloads, &survey.pilot, &bench);
         survey.pilot.scatter = found.map_err(|error| unmeasured(site, &error))?;
     }
