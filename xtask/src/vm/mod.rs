@@ -1,6 +1,8 @@
 //! Virtual machines for tests (`assay_runner::vm`): the program as it is built here, also on a root disk with a
 //! real systemd, and what a guest brings back as files of a directory.
 
+mod archive;
+mod job;
 pub mod root;
 
 use std::fs;
@@ -9,8 +11,8 @@ use std::sync::atomic::AtomicBool;
 
 use crate::lab::{Done, Scratch, call, has};
 
-pub use assay_runner::vm::{Asked, Ended, Link, MODULES, Stream, found, kernel, machine, missing};
-use assay_runner::vm::{Failed, archive};
+pub use assay_runner::vm::{Asked, Link, MODULES, found, kernel, machine, missing};
+pub use job::{Ended, Stream};
 
 /// Boots a guest, runs its job, tells what it prints as it comes, and turns it off. `stop` ends it early.
 /// A root disk is copied, and the copy is given the program and the job.
@@ -23,7 +25,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])
     if let Some(image) = &asked.root {
         asked.root = Some(on_disk(&asked, folder, image)?);
     }
-    assay_runner::vm::run(&asked, stop, tell).map_err(Failed::message)
+    job::run(&asked, stop, tell)
 }
 
 /// A copy of a root disk with the program and the job in it.

@@ -1,21 +1,16 @@
-//! Small virtual machines of QEMU: a distribution's kernel, a first file system of our own making with the
-//! program in it, one job, and what the job left. It has no network but a wire to another guest, where one is asked for, and
-//! nothing of it is left afterwards:
-//! its files have no names, and it ends with this process. On most machines every instruction is carried
-//! out by QEMU: what it measures says nothing of hardware, and the program in it says so (rule `emulated`).
+//! Small virtual machines of QEMU: a distribution's kernel, and a first file system of our own making with the program
+//! in it. A guest has no network but a wire to another guest, if one is asked for. Nothing remains afterwards: the files of a
+//! guest have no names, and QEMU ends with this process. On most machines QEMU executes every instruction, so measurements say
+//! nothing about hardware, and the program in the guest reports that (rule `emulated`).
 //!
-//! Used by `real::guest` and by tasks of xtask; it prints nothing.
+//! `real::guest` runs guests whose drive is ours; xtask runs jobs in guests. This module prints nothing.
 //!
-//! Here belongs what makes and ends a guest, and what answers for a drive that it has of us. What runs in it does not, nor
-//! whether its numbers count, nor what such a drive keeps.
-//!
-//! The types to know: [`Asked`] (a guest, as it is asked for), [`Ended`], [`kernel::Kernel`],
-//! [`machine::Machine`], [`files::Files`] (what a guest left), [`driven::Mould`] (guests whose drive is ours),
-//! [`nbd::Store`] (what lies behind such a drive).
+//! The types to know: [`Asked`] (a guest, as it is asked for), [`kernel::Kernel`], [`machine::Machine`],
+//! [`files::Files`] (what a guest left), [`driven::Mould`] (guests whose drive is ours), [`nbd::Store`] (what lies behind
+//! such a drive).
 
 #![allow(clippy::disallowed_methods, reason = "virtual machines are files and processes")]
 
-pub mod archive;
 pub mod cpio;
 pub mod driven;
 pub mod files;
@@ -27,13 +22,11 @@ pub mod nbd;
 pub mod tree;
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 
 use files::Files;
 use kernel::Kernel;
-use machine::{Accelerator, Bus, Drive, Machine, Setup};
+use machine::{Accelerator, Bus, Drive, Setup};
 use tree::Tree;
 
 pub use host::{Done, found};
@@ -64,7 +57,7 @@ const PORTS: [&str; 4] = ["out", "err", "end", "files"];
 const APPEND: &str = "console=ttyS0 panic=-1 quiet psi=1 no_timer_check";
 
 /// A guest that says nothing for so long under KVM is one that KVM does not boot.
-const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
+pub const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 
 const PAUSE: Duration = Duration::from_millis(25);
 
@@ -128,191 +121,8 @@ impl Link {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
-    Out,
-    Err,
-}
-
-#[derive(Debug)]
-pub struct Ended {
-    pub code: u8,
-    pub accelerator: Accelerator,
-    /// From the start of QEMU to its end.
-    pub time: Duration,
-    /// From the start of QEMU until the job began.
-    pub booted: Duration,
-    /// For how long of that it wanted a processor that others had ([`Machine::waited`]).
-    pub waited: Duration,
-    /// Its results: an archive of files below `results` ([`archive`]).
-    pub results: Vec<u8>,
-}
-
-/// Why there is no job that ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Failed {
-    Interrupted,
-    /// The guest never said that it is up.
-    NoLife(String),
-    Otherwise(String),
-}
-
-impl Failed {
-    pub fn message(self) -> String {
-        match self {
-            Self::Interrupted => "interrupted".to_owned(),
-            Self::NoLife(text) | Self::Otherwise(text) => text,
-        }
-    }
-}
-
-impl From<String> for Failed {
-    fn from(text: String) -> Self {
-        Self::Otherwise(text)
-    }
-}
-
-/// Boots a guest, runs its job, tells what it prints as it comes, and turns it off. `stop` ends it at once, with nothing
-/// kept.
-///
-/// # Errors
-/// Why there is no job that ended: [`Failed`].
-pub fn run(
-    asked: &Asked,
-    stop: &AtomicBool,
-    tell: &mut dyn FnMut(Stream, &[u8]),
-) -> Result<Ended, Failed> {
-    let first = asked.accelerator.unwrap_or_else(Accelerator::likely);
-    match attempt(asked, first, stop, tell) {
-        Err(Failed::NoLife(_)) if first == Accelerator::Kvm && asked.accelerator.is_none() => {
-            attempt(asked, Accelerator::Tcg, stop, tell)
-        }
-        ended => ended,
-    }
-}
-
-/// A guest that runs, and what has come of it so far.
-struct Running<'a> {
-    asked: &'a Asked,
-    setup: Setup,
-    files: Files,
-    complaint: std::fs::File,
-    machine: Machine,
-    /// Boots that its job has ordered and had.
-    orders: usize,
-    /// Bytes of each output that were told.
-    told: [(Stream, &'static str, u64); 2],
-    booted: Option<Duration>,
-    /// For how long machines that were started again, and this one, waited for a processor.
-    waited: [Duration; 2],
-}
-
-fn attempt(
-    asked: &Asked,
-    accelerator: Accelerator,
-    stop: &AtomicBool,
-    tell: &mut dyn FnMut(Stream, &[u8]),
-) -> Result<Ended, Failed> {
-    let mut running = Running::start(asked, accelerator)?;
-    loop {
-        let over = running.machine.has_ended();
-        running.pass_on(tell);
-        if running.is_ordered_again(over)? {
-            continue;
-        }
-        if over {
-            return running.ended();
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Err(Failed::Interrupted);
-        }
-        running.waited[1] = running.machine.waited();
-        running.look_after()?;
-        thread::sleep(PAUSE);
-    }
-}
-
-impl<'a> Running<'a> {
-    fn start(asked: &'a Asked, accelerator: Accelerator) -> Result<Self, Failed> {
-        let mut files = Files::new(&asked.place);
-        let setup = setup(asked, accelerator, &mut files)?;
-        let path = files.make("qemu")?;
-        let complaint = std::fs::File::options().append(true).open(&path);
-        let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
-        let machine = Machine::start(&setup, &complaint)?;
-        let told = [(Stream::Out, "out", 0), (Stream::Err, "err", 0)];
-        let (orders, booted, waited) = (0, None, [Duration::ZERO; 2]);
-        Ok(Self { asked, setup, files, complaint, machine, orders, told, booted, waited })
-    }
-
-    fn pass_on(&mut self, tell: &mut dyn FnMut(Stream, &[u8])) {
-        for (stream, name, done) in &mut self.told {
-            let more = self.files.from(name, *done);
-            if !more.is_empty() {
-                tell(*stream, &more);
-                *done += more.len() as u64;
-            }
-        }
-        if self.booted.is_none() && !self.files.from("end", 0).is_empty() {
-            self.booted = Some(self.machine.age());
-        }
-    }
-
-    /// Starts the machine again where its job has ordered that.
-    fn is_ordered_again(&mut self, over: bool) -> Done<bool> {
-        let order = orders(&self.files.from("end", 0)).get(self.orders).cloned();
-        let Some(order) = order.filter(|order| order.is_cut || over) else { return Ok(false) };
-        self.machine.cut();
-        self.waited = [self.waited.iter().sum(), Duration::ZERO];
-        self.orders += 1;
-        self.setup.clock = order.clock;
-        let age = self.machine.age();
-        self.machine = Machine::start(&self.setup, &self.complaint)?.aged(age);
-        Ok(true)
-    }
-
-    fn look_after(&self) -> Result<(), Failed> {
-        let age = self.machine.age();
-        if self.booted.is_none() && age > SIGN_OF_LIFE && self.setup.accelerator == Accelerator::Kvm
-        {
-            let last = self.last_words();
-            return Err(Failed::NoLife(format!("the VM does not boot with KVM:\n{last}")));
-        }
-        // Where others keep the processors it comes to less in the same time.
-        let own = age.saturating_sub(self.waited.iter().sum());
-        if let Some(limit) = self.asked.limit.filter(|limit| own > *limit) {
-            let last = self.last_words();
-            return Err(format!("still running after {} s:\n{last}", limit.as_secs()).into());
-        }
-        Ok(())
-    }
-
-    fn ended(self) -> Result<Ended, Failed> {
-        let end = self.files.from("end", 0);
-        let Some((code, bytes)) = ending(&String::from_utf8_lossy(&end)) else {
-            let last = self.last_words();
-            let text = format!("the virtual machine ended without a status:\n{last}");
-            return Err(if self.booted.is_none() { Failed::NoLife(text) } else { text.into() });
-        };
-        let results = self.files.from("files", 0);
-        if results.len() as u64 != bytes {
-            let came = results.len();
-            return Err(format!("received {came} of {bytes} bytes of results").into());
-        }
-        let accelerator = self.setup.accelerator;
-        let booted = self.booted.unwrap_or_default();
-        let (time, waited) = (self.machine.age(), self.waited.iter().sum());
-        Ok(Ended { code, accelerator, time, booted, waited, results })
-    }
-
-    /// The last lines of its console and of what QEMU complained of.
-    fn last_words(&self) -> String {
-        last_of(&["qemu", "console"].map(|name| self.files.from(name, 0)))
-    }
-}
-
 /// The last lines of what QEMU complained of, and of a guest's console.
-fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
+pub fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
     let tail = |bytes: &B| {
         let text = String::from_utf8_lossy(bytes.as_ref()).replace('\r', "");
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
@@ -322,38 +132,8 @@ fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
     if told.is_empty() { "no output".to_owned() } else { told.join("\n") }
 }
 
-/// The exit code of the job and the bytes of its archive: `up`, then `0 10240`.
-fn ending(text: &str) -> Option<(u8, u64)> {
-    let numbers = |line: &str| {
-        let (code, bytes) = line.split_once(' ')?;
-        Some((code.parse().ok()?, bytes.parse().ok()?))
-    };
-    text.lines().find_map(numbers)
-}
-
-/// What a job asks of the host: to start the machine again.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Order {
-    /// At once, as by a power cut; otherwise when it has turned itself off.
-    is_cut: bool,
-    /// With this time in its clock; the time that it is, where none is named.
-    clock: Option<String>,
-}
-
-/// The orders so far, in whole lines: `cut`, `off 2020-01-01`.
-fn orders(told: &[u8]) -> Vec<Order> {
-    let text = String::from_utf8_lossy(told);
-    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
-    let order = |line: &str| {
-        let (word, clock) = line.split_once(' ').unwrap_or((line, ""));
-        let clock = Some(clock.trim().to_owned()).filter(|clock| !clock.is_empty());
-        ["cut", "off"].contains(&word).then(|| Order { is_cut: word == "cut", clock })
-    };
-    whole.lines().filter_map(order).collect()
-}
-
 /// The machine of a guest, with its first file system and its drives.
-fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
+pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
     let mut drives = Vec::new();
     let (first, root, mut more) = if let Some(image) = &asked.root {
         drives.push(Drive { image: image.clone(), bus: Bus::Nvme, cache: None });

@@ -9,14 +9,6 @@ use super::cpio::{Archive, Kind};
 use super::*;
 
 #[test]
-fn how_a_job_ended_is_read_from_its_second_line() {
-    assert_eq!(ending("up\n7 10240\n"), Some((7, 10_240)));
-    assert_eq!(ending("up\n"), None);
-    assert_eq!(ending("up\n300 5\n"), None);
-    assert_eq!(ending(""), None);
-}
-
-#[test]
 fn words_reach_the_job_as_they_are() {
     for word in ["a b", "it's", "$HOME", "", "*"] {
         let line = format!("printf %s {}", for_shell(word));
@@ -41,22 +33,6 @@ fn a_wire_leads_from_one_guest_to_the_other() {
          virtio-net-pci,netdev=link,romfile=,mac=52:54:00:83:09:01"
     );
     assert!(other.contains("connect=127.0.0.1:4711") && other.ends_with("09:02"), "{other}");
-}
-
-#[test]
-fn orders_of_a_job_are_its_whole_lines() {
-    let told = b"up\noff 2021-03-04T05:06:07\nup\ncut\nup\noff\nup\ncut";
-    let clock = |text: &str| Some(text.to_owned());
-    assert_eq!(
-        orders(told),
-        [
-            Order { is_cut: false, clock: clock("2021-03-04T05:06:07") },
-            Order { is_cut: true, clock: None },
-            Order { is_cut: false, clock: None },
-        ]
-    );
-    assert!(orders(b"up\n0 10240\n").is_empty());
-    assert_eq!(ending("up\noff 2021-03-04\nup\n0 10240\n"), Some((0, 10_240)));
 }
 
 fn small() -> Vec<u8> {

@@ -2,7 +2,7 @@
 //! long names of GNU), read here. What it says is taken from nobody: a path that leads elsewhere, a link or
 //! a device is refused.
 
-use crate::vm::Done;
+use crate::lab::Done;
 
 /// Bytes of a head, and what contents are filled up to.
 const BLOCK: usize = 512;

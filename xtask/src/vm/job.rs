@@ -1,0 +1,249 @@
+//! One job in a guest: boots it, passes on what it prints, starts it again where the job orders that, and reads how
+//! it ended.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::lab::Done;
+use assay_runner::vm::files::Files;
+use assay_runner::vm::machine::{Accelerator, Machine, Setup};
+use assay_runner::vm::{Asked, SIGN_OF_LIFE, last_of, setup};
+
+const PAUSE: Duration = Duration::from_millis(25);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stream {
+    Out,
+    Err,
+}
+
+#[derive(Debug)]
+pub struct Ended {
+    pub code: u8,
+    pub accelerator: Accelerator,
+    /// From the start of QEMU to its end.
+    pub time: Duration,
+    /// From the start of QEMU until the job began.
+    pub booted: Duration,
+    /// For how long of that it wanted a processor that others had ([`Machine::waited`]).
+    pub waited: Duration,
+    /// Its results: an archive of files below `results` ([`super::archive`]).
+    pub results: Vec<u8>,
+}
+
+/// Why no job ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Failed {
+    Interrupted,
+    /// The guest never said that it is up.
+    NoLife(String),
+    Otherwise(String),
+}
+
+impl Failed {
+    fn message(self) -> String {
+        match self {
+            Self::Interrupted => "interrupted".to_owned(),
+            Self::NoLife(text) | Self::Otherwise(text) => text,
+        }
+    }
+}
+
+impl From<String> for Failed {
+    fn from(text: String) -> Self {
+        Self::Otherwise(text)
+    }
+}
+
+/// Boots a guest, runs its job, passes on what it prints, and turns it off. `stop` ends it at once, with nothing
+/// kept.
+pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])) -> Done<Ended> {
+    let first = asked.accelerator.unwrap_or_else(Accelerator::likely);
+    let ended = match attempt(asked, first, stop, tell) {
+        Err(Failed::NoLife(_)) if first == Accelerator::Kvm && asked.accelerator.is_none() => {
+            attempt(asked, Accelerator::Tcg, stop, tell)
+        }
+        ended => ended,
+    };
+    ended.map_err(Failed::message)
+}
+
+/// A guest that runs, and what has come of it so far.
+struct Running<'a> {
+    asked: &'a Asked,
+    setup: Setup,
+    files: Files,
+    complaint: std::fs::File,
+    machine: Machine,
+    /// Boots that its job has ordered and had.
+    orders: usize,
+    /// Bytes of each output that were told.
+    told: [(Stream, &'static str, u64); 2],
+    booted: Option<Duration>,
+    /// For how long machines that were started again, and this one, waited for a processor.
+    waited: [Duration; 2],
+}
+
+fn attempt(
+    asked: &Asked,
+    accelerator: Accelerator,
+    stop: &AtomicBool,
+    tell: &mut dyn FnMut(Stream, &[u8]),
+) -> Result<Ended, Failed> {
+    let mut running = Running::start(asked, accelerator)?;
+    loop {
+        let over = running.machine.has_ended();
+        running.pass_on(tell);
+        if running.is_ordered_again(over)? {
+            continue;
+        }
+        if over {
+            return running.ended();
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failed::Interrupted);
+        }
+        running.waited[1] = running.machine.waited();
+        running.look_after()?;
+        thread::sleep(PAUSE);
+    }
+}
+
+impl<'a> Running<'a> {
+    fn start(asked: &'a Asked, accelerator: Accelerator) -> Result<Self, Failed> {
+        let mut files = Files::new(&asked.place);
+        let setup = setup(asked, accelerator, &mut files)?;
+        let path = files.make("qemu")?;
+        let complaint = std::fs::File::options().append(true).open(&path);
+        let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
+        let machine = Machine::start(&setup, &complaint)?;
+        let told = [(Stream::Out, "out", 0), (Stream::Err, "err", 0)];
+        let (orders, booted, waited) = (0, None, [Duration::ZERO; 2]);
+        Ok(Self { asked, setup, files, complaint, machine, orders, told, booted, waited })
+    }
+
+    fn pass_on(&mut self, tell: &mut dyn FnMut(Stream, &[u8])) {
+        for (stream, name, done) in &mut self.told {
+            let more = self.files.from(name, *done);
+            if !more.is_empty() {
+                tell(*stream, &more);
+                *done += more.len() as u64;
+            }
+        }
+        if self.booted.is_none() && !self.files.from("end", 0).is_empty() {
+            self.booted = Some(self.machine.age());
+        }
+    }
+
+    /// Starts the machine again where its job has ordered that.
+    fn is_ordered_again(&mut self, over: bool) -> Done<bool> {
+        let order = orders(&self.files.from("end", 0)).get(self.orders).cloned();
+        let Some(order) = order.filter(|order| order.is_cut || over) else { return Ok(false) };
+        self.machine.cut();
+        self.waited = [self.waited.iter().sum(), Duration::ZERO];
+        self.orders += 1;
+        self.setup.clock = order.clock;
+        let age = self.machine.age();
+        self.machine = Machine::start(&self.setup, &self.complaint)?.aged(age);
+        Ok(true)
+    }
+
+    fn look_after(&self) -> Result<(), Failed> {
+        let age = self.machine.age();
+        if self.booted.is_none() && age > SIGN_OF_LIFE && self.setup.accelerator == Accelerator::Kvm
+        {
+            let last = self.last_words();
+            return Err(Failed::NoLife(format!("the VM does not boot with KVM:\n{last}")));
+        }
+        // Where others keep the processors it comes to less in the same time.
+        let own = age.saturating_sub(self.waited.iter().sum());
+        if let Some(limit) = self.asked.limit.filter(|limit| own > *limit) {
+            let last = self.last_words();
+            return Err(format!("still running after {} s:\n{last}", limit.as_secs()).into());
+        }
+        Ok(())
+    }
+
+    fn ended(self) -> Result<Ended, Failed> {
+        let end = self.files.from("end", 0);
+        let Some((code, bytes)) = ending(&String::from_utf8_lossy(&end)) else {
+            let last = self.last_words();
+            let text = format!("the virtual machine ended without a status:\n{last}");
+            return Err(if self.booted.is_none() { Failed::NoLife(text) } else { text.into() });
+        };
+        let results = self.files.from("files", 0);
+        if results.len() as u64 != bytes {
+            let came = results.len();
+            return Err(format!("received {came} of {bytes} bytes of results").into());
+        }
+        let accelerator = self.setup.accelerator;
+        let booted = self.booted.unwrap_or_default();
+        let (time, waited) = (self.machine.age(), self.waited.iter().sum());
+        Ok(Ended { code, accelerator, time, booted, waited, results })
+    }
+
+    /// The last lines of its console and of what QEMU complained of.
+    fn last_words(&self) -> String {
+        last_of(&["qemu", "console"].map(|name| self.files.from(name, 0)))
+    }
+}
+
+/// The exit code of the job and the bytes of its archive: `up`, then `0 10240`.
+fn ending(text: &str) -> Option<(u8, u64)> {
+    let numbers = |line: &str| {
+        let (code, bytes) = line.split_once(' ')?;
+        Some((code.parse().ok()?, bytes.parse().ok()?))
+    };
+    text.lines().find_map(numbers)
+}
+
+/// What a job asks of the host: to start the machine again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Order {
+    /// At once, as by a power cut; otherwise when it has turned itself off.
+    is_cut: bool,
+    /// With this time in its clock; the time that it is, where none is named.
+    clock: Option<String>,
+}
+
+/// The orders so far, in whole lines: `cut`, `off 2020-01-01`.
+fn orders(told: &[u8]) -> Vec<Order> {
+    let text = String::from_utf8_lossy(told);
+    let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+    let order = |line: &str| {
+        let (word, clock) = line.split_once(' ').unwrap_or((line, ""));
+        let clock = Some(clock.trim().to_owned()).filter(|clock| !clock.is_empty());
+        ["cut", "off"].contains(&word).then(|| Order { is_cut: word == "cut", clock })
+    };
+    whole.lines().filter_map(order).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_a_job_ended_is_read_from_its_second_line() {
+        assert_eq!(ending("up\n7 10240\n"), Some((7, 10_240)));
+        assert_eq!(ending("up\n"), None);
+        assert_eq!(ending("up\n300 5\n"), None);
+        assert_eq!(ending(""), None);
+    }
+
+    #[test]
+    fn orders_of_a_job_are_its_whole_lines() {
+        let told = b"up\noff 2021-03-04T05:06:07\nup\ncut\nup\noff\nup\ncut";
+        let clock = |text: &str| Some(text.to_owned());
+        assert_eq!(
+            orders(told),
+            [
+                Order { is_cut: false, clock: clock("2021-03-04T05:06:07") },
+                Order { is_cut: true, clock: None },
+                Order { is_cut: false, clock: None },
+            ]
+        );
+        assert!(orders(b"up\n0 10240\n").is_empty());
+        assert_eq!(ending("up\noff 2021-03-04\nup\n0 10240\n"), Some((0, 10_240)));
+    }
+}
