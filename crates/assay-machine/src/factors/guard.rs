@@ -110,9 +110,6 @@ impl<'a> Guard<'a> {
     }
 
     /// Writes a new text file and sees that it is there.
-    ///
-    /// # Errors
-    /// Refused where it could not be written.
     pub fn write(&mut self, path: &Path, text: &str) -> Outcome<()> {
         let undo =
             Undo::Text { path: path.to_owned(), original: None, written: Some(text.to_owned()) };
@@ -127,9 +124,6 @@ impl<'a> Guard<'a> {
     }
 
     /// Puts everything back.
-    ///
-    /// # Errors
-    /// Not restored: what could not be put back, and what to do.
     pub fn finish(mut self) -> Outcome<Report> {
         let Some(journal) = self.journal.take() else { return Ok(Report::default()) };
         let report = journal.finish(self.system);

@@ -259,9 +259,6 @@ pub fn find(name: &str) -> Option<&'static dyn Factor> {
 
 /// Refuses names of settings that are not on the list of those that studies need, and that were not
 /// allowed one by one.
-///
-/// # Errors
-/// In one line which one it is, and what to say on the command line where it is meant.
 pub fn permitted<'n>(
     names: impl IntoIterator<Item = &'n str>,
     allowed: &[PathBuf],
@@ -279,9 +276,6 @@ pub fn permitted<'n>(
 
 /// Refuses factors that are not for a device that is mounted and at work; settings that were allowed
 /// one by one are.
-///
-/// # Errors
-/// In one line which one it is, and what to do instead.
 pub fn live<'n>(
     names: impl IntoIterator<Item = &'n str>,
     allowed: &[PathBuf],

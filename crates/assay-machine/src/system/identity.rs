@@ -61,9 +61,6 @@ pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
 
 /// Directories whose results this user sees, the user's own first: everybody may read those of root.
 /// `$ASSAY_HOME` stands alone.
-///
-/// # Errors
-/// As [`results_directory`].
 pub fn results_directories(system: &dyn System) -> Outcome<Vec<PathBuf>> {
     let own = results_directory(system)?;
     let roots = Path::new(ROOTS_OWN).join("results");

@@ -188,9 +188,6 @@ impl Journal {
 
     /// Leave for a further step on something that stands: it is undone as it was noted, and keeps its
     /// place, because others may stand on it by now.
-    ///
-    /// # Errors
-    /// Refused where it is not noted.
     pub fn further(&self, undo: &Undo) -> Outcome<Warrant> {
         if self.undos.contains(undo) {
             return Ok(Warrant(()));
@@ -209,9 +206,6 @@ impl Journal {
     }
 
     /// Undoes one change now; it stays in the journal, where undoing it again does nothing.
-    ///
-    /// # Errors
-    /// Not restored, with the reason.
     pub fn take_back(&self, system: &dyn System, undo: &Undo) -> Outcome<()> {
         let done = restore::one(system, Warrant(()), undo);
         done.map(|_| ()).map_err(|reason| Failure::not_restored(format!("{undo}: {reason}")))

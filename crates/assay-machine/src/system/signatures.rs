@@ -141,9 +141,6 @@ pub struct Superblocks {
 ///
 /// `mkfs.ext4` writes the copies of the superblock first, so they remain without an original if it is killed. They are
 /// found only if blkid recognises nothing else, which may have been made since.
-///
-/// # Errors
-/// As [`in_range`].
 pub fn superblocks(
     system: &dyn System,
     device: &Path,

@@ -29,9 +29,6 @@ pub fn read(system: &dyn System) -> io::Result<Vec<SwapArea>> {
 }
 
 /// Whether an area is in use.
-///
-/// # Errors
-/// Those of [`read`].
 pub fn has(system: &dyn System, path: &Path) -> io::Result<bool> {
     Ok(read(system)?.iter().any(|area| area.path == path))
 }

@@ -42,9 +42,6 @@ pub struct OfRank<'a> {
 }
 
 /// What all surveys have in common: the smallest area and the slowest pilot.
-///
-/// # Errors
-/// Which rank is so different that there is no plan for all.
 pub fn merge(ranks: &[OfRank<'_>]) -> Result<Common, String> {
     let Some((first, others)) = ranks.split_first() else {
         return Ok(Common { surveys: Vec::new() });

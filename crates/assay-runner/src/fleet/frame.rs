@@ -80,9 +80,6 @@ impl Opener {
     }
 
     /// Takes bytes, no more than are wanted; gives the text of a frame that is whole now.
-    ///
-    /// # Errors
-    /// Why the connection is worth nothing any more.
     pub fn take(&mut self, bytes: &[u8]) -> Result<Option<Vec<u8>>, &'static str> {
         if bytes.len() > self.wanted() {
             return Err("the host sent more than requested");

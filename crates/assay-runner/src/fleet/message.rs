@@ -55,8 +55,6 @@ impl Message {
         serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// # Errors
-    /// It makes no sense.
     pub fn read(text: &[u8]) -> Result<Self, &'static str> {
         json::from_slice(text).map_err(|_| "the message is invalid")
     }

@@ -18,8 +18,6 @@ impl Place {
         self.rank == 0
     }
 
-    /// # Errors
-    /// Why there is no such place.
     pub fn new(rank: u32, ranks: u32) -> Result<Self, String> {
         match (rank, ranks) {
             (_, 0 | 1) => {

@@ -25,9 +25,6 @@ const MEMORY_BYTES: u64 = 1 << 30;
 const CPUS: usize = 2;
 
 /// Finds a kernel and what the work needs, and sees that there is room for all of it.
-///
-/// # Errors
-/// Refused, with what is missing and what brings it.
 pub fn ready(system: &dyn System, wanted: &Wanted) -> Outcome<Asked> {
     if let Some(reason) = crate::vm::missing() {
         return Err(Failure::refused(format!("a virtual machine {reason}")));

@@ -210,9 +210,6 @@ impl<'a> Fleet<'a> {
     }
 
     /// Finds what the surveys of all ranks have in common.
-    ///
-    /// # Errors
-    /// Which of them is too different, or not there any more.
     pub fn agree(&mut self, own: &[Survey]) -> Outcome<Common> {
         let found = if self.leads() { self.shared(own) } else { self.share(own) };
         found.map_err(|why| self.refuse(why))

@@ -20,9 +20,6 @@ pub struct Place {
 
 impl Place {
     /// A device that the tool made itself.
-    ///
-    /// # Errors
-    /// Those of [`resolve`](resolve::resolve).
     pub fn made(system: &dyn System, base: &Base) -> Outcome<Self> {
         let site = resolve::resolve(system, &base.path().to_string_lossy())?;
         let consent = match base {

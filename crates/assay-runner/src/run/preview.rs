@@ -29,9 +29,6 @@ pub struct Preview {
 
 /// What a study would do, from what can be seen without touching anything: estimates stand where a
 /// pilot would measure.
-///
-/// # Errors
-/// A mistake or a refusal; refused where no trial of it can be run.
 pub fn preview(
     system: &dyn System,
     study: Study,
@@ -59,9 +56,6 @@ pub struct AllHosts {
 
 impl AllHosts {
     /// What a study would do on this host and on others, which prove that they made the same plan.
-    ///
-    /// # Errors
-    /// Those of [`preview`], and which host does not fit to the others.
     pub fn preview(
         system: &dyn System,
         member: Member<'_>,

@@ -326,9 +326,6 @@ fn wait(system: &dyn System, context: &Context<'_>) {
 }
 
 /// Adds the boots since the study began, or since the last one that it has, to a study.
-///
-/// # Errors
-/// Refused where the journal cannot be read or the bundle not be written.
 pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Finished> {
     let Acting { stored, directory, .. } = acting;
     let log = bundle::log(system, &directory);

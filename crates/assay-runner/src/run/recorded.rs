@@ -59,9 +59,6 @@ pub fn read(
 }
 
 /// Reads trials and keeps them as those of a study.
-///
-/// # Errors
-/// As [`read`].
 pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Outcome<Finished> {
     let Wanted { study, results } = wanted;
     let (study, found) = read(system, study, results.as_deref())?;

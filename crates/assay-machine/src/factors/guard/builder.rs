@@ -76,9 +76,6 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// The same of a step that changes several devices.
-    ///
-    /// # Errors
-    /// Those of [`Builder::act_on`].
     pub fn act_on_all(&mut self, devices: &[&Device], undo: Undo, act: &Act) -> Outcome<()> {
         for device in devices {
             identity::confirm(self.guard.system, &device.consent)?;
@@ -87,9 +84,6 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// Writes down how something is undone that the next step makes beside its own.
-    ///
-    /// # Errors
-    /// Refused where the journal cannot be written.
     pub fn beside(&mut self, undo: Undo) -> Outcome<()> {
         if !self.undo.contains(&undo) {
             self.undo.push(undo.clone());
@@ -118,18 +112,12 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// One step of a program that serves a directory of the tool's own, and does not touch a device.
-    ///
-    /// # Errors
-    /// Why it could not be done.
     pub fn serve(&mut self, point: &Path, act: &Act) -> Outcome<()> {
         let served = Undo::Served { point: point.to_owned() };
         self.try_act(served, act)?.map_err(|error| cannot(act, &error))
     }
 
     /// A new key, which nobody else has.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn key(&self) -> Outcome<Key> {
         Key::new(self.guard.system)
             .map_err(|error| Failure::refused(format!("cannot create a key: {error}")))
@@ -158,18 +146,12 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// The directory of what is made meanwhile.
-    ///
-    /// # Errors
-    /// Refused where it cannot be made.
     pub fn room(&mut self) -> Outcome<PathBuf> {
         self.guard.make_room()?;
         Ok(self.guard.room.clone())
     }
 
     /// A path in that directory that was never used before.
-    ///
-    /// # Errors
-    /// Those of [`Builder::room`].
     pub fn place(&mut self, what: &str) -> Outcome<PathBuf> {
         let room = self.room()?;
         Ok(room.join(self.guard.name(what)))
@@ -181,9 +163,6 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// A file of zeros of the tool's own, under the one name that it has.
-    ///
-    /// # Errors
-    /// Refused where there is no room for it.
     pub fn own_file(&mut self, bytes: u64) -> Outcome<PathBuf> {
         let room = self.room()?;
         if let Ok(space) = self.guard.system.space(&room)
@@ -244,9 +223,6 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// A compressed memory device of so many bytes: its file, and how it is undone.
-    ///
-    /// # Errors
-    /// Why there is none, or not as it was asked for.
     pub fn add_zram(&mut self, algorithm: &str, bytes: u64) -> Outcome<(PathBuf, Undo)> {
         let system = self.guard.system;
         // The kernel gives the lowest number that is free.
@@ -289,9 +265,6 @@ impl<'g, 'a> Builder<'g, 'a> {
     }
 
     /// Brings a setting to its value for what is made: it goes back when that is taken down.
-    ///
-    /// # Errors
-    /// Those of [`Guard::set`].
     pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
         let Setting { path, value, .. } = setting;
         let read = || self.guard.read(path);

@@ -108,9 +108,6 @@ struct Place {
 }
 
 /// Looks at the file system of a directory.
-///
-/// # Errors
-/// Why it is not filled, also where that cannot be told.
 fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
     let shown = directory.display().to_string();
     let other = "use a directory on another drive";
@@ -134,9 +131,6 @@ fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
 
 impl Filler {
     /// Bytes that its file takes.
-    ///
-    /// # Errors
-    /// The level cannot be had there, or would leave too little.
     fn bytes(&self, place: &Place) -> Result<u64, String> {
         let Place { shown, space, is_root } = place;
         let left = (space.total_bytes as f64 * (1.0 - self.share)) as u64;

@@ -26,9 +26,6 @@ pub struct Raised {
 
 impl Stack {
     /// What is asked for.
-    ///
-    /// # Errors
-    /// In one line what of it this version cannot make.
     pub fn new(wish: &Wish<'_>) -> Result<Self, String> {
         for (name, level) in wish.levels {
             let Some(layer) = of_factor(name) else { continue };
@@ -124,9 +121,6 @@ impl Stack {
     }
 
     /// Makes everything, from the lowest up. Where something cannot be had, all of it goes again.
-    ///
-    /// # Errors
-    /// Why it cannot be had; not restored where it did not go again.
     pub fn make(&self, guard: &mut Guard<'_>, below: Vec<Base>) -> Outcome<Raised> {
         let mut made = Vec::new();
         let raised = self.raise(guard, below, &mut made);

@@ -142,9 +142,6 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
 
 /// Makes sure, right before it is changed, that a device is still the one that was named and that
 /// nothing has begun to use it.
-///
-/// # Errors
-/// Refused where it is not, or is in use.
 pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
     let device = consent.device.display();
     system

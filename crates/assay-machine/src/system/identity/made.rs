@@ -15,9 +15,6 @@ use crate::system::{Consent, FileKind, System, devices};
 /// Makes sure that a device may be overwritten because this run made it: the journal says how it goes
 /// again, it is what would go then, it stands on what `below` names and on nothing else, is no larger,
 /// and nothing uses it.
-///
-/// # Errors
-/// Refused where one of these does not hold, or cannot be told.
 pub fn consent_of_made(
     system: &dyn System,
     journal: &Journal,

@@ -68,9 +68,6 @@ type Check = fn(&Family, &dyn System) -> Outcome<Option<String>>;
 
 impl Family {
     /// The family of a device, by kernel name.
-    ///
-    /// # Errors
-    /// Refused where sysfs does not tell.
     pub fn of(system: &dyn System, name: &str) -> Outcome<Self> {
         let size_bytes = number_in(system, name, "size")?.saturating_mul(512);
         let mut members = vec![Member { name: name.to_owned(), start: None, size_bytes }];

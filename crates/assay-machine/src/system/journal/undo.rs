@@ -61,9 +61,6 @@ impl Mark {
 
     /// The same, where trouble with reading must not look like a device that is gone; none where there
     /// is none of that name.
-    ///
-    /// # Errors
-    /// The kernel's.
     pub fn read(system: &dyn System, name: &str) -> io::Result<Option<Self>> {
         let place = sysfs::block(name);
         let Some(number) = sysfs::there(system.read_text(&place.join("dev")))? else {

@@ -40,9 +40,6 @@ struct Stranger {
 }
 
 /// Listens until all other ranks are there. Nobody is listened to after that.
-///
-/// # Errors
-/// Who did not come, or why it cannot be listened.
 pub fn listen(
     address: &str,
     token: &Token,
@@ -281,9 +278,6 @@ fn drawn() -> io::Result<Digest> {
 }
 
 /// Dials rank 0 until it is there.
-///
-/// # Errors
-/// Why it cannot be reached, or does not take this rank.
 pub fn dial(
     address: &str,
     token: &Token,

@@ -20,9 +20,6 @@ use rustix::process::{Pid, Signal, kill_process_group};
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// Runs the command in a directory; `promised` hears each line that it prints.
-///
-/// # Errors
-/// It cannot be started, prints what is no line, or a line could not be told.
 pub fn run(
     own: &Lines,
     directory: &Path,
