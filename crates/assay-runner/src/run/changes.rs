@@ -10,6 +10,7 @@ use assay_core::quantity::Bytes;
 use assay_machine::factors::layers::{self, Stack, Wish};
 use assay_machine::factors::{self, Factor, Role, View};
 use assay_machine::probes::{Asked, energy};
+use assay_machine::system::network::lab;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, devices, identity, quoted};
 use assay_study::plan::design::{Demands, Design, Ground, Varied};
@@ -107,7 +108,11 @@ pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
         let times = if passes == 1 { "once".to_owned() } else { format!("{passes} times") };
         told.push(format!("{}: writes the whole device {times} first", place.site.target));
     }
-    told.extend(super::links::changes(&demands.network));
+    if demands.network.makes_link {
+        told.push(format!("creates and later removes {}", lab::words()));
+    }
+    let shaped = demands.network.shaped.iter();
+    told.extend(shaped.map(|interface| factors::network::shaping(interface)));
     for varied in demands.in_turn() {
         let Some(factor) = varied.factor else { continue };
         for place in places {
@@ -136,7 +141,7 @@ pub fn wanting(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
     };
     let there = |place: &&Place| !place.site.path.as_os_str().is_empty();
     let devices = places.iter().flat_map(Place::devices);
-    let peer = super::links::named(&demands.network).err().map(|failure| failure.message);
+    let peer = demands.network.to_nobody.clone();
     devices.filter(open).filter(there).map(told).chain(peer).collect()
 }
 

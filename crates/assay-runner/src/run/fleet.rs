@@ -6,11 +6,9 @@
 //! makes one trial of all.
 
 mod result;
-mod said;
 mod zero;
 
 pub use result::{Kept, finished, part};
-pub use said::rows;
 pub use zero::OfHost;
 
 use std::cell::RefCell;

@@ -13,7 +13,6 @@ pub mod fleet;
 mod holds;
 #[doc(hidden)]
 pub mod known;
-mod links;
 mod lookout;
 mod marks;
 mod now;
@@ -28,7 +27,6 @@ pub mod request;
 pub mod resolve;
 mod schedule;
 pub mod setting;
-mod settle;
 pub mod start;
 mod surroundings;
 pub mod survey;

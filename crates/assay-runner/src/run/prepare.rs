@@ -1,15 +1,21 @@
 //! Brings a target into the state that a trial wants, and sees that it is in it.
 
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use super::event::Context;
 use super::setting::Setting;
-use super::settle::settle;
 use assay_core::presence::Presence;
+use assay_machine::probes::disk;
+use assay_machine::system::System;
 use assay_machine::system::site::Backing;
 use assay_study::file::Cache;
 use assay_study::results::plan::PlannedWorkload;
 
+/// Time over which traffic is looked for.
+const LOOK: Duration = Duration::from_millis(250);
+/// Bytes in that time that count as idle: a journal's own heartbeat.
+const IDLE_BYTES: u64 = 64 << 10;
 /// Bytes that are read at once to fill the cache.
 const STEP: usize = 1 << 20;
 /// Share of the area that may be in a cold cache, and out of a warm one.
@@ -46,6 +52,24 @@ pub(super) fn prepare(
         forget_below(setting)?;
     }
     wanted.map_or(Ok(()), |wanted| see(wanted, setting))
+}
+
+/// Waits until hardly anything moves through the devices, at most `limit_ns`. Where their counters
+/// cannot be read, it does not wait.
+fn settle(system: &dyn System, devices: &[String], limit_ns: u64) {
+    let began_ns = system.monotonic_ns();
+    let mut before = disk::read(system, devices);
+    while system.monotonic_ns() - began_ns < limit_ns {
+        system.sleep(LOOK);
+        let after = disk::read(system, devices);
+        let moved = disk::between(&before, &after).map(|all| {
+            all.values().map(|one| one.read_bytes + one.write_bytes + one.discard_bytes).sum()
+        });
+        match moved {
+            Presence::Present(bytes) if bytes > IDLE_BYTES => before = after,
+            Presence::Present::<u64>(_) | Presence::Absent(_) => return,
+        }
+    }
 }
 
 /// Whether the cache is as it was asked for, where the kernel tells.

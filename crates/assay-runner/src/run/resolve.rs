@@ -4,7 +4,7 @@
 use super::event::Context;
 use super::places::{Place, places_of};
 use super::request::Consented;
-use super::{changes, holds, links, marks, others};
+use super::{changes, holds, marks, others};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::layers::{self, Levels, Raised, Stack, Wish};
 use assay_machine::factors::{self, Guard};
@@ -39,11 +39,16 @@ pub fn targets<'a>(
 ) -> Outcome<Resolved<'a>> {
     let system = context.system;
     changes::permitted(demands, allowed)?;
-    links::named(&demands.network)?;
+    if let Some(how) = demands.network.to_nobody.clone() {
+        return Err(Failure::mistake(how));
+    }
     refuse_unfinished(system)?;
     if demands.changes() {
         needs_root(system, demands)?;
-        links::may_be_shaped(system, &demands.network)?;
+        let shaped = demands.network.shaped.iter().filter(|_| !demands.network.makes_link);
+        for interface in shaped {
+            factors::network::may_be_shaped(system, interface)?;
+        }
     }
     let makes_own = demands.own_target().is_some();
     let found = || as_shown(system, places_of(system, demands, targets, destroy)?);
