@@ -12,7 +12,7 @@ use crate::Done;
 
 /// Where the schemas of documents lie.
 pub fn folder() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "../../../docs/reference/schemas"].iter().collect()
+    [env!("CARGO_MANIFEST_DIR"), "../../docs/reference/schemas"].iter().collect()
 }
 
 /// The schema of a format; none where it has none.
