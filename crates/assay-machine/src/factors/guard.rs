@@ -123,7 +123,6 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Puts everything back.
     pub fn finish(mut self) -> Outcome<Report> {
         let Some(journal) = self.journal.take() else { return Ok(Report::default()) };
         let report = journal.finish(self.system);
@@ -245,7 +244,6 @@ impl<'a> Guard<'a> {
             .is_none_or(|(path, original)| self.read(path).is_ok_and(|now| now == original))
     }
 
-    /// Changes a setting that has another value now.
     fn change(
         &mut self,
         setting: &Setting,
@@ -328,7 +326,6 @@ impl<'a> Guard<'a> {
         undo.iter().try_for_each(|undo| journal.take_back(self.system, undo))
     }
 
-    /// Writes all settings back, for now.
     pub fn settings_back(&self) -> Outcome<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
         let mut last = Ok(());

@@ -101,7 +101,6 @@ fn one_amount<T: std::str::FromStr + PartialEq>(one: &str, other: &str) -> bool 
     one == other || amounts.is_some_and(|(one, other)| one == other)
 }
 
-/// Something that a study may vary of the machine.
 pub trait Factor: Sync {
     fn about(&self) -> &About;
 

@@ -26,7 +26,6 @@ pub use restore::{RUNNING, Report, Restored, setting_value};
 pub use undo::{Lifetime, Mark, Member, UNITS, Undo, excluded_by, unit_files};
 
 pub const FORMAT: &str = "assay-journal/1";
-/// The name of a journal's file ends so.
 const ENDING: &str = ".jsonl";
 /// Times that a new journal is locked: others lock it, too, for a moment, to see whose it is.
 const ATTEMPTS: u32 = 25;
@@ -59,7 +58,6 @@ struct Entry {
     struck: bool,
 }
 
-/// The journal of a run that goes on.
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,

@@ -32,7 +32,6 @@ pub struct OneHost {
 }
 
 impl OneHost {
-    /// Of what a rank sent.
     pub fn of_part(rank: u32, name: &str, part: Part) -> Result<Self, String> {
         if part.histograms.len() > MOST_CLASSES {
             return Err("the host sent more histograms than there are operation classes".to_owned());

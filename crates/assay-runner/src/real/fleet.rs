@@ -30,7 +30,6 @@ const TAKEN_BY_ZERO: Duration = Duration::from_secs(120);
 /// Bytes that are read at once.
 const PART: usize = 16 << 10;
 
-/// One connection, whose other end has shown the token.
 struct End {
     stream: TcpStream,
     /// How long it is waited until a message is taken.

@@ -235,7 +235,7 @@ fn unopened(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure
 
 /// The area that is asked for, and by which command: a refusal names that one.
 #[derive(Clone, Copy, Default)]
-pub struct Wanted<'s> {
+pub struct AreaRequest<'s> {
     /// Its size, where one is asked for.
     pub size: Option<Bytes>,
     /// The shipped study that asks, where it is one.
@@ -243,7 +243,7 @@ pub struct Wanted<'s> {
     pub planned: bool,
 }
 
-impl Wanted<'_> {
+impl AreaRequest<'_> {
     /// The command that was typed, with an area that can be had.
     fn again(self, target: &str, area: Bytes) -> String {
         let study = self.preset.unwrap_or("STUDY");
@@ -264,7 +264,7 @@ pub fn asked_bytes(
     site: &Site,
     opened: &OpenTarget<'_>,
     consented: bool,
-    wanted: Wanted<'_>,
+    wanted: AreaRequest<'_>,
 ) -> Outcome<u64> {
     let size = wanted.size;
     match site.kind {
@@ -328,7 +328,7 @@ pub fn whole_bytes(
             )));
         }
         TargetKind::Device => {
-            let wanted = Wanted { size: Some(Bytes(most)), ..Wanted::default() };
+            let wanted = AreaRequest { size: Some(Bytes(most)), ..AreaRequest::default() };
             return Ok(asked_bytes(system, site, opened, false, wanted)? / 4096 * 4096);
         }
     };
@@ -350,7 +350,7 @@ fn free_bytes(system: &dyn System, site: &Site, first_byte: u64) -> Outcome<u64>
         ))
     })?;
     // What is asked for is refused there as everywhere.
-    directory_bytes(system, &site.path, &site.target, first_byte, Wanted::default())?;
+    directory_bytes(system, &site.path, &site.target, first_byte, AreaRequest::default())?;
     let free = space.available_bytes.saturating_sub(first_byte);
     let left = (free / LEFT_SHARE).clamp(LEAST_LEFT_BYTES, MOST_LEFT_BYTES);
     Ok(free.saturating_sub(left))
@@ -383,7 +383,7 @@ pub fn directory_bytes(
     path: &Path,
     target: &str,
     first_byte: u64,
-    wanted: Wanted<'_>,
+    wanted: AreaRequest<'_>,
 ) -> Outcome<u64> {
     let space = system.space(path).map_err(|error| {
         Failure::refused(format!(
@@ -604,14 +604,14 @@ mod tests {
     fn had(free: u64, size: Option<u64>) -> Outcome<u64> {
         let fake = Fake::new();
         fake.add(&format!("dir /small\nspace /small {free} {free}")).unwrap();
-        let wanted = Wanted { size: size.map(Bytes), ..Wanted::default() };
+        let wanted = AreaRequest { size: size.map(Bytes), ..AreaRequest::default() };
         directory_bytes(&fake, Path::new("/small"), "/small", 0, wanted)
     }
 
     #[test]
     fn the_command_that_was_typed_is_the_one_that_is_named() {
         let again = |preset, planned| {
-            let wanted = Wanted { preset, planned, size: None };
+            let wanted = AreaRequest { preset, planned, size: None };
             wanted.again("/small", Bytes(47 * MIB))
         };
         let check = again(Some("check"), false);

@@ -10,7 +10,7 @@ use super::finished::{Finished, ResultWriter};
 use super::fleet::{self, Fleet, Gate};
 use super::others::Others;
 use super::request::{Consented, Looks};
-use super::schedule::{Schedule, Step};
+use super::schedule::{Schedule, ScheduleStep};
 use super::setting::Setting;
 use super::{changes, cuts, surroundings, trial};
 use assay_machine::probes::Probes;
@@ -105,8 +105,8 @@ impl Conductor<'_> {
     }
 
     /// Runs and stores one trial. Returns an end if the user stopped the study or a device disappeared.
-    fn run_step(&mut self, step: &Step, context: &mut Context<'_>) -> Option<End> {
-        let Step { planned, repeats, .. } = step;
+    fn run_step(&mut self, step: &ScheduleStep, context: &mut Context<'_>) -> Option<End> {
+        let ScheduleStep { planned, repeats, .. } = step;
         if context.is_stopped() {
             return Some(End::Interrupted);
         }
@@ -279,7 +279,7 @@ impl Conductor<'_> {
     }
 
     /// Announces a trial on all hosts, or returns the end of the study.
-    fn announce(&self, step: &Step) -> Option<End> {
+    fn announce(&self, step: &ScheduleStep) -> Option<End> {
         let mut fleet = self.fleet.as_ref()?.borrow_mut();
         if let Some(why) = fleet.over() {
             return Some(self.end_early(why.to_owned()));
@@ -291,7 +291,7 @@ impl Conductor<'_> {
     }
 
     /// Sends the counts of a trial to rank 0, which merges those of all hosts.
-    fn hand_on(&self, step: &Step, done: &trial::Done, context: &mut Context<'_>) {
+    fn hand_on(&self, step: &ScheduleStep, done: &trial::Done, context: &mut Context<'_>) {
         let Some(fleet) = &self.fleet else { return };
         let mut fleet = fleet.borrow_mut();
         if fleet.leads() {

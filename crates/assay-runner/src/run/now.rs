@@ -129,10 +129,4 @@ mod tests {
         assert_eq!(own.factors.len(), tune.factors.len());
         assert!(own.unavailable.is_empty() && now::asked(&own).is_empty());
     }
-
-    #[test]
-    fn silent_where_no_level_is_now() {
-        let depth = presets::find("queue-depth").unwrap().unwrap();
-        assert_eq!(resolved(&Fake::new(), depth.clone(), &[]).unwrap(), depth);
-    }
 }

@@ -19,7 +19,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// A device that the tool made itself.
     pub fn made(system: &dyn System, base: &Base) -> Outcome<Self> {
         let site = resolve::resolve(system, &base.path().to_string_lossy())?;
         let consent = match base {

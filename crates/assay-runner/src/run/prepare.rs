@@ -12,7 +12,6 @@ use assay_machine::system::site::Backing;
 use assay_study::file::Cache;
 use assay_study::results::plan::PlannedWorkload;
 
-/// Time over which traffic is looked for.
 const LOOK: Duration = Duration::from_millis(250);
 /// Bytes in that time that count as idle: a journal's own heartbeat.
 const IDLE_BYTES: u64 = 64 << 10;

@@ -16,17 +16,11 @@ use assay_study::results::plan::Plan;
 use assay_study::results::record::Trial;
 use assay_study::results::surroundings::Surroundings;
 use assay_workloads::recorded::{Record, Recorded, Recording, Source};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Why nothing is known of what another machine's trials stand on.
 const OTHER_JOURNAL: &str = "the journal is from another machine";
 const ROOT: &str = "/";
-
-pub struct Wanted {
-    pub study: Study,
-    /// Directory that holds the bundles; without one nothing is kept.
-    pub results: Option<PathBuf>,
-}
 
 pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
     let asked = planned::asked(study);
@@ -58,17 +52,21 @@ pub fn read(
     Ok((study, found))
 }
 
-/// Reads trials and keeps them as those of a study.
-pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Outcome<Finished> {
-    let Wanted { study, results } = wanted;
-    let (study, found) = read(system, study, results.as_deref())?;
+/// Reads trials and stores them as those of a study, if there is a directory for results.
+pub fn run(
+    system: &dyn System,
+    study: Study,
+    results: Option<&Path>,
+    context: &mut Context<'_>,
+) -> Outcome<Finished> {
+    let (study, found) = read(system, study, results)?;
     if found.faults > 0 {
         let text = format!("Assay skipped {} unreadable journal entries", found.faults);
         (context.tell)(Event::Warning(text));
     }
     let started = system.now();
     let seed = study.seed.unwrap_or_else(|| entropy(system));
-    let id = id::of_study(system, results.as_deref(), &started);
+    let id = id::of_study(system, results, &started);
     let groups: Vec<String> = found.records.iter().map(|record| record.group.clone()).collect();
     let asked = asked(&study)?;
     let target = target_of(&asked.records.source());
@@ -76,7 +74,7 @@ pub fn run(system: &dyn System, wanted: Wanted, context: &mut Context<'_>) -> Ou
     let primary = asked.records.primary(&found.records);
     let plan = planned::plan(&study, (asked, primary), &groups, (&target, seed));
     let environment = environment_of(system, recording, &target, found.is_own, started);
-    let directory = results.as_ref().map(|results| results.join(&id));
+    let directory = results.map(|results| results.join(&id));
     let writer = create(system, directory.as_deref(), &study, &plan, &environment, context);
     let trials = Vec::with_capacity(found.records.len());
     let mut own = RecordedStudy { id, study, plan, environment, trials, writer };

@@ -17,7 +17,7 @@ use assay_study::results::design::Stopping;
 use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::{Repeats, Trial};
 
-pub struct Step {
+pub struct ScheduleStep {
     pub planned: PlannedTrial,
     pub repeats: Option<Repeats>,
     pub index: usize,
@@ -79,7 +79,7 @@ impl Schedule {
         &mut self,
         conductor: &mut Conductor<'_>,
         context: &mut Context<'_>,
-    ) -> Result<Step, End> {
+    ) -> Result<ScheduleStep, End> {
         match self {
             Self::Fixed { next } => {
                 let index = *next;
@@ -94,7 +94,12 @@ impl Schedule {
                             conductor.check_harm()?;
                             let left_ns = conductor.left_ns(&plan.trials[index..]);
                             let remaining_ns = conductor.within_budget(left_ns);
-                            return Ok(Step { planned, repeats: None, index, remaining_ns });
+                            return Ok(ScheduleStep {
+                                planned,
+                                repeats: None,
+                                index,
+                                remaining_ns,
+                            });
                         };
                         let end = conductor.end_early(reason);
                         if plan.design.gate.as_ref().is_some_and(|gate| gate.until_decided) {
@@ -121,7 +126,7 @@ impl Schedule {
                     return Err(ended.take().unwrap_or_else(|| conductor.end_of_plan()));
                 };
                 let index = conductor.trials.len();
-                Ok(Step { planned, repeats: Some(repeats), index, remaining_ns })
+                Ok(ScheduleStep { planned, repeats: Some(repeats), index, remaining_ns })
             }
             Self::Race(race) => race.next(conductor, context),
             Self::Follow => {
@@ -132,7 +137,12 @@ impl Schedule {
                 })?;
                 let index = next.planned.order as usize;
                 let remaining_ns = conductor.left_ns(conductor.plan.trials.iter().skip(index));
-                Ok(Step { planned: next.planned, repeats: next.repeats, index, remaining_ns })
+                Ok(ScheduleStep {
+                    planned: next.planned,
+                    repeats: next.repeats,
+                    index,
+                    remaining_ns,
+                })
             }
         }
     }
@@ -143,7 +153,7 @@ impl RaceSchedule {
         &mut self,
         conductor: &mut Conductor<'_>,
         context: &mut Context<'_>,
-    ) -> Result<Step, End> {
+    ) -> Result<ScheduleStep, End> {
         let Conductor { plan, environment, looks, trials, .. } = &*conductor;
         for trial in &trials[self.runs.len()..] {
             let log = looks.log.and_then(|log| log(plan, environment, trial));
@@ -158,7 +168,7 @@ impl RaceSchedule {
             return Err(End::Complete);
         };
         self.left_ns = self.left_ns.saturating_sub(own_ns);
-        Ok(Step { planned, repeats, index: conductor.trials.len(), remaining_ns })
+        Ok(ScheduleStep { planned, repeats, index: conductor.trials.len(), remaining_ns })
     }
 
     /// Queues the trials of the next replicate, or returns the end of the race.

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::fs::File;
 
-use super::area::{self, Fill, OpenTarget, Terms, Wanted};
+use super::area::{self, AreaRequest, Fill, OpenTarget, Terms};
 use super::event::{Context, Event};
 use super::pilot;
 use super::places::Place;
@@ -353,8 +353,8 @@ fn clears(system: &dyn System, site: &Site, demands: &Demands) -> Clears {
 }
 
 /// The area that a study asks for, in a run or in the plan of one.
-fn wanted(demands: &Demands, planned: bool) -> Wanted<'_> {
-    Wanted { size: demands.area.size, preset: demands.preset.as_deref(), planned }
+fn wanted(demands: &Demands, planned: bool) -> AreaRequest<'_> {
+    AreaRequest { size: demands.area.size, preset: demands.preset.as_deref(), planned }
 }
 
 fn simulated_engine() -> EngineUse {

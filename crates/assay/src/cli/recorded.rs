@@ -9,7 +9,7 @@ use super::running::{self, Unended};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{System, identity};
 use assay_runner::run::Context;
-use assay_runner::run::recorded::{self as runner, Wanted};
+use assay_runner::run::recorded as runner;
 use assay_study::file::Study;
 use assay_study::plan::recorded as plan;
 use assay_workloads::Entry;
@@ -58,11 +58,11 @@ impl RebootArguments {
 
 pub fn run(system: &dyn System, study: Study, quiet: bool) -> Outcome<Unended> {
     let stop = running::stop_on_signals(&running::LOOKS)?;
-    let wanted = Wanted { study, results: running::results_directory(system)? };
+    let results = running::results_directory(system)?;
     let mut progress = Progress::new(quiet);
     let mut tell = |event| progress.show(&event);
     let mut context = Context { system, runs_as: None, stop: &stop, tell: &mut tell };
-    let finished = runner::run(system, wanted, &mut context);
+    let finished = runner::run(system, study, results.as_deref(), &mut context);
     progress.finish();
     finished.map(Unended::from)
 }

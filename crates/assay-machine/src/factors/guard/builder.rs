@@ -75,7 +75,6 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.act_on_all(&[device], undo, act)
     }
 
-    /// The same of a step that changes several devices.
     pub fn act_on_all(&mut self, devices: &[&Device], undo: Undo, act: &Act) -> Outcome<()> {
         for device in devices {
             identity::confirm(self.guard.system, &device.consent)?;
@@ -117,7 +116,6 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.try_act(served, act)?.map_err(|error| cannot(act, &error))
     }
 
-    /// A new key, which nobody else has.
     pub fn key(&self) -> Outcome<Key> {
         Key::new(self.guard.system)
             .map_err(|error| Failure::refused(format!("cannot create a key: {error}")))
@@ -145,7 +143,6 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.device_of(&device.extent, &disk)
     }
 
-    /// The directory of what is made meanwhile.
     pub fn room(&mut self) -> Outcome<PathBuf> {
         self.guard.make_room()?;
         Ok(self.guard.room.clone())

@@ -107,7 +107,6 @@ struct Place {
     is_root: bool,
 }
 
-/// Looks at the file system of a directory.
 fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
     let shown = directory.display().to_string();
     let other = "use a directory on another drive";

@@ -44,7 +44,6 @@ pub static LAYERS: &[&dyn Layer] = &[
 
 pub type Levels = BTreeMap<String, String>;
 
-/// A place on a device for what is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Kernel name of the device.
@@ -60,7 +59,6 @@ pub struct Device {
     pub extent: Extent,
     /// Whether it is told, before something is made on it, that it holds nothing.
     pub discard: bool,
-    /// Why it may be overwritten.
     pub consent: Consent,
 }
 
@@ -215,13 +213,11 @@ pub trait Recipe {
     /// Why it cannot be had; what was done by then is taken back by whoever calls this.
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base>;
 
-    /// Sees that it is still as it was made.
     fn see(&self, system: &dyn System, made: &Made) -> Result<(), String>;
 
     /// The lines with which it is made, on the files of what lies below.
     fn typed(&self, below: &[PathBuf]) -> Typed;
 
-    /// What one would do to have it for keeps.
     fn by_hand(&self, below: &[PathBuf]) -> ByHand;
 
     /// What of it the tool itself can make last: settings, and files that only it writes, by the id that
@@ -248,7 +244,6 @@ pub struct Made {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
     pub acts: Vec<Act>,
-    /// The file of what comes of them.
     pub out: PathBuf,
 }
 

@@ -25,7 +25,6 @@ pub struct Raised {
 }
 
 impl Stack {
-    /// What is asked for.
     pub fn new(wish: &Wish<'_>) -> Result<Self, String> {
         for (name, level) in wish.levels {
             let Some(layer) = of_factor(name) else { continue };

@@ -558,7 +558,6 @@ fn a_file_that_is_gone_is_removed_and_any_other_trouble_is_told() {
     assert!(restore::remove_file(&faulty, Warrant(()), nowhere).is_err());
 }
 
-/// Calls whose failure of a kind leaves something undone.
 fn hurting(kind: ErrorKind) -> Vec<u64> {
     let mut hurting = Vec::new();
     for call in 1.. {

@@ -349,7 +349,6 @@ mod tests {
         }
     }
 
-    /// Both ends may be of different builds.
     #[test]
     fn what_goes_over_the_wire_is_what_it_was() {
         let trial = "01".repeat(32);

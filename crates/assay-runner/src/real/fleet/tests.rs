@@ -18,7 +18,6 @@ fn token() -> Token {
     Token::new("a token of sixteen letters and more").unwrap()
 }
 
-/// A port that nobody listens at now.
 fn free() -> SocketAddr {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }

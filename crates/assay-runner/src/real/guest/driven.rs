@@ -13,7 +13,6 @@ use assay_machine::system::virtual_machine::FILE;
 
 pub const COMMAND: &str = "in-vm-drive";
 
-/// What starts such machines.
 pub fn machines(system: &dyn System, wanted: &Wanted) -> Result<Box<dyn Starts>, String> {
     let asked = ready(system, wanted).map_err(|failure| failure.message)?;
     let asked = Asked {

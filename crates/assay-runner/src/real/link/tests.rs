@@ -161,7 +161,6 @@ fn what_was_overheard_opens_nothing() {
     peer.is_up();
 }
 
-/// A session that was let in, to be misused.
 fn session(peer: &Served) -> (Wire, u64, Digest) {
     admitted(peer.connect(), &token(), &Role::Control).unwrap()
 }

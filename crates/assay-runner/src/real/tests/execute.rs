@@ -397,7 +397,6 @@ fn children_of_this_process_are_let_be() {
     assert!(!children().split_whitespace().any(|id| id == other.id().to_string()));
 }
 
-/// Computes for a while, whatever the machine is.
 const COMPUTES: &str = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done";
 
 #[test]

@@ -8,7 +8,7 @@ use crate::fleet::message::{Message, Part};
 use crate::fleet::together::{FleetRecord, OneHost, merge};
 use crate::run::conductor::End;
 use crate::run::finished::{Finished, ResultWriter, Unkept};
-use crate::run::schedule::Step;
+use crate::run::schedule::ScheduleStep;
 use crate::run::trial::OUT_OF_TIME;
 use assay_analysis::rules::{self, Case};
 use assay_machine::system::System;
@@ -36,7 +36,7 @@ impl<'a> Fleet<'a> {
     }
 
     /// Gathers what all hosts counted in a trial, and keeps what it is together.
-    pub fn gather(&mut self, plan: &Plan, step: &Step, done: &Done) {
+    pub fn gather(&mut self, plan: &Plan, step: &ScheduleStep, done: &Done) {
         let alone = self.turn.is_none().then_some(OUT_OF_TIME);
         let record = &done.trial.record;
         if self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.void.is_none()) {
