@@ -6,13 +6,14 @@ use std::path::PathBuf;
 
 use super::bed::TestBed;
 use super::event::{Context, Event};
-use super::finished::{Finished, ResultWriter};
 use super::fleet::{self, Fleet, Gate};
 use super::others::Others;
 use super::request::{Consented, Looks};
 use super::schedule::{Schedule, ScheduleStep};
 use super::setting::Setting;
+use super::writer::{ResultWriter, Unkept};
 use super::{changes, cuts, surroundings, trial};
+use assay_core::failure::Failure;
 use assay_machine::probes::Probes;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, beside};
@@ -67,6 +68,29 @@ pub enum End {
     Interrupted,
     /// Because a device of the study disappeared.
     Gone(String),
+}
+
+/// A study that was run, or as much of it as was.
+pub struct Finished {
+    pub id: String,
+    /// Where the bundle lies, if all of it could be written; none of a study stopped before its first
+    /// trial.
+    pub directory: Option<PathBuf>,
+    /// What became of a bundle that could not be written to its end.
+    pub unkept: Option<Unkept>,
+    pub study: Study,
+    pub plan: Plan,
+    pub environment: Environment,
+    pub trials: Vec<Trial>,
+    /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
+    pub interrupted: bool,
+    /// Options with which `assay resume ID` goes on with it: the consents of its user.
+    pub resume_options: String,
+    pub gone: Option<String>,
+    /// Why it ended before its last planned trial, where a rule ended it.
+    pub ended: Option<String>,
+    /// What could not be put back, if anything.
+    pub left: Option<Failure>,
 }
 
 impl Conductor<'_> {

@@ -8,7 +8,6 @@ mod changes;
 pub mod conductor;
 mod cuts;
 pub mod event;
-pub mod finished;
 pub mod fleet;
 mod holds;
 #[doc(hidden)]
@@ -33,12 +32,14 @@ pub mod survey;
 pub mod trial;
 mod twice;
 pub mod verify;
+pub mod writer;
 
+pub use conductor::Finished;
 pub use event::{Context, Event};
-pub use finished::{Finished, Unkept};
 pub use preview::{AllHosts, Preview, preview};
 pub use request::{Acting, Consented, Judge, LogOf, Looks, NumberOf, Request};
 pub use start::{resume, run};
+pub use writer::Unkept;
 
 #[cfg(test)]
 mod tests;

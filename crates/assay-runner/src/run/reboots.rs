@@ -8,11 +8,12 @@ mod since;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use super::conductor::Finished;
 use super::event::{Context, Event};
-use super::finished::{Finished, ResultWriter};
 use super::recorded::{RecordedStudy, asked, create, environment_of};
 use super::request::Acting;
 use super::resolve::refuse_unfinished;
+use super::writer::ResultWriter;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::factors::guard::journals;
 use assay_machine::system::journal::{Journal, Undo, unit_files};

@@ -1,7 +1,8 @@
 //! A study whose trials were recorded: nothing is run, each record is a trial that has been.
 
+use super::conductor::Finished;
 use super::event::{Context, Event};
-use super::finished::{Finished, ResultWriter, Unkept};
+use super::writer::{ResultWriter, Unkept};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::machine::{self, Machine};
 use assay_machine::system::site::Site;

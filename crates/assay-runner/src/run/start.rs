@@ -8,12 +8,12 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::bed::TestBed;
-use super::conductor::{Conductor, Progress};
+use super::conductor::{Conductor, Finished, Progress};
 use super::event::{Context, Event};
-use super::finished::{Finished, ResultWriter};
 use super::fleet::Fleet;
 use super::places::Place;
 use super::request::{Acting, Consented, Looks, Request};
+use super::writer::ResultWriter;
 use super::{changes, now, pilot, preview, resolve, surroundings};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;

@@ -1,40 +1,13 @@
-//! What a run gives, and how that is kept.
+//! Stores the trials of a run.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::event::Event;
-use assay_core::failure::Failure;
 use assay_machine::system::System;
-use assay_study::file::Study;
 use assay_study::results::bundle::{Bundle, Histograms};
-use assay_study::results::environment::Environment;
 use assay_study::results::log::Entry;
-use assay_study::results::plan::Plan;
-use assay_study::results::record::{Trial, TrialRecord};
+use assay_study::results::record::TrialRecord;
 use assay_study::results::series::SeriesRow;
-
-/// A study that was run, or as much of it as was.
-pub struct Finished {
-    pub id: String,
-    /// Where the bundle lies, if all of it could be written; none of a study stopped before its first
-    /// trial.
-    pub directory: Option<PathBuf>,
-    /// What became of a bundle that could not be written to its end.
-    pub unkept: Option<Unkept>,
-    pub study: Study,
-    pub plan: Plan,
-    pub environment: Environment,
-    pub trials: Vec<Trial>,
-    /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
-    pub interrupted: bool,
-    /// Options with which `assay resume ID` goes on with it: the consents of its user.
-    pub resume_options: String,
-    pub gone: Option<String>,
-    /// Why it ended before its last planned trial, where a rule ended it.
-    pub ended: Option<String>,
-    /// What could not be put back, if anything.
-    pub left: Option<Failure>,
-}
 
 /// Stores trials until that fails; the rest of the run remains in memory only.
 #[derive(Default)]
