@@ -49,7 +49,7 @@ pub use study::{COMPARISONS, no_advice};
 /// A document: a heading and what stands below it, in the order of reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document {
-    /// Heading: tool, version, kind of study, date.
+    /// Heading: tool, version, kind of study, date; may be empty.
     pub title: String,
     pub sections: Vec<Section>,
 }
@@ -143,11 +143,11 @@ pub fn with(findings: &Findings, detail: Detail) -> Document {
 }
 
 impl Section {
-    fn of(block: Block) -> Self {
+    pub fn of(block: Block) -> Self {
         Self { blocks: vec![block], ..Self::default() }
     }
 
-    fn titled(caption: impl Into<String>, blocks: Vec<Block>) -> Self {
+    pub fn titled(caption: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self { caption: Some(caption.into()), blocks, ..Self::default() }
     }
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::layout::{text_of, wrap};
+use super::document::{Block, Document, Remark, Section};
 use assay_analysis::inference::Foresight;
 use assay_core::failure::Outcome;
 use assay_core::quantity::units::show;
@@ -163,9 +163,9 @@ impl PreviewHost {
 }
 
 impl Preview {
-    /// The same of several hosts, whose targets are told host by host.
+    /// Adds what each host does, and removes it from the changes common to all hosts.
     #[must_use]
-    pub fn of_hosts(mut self, hosts: Vec<PreviewHost>) -> Self {
+    pub fn with_hosts(mut self, hosts: Vec<PreviewHost>) -> Self {
         self.changes.retain(|text| !hosts.iter().any(|host| host.actions.contains(text)));
         Self { hosts, ..self }
     }
@@ -242,14 +242,13 @@ impl PreviewStake {
     }
 }
 
-/// The preview of a plan that was made from estimates; `stakes` are of the targets that are block
-/// devices.
+/// Returns the preview of a plan made from estimates; `stakes` belong to the block devices among the targets.
 pub fn make(
     study: &Study,
     plan: &Plan,
-    (sites, changes, lacks): (&[Site], &[String], &[String]),
+    sites: &[Site],
+    changes: &[String],
     stakes: Vec<PreviewStake>,
-    foresight: Vec<Foresight>,
 ) -> Preview {
     let open_ended = plan.workloads.iter().any(is_open_ended);
     let all_ns: u64 = plan.trials.iter().map(|trial| time_ns(plan, trial) + plan.gap_ns).sum();
@@ -320,7 +319,7 @@ pub fn make(
                 PreviewStake { overwritten, ..stake }
             })
             .collect(),
-        unavailable: lacks.to_vec(),
+        unavailable: Vec::new(),
         absent: plan
             .absent
             .iter()
@@ -328,7 +327,7 @@ pub fn make(
                 format!("{}{}: {}", absent.name, levels(&absent.configuration), absent.reason)
             })
             .collect(),
-        power_analysis: foresight,
+        power_analysis: Vec::new(),
         gate: gate(plan),
         race: race(plan, expected.as_ref()),
         expected,
@@ -536,14 +535,14 @@ fn expected(plan: &Plan, all_ns: u64) -> Option<Expected> {
     Some(Expected { trials, seconds: all_ns as f64 * share / 1e9 })
 }
 
-/// The preview as text: details first, so that the last screen shows the cost.
-pub fn render(preview: &Preview, order: Order, width: usize) -> String {
+/// Returns the preview as a document: details first, so that the last screen shows the cost.
+pub fn document(preview: &Preview, order: Order) -> Document {
     let mut lost: Vec<String> = preview.data_at_risk.iter().map(PreviewStake::line).collect();
     if lost.is_empty() {
         lost.push("none".to_owned());
     }
     let one = |text: &str| vec![text.to_owned()];
-    let facts = [
+    let named = [
         ("host", preview.hosts.iter().map(PreviewHost::line).collect()),
         ("runs", preview.runs.clone()),
         ("engine", preview.engines.clone()),
@@ -557,15 +556,14 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
         ("reads", vec![moved(preview.traffic[0])]),
         ("root", one(if preview.needs_root { "yes" } else { "no" })),
         ("data loss", lost),
-        ("detects", sights(&preview.power_analysis)),
+        ("detects", detectable(&preview.power_analysis)),
         ("gate", preview.gate.iter().cloned().collect()),
         ("race", preview.race.iter().cloned().collect()),
         ("more", one("--order: trials in order; --commands: fio commands; --json: all")),
     ];
-    let width = width.clamp(20, 80);
-    let mut lines = head(preview, width);
-    for (name, mut texts) in facts {
-        // Of many programs one shows what the others do.
+    let mut facts = Vec::new();
+    for (name, mut texts) in named {
+        // One of many programs shows what the others do.
         let is_many = name == "runs" && texts.len() > MOST_RUNS;
         let most = if is_many { 1 } else { MOST_LISTED };
         if texts.len() > most {
@@ -573,25 +571,26 @@ pub fn render(preview: &Preview, order: Order, width: usize) -> String {
             texts.truncate(most);
             texts.push(more);
         }
-        lines.extend(texts.iter().flat_map(|text| wrap(text, &format!("{name:9} "), 10, width)));
+        facts.extend(texts.into_iter().map(|text| (name.to_owned(), text)));
     }
-    text_of(&lines)
+    titled(preview, Block::Facts(facts))
 }
 
-fn head(preview: &Preview, width: usize) -> Vec<String> {
-    wrap(&format!("assay plan: {}", preview.title), "", 2, width)
+fn titled(preview: &Preview, block: Block) -> Document {
+    let heading = format!("assay plan: {}", preview.title);
+    Document { title: String::new(), sections: vec![Section::titled(heading, vec![block])] }
 }
 
-/// What is seen of workloads, those together of which the same is told.
-fn sights(foresight: &[Foresight]) -> Vec<String> {
-    let mut told: Vec<(String, &str)> = Vec::new();
+/// Returns the detectable differences; workloads with the same one share a line.
+fn detectable(foresight: &[Foresight]) -> Vec<String> {
+    let mut shared: Vec<(String, &str)> = Vec::new();
     for Foresight { workload, sight, .. } in foresight {
-        match told.iter_mut().find(|(_, known)| known == sight) {
+        match shared.iter_mut().find(|(_, known)| known == sight) {
             Some((names, _)) => names.extend([", ", workload]),
-            None => told.push((workload.clone(), sight)),
+            None => shared.push((workload.clone(), sight)),
         }
     }
-    told.iter().map(|(names, sight)| format!("{names}: {sight}")).collect()
+    shared.iter().map(|(names, sight)| format!("{names}: {sight}")).collect()
 }
 
 fn trials(preview: &Preview, order: Order) -> String {
@@ -662,24 +661,22 @@ fn swaps(preview: &Preview) -> bool {
     preview.trials.iter().filter_map(level).any(|own| own)
 }
 
-/// The trials in order, a line a replicate where replicates follow each other.
-pub fn render_order(preview: &Preview, order: Order, width: usize) -> String {
-    let width = width.clamp(20, 80);
+/// Returns the trials in order, one remark per replicate if the order keeps replicates together.
+pub fn order_document(preview: &Preview, order: Order) -> Document {
     let by_replicate = order.is_by_replicate();
     let passes = preview.screen.unwrap_or(0);
-    let mut lines = head(preview, width);
     let same = |a: &PreviewTrial, b: &PreviewTrial| !by_replicate || a.replicate == b.replicate;
-    for own in preview.trials.chunk_by(same) {
-        let head = match (by_replicate, own[0].replicate) {
-            (true, 0) => "warm-up:".to_owned(),
-            (true, pass) if pass <= passes => format!("pass {pass} of the screen:"),
-            (true, replicate) => format!("replicate {}:", replicate - passes),
-            (false, _) => "in order:".to_owned(),
+    let groups = preview.trials.chunk_by(same).map(|trials| {
+        let name_of_group = match (by_replicate, trials[0].replicate) {
+            (true, 0) => "warm-up".to_owned(),
+            (true, pass) if pass <= passes => format!("pass {pass} of the screen"),
+            (true, replicate) => format!("replicate {}", replicate - passes),
+            (false, _) => "in order".to_owned(),
         };
-        let names: Vec<String> = own.iter().map(name).collect();
-        lines.extend(wrap(&format!("{head} {}", names.join("; ")), "", 2, width));
-    }
-    text_of(&lines)
+        let names: Vec<String> = trials.iter().map(name).collect();
+        Remark { rule: name_of_group, trust: None, text: names.join("; "), rows: Vec::new() }
+    });
+    titled(preview, Block::Remarks(groups.collect()))
 }
 
 fn name(trial: &PreviewTrial) -> String {

@@ -62,7 +62,9 @@ impl Page {
 
     /// The heading keeps its two blanks before the date where it fits.
     pub fn title(&self, title: &str) -> Vec<String> {
-        if width_of(title) <= self.width {
+        if title.is_empty() {
+            Vec::new()
+        } else if width_of(title) <= self.width {
             vec![clean(title)]
         } else {
             wrap(title, "", 2, self.width)

@@ -13,7 +13,7 @@ use assay_machine::factors::lines::{Below, lines};
 use assay_machine::factors::{self, View, permanent};
 use assay_machine::system::site::Site;
 use assay_machine::system::{Fake, System, identity, resolve};
-use assay_report::preview;
+use assay_report::{preview, text};
 use assay_runner::run::known::machine;
 use assay_runner::run::{self, Consented, Request};
 use assay_study::file::{Target, presets};
@@ -140,11 +140,14 @@ fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
             let told = match run::preview(&fake, study, &targets, &consented, None) {
                 Ok(seen) => {
                     plans += 1;
-                    let run::Preview { study, plan, sites, changes, lacks } = &seen;
-                    let foresight = inference::foresee(plan, None);
-                    let told = (&sites[..], &changes[..], &lacks[..]);
-                    let preview = preview::make(study, plan, told, Vec::new(), foresight);
-                    preview::render(&preview, plan.design.order, 4000)
+                    let run::Preview { study, plan, sites, changes, lacks } = seen;
+                    let preview = preview::Preview {
+                        power_analysis: inference::foresee(&plan, None),
+                        unavailable: lacks,
+                        ..preview::make(&study, &plan, &sites, &changes, Vec::new())
+                    };
+                    let document = preview::document(&preview, plan.design.order);
+                    text::render(&document, 4000, false)
                 }
                 Err(failure) => {
                     refusals += 1;

@@ -15,8 +15,9 @@ use assay_core::failure::{Failure, Kind, Outcome};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, identity};
 use assay_report::preview::{self, Preview, PreviewHost, PreviewStake};
+use assay_report::text;
 use assay_runner::run::{self, AllHosts};
-use assay_study::file::{Order, Study};
+use assay_study::file::Study;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
 use assay_study::results::plan::Plan;
@@ -129,10 +130,22 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         let missing = vm::check_machines(system, study).err();
         lacks.extend(missing.map(|failure| failure.message));
     }
-    let preview = preview::make(study, plan, (sites, changes, &lacks), stakes, foresight);
     let hosts = seen.hosts.iter().map(|own| PreviewHost::new(own.rank, &own.name, &own.surveys));
-    let preview = preview::Preview { by_pilot, traffic, ..preview }.of_hosts(hosts.collect());
-    show(system, arguments, &(preview, plan.design.order));
+    let preview = Preview {
+        by_pilot,
+        traffic,
+        unavailable: lacks,
+        power_analysis: foresight,
+        ..preview::make(study, plan, sites, changes, stakes)
+    };
+    let preview = preview.with_hosts(hosts.collect());
+    if arguments.json {
+        output::json(&preview);
+        return Ok(());
+    }
+    let document = if arguments.order { preview::order_document } else { preview::document };
+    let document = document(&preview, plan.design.order);
+    output::text(&text::render(&document, output::columns(system), false));
     Ok(())
 }
 
@@ -143,15 +156,6 @@ fn with_content(mut failure: Failure, preset: Option<String>) -> Failure {
         failure.message.push_str(&content);
     }
     failure
-}
-
-fn show(system: &dyn System, arguments: &Arguments, (preview, order): &(Preview, Order)) {
-    if arguments.json {
-        output::json(preview);
-        return;
-    }
-    let render = if arguments.order { preview::render_order } else { preview::render };
-    output::text(&render(preview, *order, output::columns(system)));
 }
 
 /// What overwriting each device among the targets would cost.
@@ -211,7 +215,7 @@ mod tests {
     use super::*;
     use assay_report::preview::PreviewMade;
     use assay_runner::run::known::{able, machine, placed};
-    use assay_study::file::presets;
+    use assay_study::file::{Order, presets};
     use assay_study::plan::allocation::Quick;
     use assay_study::results::plan::PlannedTrial;
 
@@ -221,13 +225,12 @@ mod tests {
         fake.with_file_systems();
         let targets = [".".to_owned()];
         let seen = run::preview(&fake, study, &targets, &run::Consented::default(), None);
-        let run::Preview { study, plan, sites, changes, lacks } = seen.unwrap();
+        let run::Preview { study, plan, sites, changes, .. } = seen.unwrap();
         let times = plan.trials.iter().enumerate();
         let times = times.filter(|(at, trial)| plan.is_remade_before(*at) && is_made(trial));
         let times = times.count();
-        let told = (&sites[..], &changes[..], &lacks[..]);
-        let preview = preview::make(&study, &plan, told, Vec::new(), Vec::new());
-        let text = preview::render(&preview, plan.design.order, 80);
+        let preview = preview::make(&study, &plan, &sites, &changes, Vec::new());
+        let text = text::render(&preview::document(&preview, plan.design.order), 80, false);
         (preview, text.split_whitespace().collect::<Vec<_>>().join(" "), times)
     }
 
@@ -261,8 +264,8 @@ mod tests {
             actions: vec![format!("/mnt/{rank}: a file is made"), alone.changes[0].clone()],
         };
         let of = |count: u32| {
-            let preview = alone.clone().of_hosts((0..count).map(host).collect());
-            (preview::render(&preview, Order::default(), 80), preview)
+            let preview = alone.clone().with_hosts((0..count).map(host).collect());
+            (text::render(&preview::document(&preview, Order::default()), 80, false), preview)
         };
         let (text, preview) = of(2);
         assert!(text.contains("rank 1 (n1): /mnt/1: a file is made; "), "{text}");
@@ -298,9 +301,8 @@ mod tests {
             let quick = Some(Quick { replicates: None });
             let targets = [".".to_owned()];
             let seen = run::preview(&able(), study, &targets, &run::Consented::default(), quick);
-            let run::Preview { study, plan, sites, changes, lacks } = seen.unwrap();
-            let seen = (&sites[..], &changes[..], &lacks[..]);
-            let preview = preview::make(&study, &plan, seen, Vec::new(), Vec::new());
+            let run::Preview { study, plan, sites, changes, .. } = seen.unwrap();
+            let preview = preview::make(&study, &plan, &sites, &changes, Vec::new());
             let longer = LONGER_S.iter().find(|(own, ..)| *own == name).map(|(_, most, _)| *most);
             let longer = longer.or(study.loads_links().then_some(LINKS_S));
             let usual = if preview.may_end_early { COUNTED_S } else { QUICK_S };

@@ -97,7 +97,7 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<Entry>> {
 fn time(system: &dyn System, study: &Study) -> String {
     let study = study.clone().settled();
     let plan = explain::plan_of(system, &study, &[".".to_owned()]);
-    let seen = preview::make(&study, &plan, (&[], &[], &[]), Vec::new(), Vec::new());
+    let seen = preview::make(&study, &plan, &[], &[], Vec::new());
     let seconds = seen.expected.map_or(seen.trials_s, |race| race.seconds);
     let minutes = (seconds / 60.0).round();
     let most = if seen.may_end_early { "\u{2264}" } else { "" };
