@@ -14,7 +14,7 @@ use super::{output, running};
 use crate::watch::record::{self, Rows, Wish};
 use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
-use crate::watch::{State, document, printed};
+use crate::watch::{State, document, summary};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Time;
 use assay_machine::system::{System, identity};
@@ -118,7 +118,7 @@ fn conclude(arguments: &Arguments, state: &State) -> Outcome<()> {
     if arguments.json {
         output::json(&document::document(state));
     } else {
-        output::text(&printed::printed(state));
+        output::text(&summary::render(state));
     }
     output::kept()
 }

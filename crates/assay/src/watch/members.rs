@@ -177,7 +177,7 @@ mod tests {
         let words = "slowest member: sdb, 38 ms per write, 4.09 times the median of the others";
         assert_eq!(sentences(&state, &state.whole), [format!("{words} (in btrfs of sda and sdb)")]);
         assert_eq!(warnings(&state), [words]);
-        let printed = crate::watch::printed::printed(&state);
+        let printed = crate::watch::summary::render(&state);
         assert!(printed.contains("slowest member: sdb, 38 ms per write"), "{printed}");
         assert!(crate::watch::words::warnings(&state, None).contains(&words.to_owned()));
         let told = &crate::watch::document::document(&state)["members"][0];

@@ -5,12 +5,12 @@
 pub mod document;
 pub mod members;
 pub mod page;
-pub mod printed;
 pub mod record;
 pub mod requests;
 pub mod sampler;
 mod state;
 mod strip;
+pub mod summary;
 pub mod words;
 
 pub use state::State;

@@ -253,14 +253,14 @@ fn machine(whole: &Span) -> Vec<(String, String)> {
 }
 
 fn users(state: &State) -> Table {
-    let mut table = Table::default();
-    table.columns = vec![
+    let columns = vec![
         Column::key("program"),
         Column::right("PID"),
         Column::new("read", Unit::Bytes),
         Column::new("written", Unit::Bytes),
         Column::left("files open on"),
     ];
+    let mut table = Table { columns, ..Table::default() };
     for user in state.users().into_iter().take(MOST_USERS) {
         let name: String = user.name.chars().take(LONGEST_NAME).collect();
         let on = Some(user.on.join(" ")).filter(|on| !on.is_empty());

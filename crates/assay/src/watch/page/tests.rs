@@ -125,5 +125,5 @@ fn requests_that_failed_are_never_hidden() {
     for width in [60, 80, 120] {
         assert!(drawn(&page(&state, &view), width, 24).contains("!3 bad"), "{width}");
     }
-    assert!(crate::watch::printed::printed(&state).contains("failed: read 3"));
+    assert!(crate::watch::summary::render(&state).contains("failed: read 3"));
 }
