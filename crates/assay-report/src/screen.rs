@@ -5,7 +5,7 @@ use super::document::check_tables::EXTREME;
 use super::document::{self, Block, Detail, Document, NONE, Remark, Role, Section};
 use super::layout::{clean, wrap};
 use super::table::cut;
-use super::text::{NARROW, Page, joined};
+use super::text::{NARROW, TextPage, joined};
 use assay_study::findings::{Findings, Trust};
 
 /// Lines of a terminal of 24 that a command leaves to its result.
@@ -15,20 +15,20 @@ const LINES: usize = 21;
 const CONDITIONS: [&str; 4] = ["kernel", "machine", "platform", "margin"];
 
 /// Lines that belong together.
-type Part = Vec<String>;
+type Lines = Vec<String>;
 
 /// A result by where it stands on the screen.
 #[derive(Default)]
 struct Parts {
-    heading: Vec<Part>,
-    details: Vec<Part>,
-    summary: Vec<Part>,
-    tables: Vec<Part>,
+    heading: Vec<Lines>,
+    details: Vec<Lines>,
+    summary: Vec<Lines>,
+    tables: Vec<Lines>,
 }
 
 /// A result as text of at most `width` columns; `colour` paints the words that judge.
 pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -> String {
-    let page = Page::new(width, colour);
+    let page = TextPage::new(width, colour);
     let [first, rest] = document::leading_sentences(findings);
     let answer = first.first().map_or("", String::as_str);
     let mut document = document::with(findings, detail);
@@ -37,12 +37,12 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
         shorten(&mut document, answer, &mut doubts, &page);
         doubts.extend(dashes(&document));
     }
-    let doubts: Part = doubts.iter().flat_map(|doubt| lines_of(doubt, page.width)).collect();
+    let doubts: Lines = doubts.iter().flat_map(|doubt| lines_of(doubt, page.width)).collect();
     let Parts { heading, details, summary, tables } = Parts::of(&document, findings, &page);
     let list = |sentences: &[String]| page.section(&of(Block::List(sentences.to_vec())));
     let whole = [summary, vec![doubts.clone()]].concat();
     let short = [list(&first), vec![doubts]].concat();
-    let fits = |answer: &[Part]| {
+    let fits = |answer: &[Lines]| {
         answer.iter().chain(&tables).map(|part| part.len() + 1).sum::<usize>() <= LINES
     };
     let is_said = findings.summary.iter().any(|sentence| sentence.text == answer);
@@ -63,7 +63,7 @@ fn of(block: Block) -> Section {
 }
 
 impl Parts {
-    fn of(document: &Document, findings: &Findings, page: &Page) -> Self {
+    fn of(document: &Document, findings: &Findings, page: &TextPage) -> Self {
         let mut parts = Self::default();
         let main = main_role(document, findings);
         for section in &document.sections {
@@ -93,7 +93,7 @@ fn main_role(document: &Document, findings: &Findings) -> Option<Role> {
 
 /// Leaves out the conditions of the test, how tables are read, what the answer says again and the last percentile where
 /// it has no room; remarks that take trust away go to `doubts`.
-fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page: &Page) {
+fn shorten(document: &mut Document, answer: &str, doubts: &mut Vec<Remark>, page: &TextPage) {
     let is_legend = |section: &Section| section.role == Role::Closer && section.caption.is_none();
     document.sections.retain(|section| !is_legend(section));
     let others = document.sections.iter_mut().filter(|section| section.role != Role::Summary);
@@ -144,7 +144,7 @@ const RATE: &str = "MB/s";
 
 /// `steal [sync-write]: the hypervisor took 4% of the CPU...`: one line with the rows first, because its end is cut;
 /// several where a line is too short for that.
-fn lines_of(remark: &Remark, width: usize) -> Part {
+fn lines_of(remark: &Remark, width: usize) -> Lines {
     let rows = match remark.rows.as_slice() {
         [] => String::new(),
         rows => format!(" [{}]", rows.join(", ")),

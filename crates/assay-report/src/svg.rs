@@ -9,7 +9,7 @@ mod scale;
 mod tests;
 mod theme;
 
-use self::frame::{Frame, Key, KeyOf, LINE};
+use self::frame::{Frame, KeyOf, LINE, LegendKey};
 use self::pen::{Pen, px, segment, width_of};
 use self::scale::{Ruler, Tick};
 pub use self::theme::{RULES, Theme, variables};
@@ -102,7 +102,7 @@ fn draw(pen: &mut Pen, frame: &Frame<'_>) {
     }
 }
 
-fn legend_key(pen: &mut Pen, frame: &Frame<'_>, key: &Key) {
+fn legend_key(pen: &mut Pen, frame: &Frame<'_>, key: &LegendKey) {
     let at = [key.x + 12.0, key.y + 10.0];
     let swatch = [at[0] - 8.0, at[1] - 6.0, 16.0, 12.0];
     match key.of {

@@ -21,7 +21,7 @@ pub(super) const NARROW: usize = 60;
 
 /// A document as text at a width; `colour` paints the words that judge.
 pub fn render(document: &Document, width: usize, colour: bool) -> String {
-    let page = Page::new(width, colour);
+    let page = TextPage::new(width, colour);
     let mut parts = vec![page.title(&document.title)];
     parts.extend(document.sections.iter().flat_map(|section| page.section(section)));
     joined(&parts)
@@ -50,12 +50,12 @@ pub(super) fn joined(parts: &[Vec<String>]) -> String {
     parts.map(|lines| text_of(lines)).collect::<Vec<_>>().join("\n")
 }
 
-pub(super) struct Page {
+pub(super) struct TextPage {
     pub width: usize,
     colour: bool,
 }
 
-impl Page {
+impl TextPage {
     pub fn new(width: usize, colour: bool) -> Self {
         Self { width: width.clamp(1, WIDEST), colour }
     }

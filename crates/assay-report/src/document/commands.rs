@@ -12,10 +12,10 @@ use assay_workloads::metrics::is_told;
 pub(super) const DURATION: &str = "duration_s";
 
 /// What of the trials of a cell is told.
-type Told = fn(&Cell) -> Option<f64>;
+type Statistic = fn(&Cell) -> Option<f64>;
 
 /// What stands beside it: heading, metric, and what of its trials is told.
-const BESIDE: [(&str, &str, Told); 3] = [
+const BESIDE: [(&str, &str, Statistic); 3] = [
     ("user", "user_s", Cell::value),
     ("system", "system_s", Cell::value),
     ("memory", "peak_memory_bytes", |cell| cell.max),

@@ -1,7 +1,7 @@
 //! A share for forums and mails: findings first, then the numbers, then what was measured; a block
 //! that a phone shows without turning it.
 
-use super::study::Page;
+use super::study::StudyPage;
 use super::{
     Block, Column, Document, Remark, Section, Table, check_tables, facts, remarks, study_tables,
 };
@@ -26,7 +26,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
         return sections;
     }
     if super::study::is_one(findings) {
-        let page = Page::of(findings, super::Detail::Usual);
+        let page = StudyPage::of(findings, super::Detail::Usual);
         if findings.race.is_some() {
             let screen = super::race::screen(&page);
             return super::race::section(&page).into_iter().chain(screen).collect();

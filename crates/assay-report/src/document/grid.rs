@@ -1,8 +1,8 @@
 //! Two factors with many levels: a matrix of results, and the clear comparisons alone.
 
 use super::numbers::under_heading;
-use super::study::Page;
-use super::study_tables::{Line, Role, Workload, table};
+use super::study::StudyPage;
+use super::study_tables::{ComparedCell, ComparisonRole, Workload, table};
 use super::{Block, Column, Table};
 use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::plan::Arm;
@@ -11,16 +11,16 @@ use assay_study::results::plan::Arm;
 const MOST_ROWS: usize = 24;
 
 /// Whether the arms of a workload are too many for rows and make a matrix.
-pub(super) fn is_wide(page: &Page<'_>, workload: &Workload<'_>) -> bool {
+pub(super) fn is_wide(page: &StudyPage<'_>, workload: &Workload<'_>) -> bool {
     page.factors.len() == 2 && workload.arms.len() > MOST_ROWS
 }
 
 /// The matrix, how many comparisons ended how, and the clear ones; in full all of them.
-pub(super) fn blocks(page: &Page<'_>, workload: &Workload<'_>) -> Vec<Block> {
+pub(super) fn blocks(page: &StudyPage<'_>, workload: &Workload<'_>) -> Vec<Block> {
     let mut blocks = vec![Block::Table(matrix(page, workload))];
     let own: Vec<&Comparison> =
         page.primary().filter(|found| found.workload == workload.name).collect();
-    let clear = |line: &Line<'_>| matches!(line.role, Role::Compared(found) if is_clear(found));
+    let clear = |line: &ComparedCell<'_>| matches!(line.role, ComparisonRole::Compared(found) if is_clear(found));
     if page.full() {
         blocks.push(Block::Table(table(page, workload, |_| true)));
         return blocks;
@@ -40,7 +40,7 @@ fn is_clear(found: &Comparison) -> bool {
 }
 
 /// How many comparisons ended how, and where the others stand.
-fn counted(page: &Page<'_>, own: &[&Comparison]) -> Vec<String> {
+fn counted(page: &StudyPage<'_>, own: &[&Comparison]) -> Vec<String> {
     let of = |verdict| own.iter().filter(|found| found.verdict == verdict).count();
     let counts = [
         (of(Some(Verdict::Better)), "better"),
@@ -66,7 +66,7 @@ fn counted(page: &Page<'_>, own: &[&Comparison]) -> Vec<String> {
 }
 
 /// Results: the first factor's levels down, the second one's across.
-fn matrix(page: &Page<'_>, workload: &Workload<'_>) -> Table {
+fn matrix(page: &StudyPage<'_>, workload: &Workload<'_>) -> Table {
     let mut table = Table::default();
     let [down, across] = page.factors.as_slice() else { return table };
     table.add(Column::key(&down.name), &down.levels, |level| level);
@@ -80,7 +80,8 @@ fn matrix(page: &Page<'_>, workload: &Workload<'_>) -> Table {
                 (down.name.clone(), level.clone()),
                 (across.name.clone(), other.clone()),
             ]);
-            let own = |line: &&Line<'_>| line.cell.configuration == arm && !line.cell.control;
+            let own =
+                |line: &&ComparedCell<'_>| line.cell.configuration == arm && !line.cell.control;
             let value = workload.arms.iter().find(own)?.result()?;
             Some(under_heading(workload.metric, value))
         });

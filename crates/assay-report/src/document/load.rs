@@ -2,8 +2,8 @@
 //! its deviation, and the rates, each against the baseline.
 
 use super::numbers::ratio_and_interval;
-use super::study::Page;
-use super::study_tables::{Line, Role, Workload, add_factors, arm_name};
+use super::study::StudyPage;
+use super::study_tables::{ComparedCell, ComparisonRole, Workload, add_factors, arm_name};
 use super::{Column, NONE, Table, text_beside};
 use assay_core::quantity::metric::{Statistic, class, of_requests};
 use assay_study::findings::Comparison;
@@ -26,7 +26,7 @@ pub(super) const LEGEND: &str = "The table shows the load per class, because low
     an improvement. The 95% CI of each rate ratio is individual.";
 
 /// The table of a class of requests; none of another workload.
-pub(super) fn table(page: &Page<'_>, workload: &Workload<'_>) -> Option<Table> {
+pub(super) fn table(page: &StudyPage<'_>, workload: &Workload<'_>) -> Option<Table> {
     let (class, _) = class(workload.metric).filter(|(_, what)| *what == Statistic::Mean)?;
     let known = |metric: &str| {
         let own = |cell: &assay_study::findings::Cell| cell.workload == workload.name;
@@ -37,8 +37,9 @@ pub(super) fn table(page: &Page<'_>, workload: &Workload<'_>) -> Option<Table> {
         .filter_map(|(name, what, ratio)| Some((name, of_requests(class, what)?.name, ratio)))
         .filter(|(_, metric, _)| known(metric))
         .collect();
-    let is_control = |line: &&Line<'_>| matches!(line.role, Role::Control);
-    let lines: Vec<&Line<'_>> = workload.arms.iter().filter(|line| !is_control(line)).collect();
+    let is_control = |line: &&ComparedCell<'_>| matches!(line.role, ComparisonRole::Control);
+    let lines: Vec<&ComparedCell<'_>> =
+        workload.arms.iter().filter(|line| !is_control(line)).collect();
     let mut table = Table::default();
     add_factors(&mut table, page, &lines, |line| &line.cell.configuration);
     for (name, metric, ratio) in &shown {
@@ -57,14 +58,19 @@ pub(super) fn table(page: &Page<'_>, workload: &Workload<'_>) -> Option<Table> {
 }
 
 /// `0.61 (0.55 to 0.68)`.
-fn against(page: &Page<'_>, workload: &Workload<'_>, line: &Line<'_>, metric: &str) -> String {
+fn against(
+    page: &StudyPage<'_>,
+    workload: &Workload<'_>,
+    line: &ComparedCell<'_>,
+    metric: &str,
+) -> String {
     let own = |one: &&Comparison| {
         one.workload == workload.name
             && one.metric == metric
             && one.configuration == line.cell.configuration
     };
     match (line.role, page.findings.comparisons.iter().find(own)) {
-        (Role::Baseline, _) => "1".to_owned(),
+        (ComparisonRole::Baseline, _) => "1".to_owned(),
         (_, Some(found)) => {
             let [ratio, ends] = ratio_and_interval(found.ratio, found.ci95);
             if ends == NONE { ratio } else { format!("{ratio} ({ends})") }

@@ -1,8 +1,8 @@
 //! Many configurations at a glance: a row each, a column a workload, the best of each marked.
 
 use super::numbers::{heading, under_heading};
-use super::study::{self, Page};
-use super::study_tables::{Line, Workload, add_factors, workloads};
+use super::study::{self, StudyPage};
+use super::study_tables::{ComparedCell, Workload, add_factors, workloads};
 use super::{Block, Cell, Column, Detail, NONE, Section, Table, Tone};
 use assay_core::quantity::Better;
 use assay_study::findings::{Findings, Trust};
@@ -29,7 +29,7 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
     if arms.len() <= FEW || !(2..=MOST_WORKLOADS).contains(&workloads.len()) {
         return None;
     }
-    let page = Page::of(findings, Detail::Page);
+    let page = StudyPage::of(findings, Detail::Page);
     let mut table = Table::default();
     add_factors(&mut table, &page, &arms, |arm| *arm);
     for own in &workloads {
@@ -45,8 +45,9 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
 
 /// The best result of a workload; invalid ones do not count.
 fn best(workload: &Workload<'_>) -> Option<f64> {
-    let is_sound = |line: &&Line<'_>| !line.cell.control && line.cell.trust != Some(Trust::Invalid);
-    let values = workload.arms.iter().filter(is_sound).filter_map(Line::result);
+    let is_sound =
+        |line: &&ComparedCell<'_>| !line.cell.control && line.cell.trust != Some(Trust::Invalid);
+    let values = workload.arms.iter().filter(is_sound).filter_map(ComparedCell::result);
     match workload.better {
         Better::Higher => values.reduce(f64::max),
         Better::Lower => values.reduce(f64::min),
@@ -55,7 +56,7 @@ fn best(workload: &Workload<'_>) -> Option<f64> {
 }
 
 fn cell(workload: &Workload<'_>, arm: &Arm, best: Option<f64>) -> Cell {
-    let is_own = |line: &&Line<'_>| !line.cell.control && line.cell.configuration == *arm;
+    let is_own = |line: &&ComparedCell<'_>| !line.cell.control && line.cell.configuration == *arm;
     let line = workload.arms.iter().find(is_own);
     let Some((line, value)) = line.and_then(|line| Some((line, line.result()?))) else {
         return NONE.into();

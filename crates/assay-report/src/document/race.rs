@@ -2,7 +2,7 @@
 //! is called better or worse.
 
 use super::numbers::{heading, under_heading};
-use super::study::Page;
+use super::study::StudyPage;
 use super::study_tables::add_factors;
 use super::{Column, Role, Section, Table};
 use assay_core::quantity::Better;
@@ -17,7 +17,7 @@ const FIGURE: &str = "race";
 const MOST: usize = 24;
 
 /// The section; none of what is no race.
-pub(super) fn section(page: &Page<'_>) -> Option<Section> {
+pub(super) fn section(page: &StudyPage<'_>) -> Option<Section> {
     let race = page.findings.race.as_ref().filter(|race| !race.entries.is_empty())?;
     let told = in_order(race);
     let most = if page.full() { told.len() } else { MOST };
@@ -49,7 +49,7 @@ pub(super) fn section(page: &Page<'_>) -> Option<Section> {
 }
 
 /// The screen before it; none of a race without one.
-pub(super) fn screen(page: &Page<'_>) -> Option<Section> {
+pub(super) fn screen(page: &StudyPage<'_>) -> Option<Section> {
     let screen = page.findings.race.as_ref()?.screen.as_ref()?;
     let most = if page.full() { screen.levels.len() } else { MOST };
     let levels = &screen.levels[..screen.levels.len().min(most)];

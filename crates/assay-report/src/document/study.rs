@@ -56,7 +56,7 @@ fn factors(findings: &Findings) -> Vec<Factor> {
 pub const COMPARISONS: &str = "comparisons.csv";
 
 /// A study as its tables need it.
-pub(super) struct Page<'a> {
+pub(super) struct StudyPage<'a> {
     pub findings: &'a Findings,
     pub detail: Detail,
     pub factors: Vec<Factor>,
@@ -65,7 +65,7 @@ pub(super) struct Page<'a> {
     pub without_verdicts: bool,
 }
 
-impl<'a> Page<'a> {
+impl<'a> StudyPage<'a> {
     /// The page of a study.
     pub fn of(findings: &'a Findings, detail: Detail) -> Self {
         Self {
@@ -78,7 +78,7 @@ impl<'a> Page<'a> {
     }
 }
 
-impl Page<'_> {
+impl StudyPage<'_> {
     /// How to see what this page leaves out.
     pub fn more(&self) -> String {
         if self.detail == Detail::Page {
@@ -103,7 +103,7 @@ impl Page<'_> {
 
 /// The document of a study.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
-    let page = Page::of(findings, detail);
+    let page = StudyPage::of(findings, detail);
     let mut sections =
         vec![Section::of(Block::Facts(told_facts(&page))), super::summary(summary(findings))];
     let changes = windows::sections(&page);
@@ -132,7 +132,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
 }
 
 /// A table a workload, and how they are read.
-fn tables(page: &Page<'_>) -> Vec<Section> {
+fn tables(page: &StudyPage<'_>) -> Vec<Section> {
     let tables = page.workloads.iter().map(|workload| study_tables::section(page, workload));
     let tables = tables.map(|section| section.with_role(Role::Main));
     let legend = Section::of(Block::Text(study_tables::legend(page))).with_role(Role::Closer);
@@ -140,7 +140,7 @@ fn tables(page: &Page<'_>) -> Vec<Section> {
 }
 
 /// What to do; of a study with verdicts also that there is nothing to do.
-fn advice(page: &Page<'_>) -> Option<Section> {
+fn advice(page: &StudyPage<'_>) -> Option<Section> {
     let mut told = once(&page.findings.advice);
     if told.is_empty()
         && page.primary().any(|found| found.verdict.is_some())
@@ -189,7 +189,7 @@ pub fn no_advice(findings: &Findings) -> String {
     }
 }
 
-fn told_facts(page: &Page<'_>) -> Facts {
+fn told_facts(page: &StudyPage<'_>) -> Facts {
     let (findings, study) = (page.findings, &page.findings.study);
     let fact = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     let checks = |name: &'static str| {
@@ -228,7 +228,7 @@ fn told_facts(page: &Page<'_>) -> Facts {
 }
 
 /// What counts as equivalent, and for how many comparisons at once the intervals hold.
-fn margin(page: &Page<'_>) -> Option<String> {
+fn margin(page: &StudyPage<'_>) -> Option<String> {
     let margin = page.primary().find_map(|found| found.margin)?;
     let family = match page.family() {
         Some((1, 1)) | None => String::new(),
@@ -245,7 +245,7 @@ fn margin(page: &Page<'_>) -> Option<String> {
     Some(format!("{}; \"equivalent\": within the margin (TOST, 90% CI){family}", share(margin)))
 }
 
-impl Page<'_> {
+impl StudyPage<'_> {
     /// Fewest and most comparisons that share an error: those of a workload, of others' work those of all
     /// classes, and across results all.
     pub fn family(&self) -> Option<(usize, usize)> {
@@ -300,7 +300,7 @@ pub(super) fn warning(findings: &Findings) -> Option<String> {
 }
 
 /// What rules, comparisons, the bench and checks say.
-fn all_remarks(page: &Page<'_>) -> Vec<Remark> {
+fn all_remarks(page: &StudyPage<'_>) -> Vec<Remark> {
     let findings = page.findings;
     let plain = |rule: &str, text: &str| Remark {
         rule: rule.to_owned(),

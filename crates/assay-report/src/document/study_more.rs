@@ -3,7 +3,7 @@
 
 use super::numbers::{self, value};
 use super::remarks::{add, with_ranges};
-use super::study::Page;
+use super::study::StudyPage;
 use super::study_tables::{add_factors, arm_name};
 use super::{Block, Cell, Column, Detail, Remark, Role, Section, Table};
 use assay_analysis::inference::note_words;
@@ -27,7 +27,7 @@ const TOLD_OF_MANY: usize = 3;
 const MOST_NAMED: usize = 6;
 
 /// Everything between the tables of the workloads and the remarks.
-pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
+pub(super) fn sections(page: &StudyPage<'_>) -> Vec<Section> {
     let findings = page.findings;
     let list = |caption: &str, texts: Vec<String>| {
         (!texts.is_empty()).then(|| Section::titled(caption, vec![Block::List(texts)]))
@@ -53,7 +53,7 @@ pub(super) fn sections(page: &Page<'_>) -> Vec<Section> {
 
 /// A table that begins with the workloads, where there are several.
 fn by_workload<'a, T>(
-    page: &Page<'_>,
+    page: &StudyPage<'_>,
     items: &'a [T],
     workload: impl Fn(&'a T) -> &'a String,
 ) -> Table {
@@ -64,7 +64,7 @@ fn by_workload<'a, T>(
     table
 }
 
-fn effects(page: &Page<'_>) -> Option<Section> {
+fn effects(page: &StudyPage<'_>) -> Option<Section> {
     let found = &page.findings.effects.main;
     let ratio = |effect: &Effect| {
         let ends = effect.ci95_simultaneous.or(effect.ci95);
@@ -97,7 +97,7 @@ fn level_name(factor: &str, level: &str) -> String {
     arm_name(&Arm::from([(factor.to_owned(), level.to_owned())]))
 }
 
-fn places(page: &Page<'_>) -> Option<Section> {
+fn places(page: &StudyPage<'_>) -> Option<Section> {
     let findings = page.findings;
     let ranks = &findings.effects.ranks;
     let told = |rank: &Rank| {
@@ -147,7 +147,7 @@ fn at(place: &Place) -> String {
 }
 
 /// Comparisons of the other metrics.
-fn secondary(page: &Page<'_>) -> Option<Section> {
+fn secondary(page: &StudyPage<'_>) -> Option<Section> {
     let found: Vec<&Comparison> =
         page.findings.comparisons.iter().filter(|found| !found.primary).collect();
     if found.is_empty() {
@@ -189,7 +189,7 @@ fn secondary(page: &Page<'_>) -> Option<Section> {
 }
 
 /// What is remarked of comparisons, each text once with the arms that it concerns.
-pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
+pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     let name = |found: &Comparison| match page.workloads.len() {
         1 => page.findings.arm_words(&found.configuration),
         _ => format!("{} {}", found.workload, page.findings.arm_words(&found.configuration)),
@@ -225,7 +225,7 @@ pub(super) fn notes(page: &Page<'_>) -> Vec<Remark> {
 }
 
 /// A note of one of many comparisons, without the names of its arms, which its row has.
-fn unnamed(page: &Page<'_>, note: Option<&Note>, words: &str) -> String {
+fn unnamed(page: &StudyPage<'_>, note: Option<&Note>, words: &str) -> String {
     let few = page.full() || page.primary().count() <= MOST_NAMED;
     let Some(note) = note.filter(|_| !few) else { return words.to_owned() };
     let sides = match note {
@@ -237,7 +237,7 @@ fn unnamed(page: &Page<'_>, note: Option<&Note>, words: &str) -> String {
 }
 
 /// The rows that a remark is about: all of them in one word, many by their number.
-fn shown(page: &Page<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
+fn shown(page: &StudyPage<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
     if rows.len() == all {
         return if all > 1 { vec!["all comparisons".to_owned()] } else { Vec::new() };
     }
@@ -249,7 +249,7 @@ fn shown(page: &Page<'_>, rows: Vec<String>, all: usize) -> Vec<String> {
 
 /// How many replicates the inconclusive comparisons would need: one remark for all of them, in full
 /// with the number of each.
-fn needed(page: &Page<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
+fn needed(page: &StudyPage<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remark> {
     let counts = open.iter().map(|(count, _)| u64::from(*count));
     let (least, most) = counts.clone().min().zip(counts.max())?;
     let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
@@ -267,7 +267,7 @@ fn needed(page: &Page<'_>, open: Vec<(u32, String)>, all: usize) -> Option<Remar
 }
 
 /// Arms that were not measured, each reason once; in full the numbers that are missing as well.
-pub(super) fn absent(page: &Page<'_>) -> Option<Section> {
+pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
     let mut told: Vec<Remark> = Vec::new();
     for entry in &page.findings.absent {
         let row = format!("{} {}", entry.workload, page.findings.arm_words(&entry.configuration));

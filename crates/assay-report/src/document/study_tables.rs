@@ -3,7 +3,7 @@
 use super::load;
 use super::numbers::{self, below, heading, under_heading};
 use super::pace;
-use super::study::Page;
+use super::study::StudyPage;
 use super::{Block, Cell, Column, NONE, Section, Table, depth_note, grid, result, spread};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::metric::{FDATASYNC, Statistic, class, of_requests};
@@ -68,18 +68,18 @@ pub(super) struct Workload<'a> {
     pub name: &'a str,
     pub metric: &'a str,
     pub better: Better,
-    pub arms: Vec<Line<'a>>,
+    pub arms: Vec<ComparedCell<'a>>,
 }
 
 /// An arm on the primary metric.
-pub(super) struct Line<'a> {
+pub(super) struct ComparedCell<'a> {
     pub cell: &'a Measured,
-    pub role: Role<'a>,
+    pub role: ComparisonRole<'a>,
 }
 
 /// What an arm is to the others.
 #[derive(Clone, Copy)]
-pub(super) enum Role<'a> {
+pub(super) enum ComparisonRole<'a> {
     /// Others are compared with it.
     Baseline,
     /// The same as the baseline, once more.
@@ -110,7 +110,7 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
     let metric = judged.or_else(|| marked().map(|cell| &cell.metric)).or_else(first)?;
     let cells: Vec<&Measured> =
         findings.measurements.iter().filter(own).filter(|cell| cell.metric == *metric).collect();
-    let mut lines: Vec<(usize, usize, Line<'_>)> = Vec::new();
+    let mut lines: Vec<(usize, usize, ComparedCell<'_>)> = Vec::new();
     for cell in &cells {
         let found = findings
             .comparisons
@@ -125,12 +125,12 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
             .filter(compared)
             .any(|one| one.baseline == cell.configuration);
         let (place, role) = match (cell.control, found, is_baseline) {
-            (true, ..) => (1, Role::Control),
-            (_, Some(found), _) => (2, Role::Compared(found)),
-            (_, None, true) => (0, Role::Baseline),
-            (_, None, false) => (2, Role::Alone),
+            (true, ..) => (1, ComparisonRole::Control),
+            (_, Some(found), _) => (2, ComparisonRole::Compared(found)),
+            (_, None, true) => (0, ComparisonRole::Baseline),
+            (_, None, false) => (2, ComparisonRole::Alone),
         };
-        lines.push((context, place, Line { cell, role }));
+        lines.push((context, place, ComparedCell { cell, role }));
     }
     // Stable: within a context the order of the study stays.
     lines.sort_by_key(|(context, place, _)| (*context, *place));
@@ -139,7 +139,7 @@ fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
     Some(Workload { name, metric, better, arms })
 }
 
-pub(super) fn section(page: &Page<'_>, workload: &Workload<'_>) -> Section {
+pub(super) fn section(page: &StudyPage<'_>, workload: &Workload<'_>) -> Section {
     let way = workload.better.words();
     let what = assay_workloads::metrics::noun(workload.metric);
     let mut blocks = Vec::new();
@@ -167,12 +167,12 @@ fn words(findings: &Findings, workload: &str) -> Option<String> {
 
 /// The arms that are wanted, with the columns that have something to say.
 pub(super) fn table(
-    page: &Page<'_>,
+    page: &StudyPage<'_>,
     workload: &Workload<'_>,
-    wanted: impl Fn(&Line<'_>) -> bool,
+    wanted: impl Fn(&ComparedCell<'_>) -> bool,
 ) -> Table {
     let findings = page.findings;
-    let lines: Vec<&Line<'_>> = workload.arms.iter().filter(|line| wanted(line)).collect();
+    let lines: Vec<&ComparedCell<'_>> = workload.arms.iter().filter(|line| wanted(line)).collect();
     let mut table = Table::default();
     add_factors(&mut table, page, &lines, |line| &line.cell.configuration);
     for (row, line) in table.rows.iter_mut().zip(&lines) {
@@ -203,7 +203,7 @@ pub(super) fn table(
     table.add(Column::right("n"), &lines, |line| line.trials());
     if page.full() {
         table.add(Column::right("p (Holm)"), &lines, |line| match line.role {
-            Role::Compared(found) => found.p_holm.map(numbers::p),
+            ComparisonRole::Compared(found) => found.p_holm.map(numbers::p),
             _ => Some(String::new()),
         });
     }
@@ -220,12 +220,11 @@ pub(super) fn table(
 /// Ratio, interval and verdict.
 fn add_comparisons(
     table: &mut Table,
-    page: &Page<'_>,
+    page: &StudyPage<'_>,
     workload: &Workload<'_>,
-    lines: &[&Line<'_>],
+    lines: &[&ComparedCell<'_>],
 ) {
-    let differs =
-        |line: &Line<'_>| matches!(line.role, Role::Compared(found) if found.difference.is_some());
+    let differs = |line: &ComparedCell<'_>| matches!(line.role, ComparisonRole::Compared(found) if found.difference.is_some());
     let title = if workload.arms.iter().any(differs) { "difference" } else { "ratio" };
     let cells: Vec<[Cell; 3]> = lines.iter().map(|line| compared(page, line)).collect();
     table.add(Column::right(title), &cells, |[ratio, ..]| ratio.clone());
@@ -244,7 +243,7 @@ pub(super) fn all_trusted(findings: &Findings) -> bool {
 /// The columns of the factors, with the levels of each item.
 pub(super) fn add_factors<'a, T>(
     table: &mut Table,
-    page: &Page<'_>,
+    page: &StudyPage<'_>,
     items: &'a [T],
     arm: impl Fn(&'a T) -> &'a Arm,
 ) {
@@ -264,12 +263,16 @@ pub(super) fn arm_name(arm: &Arm) -> String {
 /// Relative difference up to which a reader takes two means for one.
 const NEAR: f64 = 0.02;
 
-impl Line<'_> {
+impl ComparedCell<'_> {
     const fn is_control(&self) -> bool {
-        matches!(self.role, Role::Control)
+        matches!(self.role, ComparisonRole::Control)
     }
 
-    fn name_and_notes(&self, page: &Page<'_>, workload: &Workload<'_>) -> (String, Vec<String>) {
+    fn name_and_notes(
+        &self,
+        page: &StudyPage<'_>,
+        workload: &Workload<'_>,
+    ) -> (String, Vec<String>) {
         if self.is_control() {
             return ("control".to_owned(), Vec::new());
         }
@@ -281,11 +284,12 @@ impl Line<'_> {
     }
 
     /// What the baseline of a ratio was in its pairs, where that is not what its own row shows.
-    fn against(&self, page: &Page<'_>, workload: &Workload<'_>) -> Option<String> {
-        let Role::Compared(found) = self.role else { return None };
+    fn against(&self, page: &StudyPage<'_>, workload: &Workload<'_>) -> Option<String> {
+        let ComparisonRole::Compared(found) = self.role else { return None };
         let [_, baseline] = found.own_means()?;
-        let own = |one: &&Line<'_>| one.cell.configuration == found.baseline && !one.cell.control;
-        let shown = workload.arms.iter().find(own).and_then(Line::result);
+        let own =
+            |one: &&ComparedCell<'_>| one.cell.configuration == found.baseline && !one.cell.control;
+        let shown = workload.arms.iter().find(own).and_then(ComparedCell::result);
         let is_far = shown.is_none_or(|shown| (baseline / shown - 1.0).abs() > NEAR);
         let [told, shown] = [Some(baseline), shown]
             .map(|mean| mean.map(|mean| under_heading(workload.metric, mean)));
@@ -296,7 +300,7 @@ impl Line<'_> {
     /// What is shown as its result.
     pub fn result(&self) -> Option<f64> {
         match self.role {
-            Role::Compared(found) => result(self.cell, Some(found)),
+            ComparisonRole::Compared(found) => result(self.cell, Some(found)),
             _ => self.cell.value(),
         }
     }
@@ -304,23 +308,25 @@ impl Line<'_> {
     /// How many trials that is: those of the pairs where it is compared.
     fn trials(&self) -> String {
         match self.role {
-            Role::Compared(found) if found.own_means().is_some() => of_started(self.cell, found.n),
+            ComparisonRole::Compared(found) if found.own_means().is_some() => {
+                of_started(self.cell, found.n)
+            }
             _ => of_started(self.cell, self.cell.n),
         }
     }
 }
 
 /// Ratio, interval and verdict.
-fn compared(page: &Page<'_>, line: &Line<'_>) -> [Cell; 3] {
+fn compared(page: &StudyPage<'_>, line: &ComparedCell<'_>) -> [Cell; 3] {
     let plain = |words: [&str; 3]| words.map(Cell::from);
     match line.role {
-        Role::Baseline => {
+        ComparisonRole::Baseline => {
             let itself = if line.cell.scale == Scale::Difference { "0" } else { "1" };
             plain([itself, "", "baseline"])
         }
-        Role::Control => plain(["", "", ""]),
-        Role::Alone => plain([NONE, NONE, NONE]),
-        Role::Compared(found) => [
+        ComparisonRole::Control => plain(["", "", ""]),
+        ComparisonRole::Alone => plain([NONE, NONE, NONE]),
+        ComparisonRole::Compared(found) => [
             numbers::ratio(found).into(),
             numbers::interval(found).into(),
             numbers::judged(found, page.without_verdicts),
@@ -336,7 +342,7 @@ fn of_started(cell: &Measured, n: usize) -> String {
 }
 
 /// How the tables are to be read.
-pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
+pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     let findings = page.findings;
     let mut lines = page.workloads.iter().flat_map(|one| &one.arms);
     let lost = lines.any(|line| line.trials().contains('/'));
@@ -378,7 +384,7 @@ pub(super) fn legend(page: &Page<'_>) -> Vec<String> {
 }
 
 /// How ratios and intervals are to be read.
-fn ratios(page: &Page<'_>) -> Option<String> {
+fn ratios(page: &StudyPage<'_>) -> Option<String> {
     let (_, most) = page.family()?;
     if !page.within() {
         let rerun = page.primary().any(|found| found.kind == Kind::RerunBaseline);
@@ -409,7 +415,7 @@ fn ratios(page: &Page<'_>) -> Option<String> {
 }
 
 /// What words of the verdict column mean that do not speak for themselves.
-fn verdicts(page: &Page<'_>) -> Vec<String> {
+fn verdicts(page: &StudyPage<'_>) -> Vec<String> {
     let mut told = Vec::new();
     let margin = page.primary().find_map(|found| found.margin).unwrap_or_default();
     if page.primary().any(|found| found.verdict == Some(Verdict::Equivalent)) {

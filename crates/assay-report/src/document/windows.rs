@@ -2,7 +2,7 @@
 
 use super::classes::LEGEND;
 use super::numbers::{self, under_heading};
-use super::study::Page;
+use super::study::StudyPage;
 use super::{Cell, Column, Detail, Measured, Role, Row, Section, Table};
 use assay_analysis::inference::RESULT;
 use assay_core::quantity::metric::class;
@@ -18,7 +18,7 @@ const CI: &str = "95% CI";
 const OPEN: usize = 36;
 
 /// The table, of which a page folds the smaller changes; none where the workloads have tables of their own.
-pub(super) fn sections(page: &Page<'_>) -> Option<Vec<Section>> {
+pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let (findings, compared) = (page.findings, &page.findings.comparisons);
     let first = page.primary().next()?;
     let is_told = |one: &Comparison| one.n < 2 || class(&one.metric).is_some();
@@ -68,7 +68,7 @@ pub(super) fn sections(page: &Page<'_>) -> Option<Vec<Section>> {
 }
 
 /// A row with how much it changed either way.
-fn change(page: &Page<'_>, one: &Comparison) -> (f64, Row) {
+fn change(page: &StudyPage<'_>, one: &Comparison) -> (f64, Row) {
     let [own, base] = one.means.map_or([None; 2], |means| means.map(Some));
     let values = [(&one.baseline, base), (&one.configuration, own)].map(|(arm, mean)| {
         let cell = page.findings.cell(&one.workload, arm, &one.metric);

@@ -44,7 +44,7 @@ const SORTS: [Sort<Option<Verdict>>; 5] = [
     (None, "no verdict", Colour::Series(7), 3),
 ];
 
-struct Line {
+struct EffectRow {
     workload: String,
     /// The same as findings have it.
     full: String,
@@ -63,7 +63,7 @@ struct Line {
     margin: Option<f64>,
 }
 
-impl Line {
+impl EffectRow {
     fn under(&self) -> [&str; 2] {
         [&self.workload, &self.against]
     }
@@ -74,7 +74,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let compared: Vec<&Comparison> =
         findings.comparisons.iter().filter(|found| found.primary).collect();
     let effects = compared.len() > MOST_ROWS && !findings.effects.main.is_empty();
-    let lines: Vec<Line> = if effects {
+    let lines: Vec<EffectRow> = if effects {
         findings.effects.main.iter().map(|found| effect_line(findings, found)).collect()
     } else {
         let names = Names::of(findings);
@@ -161,12 +161,12 @@ fn comparison_line(
     names: &Names,
     shared: &Shared<'_>,
     found: &Comparison,
-) -> Option<Line> {
+) -> Option<EffectRow> {
     let [against, name] = shared.names(names, found);
     let without = no_verdict(findings).is_some();
     let trust =
         |arm| findings.cell(&found.workload, arm, &found.metric).and_then(|cell| cell.trust);
-    Some(Line {
+    Some(EffectRow {
         workload: short(&found.workload),
         full: found.workload.clone(),
         against,
@@ -183,9 +183,9 @@ fn comparison_line(
     })
 }
 
-fn effect_line(findings: &Findings, found: &Effect) -> Line {
+fn effect_line(findings: &Findings, found: &Effect) -> EffectRow {
     let margin = findings.comparisons.iter().find_map(|one| one.margin);
-    Line {
+    EffectRow {
         workload: short(&found.workload),
         full: found.workload.clone(),
         against: format!("against {}", short(&level_words(&found.factor, &found.baseline))),
@@ -202,7 +202,7 @@ fn effect_line(findings: &Findings, found: &Effect) -> Line {
     }
 }
 
-fn figure(lines: &[&Line], against: &str) -> Option<Figure> {
+fn figure(lines: &[&EffectRow], against: &str) -> Option<Figure> {
     let first = lines.first()?;
     let one = lines.iter().all(|line| line.workload == first.workload);
     let (rows, points, dropped) = rows(lines, one);
@@ -237,8 +237,8 @@ type Judged = (Option<Verdict>, Point);
 
 /// The lines below their headings, and how many are not drawn. `one` says whether there is a single
 /// workload, which the title names.
-fn rows(lines: &[&Line], one: bool) -> (Rows, Vec<Judged>, usize) {
-    let parts = parted(lines.iter().copied(), Line::under);
+fn rows(lines: &[&EffectRow], one: bool) -> (Rows, Vec<Judged>, usize) {
+    let parts = parted(lines.iter().copied(), EffectRow::under);
     let several = parts.len() > 1 || lines.iter().any(|line| !line.against.is_empty());
     let (mut rows, mut points, mut dropped) = (Rows::default(), Vec::new(), 0);
     for ([workload, against], mut own) in parts {
@@ -256,7 +256,7 @@ fn rows(lines: &[&Line], one: bool) -> (Rows, Vec<Judged>, usize) {
     (rows, points, dropped)
 }
 
-fn described(lines: &[&Line]) -> String {
+fn described(lines: &[&EffectRow]) -> String {
     let mut text = "Each point is a ratio to the baseline".to_owned();
     let with = || lines.iter().filter(|line| line.interval.is_some());
     let family = with().filter(|line| line.family).count();
@@ -285,17 +285,17 @@ fn lower(text: &str) -> String {
     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()
 }
 
-fn distance(line: &Line) -> f64 {
+fn distance(line: &EffectRow) -> f64 {
     line.ratio.ln().abs()
 }
 
 /// A factor of three beyond the ratios at most: intervals of few trials may be endless.
-fn limits(lines: &[&Line]) -> [f64; 2] {
+fn limits(lines: &[&EffectRow]) -> [f64; 2] {
     let ratios = || lines.iter().map(|line| line.ratio);
     [ratios().fold(1.0, f64::min) / 3.0, ratios().fold(1.0, f64::max) * 3.0]
 }
 
-fn row(at: f64, line: &Line) -> Point {
+fn row(at: f64, line: &EffectRow) -> Point {
     let what = metric_title(&line.metric);
     let told = Point::new(
         at,

@@ -69,7 +69,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
         _ => ("result".to_owned(), "", String::new()),
     };
     let mean = if several { "workload" } else { "configuration" };
-    let plain = ran.iter().filter(|one| kind(one.trial) == Sort::Plain).count();
+    let plain = ran.iter().filter(|one| kind(one.trial) == TrialLook::Plain).count();
     let together = trials_per_point(plain);
     let mut notes = Vec::new();
     if together > 1 {
@@ -112,7 +112,7 @@ fn of_cell<'a>(names: &Names, several: bool, cell: &'a Cell) -> Vec<Ran<'a>> {
 
 /// What a trial is drawn as.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum TrialLook {
     Plain,
     LeadIn,
     Disturbed,
@@ -120,23 +120,23 @@ enum Sort {
     Outlier,
 }
 
-fn kind(trial: &CellTrial) -> Sort {
+fn kind(trial: &CellTrial) -> TrialLook {
     match trial.status {
-        Status::Warmup => Sort::LeadIn,
-        Status::Disturbed => Sort::Disturbed,
-        _ if trial.repeats.is_some() => Sort::Repeat,
-        _ if trial.outlier => Sort::Outlier,
-        _ => Sort::Plain,
+        Status::Warmup => TrialLook::LeadIn,
+        Status::Disturbed => TrialLook::Disturbed,
+        _ if trial.repeats.is_some() => TrialLook::Repeat,
+        _ if trial.outlier => TrialLook::Outlier,
+        _ => TrialLook::Plain,
     }
 }
 
 fn series(ran: &[Ran<'_>]) -> Vec<Series> {
     let kinds = [
-        (Sort::Plain, "trial", 0, 0, Look::Solid),
-        (Sort::LeadIn, "warm-up, not counted", 7, 0, Look::Hollow),
-        (Sort::Disturbed, "disturbed", 1, 3, Look::Crossed),
-        (Sort::Repeat, "repeat of a disturbed trial", 2, 2, Look::Solid),
-        (Sort::Outlier, "outlier", 3, 1, Look::Solid),
+        (TrialLook::Plain, "trial", 0, 0, Look::Solid),
+        (TrialLook::LeadIn, "warm-up, not counted", 7, 0, Look::Hollow),
+        (TrialLook::Disturbed, "disturbed", 1, 3, Look::Crossed),
+        (TrialLook::Repeat, "repeat of a disturbed trial", 2, 2, Look::Solid),
+        (TrialLook::Outlier, "outlier", 3, 1, Look::Solid),
     ];
     let made = kinds.into_iter().map(|(sort, name, colour, shape, look)| {
         let own: Vec<&Ran<'_>> = ran.iter().filter(|one| kind(one.trial) == sort).collect();
@@ -161,7 +161,7 @@ fn drawn(one: &Ran<'_>, name: &str, look: Look) -> Point {
     let words = format!("{} ({})", one.order, one.told);
     let point = Point::new(f64::from(one.order), Unit::Ratio, &words, one.relative, None);
     let remark = one.told.clone();
-    if kind(one.trial) == Sort::Plain {
+    if kind(one.trial) == TrialLook::Plain {
         return Point { remark: Some(remark), ..point };
     }
     let why = one

@@ -31,7 +31,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(race) = &findings.race else { return Vec::new() };
     let names = Names::of(findings);
-    let mut drawn: Vec<(Sort, Point)> =
+    let mut drawn: Vec<(Outcome, Point)> =
         race.entries.iter().filter_map(|runner| of_runner(race, &names, runner)).collect();
     // Stable: those of one replicate stay in the order of the plan.
     drawn.sort_by(|one, other| other.1.at.total_cmp(&one.1.at));
@@ -74,21 +74,21 @@ fn screened(race: &RaceAnswer) -> Option<String> {
 
 /// What a setting came to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Sort {
+enum Outcome {
     Won,
     LeftIn,
     Left,
     Baseline,
 }
 
-const SORTS: [(Sort, &str, Colour, usize); 4] = [
-    (Sort::Won, "won", Colour::Series(2), 2),
-    (Sort::LeftIn, "remaining", Colour::Series(0), 0),
-    (Sort::Left, "eliminated", Colour::Series(7), 1),
-    (Sort::Baseline, "baseline (never eliminated)", Colour::Series(1), 3),
+const SORTS: [(Outcome, &str, Colour, usize); 4] = [
+    (Outcome::Won, "won", Colour::Series(2), 2),
+    (Outcome::LeftIn, "remaining", Colour::Series(0), 0),
+    (Outcome::Left, "eliminated", Colour::Series(7), 1),
+    (Outcome::Baseline, "baseline (never eliminated)", Colour::Series(1), 3),
 ];
 
-fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Sort, Point)> {
+fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Outcome, Point)> {
     let is_winner = race.winner.as_ref() == Some(&runner.configuration);
     let behind = runner.eliminated.as_ref().and_then(|left| left.ratio_to_leader.as_ref());
     let (at, value, ends) = match (&runner.eliminated, behind) {
@@ -98,10 +98,10 @@ fn of_runner(race: &RaceAnswer, names: &Names, runner: &Runner) -> Option<(Sort,
         (None, _) => (race.replicates, runner.ratio_to_winner?, None),
     };
     let sort = match (is_winner, runner.configuration == race.baseline, &runner.eliminated) {
-        (true, ..) if race.end.is_some() => Sort::Won,
-        (false, true, _) => Sort::Baseline,
-        (.., Some(_)) => Sort::Left,
-        (.., None) => Sort::LeftIn,
+        (true, ..) if race.end.is_some() => Outcome::Won,
+        (false, true, _) => Outcome::Baseline,
+        (.., Some(_)) => Outcome::Left,
+        (.., None) => Outcome::LeftIn,
     };
     let told =
         Point::new(f64::from(at), Unit::Ratio, &names.arm(&runner.configuration), value, ends);

@@ -42,7 +42,7 @@ pub struct Contents<'a> {
 }
 
 /// A part of a page: its anchor, its heading, what stands there.
-type Part = (&'static str, &'static str, Markup);
+type PagePart = (&'static str, &'static str, Markup);
 
 /// Everything as one page: with its evidence where rows are few, else devices with their spread, and how to
 /// get at the rest.
@@ -140,7 +140,7 @@ pub fn device(device: &Group<'_>, index: usize, evidence: &[(Flat, Row)]) -> (St
 }
 
 /// A page with its head, its parts and what was left out.
-fn whole(contents: &Contents<'_>, before: &Markup, mut parts: Vec<Part>) -> String {
+fn whole(contents: &Contents<'_>, before: &Markup, mut parts: Vec<PagePart>) -> String {
     if contents.refused_in_all > 0 {
         parts.push(("left-out", "Skipped", refused(contents)));
     }

@@ -62,7 +62,7 @@ fn lines(text: &str) -> usize {
 
 /// What a trial is known by: rows of a table of trials.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Key<'a> {
+struct TrialKey<'a> {
     order: u32,
     replicate: u32,
     workload: &'a str,
@@ -74,11 +74,11 @@ struct Key<'a> {
 pub fn every_trial(findings: &Findings) -> String {
     let metrics: BTreeSet<&str> =
         findings.measurements.iter().map(|cell| cell.metric.as_str()).collect();
-    let mut rows: BTreeMap<Key<'_>, (&CellTrial, Vec<Option<f64>>)> = BTreeMap::new();
+    let mut rows: BTreeMap<TrialKey<'_>, (&CellTrial, Vec<Option<f64>>)> = BTreeMap::new();
     for cell in &findings.measurements {
         let column = metrics.range(..cell.metric.as_str()).count();
         for trial in &cell.trials {
-            let key = Key {
+            let key = TrialKey {
                 order: trial.order.unwrap_or(0),
                 replicate: trial.replicate,
                 workload: &cell.workload,

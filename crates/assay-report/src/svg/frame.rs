@@ -24,7 +24,7 @@ pub(super) const BOLD: f64 = 1.15;
 const SWATCH: f64 = 26.0;
 
 #[derive(Clone)]
-pub(super) struct Key {
+pub(super) struct LegendKey {
     /// The series, or what else is explained.
     pub of: KeyOf,
     pub name: String,
@@ -55,7 +55,7 @@ pub(super) struct Frame<'a> {
     pub height: f64,
     /// Where the words over the plot stand.
     pub heading: f64,
-    pub keys: Vec<Key>,
+    pub keys: Vec<LegendKey>,
     /// Whether names below the plot are written aslant.
     pub aslant: bool,
 }
@@ -238,8 +238,8 @@ pub(super) fn name_room(width: f64) -> f64 {
 }
 
 /// The legend in rows from `top` on, and where it ends.
-fn keys(figure: &Figure, top: f64, width: f64) -> (Vec<Key>, f64) {
-    let mut keys: Vec<Key> = Vec::new();
+fn keys(figure: &Figure, top: f64, width: f64) -> (Vec<LegendKey>, f64) {
+    let mut keys: Vec<LegendKey> = Vec::new();
     let (mut x, mut y) = (EDGE, top + 2.0);
     for (of, name) in explained(figure) {
         let shown = shortened(&name, name_room(width));
@@ -247,7 +247,7 @@ fn keys(figure: &Figure, top: f64, width: f64) -> (Vec<Key>, f64) {
         if x + wide > width - EDGE && x > EDGE {
             (x, y) = (EDGE, y + 20.0);
         }
-        keys.push(Key { of, name, x, y, width: wide });
+        keys.push(LegendKey { of, name, x, y, width: wide });
         x += wide;
     }
     let bottom = if keys.is_empty() { top } else { y + 20.0 };

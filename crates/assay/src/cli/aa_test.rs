@@ -23,7 +23,7 @@ Examples:
   assay aa-test check /mnt/card       run the same workloads on a card
   assay aa-test depth.toml /mnt/card  run the workloads of a study file
   assay aa-test --copies 6 --replicates 10")]
-pub struct Arguments {
+pub struct AaTestArguments {
     /// Study file or preset
     #[arg(value_name = "STUDY", default_value = "check")]
     study: String,
@@ -46,7 +46,7 @@ pub struct Arguments {
     how: running::Printing,
 }
 
-pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: AaTestArguments) -> Outcome<()> {
     if !(2..=26).contains(&arguments.copies) {
         return Err(Failure::mistake(format!("--copies {}: use 2 to 26", arguments.copies)));
     }
@@ -77,7 +77,7 @@ pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
 }
 
 /// Returns the study with copies of its baseline instead of its configurations.
-fn identical(study: Study, arguments: &Arguments) -> Study {
+fn identical(study: Study, arguments: &AaTestArguments) -> Study {
     let copies = ('a'..='z').take(arguments.copies as usize).map(String::from).collect();
     let mut study = Study { replicates: arguments.replicates, seed: arguments.seed, ..study };
     if study.preset.as_deref() == Some("check") {

@@ -34,7 +34,7 @@ Examples:
   assay advise apply 20261120-1204      show the changes (--yes applies them)
   assay advise undo                     undo the last applied changes"
 )]
-pub struct Arguments {
+pub struct AdviseArguments {
     #[command(subcommand)]
     step: Option<Step>,
     #[arg(value_name = "ID", help = format!("{}{}", super::ID, super::LATEST))]
@@ -46,12 +46,12 @@ pub struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Step {
-    Confirm(confirm::Arguments),
-    Apply(applying::Arguments),
-    Undo(undo::Arguments),
+    Confirm(confirm::ConfirmArguments),
+    Apply(applying::ApplyArguments),
+    Undo(undo::UndoArguments),
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     match &arguments.step {
         Some(Step::Confirm(own)) => confirm::run(system, own),
         Some(Step::Apply(own)) => applying::run(system, own),
@@ -69,7 +69,7 @@ fn near(failure: Failure, word: Option<&str>) -> Failure {
     }
 }
 
-fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())
         .map_err(|failure| near(failure, arguments.result.as_deref()))?;
     let findings = store::findings_at(system, &directory)?;
@@ -77,17 +77,17 @@ fn advise(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         Kept::Study(stored) => Some(stored),
         Kept::Import(_) => None,
     };
-    let entries: Vec<Entry<'_>> = findings
+    let entries: Vec<AdviceEntry<'_>> = findings
         .advice
         .iter()
         .map(|advice| entry(system, stored.as_deref(), &findings, advice))
         .collect();
     if arguments.json {
-        output::json(&advised::Document {
+        output::json(&advised::AdviceDocument {
             format: "assay-advice/1",
             id: &findings.study.id,
             confirms: findings.study.confirms.as_deref(),
-            advice: entries.iter().map(Entry::told).collect(),
+            advice: entries.iter().map(AdviceEntry::told).collect(),
         });
         return Ok(());
     }
@@ -117,7 +117,7 @@ fn of_factors(findings: &Findings) -> impl Iterator<Item = &String> {
     told.map(|sentence| &sentence.text)
 }
 
-struct Entry<'a> {
+struct AdviceEntry<'a> {
     advice: &'a Advice,
     comparisons: Vec<(&'a Comparison, Standing)>,
     effects: Vec<&'a Effect>,
@@ -130,7 +130,7 @@ fn entry<'a>(
     stored: Option<&Stored>,
     findings: &'a Findings,
     advice: &'a Advice,
-) -> Entry<'a> {
+) -> AdviceEntry<'a> {
     let named = |id: &str| advice.evidence.iter().any(|known| known == id);
     let comparisons = findings.comparisons.iter().filter(|one| named(&one.id));
     let comparisons: Vec<(&Comparison, Standing)> =
@@ -141,7 +141,7 @@ fn entry<'a>(
         (Some(stored), Some((best, _)), AdviceKind::Use) => Some(propose(system, stored, best)),
         _ => None,
     };
-    Entry { advice, comparisons, effects, permanent }
+    AdviceEntry { advice, comparisons, effects, permanent }
 }
 
 /// How far the two numbers that a comparison compares can be trusted: as far as the worse of them, and why
@@ -209,7 +209,7 @@ pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outco
     Ok(proposal)
 }
 
-impl Entry<'_> {
+impl AdviceEntry<'_> {
     fn told(&self) -> advised::Advised<'_> {
         let comparisons = self.comparisons.iter();
         let comparisons = comparisons.map(|(one, standing)| advised::Compared {

@@ -9,7 +9,7 @@ use assay_study::findings::{AdviceKind, AdviceStatus, Comparison, Effect, Trust}
 
 /// What a result advises, each advice with what it rests on.
 #[derive(Serialize)]
-pub struct Document<'a> {
+pub struct AdviceDocument<'a> {
     pub format: &'static str,
     pub id: &'a str,
     /// Id of the result whose winner it was to confirm.

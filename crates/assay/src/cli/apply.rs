@@ -29,7 +29,7 @@ Examples:
   assay advise apply 20261120-1031         show the changes
   assay advise apply 20261120-1031 --yes   apply the changes (root)
   assay advise undo                        undo the changes")]
-pub struct Arguments {
+pub struct ApplyArguments {
     #[arg(value_name = "ID", help = format!("{}, of assay advise confirm", super::ID))]
     result: String,
     /// Apply the changes instead of only showing them
@@ -48,7 +48,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
     let acting = acting::open(system, Some(&arguments.result), Purpose::Apply);
     let Acting { stored, voucher, .. } =
         acting.map_err(|refusal| unconfirmed(system, arguments).unwrap_or(refusal))?;
@@ -98,7 +98,7 @@ fn is_fit(id: &str, standing: &Standing, accepted: bool) -> Outcome<()> {
 
 /// What is missing before anything else: fresh trials. Told instead of a refusal, because it is what
 /// most people who are refused forgot; not of a result that cannot be confirmed either.
-fn unconfirmed(system: &dyn System, arguments: &Arguments) -> Option<Failure> {
+fn unconfirmed(system: &dyn System, arguments: &ApplyArguments) -> Option<Failure> {
     let acting = acting::open(system, Some(&arguments.result), Purpose::GoOn).ok()?;
     let findings = store::findings_of(&acting.stored);
     findings.study.confirms.is_none().then_some(())?;
@@ -107,7 +107,7 @@ fn unconfirmed(system: &dyn System, arguments: &Arguments) -> Option<Failure> {
 
 /// What would make a confirmed setting permanent, and whether it was done.
 #[derive(Serialize)]
-struct Document<'a> {
+struct ApplyDocument<'a> {
     format: &'static str,
     /// Id of the result that confirmed it.
     id: &'a str,
@@ -121,13 +121,13 @@ struct Document<'a> {
 }
 
 fn tell(
-    arguments: &Arguments,
+    arguments: &ApplyArguments,
     id: &str,
     (standing, proposal): (&Standing, &Proposal),
     done: Option<Applied>,
 ) {
     if arguments.json {
-        output::json(&Document {
+        output::json(&ApplyDocument {
             format: "assay-apply/1",
             id,
             trust: standing.trust,

@@ -21,7 +21,7 @@ Examples:
   assay articles schedulers    find an article by a word
   assay articles -o a.html     write all articles as one page
   assay articles --json        include the published tables, for scripts")]
-pub struct Arguments {
+pub struct ArticlesArguments {
     /// Article number, or a word of its title or data
     #[arg(value_name = "NAME")]
     name: Option<String>,
@@ -33,7 +33,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ArticlesArguments) -> Outcome<()> {
     let all = articles::all()?;
     let chosen: Vec<&Article> = match &arguments.name {
         Some(name) => articles::named(&all, name)?,

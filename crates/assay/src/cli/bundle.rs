@@ -8,14 +8,14 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::units::show;
 use assay_machine::system::System;
 
-pub struct Arguments {
+pub struct BundleArguments {
     /// Id, the beginning of one, or the path of a result; the newest by default
     pub(super) result: Option<String>,
     /// File to write
     pub(super) output: Option<PathBuf>,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &BundleArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let path = arguments.output.clone().unwrap_or_else(|| parcel::usual_name(&directory));
     let is_piped = path == Path::new("-");

@@ -32,21 +32,21 @@ Examples:
       sum, gaps and overlaps of regions
   assay calc flash-time --iops 1,19,90      time of a pass over 512 MiB"
 )]
-pub struct Arguments {
+pub struct CalcArguments {
     #[command(subcommand)]
     calculation: Calculation,
 }
 
 #[derive(Debug, Subcommand)]
 enum Calculation {
-    Modeline(modeline::Arguments),
-    Raid(raid::Arguments),
-    Zram(zram::Arguments),
-    Memmap(memmap::Arguments),
-    FlashTime(flash_time::Arguments),
+    Modeline(modeline::ModelineArguments),
+    Raid(raid::RaidArguments),
+    Zram(zram::ZramArguments),
+    Memmap(memmap::MemmapArguments),
+    FlashTime(flash_time::FlashTimeArguments),
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &CalcArguments) -> Outcome<()> {
     output::text(&output_text(system, &arguments.calculation)?);
     Ok(())
 }

@@ -26,7 +26,7 @@ const COMPARED: u32 = 6;
 /// an existing file or a block device, unless --destroy names the device.
 #[derive(Debug, Args)]
 #[command(after_help = check_options::examples())]
-pub struct Arguments {
+pub struct CheckArguments {
     /// Directories, files or block devices to compare [default: .]
     ///
     /// A simulated drive shows what a result looks like: simulated:lognormal,mean=100us,p99=400us
@@ -96,7 +96,7 @@ impl CheckOptions {
     }
 }
 
-pub fn run(system: &dyn System, arguments: Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: CheckArguments) -> Outcome<()> {
     if arguments.of_check.of_kinds.takes_all() && arguments.targets.is_empty() {
         let typed = arguments.of_check.of_kinds.typed();
         return Err(Failure::mistake(format!(
@@ -128,7 +128,7 @@ pub(super) fn compare(study: &mut Study, targets: usize) {
     }
 }
 
-fn study(system: &dyn System, arguments: &Arguments) -> Outcome<Study> {
+fn study(system: &dyn System, arguments: &CheckArguments) -> Outcome<Study> {
     let mut study = arguments.of_check.study(system)?;
     let is_fit = arguments.of_check.fit.is_some();
     if arguments.quick && is_fit {
@@ -178,10 +178,10 @@ mod tests {
     use super::*;
 
     fn of(words: &[&str]) -> Study {
-        let command = Arguments::augment_args(clap::Command::new("check"));
+        let command = CheckArguments::augment_args(clap::Command::new("check"));
         let line = std::iter::once("check").chain(words.iter().copied());
         let matches = command.try_get_matches_from(line).unwrap();
-        study(&Fake::new(), &Arguments::from_arg_matches(&matches).unwrap()).unwrap()
+        study(&Fake::new(), &CheckArguments::from_arg_matches(&matches).unwrap()).unwrap()
     }
 
     #[test]
@@ -194,7 +194,7 @@ mod tests {
         let quick = of(&["--for", "etcd", "--quick", "/mnt/a"]);
         assert!(quick.budget.is_none());
         assert!(quick.workload[0].work.time() < study.workload[0].work.time());
-        let command = Arguments::augment_args(clap::Command::new("check"));
+        let command = CheckArguments::augment_args(clap::Command::new("check"));
         for other in ["--budget=20s", "--mix=70/30", "--sustained"] {
             let line = ["check", "--for", "etcd", other];
             assert!(command.clone().try_get_matches_from(line).is_err(), "{other}");

@@ -27,27 +27,27 @@ Examples:
 
 The first rows come from the source articles and are marked as published.
 --dir sets the directory; the default is next to the results.")]
-pub struct Arguments {
+pub struct CollectionArguments {
     #[command(subcommand)]
-    command: Command,
+    command: CollectionCommand,
     /// Use the collection in this directory
     #[arg(long = "dir", value_name = "DIR", global = true)]
     folder: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
-    Add(add::Arguments),
-    Build(build::Arguments),
-    Export(export::Arguments),
+enum CollectionCommand {
+    Add(add::CollectionAddArguments),
+    Build(build::CollectionBuildArguments),
+    Export(export::CollectionExportArguments),
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &CollectionArguments) -> Outcome<()> {
     let folder = crate::store::collection::folder(system, arguments.folder.as_deref())?;
     match &arguments.command {
-        Command::Add(own) => add::run(system, &folder, own),
-        Command::Build(own) => build::run(system, &folder, own),
-        Command::Export(own) => export::run(system, &folder, own),
+        CollectionCommand::Add(own) => add::run(system, &folder, own),
+        CollectionCommand::Build(own) => build::run(system, &folder, own),
+        CollectionCommand::Export(own) => export::run(system, &folder, own),
     }
 }
 

@@ -43,7 +43,7 @@ Examples:
   assay compare N1 N2 N3 --against O1 O2 O3 --margin 5%   one number per result
   assay compare --by platform BARE GUEST CONTAINER        percent of bare metal
   assay compare --by platform A B --platform B=KVM --published article-000")]
-pub struct Arguments {
+pub struct CompareArguments {
     #[arg(value_name = "ID", help = format!("{}; first: baseline", super::ID_OR_BUNDLE), num_args = 1.., required = true)]
     results: Vec<String>,
     /// Use these results as the baseline side
@@ -166,13 +166,21 @@ impl Against {
         let against = against.into_iter().collect();
         let places = ByPlace::default();
         let (margin, between_day_sd) = (None, None);
-        let arguments =
-            Arguments { results, against, gating, junit, places, margin, between_day_sd, json };
+        let arguments = CompareArguments {
+            results,
+            against,
+            gating,
+            junit,
+            places,
+            margin,
+            between_day_sd,
+            json,
+        };
         run(system, &arguments)
     }
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
     arguments.junit.check(system, arguments.gating.gate.is_some())?;
     let given = share("--between-day-sd", arguments.between_day_sd.as_deref())?.map(Days::asked);
     if arguments.places.is_asked() {
@@ -218,7 +226,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     running::gravest([written, ended].into_iter().filter_map(Result::err).collect())
 }
 
-fn by_place(system: &dyn System, arguments: &Arguments, days: Option<Days>) -> Outcome<()> {
+fn by_place(system: &dyn System, arguments: &CompareArguments, days: Option<Days>) -> Outcome<()> {
     if !arguments.against.is_empty() || arguments.gating.gate.is_some() {
         return Err(Failure::mistake(
             "--by platform does not support --against and --gate; remove both options (--baseline sets the platform \
@@ -252,7 +260,7 @@ fn show_metric(found: &mut Findings, name: &str) {
 fn compare_sides(
     earlier: &[Findings],
     later: &[Findings],
-    arguments: &Arguments,
+    arguments: &CompareArguments,
     (asked, days): (Option<&Gate>, Days),
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
@@ -287,7 +295,10 @@ fn share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
 }
 
 /// The results of both sides: what `--against` names, else the first one, and all others.
-fn sides(system: &dyn System, arguments: &Arguments) -> Outcome<(Vec<Findings>, Vec<Findings>)> {
+fn sides(
+    system: &dyn System,
+    arguments: &CompareArguments,
+) -> Outcome<(Vec<Findings>, Vec<Findings>)> {
     let read = |word: &String| store::findings_at(system, &store::find(system, Some(word))?);
     let read = |words: &[String]| words.iter().map(read).collect::<Outcome<Vec<Findings>>>();
     if !arguments.against.is_empty() {

@@ -8,7 +8,7 @@ use clap_complete::engine::{
 };
 use clap_complete::env::{CompleteEnv, Shells};
 
-use super::list::Kind;
+use super::list::ListKind;
 use super::{definition, output, registries};
 use crate::store;
 use assay_core::failure::{Failure, Outcome};
@@ -29,13 +29,13 @@ Examples:
   source <(assay completions bash)                in ~/.bashrc
   source <(assay completions zsh)                 in ~/.zshrc, after compinit
   assay completions fish | source                 in ~/.config/fish/config.fish")]
-pub struct Arguments {
+pub struct CompletionsArguments {
     /// Shell: bash, zsh or fish
     #[arg(value_name = "SHELL", value_parser = ["bash", "zsh", "fish"])]
     shell: String,
 }
 
-pub fn run(arguments: &Arguments) -> Outcome<()> {
+pub fn run(arguments: &CompletionsArguments) -> Outcome<()> {
     output::document(&script(&arguments.shell)?);
     Ok(())
 }
@@ -75,7 +75,7 @@ fn completed(system: &dyn System, words: &[OsString]) -> Command {
     };
     let study =
         after("run").or(after("plan")).and_then(presets::find).unwrap_or_else(presets::check);
-    let kind = after("list").and_then(|word| Kind::from_str(word, true).ok());
+    let kind = after("list").and_then(|word| ListKind::from_str(word, true).ok());
     let names = kind.map(|kind| names(system, kind)).unwrap_or_default();
     let (keys, results) = (study.map(|study| keys(&study)).unwrap_or_default(), results(system));
     let presets: Vec<String> = presets::names().map(str::to_owned).collect();
@@ -138,12 +138,12 @@ fn keys(study: &Study) -> Vec<String> {
 }
 
 /// Names of the entries of a list, without a look at what drives and probes find.
-fn names(system: &dyn System, kind: Kind) -> Vec<String> {
+fn names(system: &dyn System, kind: ListKind) -> Vec<String> {
     match kind {
-        Kind::Results => results(system),
-        Kind::Drives => devices::drives(system).into_iter().map(|own| own.name).collect(),
-        Kind::Presets => presets::names().map(str::to_owned).collect(),
-        Kind::Probes => probes::names().into_iter().map(str::to_owned).collect(),
+        ListKind::Results => results(system),
+        ListKind::Drives => devices::drives(system).into_iter().map(|own| own.name).collect(),
+        ListKind::Presets => presets::names().map(str::to_owned).collect(),
+        ListKind::Probes => probes::names().into_iter().map(str::to_owned).collect(),
         _ => {
             let entries = kind.entries(system).unwrap_or_default();
             entries.into_iter().map(|entry| entry.name).collect()

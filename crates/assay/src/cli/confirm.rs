@@ -29,7 +29,7 @@ use assay_study::results::vouch::Purpose;
 Examples:
   assay advise confirm                    best setting of the latest result
   assay advise confirm 20261120-1031 --replicates 10")]
-pub struct Arguments {
+pub struct ConfirmArguments {
     #[arg(value_name = "ID", help = format!("{}{}", super::ID, super::LATEST))]
     result: Option<String>,
     /// Run N complete passes [default: as in the study, at least 6]
@@ -50,9 +50,9 @@ pub struct Arguments {
     pub(super) how: running::Printing,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ConfirmArguments) -> Outcome<()> {
     let consented = arguments.permitted.consented(&arguments.destroy)?;
-    let asked = Asked {
+    let asked = Confirmation {
         result: arguments.result.as_deref(),
         workload: arguments.workload.as_deref(),
         replicates: arguments.replicates,
@@ -63,7 +63,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Asked<'a> {
+pub struct Confirmation<'a> {
     /// The result; the newest where none is named.
     pub result: Option<&'a str>,
     pub workload: Option<&'a str>,
@@ -74,7 +74,7 @@ pub struct Asked<'a> {
 /// Fresh trials of the best setting of a result, or of the winner of a race, against the baseline.
 pub fn confirm(
     system: &dyn System,
-    asked: &Asked<'_>,
+    asked: &Confirmation<'_>,
     (consented, stop): (Consented, &AtomicBool),
     how: running::Printing,
 ) -> Outcome<()> {
@@ -165,7 +165,7 @@ fn targets(stored: &Stored, best: &Best) -> Vec<String> {
 }
 
 /// The study with the two arms alone, and the workloads in which the one is advised.
-fn fresh(stored: Stored, best: &Best, asked: &Asked<'_>) -> Study {
+fn fresh(stored: Stored, best: &Best, asked: &Confirmation<'_>) -> Study {
     let several = best.baseline.get(TARGET) != best.arm.get(TARGET);
     let bare = |arm: &Arm| {
         let mut arm = arm.clone();

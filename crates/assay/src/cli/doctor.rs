@@ -14,7 +14,7 @@ use assay_runner::run::abilities::{self, Ability};
 /// Show what this machine can measure, and what is missing
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  assay doctor")]
-pub struct Arguments {
+pub struct DoctorArguments {
     /// Print one JSON document
     #[arg(long)]
     json: bool,
@@ -22,17 +22,17 @@ pub struct Arguments {
 
 /// What this machine can do, and the hardware that a study may stand on.
 #[derive(Serialize)]
-struct Document<'a> {
+struct DoctorDocument<'a> {
     format: &'static str,
     capabilities: &'a [Ability],
     inventory: &'a Inventory,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) {
+pub fn run(system: &dyn System, arguments: &DoctorArguments) {
     let abilities = abilities::all(system);
     let inventory = Inventory::of(system);
     if arguments.json {
-        output::json(&Document {
+        output::json(&DoctorDocument {
             format: "assay-doctor/1",
             capabilities: &abilities,
             inventory: &inventory,

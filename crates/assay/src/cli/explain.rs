@@ -56,7 +56,7 @@ fn tell(
     let commands = commands::of(system, (&study, &plan), &sites, names);
     let remarks = remarks(&study, &plan);
     if is_json {
-        output::json(&Document {
+        output::json(&CommandsDocument {
             format: "assay-explain/1",
             title: &study.title,
             commands: commands.iter().map(told).collect(),
@@ -195,17 +195,17 @@ fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
 
 /// A study as command lines of fio that do the same work.
 #[derive(Serialize)]
-struct Document<'a> {
+struct CommandsDocument<'a> {
     format: &'static str,
     title: &'a str,
     /// A line for each workload and setting.
-    commands: Vec<Told<'a>>,
+    commands: Vec<CommandEntry<'a>>,
     absent: Vec<AbsentWorkload>,
     notes: &'a [String],
 }
 
 #[derive(Serialize)]
-struct Told<'a> {
+struct CommandEntry<'a> {
     workload: &'a str,
     configuration: &'a Arm,
     target: &'a str,
@@ -222,8 +222,8 @@ fn left_out(absent: &AbsentWorkload) -> AbsentWorkload {
     AbsentWorkload { reason: absent.words(), ..absent.clone() }
 }
 
-fn told(command: &Command) -> Told<'_> {
-    Told {
+fn told(command: &Command) -> CommandEntry<'_> {
+    CommandEntry {
         workload: &command.workload,
         configuration: &command.arm,
         target: &command.target,

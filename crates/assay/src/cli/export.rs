@@ -28,7 +28,7 @@ Examples:
   assay export --format junit -o gate.xml         gate of a study, for CI
   assay export busy --format fio-iolog -o busy.log        for fio --read_iolog
   assay export 20261120-1031 -o card.assay        complete result")]
-pub struct Arguments {
+pub struct ExportArguments {
     #[arg(value_name = "ID|PATH", help = format!("{}{}", super::ID_OR_BUNDLE, super::LATEST))]
     result: Option<String>,
     /// Choose the format (assay list exporters); .assay files are bundles
@@ -45,7 +45,7 @@ fn names() -> PossibleValuesParser {
 }
 
 /// The format that is named, or the one that the name of the file says.
-fn format(arguments: &Arguments) -> Outcome<&str> {
+fn format(arguments: &ExportArguments) -> Outcome<&str> {
     let ending = arguments.output.as_deref().and_then(Path::extension);
     match &arguments.format {
         Some(format) => Ok(format),
@@ -56,11 +56,11 @@ fn format(arguments: &Arguments) -> Outcome<&str> {
     }
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     let format = format(arguments)?;
     if format == parcel::ENTRY.name {
         let (result, output) = (arguments.result.clone(), arguments.output.clone());
-        return bundle::run(system, &bundle::Arguments { result, output });
+        return bundle::run(system, &bundle::BundleArguments { result, output });
     }
     if format == iolog::ENTRY.name {
         return requests(system, arguments);
@@ -74,7 +74,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 }
 
 /// Writes the requests that a result recorded, as they are read.
-fn requests(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+fn requests(system: &dyn System, arguments: &ExportArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let mut log = iolog::Iolog::open(system, &directory)?;
     let failed = |error: io::Error| Failure::refused(format!("cannot read the recording: {error}"));

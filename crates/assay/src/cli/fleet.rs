@@ -45,14 +45,14 @@ pub struct FleetArguments {
 }
 
 /// One of the hosts of a fleet.
-pub struct Own<'a> {
+pub struct OwnHost<'a> {
     hosts: Hosts,
     address: &'a str,
     pub place: Place,
     name: String,
 }
 
-impl fmt::Display for Own<'_> {
+impl fmt::Display for OwnHost<'_> {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{} of {}", words(self.place.rank, &self.name), self.place.ranks)
     }
@@ -83,18 +83,18 @@ impl FleetArguments {
     }
 
     /// Which host this is; none where there are no others.
-    pub fn own(&self, system: &dyn System, hosts: Hosts) -> Outcome<Option<Own<'_>>> {
+    pub fn own(&self, system: &dyn System, hosts: Hosts) -> Outcome<Option<OwnHost<'_>>> {
         let Some(address) = &self.fleet else { return Ok(None) };
         let variable = |name: &str| system.variable(name);
         let place = ranks::place(&variable);
         let place = place.map_err(Failure::mistake)?;
         let name = system.read_text(Path::new(NAME)).unwrap_or_default();
         let name = outside::spelled(name.trim()).into_owned();
-        Ok(Some(Own { hosts, address, place, name }))
+        Ok(Some(OwnHost { hosts, address, place, name }))
     }
 }
 
-impl Own<'_> {
+impl OwnHost<'_> {
     /// Runs a study together with the others.
     ///
     /// # Errors

@@ -10,13 +10,13 @@ use assay_workloads::memory::{Job, hold};
 
 /// Have pages of memory, go to them, and say what that took
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct HoldPagesArguments {
     /// What is to be done, as JSON
     #[arg(value_name = "JOB")]
     job: String,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &HoldPagesArguments) -> Outcome<()> {
     let job: Job = serde_json::from_str(&arguments.job)
         .map_err(|error| Failure::mistake(format!("not a job: {error}")))?;
     hold(system, &job, &mut |line| output::text(line))

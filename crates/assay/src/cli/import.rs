@@ -68,7 +68,7 @@ The name of a metric implies the better direction (latency, ops/s, errors);
 otherwise write it: score:higher, depth:lower, or use --better score=higher.
 For a metric with zeros, Assay compares differences (errors:lower:difference).
 Values are plain numbers. Lines that begin with # are comments.")]
-pub struct Arguments {
+pub struct ImportArguments {
     #[command(flatten)]
     named: Named,
     /// Read levels from file names, e.g. {scheduler}-qd{depth}-*.json
@@ -101,7 +101,7 @@ pub struct Arguments {
 }
 
 /// Runs the command: every file is read before anything is kept.
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ImportArguments) -> Outcome<()> {
     if let Some(parcels) = parcels(system, arguments)? {
         return bring(system, arguments, &parcels);
     }
@@ -161,7 +161,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
 }
 
 /// The files where they are whole results; none where they are numbers.
-fn parcels(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<PathBuf>>> {
+fn parcels(system: &dyn System, arguments: &ImportArguments) -> Outcome<Option<Vec<PathBuf>>> {
     let files = arguments.named.files.iter().map(|(file, _)| PathBuf::from(file));
     let (parcels, others): (Vec<PathBuf>, Vec<PathBuf>) =
         files.partition(|file| parcel::is_one(system, file));
@@ -184,7 +184,7 @@ fn parcels(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<Pat
 }
 
 /// An option that is given and says something of numbers alone.
-fn of_numbers(arguments: &Arguments, several: bool) -> Option<&'static str> {
+fn of_numbers(arguments: &ImportArguments, several: bool) -> Option<&'static str> {
     let all = [
         ("--set", arguments.named.files.iter().any(|(_, arm)| !arm.is_empty())),
         ("--filename-pattern", arguments.filename_pattern.is_some()),
@@ -198,7 +198,7 @@ fn of_numbers(arguments: &Arguments, several: bool) -> Option<&'static str> {
     all.into_iter().find(|(_, is_given)| *is_given).map(|(option, _)| option)
 }
 
-fn bring(system: &dyn System, arguments: &Arguments, parcels: &[PathBuf]) -> Outcome<()> {
+fn bring(system: &dyn System, arguments: &ImportArguments, parcels: &[PathBuf]) -> Outcome<()> {
     add::bring(system, parcels, |id, file, how| {
         if arguments.json {
             let findings = store::findings_at(system, &store::find(system, Some(id))?)?;
@@ -267,7 +267,7 @@ fn twice(runs: &[Brought]) -> Option<(&str, &str)> {
 }
 
 /// Files with what `--set` and `--filename-pattern` say of them.
-fn named_arms(arguments: &Arguments) -> Outcome<Vec<(String, Arm)>> {
+fn named_arms(arguments: &ImportArguments) -> Outcome<Vec<(String, Arm)>> {
     let mut files = arguments.named.files.clone();
     if let Some(pattern) = &arguments.filename_pattern {
         for (file, arm) in &mut files {
@@ -406,7 +406,7 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
 
 fn about(
     system: &dyn System,
-    arguments: &Arguments,
+    arguments: &ImportArguments,
     (importer, files): &Study,
     baseline: &Arm,
     margin: Option<f64>,
@@ -477,7 +477,7 @@ fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
     })
 }
 
-fn show(system: &dyn System, arguments: &Arguments, findings: &Findings) {
+fn show(system: &dyn System, arguments: &ImportArguments, findings: &Findings) {
     if arguments.json {
         output::document(&assay_report::json(findings));
         return;

@@ -8,10 +8,10 @@ use assay_runner::real::guest::place;
 
 /// The job on the drive of the virtual machine that was made for it; a study calls it.
 #[derive(Debug, Args)]
-pub struct Arguments {}
+pub struct InVmDriveArguments {}
 
 /// Runs the command: what it is to do comes through a port.
-pub fn run(system: &dyn System, _: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, _: &InVmDriveArguments) -> Outcome<()> {
     if !virtual_machine::is_one(system) {
         return Err(Failure::mistake(
             "this command is for use inside the test VM only; use assay run durability --set method=kill",

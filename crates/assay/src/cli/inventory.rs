@@ -15,7 +15,7 @@ use assay_machine::system::site::{Drive, MemoryCard};
 const MADE: [&str; 8] = ["loop", "zram", "device-mapper", "md", "bcache", "nbd", "null", "ram"];
 
 #[derive(Debug, Serialize)]
-pub struct Asked {
+pub struct DriveReport {
     #[serde(flatten)]
     pub drive: Drive,
     pub health: Presence<Health>,
@@ -24,17 +24,17 @@ pub struct Asked {
 #[derive(Debug, Serialize)]
 pub struct Inventory {
     graphics: Vec<Graphics>,
-    drives: Vec<Asked>,
+    drives: Vec<DriveReport>,
     arrays: Vec<Array>,
 }
 
 /// Drives, also those that are made of others.
-pub fn drives(system: &dyn System) -> Vec<Asked> {
-    let asked = |drive: Drive| Asked { health: drive_health::ask(system, &drive), drive };
+pub fn drives(system: &dyn System) -> Vec<DriveReport> {
+    let asked = |drive: Drive| DriveReport { health: drive_health::ask(system, &drive), drive };
     devices::drives(system).into_iter().map(asked).collect()
 }
 
-impl Asked {
+impl DriveReport {
     fn is_made(&self) -> bool {
         self.drive.bus.value().is_some_and(|bus| MADE.contains(&bus.as_str()))
     }
@@ -81,7 +81,7 @@ fn graphics_words(one: &Graphics) -> String {
     told.join("; ")
 }
 
-fn drive_words(one: &Asked) -> String {
+fn drive_words(one: &DriveReport) -> String {
     let drive = &one.drive;
     let mut told = vec![match &drive.model {
         Presence::Present(model) => model.clone(),
@@ -136,7 +136,7 @@ pub fn turns_cell(drive: &Drive) -> String {
 }
 
 /// What a drive says of its health, in a column.
-pub fn health_cell(one: &Asked) -> String {
+pub fn health_cell(one: &DriveReport) -> String {
     one.health.value().map_or_else(|| "-".to_owned(), Health::brief)
 }
 

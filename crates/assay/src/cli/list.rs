@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use serde_json::json;
 
-use super::registries::{self, Entry, described};
+use super::registries::{self, RegistryEntry, described};
 use super::{meant, output, resume, schemas};
 use crate::store::{self, FORMATS_OF_FILES, parcel};
 use assay_analysis::import::IMPORTERS;
@@ -30,10 +30,10 @@ Examples:
   assay list rules                  rules that rate each number
   assay list glossary               terms of reports
   assay list schema findings        JSON Schema of assay show --json")]
-pub struct Arguments {
+pub struct ListArguments {
     /// Kind of list
-    #[arg(value_enum, default_value_t = Kind::Results)]
-    kind: Kind,
+    #[arg(value_enum, default_value_t = ListKind::Results)]
+    kind: ListKind,
     /// Explain only this entry, e.g. the factor scheduler [default of schema: study]
     #[arg(id = "entry", value_name = "NAME")]
     name: Option<String>,
@@ -49,7 +49,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Kind {
+pub(super) enum ListKind {
     /// Stored results, latest first
     Results,
     /// Drives of this machine
@@ -80,7 +80,7 @@ pub(super) enum Kind {
     Schema,
 }
 
-impl Kind {
+impl ListKind {
     /// Headings of its table; a `>` in front puts a column to the right.
     fn columns(self) -> &'static [&'static str] {
         match self {
@@ -96,7 +96,7 @@ impl Kind {
         }
     }
 
-    pub(super) fn entries(self, system: &dyn System) -> Outcome<Vec<Entry>> {
+    pub(super) fn entries(self, system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
         let formats = EXPORTERS.iter().map(|own| own.about).chain(FORMATS_OF_FILES);
         Ok(match self {
             Self::Results => results(system, &|_| true)?,
@@ -119,21 +119,21 @@ impl Kind {
     }
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ListArguments) -> Outcome<()> {
     let kind = arguments.kind;
     let entries = match kind {
-        Kind::Results => results(system, &wanted(arguments)?)?,
+        ListKind::Results => results(system, &wanted(arguments)?)?,
         _ => kind.entries(system)?,
     };
-    let study = (kind == Kind::Schema).then_some("study");
+    let study = (kind == ListKind::Schema).then_some("study");
     if let Some(name) = arguments.name.as_deref().or(study) {
         let found = match kind {
-            Kind::Results => store::find_kept(system, name)
+            ListKind::Results => store::find_kept(system, name)
                 .and_then(|directory| find(kind, &entries, &bundle::id_of(&directory))),
             _ => find(kind, &entries, name),
         };
         let entry = found.map_err(|failure| elsewhere(system, name, failure))?;
-        if arguments.json || kind == Kind::Schema {
+        if arguments.json || kind == ListKind::Schema {
             output::json(&entry.item);
         } else {
             output::text(&explained(entry, output::columns(system)));
@@ -149,7 +149,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
         {
             output::message(&hint);
         }
-    } else if kind == Kind::Drives {
+    } else if kind == ListKind::Drives {
         output::message("no drive found");
     } else if arguments.drive.is_some() || arguments.preset.is_some() {
         output::message("no result for this drive and preset; assay list shows all");
@@ -161,14 +161,18 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> {
-    let named = |entry: &&Entry| match kind {
-        Kind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
-        Kind::Glossary => {
+fn find<'e>(
+    kind: ListKind,
+    entries: &'e [RegistryEntry],
+    name: &str,
+) -> Outcome<&'e RegistryEntry> {
+    let named = |entry: &&RegistryEntry| match kind {
+        ListKind::Schema => entry.name == name.trim_start_matches("assay-").trim_end_matches("/1"),
+        ListKind::Glossary => {
             let mut forms = WORDS.iter().filter(|word| word.about.name == entry.name);
             forms.any(|word| word.all().any(|form| form.eq_ignore_ascii_case(name)))
         }
-        Kind::Metrics => entry.name == metrics::full(name),
+        ListKind::Metrics => entry.name == metrics::full(name),
         _ => entry.name.eq_ignore_ascii_case(name),
     };
     entries.iter().find(named).or_else(|| only_with(kind, entries, name)).ok_or_else(|| {
@@ -182,23 +186,28 @@ fn find<'e>(kind: Kind, entries: &'e [Entry], name: &str) -> Outcome<&'e Entry> 
 }
 
 /// The only entry whose name contains a word, such as `SLC cache` for `slc`.
-fn only_with<'e>(kind: Kind, entries: &'e [Entry], word: &str) -> Option<&'e Entry> {
+fn only_with<'e>(
+    kind: ListKind,
+    entries: &'e [RegistryEntry],
+    word: &str,
+) -> Option<&'e RegistryEntry> {
     let word = word.to_lowercase();
     let mut found = entries.iter().filter(|entry| entry.name.to_lowercase().contains(&word));
-    let first = found.next().filter(|_| !matches!(kind, Kind::Results | Kind::Schema))?;
+    let first = found.next().filter(|_| !matches!(kind, ListKind::Results | ListKind::Schema))?;
     found.next().is_none().then_some(first)
 }
 
 /// The same failure, unless another kind has an entry of the name.
 fn elsewhere(system: &dyn System, name: &str, failure: Failure) -> Failure {
-    let mut others = Kind::value_variants().iter().skip_while(|kind| **kind != Kind::Presets);
-    let has = |kind: Kind| kind.entries(system).is_ok_and(|all| find(kind, &all, name).is_ok());
+    let mut others =
+        ListKind::value_variants().iter().skip_while(|kind| **kind != ListKind::Presets);
+    let has = |kind: ListKind| kind.entries(system).is_ok_and(|all| find(kind, &all, name).is_ok());
     let Some(kind) = others.find(|kind| has(**kind)) else { return failure };
     let kind = format!("{kind:?}").to_lowercase();
     Failure::mistake(format!("`{name}` is in the {kind}: assay list {kind} {name}"))
 }
 
-pub(super) fn explained(entry: &Entry, width: usize) -> String {
+pub(super) fn explained(entry: &RegistryEntry, width: usize) -> String {
     let mut lines = vec![entry.name.clone()];
     for (label, text) in entry.facts.iter().filter(|(_, text)| !text.is_empty()) {
         lines.extend(match *label {
@@ -210,7 +219,7 @@ pub(super) fn explained(entry: &Entry, width: usize) -> String {
 }
 
 /// One row per entry, cut to the columns of a terminal; other programs get whole rows.
-fn rows(system: &dyn System, kind: Kind, entries: &[Entry]) -> String {
+fn rows(system: &dyn System, kind: ListKind, entries: &[RegistryEntry]) -> String {
     let is_cut = output::is_terminal() || system.variable("COLUMNS").is_some();
     let width = if is_cut { output::columns(system) } else { usize::MAX };
     let (mut rows, mut group) = (Vec::new(), "");
@@ -221,8 +230,8 @@ fn rows(system: &dyn System, kind: Kind, entries: &[Entry]) -> String {
         }
         let mut row = [&[entry.name.clone()][..], &entry.cells].concat();
         match kind {
-            Kind::Factors if is_cut => row[1] = table::cut(&row[1], MOST_LEVELS),
-            Kind::Results if is_cut => {
+            ListKind::Factors if is_cut => row[1] = table::cut(&row[1], MOST_LEVELS),
+            ListKind::Results if is_cut => {
                 row[2] = table::cut(&row[2], MOST_TARGET);
                 // The worst rating is the last.
                 let worst = row[3].rfind(", ").map_or(0, |at| at + 2);
@@ -235,7 +244,7 @@ fn rows(system: &dyn System, kind: Kind, entries: &[Entry]) -> String {
     let columns = table::columns(kind.columns());
     match kind {
         // Nobody can use half of an ID.
-        Kind::Drives => table::table(&columns, &rows, output::columns(system)),
+        ListKind::Drives => table::table(&columns, &rows, output::columns(system)),
         _ => table::one_line_each(&columns, rows, width),
     }
 }
@@ -246,7 +255,7 @@ const MOST_LEVELS: usize = 24;
 /// Columns of the target of a result.
 const MOST_TARGET: usize = 12;
 
-fn wanted(arguments: &Arguments) -> Outcome<impl Fn(&Listed) -> bool> {
+fn wanted(arguments: &ListArguments) -> Outcome<impl Fn(&Listed) -> bool> {
     let title = match &arguments.preset {
         None => None,
         Some(name) => Some(super::studies::preset(name)?.title),
@@ -259,7 +268,7 @@ fn wanted(arguments: &Arguments) -> Outcome<impl Fn(&Listed) -> bool> {
     })
 }
 
-fn results(system: &dyn System, wanted: &dyn Fn(&Listed) -> bool) -> Outcome<Vec<Entry>> {
+fn results(system: &dyn System, wanted: &dyn Fn(&Listed) -> bool) -> Outcome<Vec<RegistryEntry>> {
     parcel::sweep(system, &identity::results_directory(system)?);
     let mut listed = Vec::new();
     for results in identity::results_directories(system)? {
@@ -273,7 +282,7 @@ fn results(system: &dyn System, wanted: &dyn Fn(&Listed) -> bool) -> Outcome<Vec
     Ok(listed.iter().filter(|entry| wanted(entry)).map(result).collect())
 }
 
-fn result(entry: &Listed) -> Entry {
+fn result(entry: &Listed) -> RegistryEntry {
     let places = if entry.drives.is_empty() { &entry.targets } else { &entry.drives };
     let missing = entry.trials < entry.planned;
     let why = if entry.interrupted { "interrupted, " } else { "" };
@@ -286,11 +295,11 @@ fn result(entry: &Listed) -> Entry {
     let trust = entry.headline.as_ref().map_or("", |headline| &headline.trust);
     let place = places.join(" and ");
     let date: String = entry.started.chars().take(10).collect();
-    let own = Entry::new(&entry.id, &entry.title, "").fact("Started", &entry.started);
+    let own = RegistryEntry::new(&entry.id, &entry.title, "").fact("Started", &entry.started);
     let own = own.fact("Target", &place).fact("Trust", trust).fact("Result", &text);
     let cells = vec![date, place, trust.to_owned(), text];
     let own = own.fact("Example", format!("assay show {}", entry.id));
-    Entry { cells, item: json!(entry), ..own }
+    RegistryEntry { cells, item: json!(entry), ..own }
 }
 
 #[cfg(test)]
@@ -306,12 +315,12 @@ mod tests {
         let fake = Fake::new();
         fake.set_variable("COLUMNS", "80").set_variable("ASSAY_HOME", "/home");
         let mut command = super::super::whole(80);
-        for kind in Kind::value_variants().iter().copied() {
+        for kind in ListKind::value_variants().iter().copied() {
             let entries = kind.entries(&fake).unwrap();
             let table = rows(&fake, kind, &entries);
-            let headings = if kind == Kind::Presets { 5 } else { 0 };
+            let headings = if kind == ListKind::Presets { 5 } else { 0 };
             assert_eq!(table.lines().count(), 1 + entries.len() + headings, "{table}");
-            assert!(kind != Kind::Presets || table.lines().count() <= 45, "{table}");
+            assert!(kind != ListKind::Presets || table.lines().count() <= 45, "{table}");
             let is_wide = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
             assert_eq!(table.lines().find(is_wide), None);
             for entry in &entries {
@@ -320,20 +329,20 @@ mod tests {
                 assert_eq!((text.lines().find(is_wide), entry.facts.len() > 1), (None, true));
                 let effects = ["invalid", "suspect", "disturbed", "trusted", "verdict"];
                 let says_effect = effects.iter().any(|effect| text.contains(effect));
-                assert!(kind != Kind::Rules || says_effect, "{text}");
+                assert!(kind != ListKind::Rules || says_effect, "{text}");
                 for (_, line) in entry.facts.iter().filter(|(label, _)| *label == "Example") {
                     let words = shell_words::split(line).unwrap().into_iter().map(OsString::from);
                     assert!(command.try_get_matches_from_mut(words).is_ok(), "{line}");
                 }
             }
         }
-        let rules = Kind::Rules.entries(&fake).unwrap();
+        let rules = ListKind::Rules.entries(&fake).unwrap();
         let told = elsewhere(&fake, "suspect", Failure::mistake(""));
         assert_eq!(told.message, "`suspect` is in the glossary: assay list glossary suspect");
-        let known = find(Kind::Rules, &rules, "link").map(|entry| entry.name.as_str());
+        let known = find(ListKind::Rules, &rules, "link").map(|entry| entry.name.as_str());
         assert_eq!(known.ok(), Some("link-ceiling"));
-        assert!(find(Kind::Rules, &rules, "c").is_err());
-        let told = find(Kind::Rules, &rules, "host-cahce").err().unwrap();
+        assert!(find(ListKind::Rules, &rules, "c").is_err());
+        let told = find(ListKind::Rules, &rules, "host-cahce").err().unwrap();
         assert!(told.message.ends_with("did you mean \"host-cache\"?"), "{told:?}");
     }
 }

@@ -199,7 +199,7 @@ mod tests {
     use assay_testkit::needs::{count, is_in_full, is_sampled};
 
     use super::super::refusals::is_command;
-    use super::super::{Arguments, PAGE_COLUMNS, definition, read};
+    use super::super::{CommandLine, PAGE_COLUMNS, definition, read};
     use super::*;
 
     /// Every option of another tool, with the answers to it.
@@ -255,7 +255,7 @@ mod tests {
             "-f",
         ];
         let mut hints = 0;
-        for command in commands(&Arguments::command(), &[]) {
+        for command in commands(&CommandLine::command(), &[]) {
             for word in mistyped {
                 for line in [format!("{command} {word}"), format!("{command} {word} x y")] {
                     let Some(told) = told(&line) else { continue };
@@ -285,7 +285,7 @@ mod tests {
     fn a_hint_names_an_option_only_to_a_command_that_has_it() {
         let mut heard = std::collections::BTreeSet::new();
         let (mut hints, mut silent) = (0, 0);
-        for (at, command) in (0..).zip(commands(&Arguments::command(), &[])) {
+        for (at, command) in (0..).zip(commands(&CommandLine::command(), &[])) {
             if !(command == "assay run" || is_sampled(at, 4)) {
                 continue;
             }

@@ -9,7 +9,7 @@ use assay_load::{Micro, repeat};
 
 /// Repeat a basic operation of the machine
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct MicroArguments {
     /// Which one
     #[arg(value_name = "OPERATION")]
     operation: String,
@@ -18,7 +18,7 @@ pub struct Arguments {
     time_ns: u64,
 }
 
-pub fn run(arguments: &Arguments) -> Outcome<()> {
+pub fn run(arguments: &MicroArguments) -> Outcome<()> {
     let name = &arguments.operation;
     let operation =
         Micro::find(name).ok_or_else(|| Failure::mistake(format!("unknown operation `{name}`")))?;

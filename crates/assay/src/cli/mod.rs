@@ -93,7 +93,7 @@ pub use schemas::generated_schemas;
 /// Benchmark storage; compare settings, commands and commits.
 #[derive(Debug, Parser)]
 #[command(name = "assay", version = VERSION, about, propagate_version = true)]
-pub struct Arguments {
+pub struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
 }
@@ -135,48 +135,48 @@ const HELP_COLUMNS: std::ops::RangeInclusive<usize> = 20..=100;
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    Check(check::Arguments),
-    Run(run::Arguments),
-    Plan(plan::Arguments),
-    Resume(resume::Arguments),
-    Restore(restore::Arguments),
-    Show(show::Arguments),
-    Report(report::Arguments),
-    Compare(compare::Arguments),
-    Advise(advise::Arguments),
-    AaTest(aa_test::Arguments),
-    Watch(watch::Arguments),
-    Verify(verify::Arguments),
-    List(list::Arguments),
+    Check(check::CheckArguments),
+    Run(run::RunArguments),
+    Plan(plan::PlanArguments),
+    Resume(resume::ResumeArguments),
+    Restore(restore::RestoreArguments),
+    Show(show::ShowArguments),
+    Report(report::ReportArguments),
+    Compare(compare::CompareArguments),
+    Advise(advise::AdviseArguments),
+    AaTest(aa_test::AaTestArguments),
+    Watch(watch::WatchArguments),
+    Verify(verify::VerifyArguments),
+    List(list::ListArguments),
     Note(label::NoteArguments),
-    Remove(remove::Arguments),
-    Import(import::Arguments),
-    Export(export::Arguments),
-    Collection(collection::Arguments),
-    Calc(calc::Arguments),
-    Peer(peer::Arguments),
-    Doctor(doctor::Arguments),
-    Articles(articles::Arguments),
-    Completions(completions::Arguments),
+    Remove(remove::RemoveArguments),
+    Import(import::ImportArguments),
+    Export(export::ExportArguments),
+    Collection(collection::CollectionArguments),
+    Calc(calc::CalcArguments),
+    Peer(peer::PeerArguments),
+    Doctor(doctor::DoctorArguments),
+    Articles(articles::ArticlesArguments),
+    Completions(completions::CompletionsArguments),
     #[command(flatten)]
-    Own(Own),
+    Internal(InternalCommand),
 }
 
 /// What this program runs of itself, and nobody types.
 #[derive(Debug, Subcommand)]
-enum Own {
+enum InternalCommand {
     #[command(hide = true)]
-    Stacks(stacks::Arguments),
+    Stacks(stacks::StacksArguments),
     #[command(hide = true)]
-    HoldPages(hold_pages::Arguments),
+    HoldPages(hold_pages::HoldPagesArguments),
     #[command(hide = true)]
-    Tree(tree::Arguments),
+    Tree(tree::TreeArguments),
     #[command(hide = true)]
-    Micro(micro::Arguments),
+    Micro(micro::MicroArguments),
     #[command(hide = true)]
-    InVmDrive(in_vm_drive::Arguments),
+    InVmDrive(in_vm_drive::InVmDriveArguments),
     #[command(hide = true)]
-    Watchdog(watchdog::Arguments),
+    Watchdog(watchdog::WatchdogArguments),
 }
 
 /// Parses the command line. What is not a command to run (help, version, a mistake) is told, and
@@ -184,7 +184,7 @@ enum Own {
 pub fn parse(
     system: &dyn System,
     arguments: impl IntoIterator<Item = OsString>,
-) -> Result<Arguments, ExitCode> {
+) -> Result<CommandLine, ExitCode> {
     let words: Vec<OsString> = arguments.into_iter().collect();
     match completions::complete(system, &words) {
         Ok(false) => {}
@@ -203,15 +203,15 @@ pub fn parse(
 }
 
 /// The arguments that words are, or what is told instead, in as many columns.
-fn read(words: &[OsString], columns: usize) -> Result<Arguments, clap::Error> {
+fn read(words: &[OsString], columns: usize) -> Result<CommandLine, clap::Error> {
     let mut command = whole(columns);
     let matches = command.try_get_matches_from_mut(words)?;
-    Arguments::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
+    CommandLine::from_arg_matches(&matches).map_err(|error| error.format(&mut command))
 }
 
 /// The command line as it is parsed, with help of as many columns.
 fn whole(columns: usize) -> clap::Command {
-    let command = Arguments::command().term_width(columns);
+    let command = CommandLine::command().term_width(columns);
     let command = ["run", "plan"]
         .into_iter()
         .fold(command, |command, name| command.mut_subcommand(name, options::arranged));
@@ -221,7 +221,7 @@ fn whole(columns: usize) -> clap::Command {
 
 /// A parser's message in our words, in lines of a page.
 fn explained(error: &clap::Error, words: &[OsString]) -> String {
-    let definition = Arguments::command();
+    let definition = CommandLine::command();
     let (_, path) = meant::named(words, &definition);
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => text.as_str(),
@@ -278,7 +278,7 @@ fn parsers_own(error: &clap::Error, value: &str, valid: &[String]) -> String {
     message.trim_start_matches("error: ").to_owned()
 }
 
-pub fn run(system: &dyn System, arguments: Arguments) -> ExitCode {
+pub fn run(system: &dyn System, arguments: CommandLine) -> ExitCode {
     let Some(command) = arguments.command else {
         output::text(GUIDE);
         return ExitCode::SUCCESS;
@@ -317,11 +317,11 @@ fn dispatch(system: &dyn System, command: Command) -> Outcome<()> {
             Ok(())
         }
         Command::Completions(arguments) => completions::run(&arguments),
-        Command::Own(own) => own.run(system),
+        Command::Internal(own) => own.run(system),
     }
 }
 
-impl Own {
+impl InternalCommand {
     fn run(self, system: &dyn System) -> Outcome<()> {
         match self {
             Self::Stacks(arguments) => stacks::run(system, &arguments),

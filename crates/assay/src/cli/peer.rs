@@ -30,7 +30,7 @@ Examples:
   assay peer --listen [::]:7710 --duration 2h     all addresses, for two hours
 
 Create a token: (umask 077; head -c 24 /dev/urandom | base64 > token)")]
-pub struct Arguments {
+pub struct PeerArguments {
     /// Listen on this address (TCP and UDP)
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7710")]
     listen: String,
@@ -45,7 +45,7 @@ pub struct Arguments {
     max_rate: String,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &PeerArguments) -> Outcome<()> {
     let address: SocketAddr = arguments.listen.parse().map_err(|_| {
         Failure::mistake(format!(
             "--listen {}: use the form 192.168.1.2:{}, with an IPv6 address in brackets",
@@ -85,7 +85,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     Ok(())
 }
 
-fn known(system: &dyn System, arguments: &Arguments) -> Outcome<Token> {
+fn known(system: &dyn System, arguments: &PeerArguments) -> Outcome<Token> {
     let found = match &arguments.token_file {
         Some(file) => token::in_file(system, file),
         None => token::of_environment(system),

@@ -46,7 +46,7 @@ Examples:
   assay plan check --commands             print the fio commands
   assay plan 20261120-1031 --commands     print the commands of a stored result"
 )]
-pub struct Arguments {
+pub struct PlanArguments {
     #[command(flatten)]
     of_study: StudyArguments,
     #[command(flatten)]
@@ -68,7 +68,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     arguments.of_fleet.alone(&[(arguments.commands, "--commands")])?;
     let check = arguments.of_check.typed();
     if let Some(option) = check.first()

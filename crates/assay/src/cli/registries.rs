@@ -19,7 +19,7 @@ use assay_study::plan::design::Demands;
 use assay_workloads::metrics;
 
 #[derive(Default)]
-pub(super) struct Entry {
+pub(super) struct RegistryEntry {
     pub(super) name: String,
     /// Heading above the first entry of a group; empty if the registry has no groups.
     pub(super) group: &'static str,
@@ -30,7 +30,7 @@ pub(super) struct Entry {
     pub(super) item: Value,
 }
 
-impl Entry {
+impl RegistryEntry {
     pub(super) fn new(name: &str, summary: &str, text: &str) -> Self {
         let (name, cells) = (name.to_owned(), vec![summary.to_owned()]);
         let item = json!({ "name": name, "summary": summary, "text": text });
@@ -45,9 +45,9 @@ impl Entry {
 }
 
 /// Entries as they describe themselves; NAME in the example stands for the name of each.
-pub(super) fn described(abouts: impl Iterator<Item = About>, example: &str) -> Vec<Entry> {
+pub(super) fn described(abouts: impl Iterator<Item = About>, example: &str) -> Vec<RegistryEntry> {
     let entry = |About { name, summary, text }| {
-        Entry::new(name, summary, text).fact("Example", example.replace("NAME", name))
+        RegistryEntry::new(name, summary, text).fact("Example", example.replace("NAME", name))
     };
     abouts.map(entry).collect()
 }
@@ -59,11 +59,11 @@ const FOR_A_DATABASE: &str =
 const IN_USE: &str =
     "assay plan queue-depth TARGET --set queue_depth=16 --set scheduler=none,mq-deadline,bfq";
 
-pub(super) fn presets(system: &dyn System) -> Outcome<Vec<Entry>> {
+pub(super) fn presets(system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
     let entry = |(name, study): (&str, Outcome<Study>)| {
         let study = study?;
         let (time, root, writes) = (time(system, &study), root(&study), writes(&study));
-        let mut entry = Entry::new(name, &study.title, "").fact("Time", &time);
+        let mut entry = RegistryEntry::new(name, &study.title, "").fact("Time", &time);
         entry = entry.fact("Root", root).fact("Writes", writes);
         for (factor, levels) in &study.factors {
             entry = entry.fact("Factor", format!("{factor} = {}", levels.join(",")));
@@ -132,10 +132,10 @@ fn writes(study: &Study) -> &'static str {
 }
 
 /// What a place can be good enough for, with its bounds and who published each.
-pub(super) fn requirements() -> Outcome<Vec<Entry>> {
+pub(super) fn requirements() -> Outcome<Vec<RegistryEntry>> {
     let entry = |(name, study): (&str, Outcome<Study>)| {
         let study = study?;
-        let mut entry = Entry::new(name, &study.title, "");
+        let mut entry = RegistryEntry::new(name, &study.title, "");
         let mut source = String::new();
         for ask in &study.question {
             entry = entry.fact("Bound", &ask.ask);
@@ -181,11 +181,11 @@ fn bounds(study: &Study) -> String {
     if told.is_empty() { format!("{} (no limit)", study.title) } else { told.join(", ") }
 }
 
-pub(super) fn workloads() -> Outcome<Vec<Entry>> {
+pub(super) fn workloads() -> Outcome<Vec<RegistryEntry>> {
     let entry = |own: &Workload| {
         let example = format!("assay plan check --set {}.runtime=10s", own.name);
-        let entry = Entry::new(&own.name, &own.words(), "").fact("Example", example);
-        Entry { item: json!(own), ..entry }
+        let entry = RegistryEntry::new(&own.name, &own.words(), "").fact("Example", example);
+        RegistryEntry { item: json!(own), ..entry }
     };
     Ok(presets::check()?.workload.iter().map(entry).collect())
 }
@@ -199,12 +199,12 @@ pub(super) fn factors_described() -> Vec<(About, &'static str)> {
     parameters.chain([target]).chain(others).collect()
 }
 
-pub(super) fn factors() -> Outcome<Vec<Entry>> {
+pub(super) fn factors() -> Outcome<Vec<RegistryEntry>> {
     let studies = presets::all().map(|(name, study)| Ok((name, study?)));
     let studies: Vec<(&str, Study)> = studies.collect::<Outcome<_>>()?;
     let entry = |(About { name, summary, text }, example): (About, &str)| {
         let levels = factors::levels_of(example).join(",");
-        let mut entry = Entry::new(name, summary, text).fact("Levels", &levels);
+        let mut entry = RegistryEntry::new(name, summary, text).fact("Levels", &levels);
         if let Some(factor) = factors::find(name) {
             let needs = if factor.role().changes() { "root" } else { "" };
             entry = entry.fact("Needs", needs).fact("Afterwards", factor.role().undone());
@@ -229,7 +229,7 @@ pub(super) fn factors() -> Outcome<Vec<Entry>> {
 /// Units at the end of metrics' names.
 const UNITS: &str = "bytes_per_s bits_per_s s_per_gib j_per_gib per_s ns s bytes share j w iops";
 
-pub(super) fn metrics() -> Vec<Entry> {
+pub(super) fn metrics() -> Vec<RegistryEntry> {
     let entry = |metric: &'static Metric| {
         let name = metric.name;
         let has = |own: &&'static assay_workloads::Entry| {
@@ -241,7 +241,8 @@ pub(super) fn metrics() -> Vec<Entry> {
         };
         let unit =
             UNITS.split(' ').find(ends).map_or("number".to_owned(), |unit| unit.replace('_', " "));
-        let mut entry = Entry::new(name, metric.summary, "").fact("Better", metric.better.words());
+        let mut entry =
+            RegistryEntry::new(name, metric.summary, "").fact("Better", metric.better.words());
         entry.cells.insert(0, format!("{:?}", metric.better).to_lowercase());
         entry.item["better"] = json!(metric.better);
         let kinds = kinds.collect::<Vec<_>>().join(", ");
@@ -252,7 +253,7 @@ pub(super) fn metrics() -> Vec<Entry> {
     metrics::all().map(entry).collect()
 }
 
-pub(super) fn probes(system: &dyn System) -> Vec<Entry> {
+pub(super) fn probes(system: &dyn System) -> Vec<RegistryEntry> {
     let entry = |probe: &probes::Entry| {
         let here = probe.here.map(|look| look(system));
         let (cell, found) = match &here {
@@ -261,7 +262,7 @@ pub(super) fn probes(system: &dyn System) -> Vec<Entry> {
             None => ("target", "if the target supports it".to_owned()),
         };
         let About { name, summary, text } = probe.about;
-        let mut entry = Entry::new(name, summary, text).fact("Here", found);
+        let mut entry = RegistryEntry::new(name, summary, text).fact("Here", found);
         entry.cells.insert(0, cell.to_owned());
         entry.item["metrics"] = json!(probe.metrics());
         if let Some(here) = here {
@@ -273,7 +274,7 @@ pub(super) fn probes(system: &dyn System) -> Vec<Entry> {
     probes::by_name().into_iter().map(entry).collect()
 }
 
-pub(super) fn rules() -> Vec<Entry> {
+pub(super) fn rules() -> Vec<RegistryEntry> {
     let own = rules::RULES.iter().map(|rule| rule.about);
     let mut all =
         described(own.chain(inference::COMPARED.iter().map(|about| **about)), "assay show --full");
@@ -284,8 +285,8 @@ pub(super) fn rules() -> Vec<Entry> {
     all
 }
 
-pub(super) fn drives(system: &dyn System) -> Vec<Entry> {
-    let entry = |asked: inventory::Asked| {
+pub(super) fn drives(system: &dyn System) -> Vec<RegistryEntry> {
+    let entry = |asked: inventory::DriveReport| {
         let drive = &asked.drive;
         let shown =
             |seen: &Presence<String>| seen.value().cloned().unwrap_or_else(|| "-".to_owned());
@@ -301,7 +302,7 @@ pub(super) fn drives(system: &dyn System) -> Vec<Entry> {
         ];
         let cells = facts.iter().map(|(_, text)| text.clone()).collect();
         facts.push(("Example", format!("assay plan check /dev/{}", drive.name)));
-        Entry { name: drive.name.clone(), group: "", cells, facts, item: json!(asked) }
+        RegistryEntry { name: drive.name.clone(), group: "", cells, facts, item: json!(asked) }
     };
     inventory::drives(system).into_iter().map(entry).collect()
 }

@@ -14,7 +14,7 @@ use assay_machine::system::{System, identity};
 Examples:
   assay remove 20261120-103107-a3f9
   assay remove --builds                delete cached builds of --rev")]
-pub struct Arguments {
+pub struct RemoveArguments {
     #[arg(value_name = "ID", help = super::ID, required_unless_present = "builds")]
     results: Vec<String>,
     /// Delete the cached builds of --rev
@@ -25,7 +25,7 @@ pub struct Arguments {
 }
 
 /// Runs the command: every id is looked up before anything is removed.
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &RemoveArguments) -> Outcome<()> {
     let found: Outcome<Vec<_>> =
         arguments.results.iter().map(|id| store::find_kept(system, id)).collect();
     for directory in found? {

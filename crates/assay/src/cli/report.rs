@@ -30,7 +30,7 @@ Examples:
   assay report --by platform BARE GUEST in percent of bare metal
   assay report --all -o site            write a page per result and an index
   assay report --format markdown        write text for a wiki and SVG figures")]
-pub struct Arguments {
+pub struct ReportArguments {
     #[arg(value_name = "ID|PATH", help = format!("{}{}", super::ID_OR_BUNDLE, super::LATEST))]
     results: Vec<String>,
     /// Write a page per result and an index (with -o DIR)
@@ -42,27 +42,27 @@ pub struct Arguments {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Choose the format
-    #[arg(long, value_enum, default_value_t = Format::Html)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = ReportFormat::Html)]
+    format: ReportFormat,
 }
 
 /// What a report is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum ReportFormat {
     /// One page
     Html,
     /// Text with separate SVG files; none to standard output
     Markdown,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ReportArguments) -> Outcome<()> {
     if let (true, Some(folder)) = (arguments.all, &arguments.output) {
         return write_site(system, folder);
     }
     let results = evidence(system, &arguments.results, &arguments.places)?;
     let standard = arguments.output.as_deref() == Some(Path::new("-"));
     match arguments.format {
-        Format::Html => {
+        ReportFormat::Html => {
             let path = path(arguments, &results, "html");
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
             let place = if standard { Place::Alone } else { Place::Beside(&stem) };
@@ -78,14 +78,14 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
             }
             output::page(system, &path, &page)?;
         }
-        Format::Markdown if standard => {
+        ReportFormat::Markdown if standard => {
             let mut text = String::new();
             for line in markdown::report(&results, "-").text.split_inclusive('\n') {
                 text.push_str(if line.starts_with("![") { "" } else { line });
             }
             output::page(system, Path::new("-"), &text)?;
         }
-        Format::Markdown => {
+        ReportFormat::Markdown => {
             let path = path(arguments, &results, "md");
             output::may_be_written(system, &path)?;
             let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
@@ -176,7 +176,7 @@ fn evidence(system: &dyn System, words: &[String], places: &ByPlace) -> Outcome<
     Ok(results)
 }
 
-fn path(arguments: &Arguments, results: &[Evidence], end: &str) -> PathBuf {
+fn path(arguments: &ReportArguments, results: &[Evidence], end: &str) -> PathBuf {
     let id = || match results {
         [one] => one.findings.study.id.as_str(),
         _ => "comparison",

@@ -32,7 +32,7 @@ const NETWORK_SPACES: &str = "network-name-spaces";
 Examples:
   assay restore             restore everything and list the changes
   assay restore --dry-run   only list what would change")]
-pub struct Arguments {
+pub struct RestoreArguments {
     /// Show what would be restored; change nothing
     #[arg(long)]
     dry_run: bool,
@@ -43,7 +43,7 @@ pub struct Arguments {
 
 /// What was found that killed runs left, and what became of it.
 #[derive(Serialize)]
-struct Document<'a> {
+struct RestoreDocument<'a> {
     format: &'static str,
     dry_run: bool,
     /// What would be looked at, where nothing was done.
@@ -74,7 +74,7 @@ struct Restored {
     kept: Vec<String>,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let found = settled(system, &guard::journals(&home))?;
     let mut told =
@@ -265,11 +265,11 @@ impl Restored {
         }
     }
 
-    fn tell(&self, arguments: &Arguments) {
+    fn tell(&self, arguments: &RestoreArguments) {
         let Self { done, nothing, failed, running, kept } = self;
         let is_setting = |line: &&String| line.starts_with("restore ");
         if arguments.json {
-            output::json(&Document {
+            output::json(&RestoreDocument {
                 format: "assay-restore/1",
                 dry_run: arguments.dry_run,
                 pending: arguments.dry_run.then_some(done.as_slice()),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     fn kind(fake: &Fake, dry_run: bool) -> Option<(Kind, String)> {
-        let failure = run(fake, &Arguments { dry_run, json: true }).err()?;
+        let failure = run(fake, &RestoreArguments { dry_run, json: true }).err()?;
         Some((failure.kind, failure.message))
     }
 
@@ -351,7 +351,7 @@ mod tests {
         assert!(fake.files().contains_key(&bad));
         fake.remove(bad);
         assert_eq!(kind(&fake, true), None);
-        run(&fake, &Arguments { dry_run: false, json: false }).unwrap();
+        run(&fake, &RestoreArguments { dry_run: false, json: false }).unwrap();
     }
 
     #[test]

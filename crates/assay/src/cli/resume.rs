@@ -22,7 +22,7 @@ use assay_study::results::vouch::Purpose;
 Examples:
   assay resume                  resume the latest result
   assay resume 20261120-1031    resume the result with this ID")]
-pub struct Arguments {
+pub struct ResumeArguments {
     #[arg(value_name = "ID", help = format!("{}{}", super::ID, super::LATEST))]
     result: Option<String>,
     /// Overwrite this device: ID and +NAMEs of its current contents
@@ -39,7 +39,7 @@ pub struct Arguments {
     pub(super) how: running::Printing,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ResumeArguments) -> Outcome<()> {
     if arguments.after_boot {
         return reboots::resume(system, arguments.result.as_deref(), true, arguments.how);
     }

@@ -56,7 +56,7 @@ fn examples() -> String {
     after_help = "More options: assay run STUDY --help (one study), assay run --help (all)",
     after_long_help = examples()
 )]
-pub struct Arguments {
+pub struct RunArguments {
     #[command(flatten)]
     of_study: StudyArguments,
     /// Show live device statistics
@@ -76,7 +76,7 @@ pub struct Arguments {
     of_fleet: Box<FleetArguments>,
 }
 
-pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, mut arguments: RunArguments) -> Outcome<()> {
     arguments.against.check(system, &mut arguments.of_study)?;
     let (study, mut targets) = arguments.of_study.study(system)?;
     arguments.against.check_junit(system, &study)?;
@@ -115,7 +115,7 @@ pub fn run(system: &dyn System, mut arguments: Arguments) -> Outcome<()> {
 
 fn conducted(
     system: &dyn System,
-    arguments: Arguments,
+    arguments: RunArguments,
     (study, targets): (Study, Vec<String>),
 ) -> Outcome<()> {
     let quick = arguments.of_study.quick();
@@ -153,9 +153,9 @@ fn conducted(
 fn race_and_confirm(
     system: &dyn System,
     request: Request<'_>,
-    arguments: Arguments,
+    arguments: RunArguments,
 ) -> Outcome<()> {
-    let Arguments { how, against, .. } = arguments;
+    let RunArguments { how, against, .. } = arguments;
     let blind = against.blind();
     let consented = request.consented.clone();
     let stop = running::stop_on_signals(&running::PUTS_BACK)?;
@@ -171,7 +171,7 @@ fn race_and_confirm(
     });
     let ended = ended.map_err(|failure| failure.blind_by(blind));
     let Some(id) = wanted else { return ended };
-    let asked = confirm::Asked { result: Some(&id), ..confirm::Asked::default() };
+    let asked = confirm::Confirmation { result: Some(&id), ..confirm::Confirmation::default() };
     let confirmed = confirm::confirm(system, &asked, (consented, &stop), how);
     running::gravest([ended, confirmed].into_iter().filter_map(Result::err).collect())
 }

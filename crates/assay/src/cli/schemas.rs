@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
-use super::registries::Entry;
+use super::registries::RegistryEntry;
 
-pub(super) fn entries() -> Vec<Entry> {
+pub(super) fn entries() -> Vec<RegistryEntry> {
     let read = |text: &str| serde_json::from_str::<Value>(text).unwrap_or_default();
     let findings = read(include_str!("../../schemas/findings-1.schema.json"));
     let watch = read(include_str!("../../schemas/watch-1.schema.json"));
@@ -14,7 +14,8 @@ pub(super) fn entries() -> Vec<Entry> {
         ("findings", "the output of assay show --json", findings),
         ("watch", "the output of assay watch --json", watch),
     ];
-    all.map(|(name, about, item)| Entry { item, ..Entry::new(name, about, "") }).into()
+    all.map(|(name, about, item)| RegistryEntry { item, ..RegistryEntry::new(name, about, "") })
+        .into()
 }
 
 /// Generates the schemas of findings and watch from their types, by file name.

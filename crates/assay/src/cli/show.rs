@@ -17,7 +17,7 @@ Examples:
   assay show --full           show all comparisons, metrics, devices and probes
   assay show --forum          print narrow text to paste into a forum
   assay show --json           print findings for scripts")]
-pub struct Arguments {
+pub struct ShowArguments {
     #[arg(value_name = "ID|PATH", help = format!("{}{}", super::ID_OR_BUNDLE, super::LATEST))]
     result: Option<String>,
     /// Show all comparisons, metrics, devices and probe costs
@@ -33,7 +33,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &ShowArguments) -> Outcome<()> {
     let directory = store::find(system, arguments.result.as_deref())?;
     let findings = store::findings_at(system, &directory)?;
     if arguments.json {

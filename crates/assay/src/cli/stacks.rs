@@ -10,7 +10,7 @@ use assay_workloads::stacks;
 
 /// Start threads with stacks, and read this process's memory meanwhile
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct StacksArguments {
     /// How many threads
     #[arg(value_name = "N")]
     threads: u32,
@@ -19,8 +19,8 @@ pub struct Arguments {
     limit_bytes: u64,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
-    let Arguments { threads, limit_bytes } = *arguments;
+pub fn run(system: &dyn System, arguments: &StacksArguments) -> Outcome<()> {
+    let StacksArguments { threads, limit_bytes } = *arguments;
     let held = stacks::hold(system, threads, limit_bytes);
     let held = held.map_err(|error| Failure::refused(format!("cannot start a thread: {error}")))?;
     output::json(&held);

@@ -12,7 +12,7 @@ use assay_workloads::command::tree::{MARK, files};
 
 /// Make a directory with a generated tree of C in it, or an empty one
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct TreeArguments {
     /// The directory; it must not be there yet
     #[arg(value_name = "DIRECTORY")]
     directory: PathBuf,
@@ -21,7 +21,7 @@ pub struct Arguments {
     c_files: Option<u64>,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &TreeArguments) -> Outcome<()> {
     let mark = (MARK.to_owned(), "Created by a study, which removes this directory.\n".to_owned());
     let tree = [mark].into_iter().chain(arguments.c_files.map(files).into_iter().flatten());
     let directory = &arguments.directory;

@@ -19,7 +19,7 @@ use assay_runner::run::apply;
 Examples:
   assay advise undo                          undo the last applied changes
   assay advise undo 20261120-1031 --dry-run  show what would be undone")]
-pub struct Arguments {
+pub struct UndoArguments {
     #[arg(value_name = "ID", help = format!("{} [default: the last applied]", super::ID))]
     result: Option<String>,
     /// Show what would be undone; change nothing
@@ -30,7 +30,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &UndoArguments) -> Outcome<()> {
     let standing = apply::standing(system)?;
     let Some(wanted) = find(&standing, arguments.result.as_deref())? else {
         tell(arguments, "", &Report::default());
@@ -64,7 +64,7 @@ fn find<'a>(standing: &'a [Unfinished], wanted: Option<&str>) -> Outcome<Option<
 
 /// What was taken back of what `assay advise apply` made permanent.
 #[derive(Serialize)]
-struct Document<'a> {
+struct UndoDocument<'a> {
     format: &'static str,
     id: &'a str,
     dry_run: bool,
@@ -74,9 +74,9 @@ struct Document<'a> {
     nothing: &'a [String],
 }
 
-fn tell(arguments: &Arguments, id: &str, report: &Report) {
+fn tell(arguments: &UndoArguments, id: &str, report: &Report) {
     if arguments.json {
-        output::json(&Document {
+        output::json(&UndoDocument {
             format: "assay-undo/1",
             id,
             dry_run: arguments.dry_run,

@@ -28,7 +28,7 @@ Examples:
   assay verify /dev/DEVICE      check the stamps on a device, from any study
   assay verify drive.img --json
   assay verify --markdown")]
-pub struct Arguments {
+pub struct VerifyArguments {
     /// Result ID or path, or a file or device [default: the latest result]
     #[arg(value_name = "RESULT|AREA")]
     what: Option<String>,
@@ -40,7 +40,7 @@ pub struct Arguments {
     markdown: bool,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &VerifyArguments) -> Outcome<()> {
     let stop = running::stop_on_signals(&running::LOOKS)?;
     let area = arguments.what.as_deref().map(Path::new).filter(|path| is_area(system, path));
     let report = match area {

@@ -41,7 +41,7 @@ Examples:
   assay watch sda --duration 5min --record-trace busy     store requests
   assay watch sda --duration 10s --json    for scripts
   assay watch sda | tee watch.txt          one line per second")]
-pub struct Arguments {
+pub struct WatchArguments {
     /// Devices (sda, /dev/sda), directories or files [default: all disks]
     #[arg(value_name = "DEVICE")]
     devices: Vec<String>,
@@ -65,7 +65,7 @@ pub struct Arguments {
     quiet: bool,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     let every = interval("--interval", &arguments.interval)?;
     let time =
         arguments.duration.as_deref().map(|text| interval("--duration", text)).transpose()?;
@@ -114,7 +114,7 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
     }
 }
 
-fn conclude(arguments: &Arguments, state: &State) -> Outcome<()> {
+fn conclude(arguments: &WatchArguments, state: &State) -> Outcome<()> {
     if arguments.json {
         output::json(&document::document(state));
     } else {

@@ -18,13 +18,13 @@ const ATTEMPTS: u32 = 6000;
 
 /// Wait beside a study, and put everything back should it be killed
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct WatchdogArguments {
     /// The run whose journal is put back
     #[arg(value_name = "ID")]
     id: String,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<()> {
+pub fn run(system: &dyn System, arguments: &WatchdogArguments) -> Outcome<()> {
     let refused = |error: std::io::Error| Failure::refused(format!("watchdog: {error}"));
     // Whoever ends the whole group of the study means the study.
     signals::catch(|_| None).map_err(refused)?;

@@ -30,11 +30,11 @@ const MOST_WAITING: usize = 1 << 20;
 const PIECE_BYTES: usize = 1 << 16;
 
 /// Nanoseconds since the beginning, a running number, device, what to do, where, and how much.
-type Line = (u64, u64, u16, &'static str, u64, u32);
+type QueuedRequest = (u64, u64, u16, &'static str, u64, u32);
 
 pub struct Iolog<'s> {
     reader: Reader<'s>,
-    waiting: BinaryHeap<Reverse<Line>>,
+    waiting: BinaryHeap<Reverse<QueuedRequest>>,
     count: u64,
     latest_ns: u64,
     last_us: u64,

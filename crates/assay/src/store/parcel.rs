@@ -262,7 +262,7 @@ fn look(
         }
         bad(&format!("damaged, or not an assay export bundle ({error})"))
     };
-    let mut reading = Reading::default();
+    let mut reading = ParcelReader::default();
     // Raw: an archive that names its files by other files, or files with holes, is refused like links.
     for entry in archive.entries().map_err(|error| unreadable(&error))?.raw(true) {
         let mut entry = entry.map_err(|error| unreadable(&error))?;
@@ -325,7 +325,7 @@ fn about(path: &Path, entry: &mut dyn Read, size: u64) -> Outcome<About> {
 }
 
 #[derive(Default)]
-struct Reading {
+struct ParcelReader {
     about: Option<About>,
     names: BTreeSet<String>,
     bytes: u64,
@@ -333,7 +333,7 @@ struct Reading {
     hashes: Sum,
 }
 
-impl Reading {
+impl ParcelReader {
     fn add(&mut self, name: &str, bytes: u64, hash: &Digest) {
         self.hashes.add(format!("{name} {bytes} {}\n", hexadecimal(hash)));
     }
@@ -417,7 +417,7 @@ mod tests {
             let about =
                 About { format: FORMAT.to_owned(), id: String::new(), assay: String::new() };
             let names = names.iter().map(|name| (*name).to_owned()).collect();
-            let reading = Reading { about: Some(about), names, ..Reading::default() };
+            let reading = ParcelReader { about: Some(about), names, ..ParcelReader::default() };
             reading.seen(Path::new("x.assay")).is_ok()
         };
         assert!(whole(&["plan.json", "study.toml", "environment.json"]));
@@ -429,14 +429,14 @@ mod tests {
         assert!(!whole(&["import.json"]) && !whole(&["trials.csv"]) && !whole(&[]));
         let both = ["plan.json", "study.toml", "environment.json", "import.json", "trials.csv"];
         assert!(!whole(&both), "of which kind?");
-        let nothing = Reading::default().seen(Path::new("x.assay")).err().unwrap();
+        let nothing = ParcelReader::default().seen(Path::new("x.assay")).err().unwrap();
         assert!(nothing.message.contains("it is empty"), "{}", nothing.message);
     }
 
     #[test]
     fn the_hash_is_that_of_names_lengths_and_contents() {
         let hash = |files: &[(&str, &[u8])]| {
-            let mut own = Reading::default();
+            let mut own = ParcelReader::default();
             for (name, bytes) in files {
                 let (mut from, sum) = (*bytes, Sum::default());
                 let mut summed = Summed { from: &mut from, sum, bytes: 0 };

@@ -102,10 +102,10 @@ fn facts(flat: &Flat, row: &Row) -> Vec<(&'static str, String)> {
 }
 
 /// A number of a row: its title, how its values are printed, itself.
-type Told<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a Number);
+type PrintedNumber<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a Number);
 
 /// The numbers of a row in the order of columns; of a published one in its author's digits.
-fn told(row: &Row) -> Vec<Told<'_>> {
+fn told(row: &Row) -> Vec<PrintedNumber<'_>> {
     let published = row.published.is_some();
     let kinds = NUMBERS.iter().enumerate().filter_map(|(index, kind)| {
         let show: Box<dyn Fn(f64) -> String> = Box::new(move |value: f64| {

@@ -23,7 +23,7 @@ Examples:
       57.3 min
   assay calc flash-time --iops 1 --trial 60s --budget 30min
       30 replicates of 60 operations each")]
-pub struct Arguments {
+pub struct FlashTimeArguments {
     /// Bytes to cover
     #[arg(long, default_value = "512MiB")]
     area: Bytes,
@@ -48,7 +48,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+pub fn run(system: &dyn System, arguments: &FlashTimeArguments) -> Outcome<String> {
     let iops = arguments.iops.iter().map(|iops| Speed::Iops(*iops));
     let rates = arguments.rate.iter().map(|rate| Speed::Rate(*rate));
     let speeds: Vec<Speed> = iops.chain(rates).collect();

@@ -22,7 +22,7 @@ Examples:
       8100 + 3600 = 11700 KiB
   assay calc memmap mem=448M@0M mem=62M@450M --frame-buffer 1280x720@16
       510 MiB, and the frame buffer fits into a gap of 2 MiB")]
-pub struct Arguments {
+pub struct MemmapArguments {
     /// Regions, mem=SIZE@START; START defaults to 0
     #[arg(value_name = "REGION")]
     regions: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Arguments {
     json: bool,
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+pub fn run(system: &dyn System, arguments: &MemmapArguments) -> Outcome<String> {
     let regions: Vec<Vec<Region>> =
         arguments.regions.iter().map(|text| memmap::regions(text)).collect::<Outcome<_>>()?;
     let bytes = |amount: Option<Bytes>| amount.map(|Bytes(bytes)| bytes);

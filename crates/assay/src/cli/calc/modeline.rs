@@ -35,7 +35,7 @@ Examples:
       17.1 Hz with the blanking of a known good mode
   assay calc modeline 2560x1440 --edid monitor.bin --clock 300
       limits from a copy of /sys/class/drm/*/edid, but another clock")]
-pub struct Arguments {
+pub struct ModelineArguments {
     /// Pixels and lines, e.g. 3840x2400
     #[arg(value_name = "WIDTHxHEIGHT", value_parser = size_of)]
     #[arg(required_unless_present = "line", conflicts_with = "line")]
@@ -58,7 +58,7 @@ pub struct Arguments {
     refresh: Option<f64>,
     /// Use only this timing (repeatable)
     #[arg(long, value_enum)]
-    timing: Vec<Kind>,
+    timing: Vec<ModelineKind>,
     /// Also try this blanking, at least 3x3
     #[arg(long, value_name = "PIXELSxLINES", value_parser = blanking)]
     blanking: Option<Blanking>,
@@ -71,7 +71,7 @@ pub struct Arguments {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Kind {
+enum ModelineKind {
     /// CVT reduced blanking, version 1, by the standard
     Rb1,
     /// CVT reduced blanking, version 2
@@ -94,7 +94,7 @@ fn blanking(text: &str) -> Result<Blanking, String> {
     Ok(Blanking { pixels, lines })
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String> {
     let timings = timings(arguments)?;
     let monitor = arguments.edid.as_deref().map(|path| monitor(system, path)).transpose()?;
     let given = Limits { clock_max_mhz: arguments.clock, h_khz: arguments.h, v_hz: arguments.v };
@@ -133,17 +133,17 @@ pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
 }
 
 /// The timings that were asked for, or all with the user's own last.
-fn timings(arguments: &Arguments) -> Outcome<Vec<Timing>> {
+fn timings(arguments: &ModelineArguments) -> Outcome<Vec<Timing>> {
     let own = arguments.blanking.map(Timing::Fixed);
     if arguments.timing.is_empty() {
         return Ok(TIMINGS.into_iter().chain(own).collect());
     }
-    let timing = |kind: &Kind| match kind {
-        Kind::Rb1 => Ok(Timing::Rb1),
-        Kind::Rb2 => Ok(Timing::Rb2),
-        Kind::Cvt => Ok(Timing::Cvt),
-        Kind::CvtR => Ok(Timing::CvtR),
-        Kind::Fixed => own.ok_or_else(|| {
+    let timing = |kind: &ModelineKind| match kind {
+        ModelineKind::Rb1 => Ok(Timing::Rb1),
+        ModelineKind::Rb2 => Ok(Timing::Rb2),
+        ModelineKind::Cvt => Ok(Timing::Cvt),
+        ModelineKind::CvtR => Ok(Timing::CvtR),
+        ModelineKind::Fixed => own.ok_or_else(|| {
             Failure::mistake("--timing fixed needs --blanking PIXELSxLINES, such as 160x20")
         }),
     };

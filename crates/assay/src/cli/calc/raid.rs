@@ -26,7 +26,7 @@ Examples:
       1536 KiB: a partial-stripe write costs four times its size
   assay calc raid --level 5,6,10 --disks 8 --size 4TB --rate 150MB/s
       28, 24 and 16 TB; 7.41 h to rebuild a disk")]
-pub struct Arguments {
+pub struct RaidArguments {
     /// RAID level: 0, 1, 4, 5, 6 or 10; several levels make one table
     #[arg(long, required = true, value_delimiter = ',')]
     level: Vec<Level>,
@@ -53,7 +53,7 @@ pub struct Arguments {
 /// The chunk that mdadm takes where none is given.
 const USUAL_CHUNK: Bytes = Bytes(512 << 10);
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+pub fn run(system: &dyn System, arguments: &RaidArguments) -> Outcome<String> {
     if arguments.chunk.is_some() && !arguments.level.iter().any(|level| level.has_chunks()) {
         return Err(Failure::mistake("--chunk: RAID 1 has no chunks; remove --chunk"));
     }
@@ -80,7 +80,7 @@ struct Levels<'a> {
     levels: &'a [Raid],
 }
 
-fn compared(arguments: &Arguments, levels: &[Raid]) -> Page {
+fn compared(arguments: &RaidArguments, levels: &[Raid]) -> Page {
     let disks = format!("{} disks of {}", arguments.disks, bytes(arguments.size.0));
     let mut page = Page::new(format!("assay calc: RAID of {disks}"));
     let rows = levels.iter().map(|answer| {

@@ -3,7 +3,7 @@
 use clap::Parser;
 use proptest::prelude::*;
 
-use super::super::{Arguments, Command, definition};
+use super::super::{Command, CommandLine, definition};
 use super::page::{bytes, decimal};
 use super::*;
 use assay_machine::system::Fake;
@@ -18,7 +18,7 @@ fn words(line: &str) -> Vec<String> {
 }
 
 fn parsed(words: &[String]) -> Calculation {
-    let parsed = Arguments::try_parse_from(words);
+    let parsed = CommandLine::try_parse_from(words);
     match parsed.unwrap_or_else(|error| panic!("{words:?}: {error}")).command {
         Some(Command::Calc(arguments)) => arguments.calculation,
         _ => panic!("{words:?}"),
@@ -175,7 +175,7 @@ proptest! {
         words in proptest::collection::vec(word(), 0..8),
     ) {
         let line = ["assay".to_owned(), "calc".to_owned(), name].into_iter().chain(words);
-        if let Ok(arguments) = Arguments::try_parse_from(line)
+        if let Ok(arguments) = CommandLine::try_parse_from(line)
             && let Some(Command::Calc(arguments)) = arguments.command
             && let Err(failure) = output_text(&Fake::new(), &arguments.calculation)
         {

@@ -23,7 +23,7 @@ Examples:
       too large; costs more than all memory
   assay calc zram --memory 8GiB --share 25% --algorithm zstd --ratio 3
       a quarter of the memory at most")]
-pub struct Arguments {
+pub struct ZramArguments {
     /// Memory of the machine
     #[arg(long)]
     memory: Bytes,
@@ -57,7 +57,7 @@ fn algorithm(text: &str) -> Result<String, String> {
     }
 }
 
-pub fn run(system: &dyn System, arguments: &Arguments) -> Outcome<String> {
+pub fn run(system: &dyn System, arguments: &ZramArguments) -> Outcome<String> {
     if !arguments.ratio.is_finite() {
         return Err(Failure::mistake("--ratio: not a number; example: 2"));
     }

@@ -21,7 +21,7 @@ Examples:
   assay collection add 20261120-1031 --rated \"V30, A2\" --price \"12.50 GBP\"
   assay collection add card.assay              add a bundle from assay export
   assay collection add row.json                add a row of another collection")]
-pub(super) struct Arguments {
+pub(super) struct CollectionAddArguments {
     /// Result IDs, files of assay export --format bundle, or rows
     #[arg(value_name = "RESULT|FILE", required = true)]
     sources: Vec<String>,
@@ -43,7 +43,11 @@ pub(super) struct Arguments {
 }
 
 /// Runs the command: nothing is added unless everything can be.
-pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> Outcome<()> {
+pub(super) fn run(
+    system: &dyn System,
+    folder: &Path,
+    arguments: &CollectionAddArguments,
+) -> Outcome<()> {
     let extra = extra(arguments)?;
     let found = arguments.sources.iter().map(|source| of(system, source, &extra));
     let rows: Vec<Row> = found.collect::<Outcome<Vec<_>>>()?.into_iter().flatten().collect();
@@ -56,7 +60,7 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
     Ok(())
 }
 
-fn extra(arguments: &Arguments) -> Outcome<Extra> {
+fn extra(arguments: &CollectionAddArguments) -> Outcome<Extra> {
     let claimed = match &arguments.rated {
         None => Vec::new(),
         Some(text) => {

@@ -21,13 +21,17 @@ use assay_report::collection::{self as pages, Contents, MOST_TOLD};
 Examples:
   assay collection build -o cards.html   one page
   assay collection build -o site/        also one page per device")]
-pub(super) struct Arguments {
+pub(super) struct CollectionBuildArguments {
     /// Write FILE.html (- for standard output), or pages into a directory
     #[arg(short, long, value_name = "FILE.html|FOLDER")]
     output: PathBuf,
 }
 
-pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> Outcome<()> {
+pub(super) fn run(
+    system: &dyn System,
+    folder: &Path,
+    arguments: &CollectionBuildArguments,
+) -> Outcome<()> {
     let mut whole: Vec<(Flat, Row)> = Vec::new();
     let output = &arguments.output;
     let is_page = output.extension().is_some_and(|end| end == "html" || end == "htm")

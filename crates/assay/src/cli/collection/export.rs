@@ -20,17 +20,17 @@ Examples:
   assay collection export -o cards.csv
   duckdb -c \"FROM 'cards.csv' WHERE write_iops >= 90 ORDER BY write_iops DESC\"
   assay collection export --format markdown -o cards.md")]
-pub(super) struct Arguments {
+pub(super) struct CollectionExportArguments {
     /// Choose the format
-    #[arg(long, value_enum, default_value_t = Format::Csv)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = TableFormat::Csv)]
+    format: TableFormat,
     /// File to write; - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
+enum TableFormat {
     /// Comma-separated values
     Csv,
     /// Table for wikis and forums
@@ -39,7 +39,11 @@ enum Format {
     Json,
 }
 
-pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> Outcome<()> {
+pub(super) fn run(
+    system: &dyn System,
+    folder: &Path,
+    arguments: &CollectionExportArguments,
+) -> Outcome<()> {
     let output = &arguments.output;
     if output.as_path() != Path::new("-") {
         output::may_be_written(system, output)?;
@@ -47,9 +51,9 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
     let index = collection::build(system, folder, &mut |_, _| ())?;
     super::tell_refused(&index);
     let text = match arguments.format {
-        Format::Csv => flat::table(&index.rows),
-        Format::Markdown => pages::markdown(&index.rows.iter().collect::<Vec<_>>()),
-        Format::Json => {
+        TableFormat::Csv => flat::table(&index.rows),
+        TableFormat::Markdown => pages::markdown(&index.rows.iter().collect::<Vec<_>>()),
+        TableFormat::Json => {
             serde_json::to_string_pretty(&document(&index.rows)).unwrap_or_default() + "\n"
         }
     };
@@ -57,7 +61,7 @@ pub(super) fn run(system: &dyn System, folder: &Path, arguments: &Arguments) -> 
 }
 
 #[derive(Serialize)]
-struct Document {
+struct CollectionDocument {
     format: &'static str,
     /// Fields of each row by the names of their columns; what is absent is not there.
     rows: Vec<BTreeMap<String, Field>>,
@@ -71,7 +75,7 @@ enum Field {
     Text(String),
 }
 
-fn document(rows: &[Flat]) -> Document {
+fn document(rows: &[Flat]) -> CollectionDocument {
     let columns = flat::columns();
     let item = |row: &Flat| {
         let fields = columns.iter().zip(row.fields()).filter(|(_, field)| !field.is_empty());
@@ -83,5 +87,5 @@ fn document(rows: &[Flat]) -> Document {
         });
         told.collect()
     };
-    Document { format: "assay-collection-rows/1", rows: rows.iter().map(item).collect() }
+    CollectionDocument { format: "assay-collection-rows/1", rows: rows.iter().map(item).collect() }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::{Arguments, both, last, of_numbers, output, show};
+use super::{ImportArguments, both, last, of_numbers, output, show};
 use crate::store;
 use crate::watch::record::{self, Wish};
 use assay_analysis::import::requests::{self, Begin, Device, Told};
@@ -35,7 +35,10 @@ pub(super) struct Text {
 ///
 /// # Errors
 /// The user's mistake where only some of them do, and where something is said of them that is said of numbers.
-pub(super) fn among(system: &dyn System, arguments: &Arguments) -> Outcome<Option<Vec<Text>>> {
+pub(super) fn among(
+    system: &dyn System,
+    arguments: &ImportArguments,
+) -> Outcome<Option<Vec<Text>>> {
     let (mut texts, mut other) = (Vec::new(), None);
     for (file, _) in &arguments.named.files {
         match begin_of(system, file) {
@@ -78,7 +81,11 @@ fn begin_of(system: &dyn System, file: &str) -> Option<Begin> {
 }
 
 /// Takes them in, each as a result, and tells of it.
-pub(super) fn bring(system: &dyn System, arguments: &Arguments, texts: &[Text]) -> Outcome<()> {
+pub(super) fn bring(
+    system: &dyn System,
+    arguments: &ImportArguments,
+    texts: &[Text],
+) -> Outcome<()> {
     let mut failed = None;
     for text in texts {
         if let Err(failure) = bring_one(system, arguments, text) {
@@ -88,7 +95,7 @@ pub(super) fn bring(system: &dyn System, arguments: &Arguments, texts: &[Text]) 
     failed.map_or(Ok(()), Err)
 }
 
-fn bring_one(system: &dyn System, arguments: &Arguments, text: &Text) -> Outcome<()> {
+fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> Outcome<()> {
     // All of it is looked at before anything is kept, and the devices stand first in a recording.
     let told = read(system, text, &mut |_| {})?;
     let results = identity::results_directory(system)?;

@@ -14,10 +14,10 @@ use crate::store::iolog::Iolog;
 const LOG: &str = "fio version 3 iolog\n0 /dev/sda add\n5 /dev/sda read 0 4096\n\
                    9 /dev/sda trim 8192 4096\n";
 
-fn arguments(words: &[&str]) -> Arguments {
-    let command = Arguments::augment_args(Command::new("import"));
+fn arguments(words: &[&str]) -> ImportArguments {
+    let command = ImportArguments::augment_args(Command::new("import"));
     let words = [&["import"][..], words].concat();
-    Arguments::from_arg_matches(&command.try_get_matches_from(words).unwrap()).unwrap()
+    ImportArguments::from_arg_matches(&command.try_get_matches_from(words).unwrap()).unwrap()
 }
 
 fn machine(files: &[(&str, &[u8])]) -> Fake {
