@@ -216,12 +216,12 @@ pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> V
         let record = &trial.record;
         let workload = &plan.workloads[record.workload];
         for (class, own) in &trial.latency_ns {
-            let sum = place(&mut found, workload, record, (&workload.name, class));
+            let sum = place(&mut found, workload, record, &workload.name, class);
             // Histograms of one bundle have the same settings; one that has not stays out.
             sum.trials += usize::from(sum.nanoseconds.add(own).is_ok());
         }
         for one in inference::classes(plan, environment, record) {
-            let sum = place(&mut found, workload, record, (&one.workload, one.class));
+            let sum = place(&mut found, workload, record, &one.workload, one.class);
             add(&one.span, &mut sum.nanoseconds);
             sum.trials += 1;
         }
@@ -243,7 +243,8 @@ fn place<'a>(
     found: &'a mut Vec<Latencies>,
     planned: &PlannedWorkload,
     record: &TrialRecord,
-    (workload, class): (&str, &str),
+    workload: &str,
+    class: &str,
 ) -> &'a mut Latencies {
     let known = |sum: &Latencies| sum.class == class && sum.workload == workload;
     let at = found.iter().position(known).unwrap_or_else(|| {

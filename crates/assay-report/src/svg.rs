@@ -125,7 +125,8 @@ fn legend_key(pen: &mut Pen, frame: &Frame<'_>, key: &LegendKey) {
     pen.add("</g>\n");
 }
 
-fn series_swatch(pen: &mut Pen, series: &Series, [x, y]: [f64; 2], swatch: [f64; 4]) {
+fn series_swatch(pen: &mut Pen, series: &Series, place: [f64; 2], swatch: [f64; 4]) {
+    let [x, y] = place;
     let class = marks::class(series.colour);
     if series.mark == Mark::Bars || series.mark.is_tile() {
         let filled = if series.mark == Mark::Bars { marks::filled(series.shape) } else { "" };

@@ -84,7 +84,7 @@ pub(super) fn missing(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec
             let row =
                 [noun(metric), "of", &entry.workload, &arm_in_words(entry.configuration.iter())]
                     .join(" ");
-            add(&mut told, ("no number", None), &entry.reason, row.trim_end());
+            add(&mut told, "no number", None, &entry.reason, row.trim_end());
         }
     }
     told

@@ -86,12 +86,8 @@ fn class_names(class: &Class) -> Option<Names> {
 }
 
 /// The row of a workload or of a class of it; none where nothing was measured.
-fn measured(
-    findings: &Findings,
-    name: String,
-    arm: &Arm,
-    (operations, bytes, quantiles): Names,
-) -> Option<Row> {
+fn measured(findings: &Findings, name: String, arm: &Arm, names: Names) -> Option<Row> {
+    let (operations, bytes, quantiles) = names;
     let of = |metric: &str| findings.cell(&name, arm, metric);
     let mean = |metric: Option<&str>| of(metric?)?.value();
     let iops = of(operations)?;

@@ -76,7 +76,7 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
         metric if exhibits::are_known_by(metric) => (cell, None),
         _ => return None,
     };
-    let interval = cell.ci95.map(|ends| range(&cell.metric, ends));
+    let interval = cell.ci95.map(|[low, high]| range(&cell.metric, low, high));
     Some(LargeNumber {
         workload: cell.workload.replace('-', " "),
         value: value(&cell.metric, cell.value()?),
@@ -89,7 +89,7 @@ fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
 }
 
 /// Both ends in the unit of the upper one, which is told once.
-fn range(metric: &str, [low, high]: [f64; 2]) -> String {
+fn range(metric: &str, low: f64, high: f64) -> String {
     let (told, shown) = (value(metric, low), value(metric, high));
     let Some((number, unit)) = shown.rsplit_once(' ') else { return format!("{told} to {shown}") };
     let low = told.strip_suffix(unit).map_or_else(
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn both_ends_are_told_in_the_unit_of_the_upper_one() {
         let mib = f64::from(1 << 20);
-        let told = |low: f64, high: f64| range("bandwidth_bytes_per_s", [low * mib, high * mib]);
+        let told = |low: f64, high: f64| range("bandwidth_bytes_per_s", low * mib, high * mib);
         assert_eq!(told(10.0, 12.0), "10 to 12 MiB/s");
         // By itself the lower end would have another unit.
         assert_eq!(told(0.5, 1020.0), "0.50 to 1020 MiB/s");

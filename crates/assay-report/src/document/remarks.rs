@@ -30,7 +30,7 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
         let again = if cell.control { " (control)" } else { "" };
         let row = format!("{}{again}", name.of(findings, &cell.workload, &cell.configuration));
         for because in &cell.reasons {
-            add(&mut found, (&because.rule, Some(because.trust)), &because.text, &row);
+            add(&mut found, &because.rule, Some(because.trust), &because.text, &row);
         }
     }
     let mut rules: Vec<String> = Vec::new();
@@ -53,7 +53,8 @@ pub(super) fn rules(findings: &Findings, name: Name, detail: Detail) -> Vec<Rema
         {
             add(
                 &mut found,
-                ("note", None),
+                "note",
+                None,
                 note,
                 &name.of(findings, &workload.name, &workload.configuration),
             );
@@ -233,7 +234,8 @@ fn gather(findings: &Findings, rows: &mut Vec<String>) {
 /// Adds a text, or a row to a text that is known.
 pub(super) fn add(
     found: &mut Vec<Remark>,
-    (rule, trust): (&str, Option<Trust>),
+    rule: &str,
+    trust: Option<Trust>,
     text: &str,
     row: &str,
 ) {

@@ -205,7 +205,7 @@ pub(super) fn notes(page: &StudyPage<'_>) -> Vec<Remark> {
     let mut told: Vec<Remark> = Vec::new();
     for found in page.primary() {
         for (note, words) in found.remarks().filter(|(note, _)| !said(*note) && !plain(*note)) {
-            add(&mut told, ("note", None), &unnamed(page, note, words), &name(found));
+            add(&mut told, "note", None, &unnamed(page, note, words), &name(found));
         }
     }
     if !page.full() {
@@ -272,11 +272,12 @@ pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
     for entry in &page.findings.absent {
         let row = format!("{} {}", entry.workload, page.findings.arm_words(&entry.configuration));
         match &entry.metric {
-            None => add(&mut told, ("not measured", None), reason_of(entry), row.trim_end()),
+            None => add(&mut told, "not measured", None, reason_of(entry), row.trim_end()),
             Some(metric) if page.full() => {
                 add(
                     &mut told,
-                    ("no number", None),
+                    "no number",
+                    None,
                     &entry.reason,
                     &format!("{} of {row}", noun(metric)),
                 );

@@ -36,8 +36,8 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     };
     rows.extend(findings.measurements.iter().filter(is_alone).map(|cell| {
         let values = names.map(|own| cell.value().filter(|_| own == name(&cell.configuration)));
-        let of = (&*cell.workload, &*cell.metric, &cell.configuration);
-        (-1.0, row(of, values, [None, None, Some(cell.n.to_string())]))
+        let texts = [None, None, Some(cell.n.to_string())];
+        (-1.0, row(&cell.workload, &cell.metric, &cell.configuration, values, texts))
     }));
     rows.sort_by(|(one, _), (other, _)| other.total_cmp(one));
     let mut table = Table::new("changes");
@@ -76,11 +76,13 @@ fn change(page: &StudyPage<'_>, one: &Comparison) -> (f64, Row) {
     });
     let told = [numbers::ratio(one), numbers::interval(one), one.n.to_string()].map(Some);
     let size = one.ratio.map_or(-1.0, |ratio| ratio.ln().abs());
-    (size, row((&one.workload, &one.metric, &one.configuration), values, told))
+    (size, row(&one.workload, &one.metric, &one.configuration, values, told))
 }
 
 fn row(
-    (workload, metric, arm): (&str, &str, &Arm),
+    workload: &str,
+    metric: &str,
+    arm: &Arm,
     values: [Option<f64>; 2],
     told: [Option<String>; 3],
 ) -> Row {

@@ -153,7 +153,8 @@ impl Grid<'_> {
     }
 }
 
-fn axis((factor, levels): &Side<'_>) -> Axis {
+fn axis(side: &Side<'_>) -> Axis {
+    let (factor, levels) = side;
     Axis::names(short(factor), levels.iter().map(|level| short(level)))
 }
 

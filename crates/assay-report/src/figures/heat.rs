@@ -211,7 +211,7 @@ impl Columns {
                 .chunk_by(|left, right| *left > 0 && *right > 0 && step(*left) == step(*right))
             {
                 if run[0] > 0 {
-                    tiles[step(run[0])].push(self.tile([from, from + run.len()], row, tall, run));
+                    tiles[step(run[0])].push(self.tile(from, row, tall, run));
                 }
                 from += run.len();
             }
@@ -233,7 +233,7 @@ impl Columns {
         made.collect()
     }
 
-    fn tile(&self, [from, to]: [usize; 2], row: u32, tall: u32, run: &[u64]) -> Point {
+    fn tile(&self, from: usize, row: u32, tall: u32, run: &[u64]) -> Point {
         let ends = [row_begins(row, tall), row_begins(row.saturating_add(tall), tall)];
         let value = ends.map(|bucket| bucket_from_ns(bucket).max(128) as f64);
         let [least, most] =
@@ -243,7 +243,7 @@ impl Columns {
         } else {
             format!("{} to {}", show::count(least), show::count(most))
         };
-        let at = [self.seconds(from), self.seconds(to)];
+        let at = [self.seconds(from), self.seconds(from + run.len())];
         Point {
             at: at[0],
             value: value[0],

@@ -69,12 +69,7 @@ impl Bars {
 
     /// The figure, but for what it is of. One series alone needs no name, unless it is of emulated
     /// places.
-    fn figure(
-        self,
-        id: &str,
-        (title, unit): (String, Unit),
-        left_out: Vec<String>,
-    ) -> Option<Figure> {
+    fn figure(self, id: &str, title: String, unit: Unit, left_out: Vec<String>) -> Option<Figure> {
         if !(2..=MOST_BARS).contains(&self.rows.count()) {
             return None;
         }
@@ -113,8 +108,7 @@ fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     }
     places.published.iter().for_each(|table| published(&mut bars, table));
     let title = format!("Speed in percent of {}", places.baseline);
-    let axis = (title.clone(), Unit::Percent);
-    let figure = bars.figure("percent", axis, left_out(&places.rows))?;
+    let figure = bars.figure("percent", title.clone(), Unit::Percent, left_out(&places.rows))?;
     Some(Figure { title, guides: vec![Guide::line(100.0, String::new())], ..figure })
 }
 
@@ -178,7 +172,7 @@ fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     }
     let what = metric_title(metric);
     let id = format!("{workload} {} {metric}", work_name("", arm));
-    let figure = bars.figure(&id, (what.clone(), unit), left_out(rows(places, work)))?;
+    let figure = bars.figure(&id, what.clone(), unit, left_out(rows(places, work)))?;
     Some(Figure {
         title: format!("{}: {what}", short(&work_name(workload, arm))),
         workload: Some(workload.to_owned()),

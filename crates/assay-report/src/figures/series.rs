@@ -152,12 +152,12 @@ impl<'a> Run<'a> {
         };
         let value = Axis::new(heading(self.metric), AxisScale::Linear, rate_unit).from_zero();
         let rates = Series::new(0, "", Mark::Steps, rates);
-        let rate = self.figure(names, ["rate", title], value, rates, &spans);
+        let rate = self.figure(names, "rate", title, value, rates, &spans);
         let rate = rate.map(|rate| Figure { metric: Some(self.metric.to_owned()), ..rate });
         let title = "the slowest operation in each second";
         let value = Axis::new("longest latency", AxisScale::Log10, Unit::Nanoseconds);
         let slowest = Series::new(1, "", Mark::Points, slowest);
-        let latency = self.figure(names, ["latency", title], value, slowest, &spans);
+        let latency = self.figure(names, "latency", title, value, slowest, &spans);
         rate.into_iter().chain(latency).collect()
     }
 
@@ -177,7 +177,8 @@ impl<'a> Run<'a> {
     fn figure(
         &self,
         names: &Names,
-        [what, title]: [&str; 2],
+        what: &str,
+        title: &str,
         value: Axis,
         series: Series,
         spans: &[Span],

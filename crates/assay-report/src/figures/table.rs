@@ -59,7 +59,8 @@ fn name(figure: &Figure, at: f64) -> String {
     }
 }
 
-fn range(axis: &Axis, [from, to]: [f64; 2]) -> String {
+fn range(axis: &Axis, ends: [f64; 2]) -> String {
+    let [from, to] = ends;
     if let AxisScale::Category(_) = axis.scale {
         return axis.text(f64::midpoint(from, to));
     }

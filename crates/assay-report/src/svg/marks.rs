@@ -57,7 +57,8 @@ const SHAPES: [&[[f64; 2]]; 8] = [
 ];
 
 /// A marker around a place, as a closed path.
-pub(super) fn marker([x, y]: [f64; 2], shape: usize, r: f64) -> String {
+pub(super) fn marker(place: [f64; 2], shape: usize, r: f64) -> String {
+    let [x, y] = place;
     let corners = SHAPES[shape % SHAPES.len()];
     if corners.is_empty() {
         let (left, r, d) = (px(x - r), px(r), px(2.0 * r));
@@ -105,8 +106,9 @@ fn mark(pen: &Pen, look: Look) -> String {
 }
 
 /// A marker with what its look adds to it.
-pub(super) fn looking([x, y]: [f64; 2], shape: usize, r: f64, look: Look) -> String {
-    let mut path = marker([x, y], shape, r);
+pub(super) fn looking(place: [f64; 2], shape: usize, r: f64, look: Look) -> String {
+    let mut path = marker(place, shape, r);
+    let [x, y] = place;
     if look == Look::Crossed {
         let c = 0.7 * r;
         path += &segment([x - c, y - c], [x + c, y + c]);
@@ -262,7 +264,8 @@ fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
 const HATCH: f64 = 6.0;
 
 /// Lines aslant over a rectangle of left, top, right and bottom.
-pub(super) fn hatching([left, top, right, bottom]: [f64; 4]) -> String {
+pub(super) fn hatching(rectangle: [f64; 4]) -> String {
+    let [left, top, right, bottom] = rectangle;
     let (wide, tall) = (right - left, bottom - top);
     let count = ((wide + tall) / HATCH).ceil().clamp(0.0, 1000.0) as usize;
     let line = |index: usize| {

@@ -28,8 +28,9 @@ impl Pen {
         self.out.push_str(text);
     }
 
-    /// A rectangle from its left upper corner, `says` being its title where it has one.
-    pub fn rect(&mut self, attributes: &str, [x, y, wide, tall]: [f64; 4], says: &str) {
+    /// Draws a rectangle of left, top, width and height; `says` is its title unless empty.
+    pub fn rect(&mut self, attributes: &str, rectangle: [f64; 4], says: &str) {
+        let [x, y, wide, tall] = rectangle;
         let place = format!("x=\"{}\" y=\"{}\"", px(x), px(y));
         let size = format!("width=\"{}\" height=\"{}\"", px(wide.max(0.1)), px(tall.max(0.1)));
         let says = if self.titles { says } else { "" };
@@ -42,21 +43,14 @@ impl Pen {
     }
 
     /// A text; `anchor` is `start`, `middle` or `end`. What does not fit in `room` is its title.
-    pub fn text(
-        &mut self,
-        [x, y]: [f64; 2],
-        anchor: &str,
-        attributes: &str,
-        text: &str,
-        room: f64,
-    ) {
+    pub fn text(&mut self, place: [f64; 2], anchor: &str, attributes: &str, text: &str, room: f64) {
         let shown = shortened(text, room);
         let title = if shown == text { String::new() } else { titled(text) };
         let anchor = match anchor {
             "start" => String::new(),
             anchor => format!(" text-anchor=\"{anchor}\""),
         };
-        let (x, y, shown) = (px(x), px(y), escaped(&shown));
+        let ([x, y], shown) = (place.map(px), escaped(&shown));
         self.add(&format!("<text x=\"{x}\" y=\"{y}\"{anchor} {attributes}>{title}{shown}</text>"));
     }
 
@@ -141,6 +135,7 @@ pub(super) fn px(value: f64) -> String {
 }
 
 /// A line of a path: `M1 2L3 4`.
-pub(super) fn segment([x1, y1]: [f64; 2], [x2, y2]: [f64; 2]) -> String {
-    format!("M{} {}L{} {}", px(x1), px(y1), px(x2), px(y2))
+pub(super) fn segment(from: [f64; 2], to: [f64; 2]) -> String {
+    let ([x1, y1], [x2, y2]) = (from.map(px), to.map(px));
+    format!("M{x1} {y1}L{x2} {y2}")
 }

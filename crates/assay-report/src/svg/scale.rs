@@ -26,7 +26,8 @@ pub(super) struct Tick {
 impl<'a> Ruler<'a> {
     /// The axis over what it has to show.
     pub fn new(axis: &'a Axis, extent: Option<[f64; 2]>, px: [f64; 2]) -> Self {
-        Self { axis, domain: domain(axis, extent.unwrap_or([1.0, 1.0])), px }
+        let [low, high] = extent.unwrap_or([1.0, 1.0]);
+        Self { axis, domain: domain(axis, low, high), px }
     }
 
     /// The same over other pixels.
@@ -70,7 +71,9 @@ impl<'a> Ruler<'a> {
         let values = match &self.axis.scale {
             AxisScale::Category(slots) => (0..slots.len()).map(|index| index as f64).collect(),
             AxisScale::Percentile => percentiles(self.domain[1]),
-            AxisScale::Linear | AxisScale::Time => self.linear(self.domain, wanted),
+            AxisScale::Linear | AxisScale::Time => {
+                self.linear(self.domain[0], self.domain[1], wanted)
+            }
             AxisScale::Log2 => self.powers(2.0, wanted),
             AxisScale::Log10 => self.logarithmic(wanted),
         };
@@ -84,7 +87,7 @@ impl<'a> Ruler<'a> {
     }
 
     /// Multiples of a round step between two values.
-    fn linear(&self, [low, high]: [f64; 2], wanted: f64) -> Vec<f64> {
+    fn linear(&self, low: f64, high: f64, wanted: f64) -> Vec<f64> {
         let (unit, most) = (self.axis.unit, low.abs().max(high.abs()));
         let base = unit.base(most);
         // Texts have three digits and counts no fraction, so finer steps would repeat a text.
@@ -111,7 +114,7 @@ impl<'a> Ruler<'a> {
             decades.flat_map(|n| digits.iter().map(move |digit| digit * 10_f64.powi(n))).collect()
         };
         match high - low {
-            span if span < 0.5 => self.linear([10_f64.powf(low), 10_f64.powf(high)], wanted),
+            span if span < 0.5 => self.linear(10_f64.powf(low), 10_f64.powf(high), wanted),
             _ if self.axis.unit.is_binary() => self.powers(4.0, wanted),
             span if span < 1.0 => between(&[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0]),
             span if span < 2.5 => between(&[1.0, 2.0, 5.0]),
@@ -143,7 +146,7 @@ fn position(scale: &AxisScale, value: f64) -> f64 {
 }
 
 /// What an axis shows, for values from `low` to `high`.
-fn domain(axis: &Axis, [low, high]: [f64; 2]) -> [f64; 2] {
+fn domain(axis: &Axis, low: f64, high: f64) -> [f64; 2] {
     if let AxisScale::Category(slots) = &axis.scale {
         return [-0.5, slots.len().max(1) as f64 - 0.5];
     }

@@ -77,7 +77,7 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
         ));
     }
     let done = if arguments.yes { Some(apply::apply(system, &voucher, &proposal)?) } else { None };
-    tell(arguments, &stored.id, (&standing, &proposal), done);
+    tell(arguments, &stored.id, &standing, &proposal, done);
     Ok(())
 }
 
@@ -123,7 +123,8 @@ struct ApplyDocument<'a> {
 fn tell(
     arguments: &ApplyArguments,
     id: &str,
-    (standing, proposal): (&Standing, &Proposal),
+    standing: &Standing,
+    proposal: &Proposal,
     done: Option<Applied>,
 ) {
     if arguments.json {

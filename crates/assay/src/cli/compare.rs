@@ -207,7 +207,7 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
         None => store::days::apart(system, &[&earlier[..], &later[..]].concat()),
     };
     let asked = arguments.gating.gate(days)?;
-    let mut found = compare_sides(&earlier, &later, arguments, (asked.as_ref(), days))?;
+    let mut found = compare_sides(&earlier, &later, arguments, asked.as_ref(), days)?;
     if let Some(asked) = asked {
         let rows = rows(&earlier, &later, !arguments.against.is_empty(), &asked);
         let allow_inconclusive = arguments.gating.allow_inconclusive;
@@ -261,7 +261,8 @@ fn compare_sides(
     earlier: &[Findings],
     later: &[Findings],
     arguments: &CompareArguments,
-    (asked, days): (Option<&Gate>, Days),
+    asked: Option<&Gate>,
+    days: Days,
 ) -> Outcome<Findings> {
     if gate::are_sessions([earlier.len(), later.len()]) && !arguments.against.is_empty() {
         let given = share("--margin", arguments.margin.as_deref())?;

@@ -59,7 +59,7 @@ pub fn run(system: &dyn System, arguments: &ConfirmArguments) -> Outcome<()> {
         seed: arguments.seed,
     };
     let stop = running::stop_on_signals(&running::PUTS_BACK)?;
-    confirm(system, &asked, (consented, &stop), arguments.how)
+    confirm(system, &asked, consented, &stop, arguments.how)
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -75,7 +75,8 @@ pub struct Confirmation<'a> {
 pub fn confirm(
     system: &dyn System,
     asked: &Confirmation<'_>,
-    (consented, stop): (Consented, &AtomicBool),
+    consented: Consented,
+    stop: &AtomicBool,
     how: running::Printing,
 ) -> Outcome<()> {
     let Acting { stored, .. } = acting::open(system, asked.result, Purpose::GoOn)?;

@@ -53,7 +53,7 @@ fn tell(
             identity::stake(system, site)?;
         }
     }
-    let commands = commands::of(system, (&study, &plan), &sites, names);
+    let commands = commands::of(system, &study, &plan, &sites, names);
     let remarks = remarks(&study, &plan);
     if is_json {
         output::json(&CommandsDocument {

@@ -213,16 +213,20 @@ fn bring(system: &dyn System, arguments: &ImportArguments, parcels: &[PathBuf]) 
     })
 }
 
-type Study = (&'static Importer, Vec<Brought>);
+/// The files of one study, and the importer that reads them.
+struct ImportedStudy {
+    importer: &'static Importer,
+    files: Vec<Brought>,
+}
 
 /// Each table is a study; the files of another tool are one together.
-fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
-    let mut studies: Vec<Study> = Vec::new();
+fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<ImportedStudy> {
+    let mut studies: Vec<ImportedStudy> = Vec::new();
     let mut runs: Vec<Brought> = Vec::new();
     for file in files {
         match import::of_bytes(&file.name, &file.bytes) {
             Ok(importer) if matches!(importer.reads, Reads::Table(_)) => {
-                studies.push((importer, vec![file]));
+                studies.push(ImportedStudy { importer, files: vec![file] });
             }
             Ok(_) => runs.push(file),
             Err(failure) => *failed = Some(both(failed.take(), failure)),
@@ -231,7 +235,7 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
     if runs.is_empty() {
         return studies;
     }
-    if let Some((importer, tables)) = studies.first() {
+    if let Some(ImportedStudy { importer, files: tables }) = studies.first() {
         *failed = Some(both(
             failed.take(),
             Failure::mistake(format!(
@@ -251,7 +255,7 @@ fn studies(files: Vec<Brought>, failed: &mut Option<Failure>) -> Vec<Study> {
         return Vec::new();
     }
     match import::of_all(&runs) {
-        Ok(importer) => studies.push((importer, runs)),
+        Ok(importer) => studies.push(ImportedStudy { importer, files: runs }),
         Err(failure) => *failed = Some(both(failed.take(), failure)),
     }
     studies
@@ -407,10 +411,11 @@ fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
 fn about(
     system: &dyn System,
     arguments: &ImportArguments,
-    (importer, files): &Study,
+    study: &ImportedStudy,
     baseline: &Arm,
     margin: Option<f64>,
 ) -> Outcome<Import> {
+    let ImportedStudy { importer, files } = study;
     let is_table = matches!(importer.reads, Reads::Table(_));
     let source = |file: &Brought| SourceFile {
         file: criterion::named_path(&file.name).unwrap_or_else(|| last(&file.name)),
@@ -449,7 +454,8 @@ fn about(
 }
 
 /// Reads the numbers, and counts the trials for lists of results.
-fn numbers(mut about: Import, (importer, files): Study) -> Outcome<(StoredImport, Imported)> {
+fn numbers(mut about: Import, study: ImportedStudy) -> Outcome<(StoredImport, Imported)> {
+    let ImportedStudy { importer, files } = study;
     let options = Options {
         baseline: about.baseline.clone(),
         margin: about.margin,

@@ -64,7 +64,7 @@ pub fn note(system: &dyn System, arguments: NoteArguments) -> Outcome<()> {
                 recording.one
             )));
         };
-        return recorded::note(system, (entry, recording, which), &text);
+        return recorded::note(system, entry, recording, which, &text);
     }
     change(system, &arguments.result, |label| {
         label.notes.extend(arguments.text);

@@ -75,8 +75,10 @@ fn is_of_fio(wrong: &str, command: &clap::Command) -> bool {
 /// The option or the command that was meant by an option.
 fn option(
     wrong: &str,
-    (command, path): (&clap::Command, &str),
-    (words, definition): (&[OsString], &clap::Command),
+    command: &clap::Command,
+    path: &str,
+    words: &[OsString],
+    definition: &clap::Command,
 ) -> Option<String> {
     if CONSENTS.contains(&wrong) {
         return listed(wrong, command);
@@ -147,7 +149,7 @@ pub(super) fn instead(
     let ours = timed(words).filter(|_| is_first);
     let ours = ours.or_else(|| {
         if wrong.starts_with('-') {
-            return option(wrong, (command, &path), (words, definition));
+            return option(wrong, command, &path, words, definition);
         }
         call(wrong).filter(|_| is_first).or_else(|| {
             let own = command.get_subcommands().filter(|own| !own.is_hide_set());

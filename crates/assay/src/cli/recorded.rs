@@ -89,7 +89,9 @@ pub fn preview(system: &dyn System, study: Study) -> Outcome<()> {
 /// Labels trials: `assay note KIND TEXT`, `assay note KIND:WHICH TEXT`.
 pub fn note(
     system: &dyn System,
-    (entry, recording, which): (&Entry, &Recording, Option<&str>),
+    entry: &Entry,
+    recording: &Recording,
+    which: Option<&str>,
     label: &str,
 ) -> Outcome<()> {
     let results = identity::results_directory(system)?;

@@ -110,13 +110,14 @@ pub fn run(system: &dyn System, mut arguments: RunArguments) -> Outcome<()> {
         // They are made from here, one after the other.
         targets = vec![HERE.to_owned()];
     }
-    conducted(system, arguments, (study, targets))
+    conduct(system, arguments, study, targets)
 }
 
-fn conducted(
+fn conduct(
     system: &dyn System,
     arguments: RunArguments,
-    (study, targets): (Study, Vec<String>),
+    study: Study,
+    targets: Vec<String>,
 ) -> Outcome<()> {
     let quick = arguments.of_study.quick();
     let gate = study.gate.clone();
@@ -172,6 +173,6 @@ fn race_and_confirm(
     let ended = ended.map_err(|failure| failure.blind_by(blind));
     let Some(id) = wanted else { return ended };
     let asked = confirm::Confirmation { result: Some(&id), ..confirm::Confirmation::default() };
-    let confirmed = confirm::confirm(system, &asked, (consented, &stop), how);
+    let confirmed = confirm::confirm(system, &asked, consented, &stop, how);
     running::gravest([ended, confirmed].into_iter().filter_map(Result::err).collect())
 }

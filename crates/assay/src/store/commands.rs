@@ -44,7 +44,8 @@ pub enum Names {
 /// named where the user named it, and left open otherwise.
 pub fn of(
     system: &dyn System,
-    (study, plan): (&Study, &Plan),
+    study: &Study,
+    plan: &Plan,
     sites: &[Option<Site>],
     names: Names,
 ) -> Vec<Command> {

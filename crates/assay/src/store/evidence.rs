@@ -110,7 +110,7 @@ impl Records {
 fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {
     let recorded: Vec<Option<Site>> = stored.environment.sites.iter().cloned().map(Some).collect();
     let commands =
-        commands::of(system, (&stored.study, &stored.plan), &recorded, commands::Names::Stored);
+        commands::of(system, &stored.study, &stored.plan, &recorded, commands::Names::Stored);
     let typed = commands.into_iter().map(|command| {
         let words: Vec<String> = command.line.words.iter().map(|word| quoted(word)).collect();
         let mut lines = command.before;

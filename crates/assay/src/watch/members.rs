@@ -49,7 +49,8 @@ pub fn slowest_of(array: &Array, span: &Span) -> Presence<Slowest> {
     let Some(counted) = counted else {
         return Presence::absent("the counters of a member are unavailable");
     };
-    let traced: Option<Vec<Work>> = disks().zip(&counted).map(traced).collect();
+    let traced: Option<Vec<Work>> =
+        disks().zip(&counted).map(|(disk, work)| traced(disk, work)).collect();
     Presence::from_option(
         slowest(&traced.unwrap_or(counted)),
         format!("fewer than two members completed {FEWEST_REQUESTS} reads or writes"),
@@ -61,7 +62,7 @@ fn work(disk: &DiskSpan) -> Option<Work> {
 }
 
 /// By the time that the driver had the requests: only where that is known of each class of each member.
-fn traced((disk, work): (&DiskSpan, &Work)) -> Option<Work> {
+fn traced(disk: &DiskSpan, work: &Work) -> Option<Work> {
     let classes = disk.classes.value()?;
     let [read, write] = ["read", "write"].map(|class| classes.get(class));
     let told = [read, write].into_iter().flatten().all(|class| !class.issued.is_empty());

@@ -103,7 +103,7 @@ fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> O
     let directory = results.join(id::unused_id(system, &results, &started));
     let title = arguments.title.clone().unwrap_or_else(|| last(&text.file));
     let wish = Wish { directory, title };
-    keep(system, text, &told, (&wish, started.as_str())).inspect_err(|_| {
+    keep(system, text, &told, &wish, &started).inspect_err(|_| {
         // The first error is the one to tell.
         let _ = system.remove_directory(&wish.directory);
     })?;
@@ -134,12 +134,7 @@ fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outc
 }
 
 /// Writes the recording, and the result around it.
-fn keep(
-    system: &dyn System,
-    text: &Text,
-    told: &Told,
-    (wish, started): (&Wish, &str),
-) -> Outcome<()> {
+fn keep(system: &dyn System, text: &Text, told: &Told, wish: &Wish, started: &str) -> Outcome<()> {
     let refused = |error: io::Error| {
         Failure::refused(format!(
             "cannot write {}: {error}; set ASSAY_HOME to a directory that you own",
@@ -156,7 +151,7 @@ fn keep(
     };
     let mut writer = Writer::create(system, &wish.directory, &header).map_err(refused)?;
     let mut latencies = Classes::new();
-    let recorded = written(system, text, (told, &mut latencies), &mut writer, &refused)?;
+    let recorded = written(system, text, told, &mut latencies, &mut writer, &refused)?;
     let latencies = by_class(latencies, recorded.span_ns);
     record::write_brought(system, wish, started, recorded, latencies, &told.notes)
 }
@@ -164,7 +159,8 @@ fn keep(
 fn written(
     system: &dyn System,
     text: &Text,
-    (told, latencies): (&Told, &mut Classes),
+    told: &Told,
+    latencies: &mut Classes,
     writer: &mut Writer<'_>,
     refused: &dyn Fn(io::Error) -> Failure,
 ) -> Outcome<Recorded> {

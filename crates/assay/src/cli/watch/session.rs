@@ -80,7 +80,7 @@ impl Session<'_, '_> {
                     draw = true;
                 }
             }
-            if draw && self.draw(screen, (&view, still.as_ref()), told.as_ref()).is_err() {
+            if draw && self.draw(screen, &view, still.as_ref(), told.as_ref()).is_err() {
                 return Left::Over;
             }
             let key = self.wait_for_key(screen, next_ns);
@@ -104,7 +104,8 @@ impl Session<'_, '_> {
     fn draw(
         &self,
         screen: &mut Screen,
-        (view, still): (&View, Option<&State>),
+        view: &View,
+        still: Option<&State>,
         strip: Option<&Strip>,
     ) -> std::io::Result<()> {
         let looks = screen.looks;

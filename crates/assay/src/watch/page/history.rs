@@ -36,7 +36,8 @@ pub(super) fn signs(shares: &[f64], columns: usize, blocks: bool) -> String {
 /// Bytes a second of the shown disks, a line each against its own highest.
 pub(super) fn of_disks(
     page: &Page<'_>,
-    (shown, chosen): (&[usize], usize),
+    shown: &[usize],
+    chosen: usize,
     wide: usize,
     lines: usize,
 ) -> Vec<Line<'static>> {

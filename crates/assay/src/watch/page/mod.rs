@@ -86,7 +86,7 @@ impl Page<'_> {
         if shares.apart {
             lines.push(Line::default());
         }
-        lines.extend(history::of_disks(self, (&shown, chosen), wide, shares.history));
+        lines.extend(history::of_disks(self, &shown, chosen, wide, shares.history));
         lines.extend(machine::section(self, wide, &shares));
         lines.truncate(high - 2);
         lines.resize(high - 2, Line::default());

@@ -183,14 +183,14 @@ pub fn memory(before: &Machine, after: &Machine) -> Presence<Memory> {
             bytes(after.swapped_out.saturating_sub(before.swapped_out)),
         ]
     });
-    let told = after.levels.both(&swapped, of_levels);
+    let told = after.levels.both(&swapped, memory_of_levels);
     match told {
         Presence::Present(told) => Presence::from_option(told, "/proc/meminfo has an unknown form"),
         Presence::Absent(reason) => Presence::Absent(reason),
     }
 }
 
-fn of_levels(levels: &Levels, [swapped_in, swapped_out]: &[u64; 2]) -> Option<Memory> {
+fn memory_of_levels(levels: &Levels, swapped: &[u64; 2]) -> Option<Memory> {
     let (total, available) = levels.total_and_available?;
     Some(Memory {
         total_bytes: total,
@@ -199,8 +199,8 @@ fn of_levels(levels: &Levels, [swapped_in, swapped_out]: &[u64; 2]) -> Option<Me
         writeback_bytes: levels.writeback,
         swap_bytes: levels.swap,
         swap_used_bytes: levels.swap_used,
-        swapped_in_bytes: *swapped_in,
-        swapped_out_bytes: *swapped_out,
+        swapped_in_bytes: swapped[0],
+        swapped_out_bytes: swapped[1],
     })
 }
 

@@ -17,7 +17,8 @@ pub fn monitor_words(monitor: &Monitor) -> String {
     format!("{name} (EDID {}); options override it{}", monitor.version, doubt.unwrap_or_default())
 }
 
-fn size_words([width, height]: [u32; 2]) -> String {
+fn size_words(size: [u32; 2]) -> String {
+    let [width, height] = size;
     format!("{width}x{height}")
 }
 
