@@ -351,8 +351,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_definition_is_sound() {
-        definition().debug_assert();
+    fn command_line_stays_within_its_limits() {
+        let definition = definition();
+        definition.clone().debug_assert();
+        assert!(definition.get_subcommands().count() <= 23);
+        let run = definition.find_subcommand("run").unwrap();
+        let options = run.get_arguments().filter(|argument| argument.get_long().is_some());
+        let is_own = |option: &&clap::Arg| !["help", "version"].contains(&option.get_id().as_str());
+        assert!(options.filter(is_own).count() <= 32);
     }
 
     #[test]

@@ -590,6 +590,27 @@ mod tests {
         );
     }
 
+    /// The plan depends on study, survey and seed alone, so equal studies have equal plans.
+    #[test]
+    fn option_and_key_give_the_same_study() {
+        let pairs = [
+            (["--replicates", "7"], "replicates=7"),
+            (["--seed", "7"], "seed=7"),
+            (["--budget", "40 s"], "budget=40 s"),
+            (["--gate", "5%"], "gate.max_regression=5%"),
+        ];
+        let mut same = 0;
+        for name in assay_study::file::presets::names() {
+            for (option, key) in pairs {
+                let by_option = study(&[&[name], &option[..]].concat()).ok();
+                let by_key = study(&[name, "--set", key]).ok();
+                assert_eq!(by_option, by_key, "{name} {option:?}");
+                same += usize::from(by_key.is_some());
+            }
+        }
+        assert!(same > 100, "{same}");
+    }
+
     #[test]
     fn options_that_fit_say_nothing() {
         let words = [
