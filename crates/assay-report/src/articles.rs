@@ -18,7 +18,6 @@ pub fn json(articles: &[&Article]) -> String {
     serde_json::to_string_pretty(&Json { format: FORMAT, articles }).unwrap_or_default()
 }
 
-/// All claims with their verdicts, by article.
 pub fn overview(articles: &[&Article]) -> Document {
     let hints = vec![
         "Assay computes each verdict from the published numbers. For reasons, numbers and commands to repeat a \
@@ -49,7 +48,6 @@ pub(super) fn counted(articles: &[&Article]) -> String {
     format!("{} claims: {}.", claims.len(), counts.join(", "))
 }
 
-/// Titles of an article, each a fact.
 fn titles(article: &Article) -> Vec<(String, String)> {
     if let Some(other) = &article.repeats {
         let text = format!("same texts and claims as article {other}");
@@ -112,7 +110,6 @@ fn of_text(article: &Article, text: &Text) -> Vec<Section> {
     sections
 }
 
-/// A claim as published, and what becomes of it.
 fn claim_rows(judged: &Claim) -> Vec<(String, String)> {
     vec![
         ("published".to_owned(), judged.claim.clone()),

@@ -8,10 +8,8 @@ use assay_core::quantity::units::show;
 
 pub use super::html::collection::{Contents, MOST_TOLD, device, device_parts, listing, page};
 
-/// One column of such a table.
 pub(super) struct Shown {
     pub title: &'static str,
-    /// Whether it is sorted by size.
     pub is_number: bool,
     /// What a row says there; nothing where it has nothing.
     pub text: Box<dyn Fn(&Flat) -> String>,

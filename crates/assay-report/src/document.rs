@@ -54,12 +54,9 @@ pub struct Document {
     pub sections: Vec<Section>,
 }
 
-/// Parts that belong together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Section {
-    /// Heading, where it needs one.
     pub caption: Option<String>,
-    /// The parts, in order.
     pub blocks: Vec<Block>,
     /// What it is to a page.
     pub role: Role,
@@ -81,20 +78,16 @@ pub enum Role {
     Closer,
 }
 
-/// One part of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Block {
-    /// Names with their values.
     Facts(Vec<(String, String)>),
     Text(Vec<String>),
     /// Sentences, each an item.
     List(Vec<String>),
-    /// Short remarks with what they speak of.
     Remarks(Vec<Remark>),
     Table(Table),
 }
 
-/// What a rule says, and of which rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Remark {
     pub rule: String,
@@ -117,10 +110,8 @@ impl Document {
     }
 }
 
-/// How much of the findings is told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detail {
-    /// What a reader needs to decide.
     #[default]
     Usual,
     /// Every comparison, every metric, every device below and the cost of the probes as well.
@@ -133,7 +124,6 @@ pub fn make(findings: &Findings) -> Document {
     with(findings, Detail::Usual)
 }
 
-/// The document of findings with as much detail as is wanted.
 pub fn with(findings: &Findings, detail: Detail) -> Document {
     match &findings.platforms {
         Some(places) => places::document(findings, places, detail),
@@ -200,7 +190,6 @@ fn spread(cell: &Measured) -> Option<String> {
     (cell.n > 1).then(|| format!("\u{b1}{share}"))
 }
 
-/// The mean of another metric of the row of a cell.
 fn beside(findings: &Findings, cell: &Measured, metric: &str) -> Option<f64> {
     findings.in_row_of(cell, metric)?.value()
 }
@@ -222,7 +211,6 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
     }))
 }
 
-/// The sentences that say what was found.
 fn summary(sentences: Vec<String>) -> Section {
     Section::of(Block::List(sentences)).with_role(Role::Summary)
 }
@@ -233,7 +221,6 @@ pub(super) fn no_verdict(findings: &Findings) -> Option<String> {
     check.map(|check| check.text.clone())
 }
 
-/// What a check of this name says.
 pub(super) fn check_text(findings: &Findings, name: &str) -> Option<String> {
     findings.checks.iter().find(|check| check.name == name).map(|check| check.text.clone())
 }

@@ -94,7 +94,6 @@ pub struct Commands {
     pub words: String,
     /// Lines for a shell, in order.
     pub lines: Vec<String>,
-    /// What the lines do not say.
     pub remarks: Vec<String>,
 }
 
@@ -202,7 +201,6 @@ fn written(record: &TrialRecord) -> Vec<SeriesRow> {
     (0..).zip(seconds).map(row).collect()
 }
 
-/// What each run of a command took.
 fn runs_ns(measured: &Measured) -> Vec<f64> {
     command::Detail::of(measured).map_or_else(Vec::new, |detail| detail.alone_ns().collect())
 }
@@ -230,7 +228,6 @@ pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> V
     found
 }
 
-/// Requests in a histogram, each in the middle of its bucket.
 fn add(span: &ClassSpan, to: &mut Tally) {
     for [index, count] in &span.queued.buckets {
         let middle = counts::bucket_from_ns(*index).midpoint(counts::bucket_to_ns(*index));

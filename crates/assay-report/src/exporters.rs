@@ -16,7 +16,6 @@ use crate::{markdown, text};
 
 pub use self::junit::EXPORTER as JUNIT;
 
-/// One way to write findings.
 #[derive(Clone, Copy, Debug)]
 pub struct Exporter {
     pub about: About,

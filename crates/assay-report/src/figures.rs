@@ -33,9 +33,7 @@ use assay_core::exhibit::figure::Figure;
 use assay_workloads::tell::FactsFigure;
 
 pub trait Draws: Sync {
-    /// What they are called, what they show, how they are read.
     fn about(&self) -> About;
-    /// All that the evidence has something for.
     fn draw(&self, evidence: &Evidence) -> Vec<Figure>;
 }
 

@@ -3,7 +3,6 @@
 /// A blank inside a piece that is kept on one line as long as the line has room: `9.1 ms`.
 pub(super) const GLUE: char = '\u{a0}';
 
-/// Columns that a text takes.
 pub(super) fn width_of(text: &str) -> usize {
     text.chars().count()
 }
@@ -15,7 +14,6 @@ pub(super) fn text_of(lines: &[String]) -> String {
 
 pub(super) use assay_core::quantity::units::show::clean;
 
-/// The text with its inner blanks made unbreakable.
 pub(super) fn glued(text: &str) -> String {
     text.replace(' ', &GLUE.to_string())
 }

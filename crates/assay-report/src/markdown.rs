@@ -9,7 +9,6 @@ use super::svg::{self, Theme};
 use assay_core::exhibit::figure::Figure;
 use assay_study::findings::Findings;
 
-/// Text, and the files that it refers to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
     /// Markdown, with tables as GitHub writes them.
@@ -139,7 +138,6 @@ fn remark(remark: &Remark) -> String {
     format!("- **{}**: {}{rows}", inline(&remark.rule), inline(&remark.text))
 }
 
-/// Lines of a table.
 pub(super) fn table(table: &Table) -> Vec<String> {
     let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
     let titles = table.columns.iter().map(|column| inline(&column.title)).collect();

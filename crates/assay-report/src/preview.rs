@@ -28,26 +28,22 @@ use assay_workloads::metrics::noun;
 use traffic::moved;
 pub use traffic::{Moved, RateSource, traffic};
 
-/// Format of the document.
 pub const FORMAT: &str = "assay-preview/1";
 
 /// What a file system is called among what is made.
 const FILE_SYSTEM: &str = "file system";
 
-/// Programs that are all listed.
 const MOST_RUNS: usize = 3;
 
 /// Hosts, changes and the like that are listed.
 const MOST_LISTED: usize = 32;
 
-/// A study before it runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 pub struct Preview {
     pub format: String,
     /// What the study asks.
     pub title: String,
-    /// Seed of the order.
     pub seed: u64,
     pub replicates: u32,
     /// Passes of the screen before a race: its trials stand before those of the first replicate, and are
@@ -75,7 +71,6 @@ pub struct Preview {
     pub creations: Vec<PreviewMade>,
     /// Seconds of trials that write, at full speed.
     pub writing_s: f64,
-    /// Programs that are run, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
     /// Which engine carries out workloads that are compared at several depths.
@@ -114,7 +109,6 @@ pub struct Preview {
     /// What is to be expected of its race, where it is one: fewer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<Expected>,
-    /// The trials in order.
     pub trials: Vec<PreviewTrial>,
     #[serde(skip)]
     pub targets: Vec<String>,
@@ -128,7 +122,6 @@ pub struct Preview {
     pub traffic: [Moved; 2],
 }
 
-/// What most races come to.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Expected {
     pub trials: usize,
@@ -140,7 +133,6 @@ pub struct Expected {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreviewHost {
     pub rank: u32,
-    /// What it calls itself.
     pub name: String,
     /// What happens to each of its targets.
     pub actions: Vec<String>,
@@ -171,10 +163,8 @@ impl Preview {
     }
 }
 
-/// One trial to come.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreviewTrial {
-    /// Position.
     pub order: u32,
     /// Replicate from 1.
     pub replicate: u32,
@@ -187,7 +177,6 @@ pub struct PreviewTrial {
     pub control: bool,
 }
 
-/// Something that is made for trials to stand on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreviewMade {
     /// What, in the singular: `file system`.
@@ -206,7 +195,6 @@ pub struct PreviewStake {
     pub lost: Vec<String>,
     /// What --destroy needs; none where the device cannot be overwritten.
     pub destroy: Option<String>,
-    /// Why it cannot be overwritten.
     pub refused: Option<String>,
 }
 
@@ -380,7 +368,6 @@ fn levels(arm: &assay_study::results::plan::Arm) -> String {
     format!(" ({})", arm_words(arm))
 }
 
-/// The path of a target, and the drives below.
 fn place(site: &Site) -> String {
     let drives: Vec<&str> = site.drives.iter().map(|drive| drive.name.as_str()).collect();
     match (site.path.as_os_str().is_empty(), drives.is_empty()) {
@@ -493,7 +480,6 @@ fn gate(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// How the race of a study goes.
 fn race(plan: &Plan, expected: Option<&Expected>) -> Option<String> {
     let Stopping::Race { closeness, screen } = plan.design.stopping else { return None };
     let usual = expected.map_or_else(String::new, |expected| {
@@ -511,7 +497,6 @@ fn race(plan: &Plan, expected: Option<&Expected>) -> Option<String> {
     ))
 }
 
-/// What comes before a race.
 fn screened(plan: &Plan, passes: u32) -> String {
     if passes == 0 {
         return String::new();
@@ -654,7 +639,6 @@ fn writes(preview: &Preview) -> String {
     }
 }
 
-/// Whether some arm has a file that pages are written to.
 fn swaps(preview: &Preview) -> bool {
     let level =
         |trial: &PreviewTrial| trial.configuration.get(SWAP).map(|level| swaps_to_file(level));

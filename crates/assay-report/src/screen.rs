@@ -14,7 +14,6 @@ const LINES: usize = 21;
 /// Facts that are left to `--full`.
 const CONDITIONS: [&str; 4] = ["kernel", "machine", "platform", "margin"];
 
-/// Lines that belong together.
 type Lines = Vec<String>;
 
 /// A result by where it stands on the screen.

@@ -19,7 +19,6 @@ use assay_core::exhibit::figure::{AxisScale, Figure, Layout, Look, Mark, Series,
 /// Room for the printed title of a file.
 const TITLE: f64 = 28.0;
 
-/// What a figure is drawn for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Medium {
     File(Theme),
@@ -46,7 +45,6 @@ pub fn inline(figure: &Figure) -> String {
     element(figure, Medium::Page) + &element(figure, Medium::Phone)
 }
 
-/// The figure as a file of its own, with its title.
 pub fn file(figure: &Figure, theme: Theme) -> String {
     element(figure, Medium::File(theme))
 }
@@ -190,7 +188,6 @@ fn spans(pen: &mut Pen, frame: &Frame<'_>) {
     }
 }
 
-/// Both ends of a guide across the plot.
 fn across(frame: &Frame<'_>, from: f64, to: f64) -> [[f64; 2]; 2] {
     let [left, top, right, bottom] = frame.plot;
     let upright = frame.figure.layout == Layout::Upright;

@@ -69,7 +69,6 @@ pub fn cut(text: &str, room: usize) -> String {
     format!("{}{CUT}", words.trim_end_matches([' ', ',', ';', ':', '(']))
 }
 
-/// How the word of a row and column is coloured.
 pub(super) type Paint<'a> = dyn Fn(usize, usize, &str) -> String + 'a;
 
 /// Heading and rows in columns; none where they do not fit.

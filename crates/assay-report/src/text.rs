@@ -10,7 +10,6 @@ use assay_study::findings::Findings;
 /// A block is never wider, however wide the terminal is.
 const WIDEST: usize = 80;
 
-/// Columns of a phone.
 pub const FORUM_COLUMNS: usize = 46;
 
 /// What forums take for the beginning of a link.
@@ -44,7 +43,6 @@ pub fn forum(findings: &Findings) -> String {
     plain.replace(WWW, "www .")
 }
 
-/// Parts with an empty line between them.
 pub(super) fn joined(parts: &[Vec<String>]) -> String {
     let parts = parts.iter().filter(|lines| !lines.is_empty());
     parts.map(|lines| text_of(lines)).collect::<Vec<_>>().join("\n")
@@ -282,7 +280,6 @@ impl TextPage {
         lines
     }
 
-    /// A word in the colour of its tone.
     fn painted(&self, word: &str, tone: Tone) -> String {
         let code = match tone {
             Tone::Good => 32,

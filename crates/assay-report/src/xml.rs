@@ -1,6 +1,5 @@
 //! Texts as XML takes them: figures, and what pages of CI read.
 
-/// Safe between tags and in attributes.
 pub(crate) fn escaped(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -207,7 +207,6 @@ fn lowered(allowed: &Counts, counted: &Counts) -> Counts {
     }
 }
 
-/// Differences between the numbers and the tree, a line each.
 fn faults(allowed: &Counts, counted: &Counts) -> Vec<String> {
     let mut faults = Vec::new();
     let mut compare = |what: String, allowed: u64, counted: u64| {

@@ -66,7 +66,6 @@ fn rust_files() -> Vec<(String, String)> {
         .collect()
 }
 
-/// Crate and inner path of a source of a crate.
 fn in_crate(name: &str) -> Option<(&str, &str)> {
     name.strip_prefix("crates/")?.split_once("/src/")
 }
@@ -82,7 +81,6 @@ fn in_house(name: &str) -> Option<String> {
     is_room.then(|| inner.to_owned())
 }
 
-/// Whether a crate below the program has rooms of its own.
 fn has_rooms(crate_: &str) -> bool {
     crate_ == RUNNING || DECIDING.contains(&crate_)
 }
@@ -165,7 +163,6 @@ fn no_crate_needs_one_that_stands_above_it() {
     assert!(verdict[0] < verdict[1] && verdict[1] < base[0]);
 }
 
-/// Crates of the house that a manifest needs, tests apart.
 fn needed(manifest: &str) -> Vec<&str> {
     let (_, own) = manifest.split_once("\n[dependencies]\n").unwrap_or_default();
     let own = own.split("\n[").next().unwrap_or_default();

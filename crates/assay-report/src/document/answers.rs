@@ -6,10 +6,8 @@ use assay_study::findings::answers::Answer;
 use assay_study::findings::fitness::FitBound;
 use assay_study::findings::gate::GateAnswer;
 
-/// Heading of the questions with their answers.
 pub const QUESTIONS: &str = "questions";
 
-/// The questions, one item each.
 pub(super) fn questions(findings: &Findings) -> Option<Section> {
     if findings.answers.all.is_empty() {
         return None;
@@ -29,7 +27,6 @@ pub(super) fn questions(findings: &Findings) -> Option<Section> {
     Some(Section::titled(QUESTIONS, vec![Block::List(items)]))
 }
 
-/// A bound, and whether it holds.
 fn of_bound(bound: &FitBound) -> String {
     let FitBound { ask, outcome: ended, reasons: because, published, .. } = bound;
     let published =

@@ -13,7 +13,6 @@ use assay_workloads::metrics::noun;
 /// How it came about, for whoever looks closer.
 const CLOSER: [&str; 2] = ["order", "time"];
 
-/// The document of a check.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let several = findings.environment.targets.len() > 1;
     let mut told = facts::study(findings);

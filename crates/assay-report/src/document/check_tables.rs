@@ -105,7 +105,6 @@ fn measured(findings: &Findings, name: String, arm: &Arm, names: Names) -> Optio
     Some(Row { name, notes, ..Row::new(cells) })
 }
 
-/// How the numbers of the tables are to be read.
 pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
     let counts = findings.measurements.iter().map(|cell| cell.n).filter(|count| *count > 0);
     let Some(most) = counts.clone().max() else { return Vec::new() };

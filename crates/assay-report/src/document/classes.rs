@@ -7,7 +7,6 @@ use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
 use assay_study::results::plan::Arm;
 
-/// How the table is read.
 pub(super) const LEGEND: &str = "Classes: requests from any program that the devices completed, timed from their \
      arrival in the block layer to completion.";
 

@@ -8,10 +8,8 @@ use assay_study::findings::{Cell, Findings};
 use assay_study::results::plan::arm_in_words;
 use assay_workloads::metrics::is_told;
 
-/// The metric that commands are compared by.
 pub(super) const DURATION: &str = "duration_s";
 
-/// What of the trials of a cell is told.
 type Statistic = fn(&Cell) -> Option<f64>;
 
 /// What stands beside it: heading, metric, and what of its trials is told.

@@ -6,11 +6,9 @@ use assay_core::quantity::units::show;
 use assay_study::findings::shown::table_of_cells;
 use assay_study::findings::{Cell, Findings, Trust};
 
-/// Heading of the mean power.
 const POWER: &str = "mean W";
 /// Capacity of the battery of the example, a typical laptop battery.
 const BATTERY_WH: f64 = 50.0;
-/// Energy of one trial.
 const ENERGY: &str = "energy_j";
 
 /// The section; none where nobody asked for energy and nothing tells it.
@@ -26,7 +24,6 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     (!blocks.is_empty()).then(|| Section::titled("energy", blocks).with_role(Role::Of("energy")))
 }
 
-/// Who tells it, and what is in the number.
 fn source(findings: &Findings) -> Vec<String> {
     let around = &findings.environment.activity;
     let of = around.energy_of.as_ref().map(|of| format!("Source: {of}."));

@@ -15,7 +15,6 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     findings.kind_exhibits().flat_map(|exhibit| of_kind(findings, exhibit)).collect()
 }
 
-/// The sections of all other topics.
 pub(super) fn of_topics(findings: &Findings) -> Vec<Section> {
     let mut sections = Vec::new();
     for exhibit in &findings.exhibits {
@@ -119,7 +118,6 @@ fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
     Some(section(&exhibit, keys, table, trust))
 }
 
-/// The numbers of the rows of these cells.
 fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> StudyNumbers<'f> {
     let row = |cell: &&'f Measured| {
         let of = Subject { workload: cell.workload.clone(), arm: cell.configuration.clone() };
@@ -166,7 +164,6 @@ fn section(
     section
 }
 
-/// The trust in the number that a workload is known by.
 fn trust(findings: &Findings, of: &Subject) -> Cell {
     let is_judged = |cell: &&Measured| is_of(cell, of) && !cell.control && cell.trust.is_some();
     let own = || findings.measurements.iter().filter(is_judged);
@@ -186,7 +183,6 @@ mod tests {
     use assay_study::results::plan::Arm;
     use assay_testkit::kinds::kept;
 
-    /// What each kind tells, by its name.
     fn told_by_kind() -> Vec<(String, OfKinds)> {
         let kept = kept("told.json").unwrap();
         assert!(!kept.is_empty());

@@ -8,7 +8,6 @@ use assay_study::results::plan::Arm;
 /// What a machine that is no guest runs in, as findings name it.
 const NO_GUEST: &str = "none";
 
-/// Names with their values.
 pub(super) type Facts = Vec<(String, String)>;
 
 /// Title of the preset `check`: a result that still has it needs no title line.
@@ -48,7 +47,6 @@ pub(super) fn arm_of(findings: &Findings, target: &TargetFacts) -> Arm {
     arm
 }
 
-/// A target, one fact a line.
 pub(super) fn target(target: &TargetFacts) -> Facts {
     let mut facts = vec![("drive".to_owned(), drive(target))];
     if target.stack.len() > 1 {
@@ -80,7 +78,6 @@ pub(super) fn drive(target: &TargetFacts) -> String {
     words.join(", ")
 }
 
-/// The area in a sentence of its own.
 pub(super) fn area_words(target: &TargetFacts) -> String {
     format!("area {}", area(target))
 }

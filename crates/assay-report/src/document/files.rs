@@ -9,7 +9,6 @@ use assay_workloads::files::{FILES, Of, of};
 /// The metric that small files are compared by.
 pub(super) const FILES_PER_S: &str = FILES.name;
 
-/// What of a phase a column holds.
 type Pick = fn(&Of) -> Metric;
 
 const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed and deleted per second. The other rates \
@@ -46,7 +45,6 @@ fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
     table
 }
 
-/// Half and tail of each phase.
 fn times(findings: &Findings, cells: &[&Measured]) -> Table {
     let mut table = table_of_cells(findings, cells);
     let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);

@@ -64,7 +64,6 @@ fn narrow(table: &mut Table, wanted: impl Fn(usize, &Column) -> bool) {
     }
 }
 
-/// What speaks against numbers, by rule.
 fn against(findings: &Findings) -> Vec<Remark> {
     let doubts = |remark: &Remark| {
         let becauses = findings.measurements.iter().flat_map(|cell| &cell.reasons);
@@ -76,7 +75,6 @@ fn against(findings: &Findings) -> Vec<Remark> {
     all.into_iter().filter(doubts).map(|remark| Remark { rows: Vec::new(), ..remark }).collect()
 }
 
-/// By what and where it was measured.
 fn made(findings: &Findings) -> Vec<String> {
     let machine = facts::machine(&findings.environment);
     let told: Vec<String> = machine.into_iter().map(|(_, value)| value).collect();

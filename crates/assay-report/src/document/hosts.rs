@@ -11,7 +11,6 @@ use assay_study::results::plan::arm_in_words;
 /// Hosts that have a row at most; of more, those that were lost or are the slowest are told.
 const MOST_ROWS: usize = 32;
 
-/// Both tables, where several hosts ran it.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let hosts = findings.environment.hosts.as_ref()?;
     let mut text = vec![
@@ -45,7 +44,6 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("hosts", blocks))
 }
 
-/// So much of a hash as tells two apart.
 fn short(hash: &str) -> &str {
     hash.get(..12).unwrap_or(hash)
 }

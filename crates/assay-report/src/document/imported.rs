@@ -37,7 +37,6 @@ fn table(cells: &[&Measured]) -> Table {
     table
 }
 
-/// Why trials are not in the number.
 fn excluded(cell: &Measured) -> Option<String> {
     let lost: Vec<&str> = cell.trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
     let (count, all) = (lost.len(), cell.trials.len());

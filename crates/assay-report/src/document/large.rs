@@ -18,7 +18,6 @@ use assay_workloads::metrics::{change, noun};
 /// Numbers of a target that are shown large.
 const MOST_NUMBERS: usize = 7;
 
-/// The numbers of one target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Large {
     /// Its name, where there are several.
@@ -43,7 +42,6 @@ pub struct LargeNumber {
     /// Whether the interval is so wide that the number says little.
     pub wide: bool,
     pub stands: Rating,
-    /// What the workload reads and writes.
     pub io: Option<IoFacts>,
 }
 
@@ -103,7 +101,6 @@ fn range(metric: &str, low: f64, high: f64) -> String {
     format!("{low} to {shown}")
 }
 
-/// How the large numbers came about.
 pub fn method(findings: &Findings) -> Option<String> {
     let trials =
         findings.measurements.iter().filter(|cell| cell.primary).map(|cell| cell.n).max()?;

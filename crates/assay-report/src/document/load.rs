@@ -21,7 +21,6 @@ const COLUMNS: [(&str, Statistic, bool); 6] = [
 /// Where the table goes on below on a narrow page.
 const NEXT: &str = "throughput";
 
-/// How the table is read.
 pub(super) const LEGEND: &str = "The table shows the load per class, because lower latency with fewer requests is not \
     an improvement. The 95% CI of each rate ratio is individual.";
 

@@ -10,7 +10,6 @@ use assay_study::results::plan::{Arm, arm_in_words};
 
 /// Configurations up to which their tables show them as well.
 const FEW: usize = 4;
-/// Workloads that fit beside each other.
 const MOST_WORKLOADS: usize = 8;
 
 /// The results of a study of several workloads with more than a few configurations.

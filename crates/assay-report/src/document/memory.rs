@@ -79,7 +79,6 @@ fn killed(findings: &Findings, cell: &Measured) -> Option<String> {
     Some(if killed == 0 { "no".to_owned() } else { format!("{killed} of {}", values.len()) })
 }
 
-/// The worst trust of some of the numbers of a row.
 fn worst(findings: &Findings, cell: &Measured, metrics: &[Metric]) -> Cell {
     let own = |metric: &Metric| findings.in_row_of(cell, metric.name)?.trust;
     let trust = metrics.iter().filter_map(own).max();

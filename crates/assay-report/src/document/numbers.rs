@@ -6,12 +6,10 @@ use assay_core::quantity::units::show;
 pub(crate) use assay_study::findings::shown::{heading, unit_of};
 use assay_study::findings::{Comparison, Kind, Verdict};
 
-/// A value below the heading of its metric.
 pub(crate) fn under_heading(metric: &str, value: f64) -> String {
     Unit::of_metric(metric).text(value)
 }
 
-/// A value that stands alone.
 pub(crate) fn value(metric: &str, value: f64) -> String {
     unit_of(metric).alone(value)
 }
@@ -70,7 +68,6 @@ pub(crate) fn judged(found: &Comparison, without_verdicts: bool) -> Cell {
     }
 }
 
-/// The word of a verdict, and its tone.
 pub(crate) fn word(verdict: Option<Verdict>) -> (&'static str, Tone) {
     match verdict {
         Some(Verdict::Better) => ("better", Tone::Good),
@@ -91,7 +88,6 @@ pub(super) fn small(found: &Comparison) -> Option<f64> {
     found.margin.filter(|_| found.within_margin)
 }
 
-/// A probability.
 pub(super) fn p(value: f64) -> String {
     if value < 0.0001 { "<0.0001".to_owned() } else { format!("{value:.4}") }
 }

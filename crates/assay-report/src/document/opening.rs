@@ -122,7 +122,6 @@ fn none_better(findings: &Findings) -> Option<Sentence> {
     Some(lead(text, Vec::new()))
 }
 
-/// How many rows of a check of several targets differ.
 fn beside(findings: &Findings) -> Option<Sentence> {
     let all = || findings.comparisons.iter().filter(|found| found.primary);
     let apart = |found: &&Comparison| found.ci95.is_some_and(|[low, high]| low > 1.0 || high < 1.0);
@@ -169,14 +168,12 @@ fn row(cell: &Cell) -> Option<String> {
     Some(format!("{}: {mean}{}", cell.workload, interval.unwrap_or_default()))
 }
 
-/// How far numbers can be trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Standing<'a> {
     /// Rows by how they stand, best first; without those that there are none of.
     pub rows: Vec<(Rating, usize)>,
     /// Rules that take trust away and what they leave, each once.
     pub rules: Vec<(Trust, &'a str)>,
-    /// Numbers that are not there.
     pub absent: usize,
     /// Whether all are single numbers that were compared or only watched, which nothing makes trusted.
     pub is_single: bool,

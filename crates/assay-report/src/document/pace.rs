@@ -31,7 +31,6 @@ pub(super) fn of_class(class: &Class, metric: &str) -> Vec<(&'static str, &'stat
     ALL.into_iter().filter_map(own).filter(|(_, own)| *own != metric).collect()
 }
 
-/// Whether anything of a study is of response times.
 pub(super) fn is_told(findings: &Findings) -> bool {
     findings.measurements.iter().any(|cell| is_response(&cell.metric))
 }

@@ -29,7 +29,6 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     Document { title: facts::title(findings), sections }
 }
 
-/// A table for each workload.
 pub(super) fn tables(findings: &Findings, places: &Places) -> Vec<Section> {
     let mut works: Vec<(&str, &Arm, &str)> = Vec::new();
     for row in &places.rows {
@@ -50,7 +49,6 @@ pub(super) fn tables(findings: &Findings, places: &Places) -> Vec<Section> {
     works.iter().map(section).collect()
 }
 
-/// A workload with what was set for it.
 pub(crate) fn work_name(workload: &str, arm: &Arm) -> String {
     if arm.is_empty() {
         return workload.to_owned();
@@ -88,7 +86,6 @@ fn table(findings: &Findings, rows: &[&Number]) -> Table {
     table
 }
 
-/// Per cent of the baseline, and the ends of the interval.
 fn percents(row: &Number) -> Option<[String; 3]> {
     let percent = row.percent?;
     if row.comparison.is_none() {
@@ -98,7 +95,6 @@ fn percents(row: &Number) -> Option<[String; 3]> {
     Some(show::percents(percent, row.percent_interval()))
 }
 
-/// Places without a number, each reason once.
 fn absent(rows: &[&Number]) -> Vec<Row> {
     let mut told: Vec<(&String, Vec<&str>)> = Vec::new();
     for row in rows {
@@ -114,7 +110,6 @@ fn absent(rows: &[&Number]) -> Vec<Row> {
     told.into_iter().map(line).collect()
 }
 
-/// Which way its numbers are better.
 fn better(places: &Places, metric: &str) -> &'static str {
     let row = places.rows.iter().find(|row| row.metric == metric);
     row.map_or(Better::Higher, |row| row.better).words()
@@ -133,7 +128,6 @@ pub(crate) fn value(row: &Number) -> String {
     }
 }
 
-/// How many trials, or results, a number is of.
 fn count(row: &Number) -> String {
     let lost = if row.failed > 0 {
         format!("{}/{}", row.n, row.n + row.failed)
@@ -172,7 +166,6 @@ fn verdict(findings: &Findings, row: &Number) -> Cell {
     found.map_or_else(|| "baseline".into(), |found: &Comparison| numbers::judged(found, false))
 }
 
-/// How it is to be read.
 fn legend(places: &Places) -> Vec<String> {
     let mut told =
         vec![format!("% of base: speed relative to {}; 50 means half as fast.", places.baseline)];
@@ -265,7 +258,6 @@ fn results(place: &Placed) -> String {
     format!("{count} from {}", days.join(" and "))
 }
 
-/// What rules and checks say.
 fn all_remarks(findings: &Findings, detail: Detail) -> Vec<Remark> {
     let mut told = remarks::rules(findings, Name::Arm, detail);
     told.extend(findings.checks.iter().map(|check| Remark {

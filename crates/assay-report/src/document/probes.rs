@@ -44,7 +44,6 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
     Some(Section::titled("members", blocks).with_role(Role::Closer))
 }
 
-/// Whether the stack of a device has several side by side.
 fn is_beside_others(all: &[Member], one: &Member) -> bool {
     let stack = || {
         all.iter().filter(|other| {
@@ -90,7 +89,6 @@ fn table(told: &[&Member]) -> Table {
     table
 }
 
-/// Time that the readings took.
 fn costs(findings: &Findings) -> Option<Section> {
     let costs = &findings.environment.activity.probes;
     let mut table = Table::default();

@@ -4,7 +4,6 @@ use super::{Detail, Remark};
 use assay_study::findings::{Findings, TargetFacts, Trust};
 use assay_study::results::plan::Arm;
 
-/// How rows are called.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Name {
     /// By their workload, with the target where there are several.
@@ -80,7 +79,6 @@ fn counted_rows(count: usize, all: usize) -> String {
     if count == all { "all rows".to_owned() } else { format!("{count} of {all} rows") }
 }
 
-/// Rows that a remark names.
 const MOST_ROWS: usize = 4;
 
 /// What a rule says most often, with all rows that it speaks of: what it takes away apart from what it only
@@ -196,14 +194,12 @@ fn ranged(texts: &[Vec<Piece>], place: usize) -> String {
     }
 }
 
-/// Which end of a range a number tells.
 #[derive(Clone, Copy)]
 enum Bound {
     Lower,
     Upper,
 }
 
-/// Whether the words before a number make it a bound.
 fn bound(text: &[Piece], place: usize) -> Option<Bound> {
     let ends = |back: usize, end: &str| match place.checked_sub(back).and_then(|at| text.get(at)) {
         Some(Piece::Words(words)) => words.ends_with(end),
@@ -251,7 +247,6 @@ pub(super) fn add(
     }
 }
 
-/// Notes of targets, and the checks that are wanted.
 pub(super) fn warnings(findings: &Findings, wanted: impl Fn(&str) -> bool) -> Vec<Remark> {
     let several = findings.environment.targets.len() > 1;
     let of_target = |target: &TargetFacts| -> Vec<String> {

@@ -12,7 +12,6 @@ use assay_study::findings::{Advice, Comparison, Findings, Kind, Verdict, as_sent
 use assay_study::results::design::Factor;
 use assay_workloads::production::metrics::ARRIVALS;
 
-/// Checks that stand elsewhere on the page.
 const TOLD_ELSEWHERE: [&str; 7] =
     ["order", "stopping", "time", "sequential", "unordered", "noise-floor", "environment"];
 
@@ -27,7 +26,6 @@ pub(super) fn is_one(findings: &Findings) -> bool {
     factors || is_across(findings) || findings.recorded().is_some()
 }
 
-/// Whether findings set whole results side by side.
 fn is_across(findings: &Findings) -> bool {
     findings.study.kind == "compare"
 }
@@ -55,18 +53,15 @@ fn factors(findings: &Findings) -> Vec<Factor> {
 /// What a page calls the comparisons of all metrics among its data.
 pub const COMPARISONS: &str = "comparisons.csv";
 
-/// A study as its tables need it.
 pub(super) struct StudyPage<'a> {
     pub findings: &'a Findings,
     pub detail: Detail,
     pub factors: Vec<Factor>,
     pub workloads: Vec<Workload<'a>>,
-    /// Whether its order leaves no verdict.
     pub without_verdicts: bool,
 }
 
 impl<'a> StudyPage<'a> {
-    /// The page of a study.
     pub fn of(findings: &'a Findings, detail: Detail) -> Self {
         Self {
             findings,
@@ -79,7 +74,6 @@ impl<'a> StudyPage<'a> {
 }
 
 impl StudyPage<'_> {
-    /// How to see what this page leaves out.
     pub fn more(&self) -> String {
         if self.detail == Detail::Page {
             return format!("{COMPARISONS} below");
@@ -90,18 +84,15 @@ impl StudyPage<'_> {
         format!("assay show --full {}", self.findings.study.id).trim_end().to_owned()
     }
 
-    /// Whether everything is wanted.
     pub fn full(&self) -> bool {
         self.detail != Detail::Usual
     }
 
-    /// Comparisons that verdicts are about.
     pub fn primary(&self) -> impl Iterator<Item = &Comparison> {
         self.findings.comparisons.iter().filter(|found| found.primary)
     }
 }
 
-/// The document of a study.
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     let page = StudyPage::of(findings, detail);
     let mut sections =
@@ -131,7 +122,6 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     Document { title: facts::title(findings), sections }
 }
 
-/// A table a workload, and how they are read.
 fn tables(page: &StudyPage<'_>) -> Vec<Section> {
     let tables = page.workloads.iter().map(|workload| study_tables::section(page, workload));
     let tables = tables.map(|section| section.with_role(Role::Main));
@@ -269,7 +259,6 @@ impl StudyPage<'_> {
         is_across(self.findings) || self.is_live()
     }
 
-    /// Whether what is compared is others' work.
     fn is_live(&self) -> bool {
         let classes: Vec<&String> =
             self.primary().filter_map(|one| one.class_of.as_ref()).collect();
@@ -282,14 +271,12 @@ impl StudyPage<'_> {
         !classes.is_empty() && classes.iter().all(others)
     }
 
-    /// Whether all comparisons are within one study.
     pub fn within(&self) -> bool {
         let within = |kind: Kind| matches!(kind, Kind::Paired | Kind::Unpaired);
         self.findings.comparisons.iter().all(|found| within(found.kind))
     }
 }
 
-/// The summary, after what takes it away.
 fn summary(findings: &Findings) -> Vec<String> {
     warning(findings).into_iter().chain(findings.summary_texts()).collect()
 }

@@ -14,7 +14,6 @@ use assay_study::findings::{AbsentCell, Comparison, Effect, Needed, Place, Rank,
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_workloads::metrics::noun;
 
-/// Places up to which all are told.
 const MOST_PLACES: usize = 12;
 
 /// Places that are told where there are more.
@@ -23,10 +22,8 @@ const TOLD_PLACES: usize = 8;
 /// Places that are told of each of several workloads: their tables have all arms already.
 const TOLD_OF_MANY: usize = 3;
 
-/// Comparisons that are named one by one.
 const MOST_NAMED: usize = 6;
 
-/// Everything between the tables of the workloads and the remarks.
 pub(super) fn sections(page: &StudyPage<'_>) -> Vec<Section> {
     let findings = page.findings;
     let list = |caption: &str, texts: Vec<String>| {
@@ -146,7 +143,6 @@ fn at(place: &Place) -> String {
     }
 }
 
-/// Comparisons of the other metrics.
 fn secondary(page: &StudyPage<'_>) -> Option<Section> {
     let found: Vec<&Comparison> =
         page.findings.comparisons.iter().filter(|found| !found.primary).collect();

@@ -46,7 +46,6 @@ fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     }
 }
 
-/// The far tail, in full reports.
 const P999: [(&str, &str); 4] = [
     ("p99.9", "latency_p999_ns"),
     ("p99.99", "latency_p9999_ns"),
@@ -71,22 +70,17 @@ pub(super) struct Workload<'a> {
     pub arms: Vec<ComparedCell<'a>>,
 }
 
-/// An arm on the primary metric.
 pub(super) struct ComparedCell<'a> {
     pub cell: &'a Measured,
     pub role: ComparisonRole<'a>,
 }
 
-/// What an arm is to the others.
 #[derive(Clone, Copy)]
 pub(super) enum ComparisonRole<'a> {
-    /// Others are compared with it.
     Baseline,
     /// The same as the baseline, once more.
     Control,
-    /// Compared with its baseline.
     Compared(&'a Comparison),
-    /// Nothing to compare it with.
     Alone,
 }
 
@@ -217,7 +211,6 @@ pub(super) fn table(
     table
 }
 
-/// Ratio, interval and verdict.
 fn add_comparisons(
     table: &mut Table,
     page: &StudyPage<'_>,
@@ -234,7 +227,6 @@ fn add_comparisons(
     }
 }
 
-/// Whether there is trust, and all of it.
 pub(super) fn all_trusted(findings: &Findings) -> bool {
     let mut cells = findings.measurements.iter();
     !findings.measurements.is_empty() && cells.all(|cell| cell.trust == Some(Trust::Trusted))
@@ -297,7 +289,6 @@ impl ComparedCell<'_> {
         Some(format!("the ratio uses {} pairs; their baseline mean is {told}", found.n))
     }
 
-    /// What is shown as its result.
     pub fn result(&self) -> Option<f64> {
         match self.role {
             ComparisonRole::Compared(found) => result(self.cell, Some(found)),
@@ -316,7 +307,6 @@ impl ComparedCell<'_> {
     }
 }
 
-/// Ratio, interval and verdict.
 fn compared(page: &StudyPage<'_>, line: &ComparedCell<'_>) -> [Cell; 3] {
     let plain = |words: [&str; 3]| words.map(Cell::from);
     match line.role {
@@ -341,7 +331,6 @@ fn of_started(cell: &Measured, n: usize) -> String {
     if started == n { n.to_string() } else { format!("{n}/{started}") }
 }
 
-/// How the tables are to be read.
 pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     let findings = page.findings;
     let mut lines = page.workloads.iter().flat_map(|one| &one.arms);
@@ -383,7 +372,6 @@ pub(super) fn legend(page: &StudyPage<'_>) -> Vec<String> {
     told
 }
 
-/// How ratios and intervals are to be read.
 fn ratios(page: &StudyPage<'_>) -> Option<String> {
     let (_, most) = page.family()?;
     if !page.within() {

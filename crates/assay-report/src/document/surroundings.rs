@@ -14,7 +14,6 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     [machine(findings), observed(findings), drives(surroundings)].into_iter().flatten().collect()
 }
 
-/// A column with what stands in it.
 type Aspect = (&'static str, fn(&WorkloadSurroundings) -> Option<String>);
 
 const ASPECTS: [Aspect; 9] = [

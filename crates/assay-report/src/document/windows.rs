@@ -12,9 +12,7 @@ use assay_workloads::metrics::noun;
 
 /// Letters up to which the name of a result heads a column.
 const SHORT: usize = 14;
-/// Heading of the intervals.
 const CI: &str = "95% CI";
-/// Rows that a page shows open.
 const OPEN: usize = 36;
 
 /// The table, of which a page folds the smaller changes; none where the workloads have tables of their own.
@@ -67,7 +65,6 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     Some(sections)
 }
 
-/// A row with how much it changed either way.
 fn change(page: &StudyPage<'_>, one: &Comparison) -> (f64, Row) {
     let [own, base] = one.means.map_or([None; 2], |means| means.map(Some));
     let values = [(&one.baseline, base), (&one.configuration, own)].map(|(arm, mean)| {
@@ -98,7 +95,6 @@ fn row(
     Row { name, ..Row::new(cells.chain(values.into_iter().chain(told).map(Cell::from))) }
 }
 
-/// What a result is called.
 fn name(arm: &Arm) -> &str {
     arm.get(RESULT).map_or("", String::as_str)
 }

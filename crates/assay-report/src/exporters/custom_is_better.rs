@@ -62,7 +62,6 @@ fn left_out(findings: &Findings, better: Better) -> Vec<String> {
     own.map(|(cell, _)| format!("{} is omitted: {}", name(cell), trust(cell))).collect()
 }
 
-/// The rows of a direction that have a number.
 fn rows(findings: &Findings, better: Better) -> impl Iterator<Item = (&Cell, f64)> {
     let own =
         findings.measurements.iter().filter(move |cell| !cell.control && cell.better == better);
@@ -89,7 +88,6 @@ fn name(cell: &Cell) -> String {
     }
 }
 
-/// The word of its trust with what speaks against it.
 fn trust(cell: &Cell) -> String {
     let word = match cell.trust {
         Some(Trust::Trusted) => "trusted",

@@ -25,7 +25,6 @@ pub const EXPORTER: Exporter = Exporter {
     left_out: nothing,
 };
 
-/// Percentiles with their metric.
 const PERCENTILES: [(&str, &str); 5] = [
     ("50.000000", "latency_p50_ns"),
     ("90.000000", "latency_p90_ns"),
@@ -34,7 +33,6 @@ const PERCENTILES: [(&str, &str); 5] = [
     ("99.990000", "latency_p9999_ns"),
 ];
 
-/// Values of a trial by their metric.
 type Values<'f> = BTreeMap<&'f str, f64>;
 
 fn write(findings: &Findings) -> Option<String> {
@@ -105,7 +103,6 @@ fn job(
     job
 }
 
-/// Kind of access, as fio calls it.
 fn kind(io: IoFacts) -> String {
     let random = if io.pattern == Pattern::Random { "rand" } else { "" };
     let mix = match () {

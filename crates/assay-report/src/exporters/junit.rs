@@ -48,7 +48,6 @@ fn write(findings: &Findings) -> Option<String> {
     Some(format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n{document}"))
 }
 
-/// What holds for all rows.
 fn of_gate(gate: &GateAnswer, findings: &Findings) -> Vec<(&'static str, String)> {
     let mut own = vec![
         ("study", findings.study.id.clone()),
@@ -66,7 +65,6 @@ fn of_gate(gate: &GateAnswer, findings: &Findings) -> Vec<(&'static str, String)
     own
 }
 
-/// A row as a test case.
 fn of_row(suite: &str, row: &Gated, findings: &Findings) -> String {
     let name = match &row.metric {
         Some(metric) => format!("{}: {metric}", row.name),
@@ -133,7 +131,6 @@ fn properties(own: &[(&str, String)]) -> String {
     if inside.is_empty() { inside } else { element("properties", &[], &inside) }
 }
 
-/// An element around what is XML already.
 fn element(name: &str, attributes: &[(&str, &str)], inside: &str) -> String {
     let mut text = format!("<{name}");
     for (key, value) in attributes {
@@ -159,7 +156,6 @@ mod tests {
         findings
     }
 
-    /// The comparison that the verdict is about.
     fn primary(findings: &Findings) -> &Comparison {
         findings.comparisons.iter().find(|one| one.primary).unwrap()
     }

@@ -107,7 +107,6 @@ fn unit(metric: &str) -> Option<&str> {
     }
 }
 
-/// Letters, digits and underscores.
 fn name(text: &str) -> String {
     text.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect()
 }

@@ -22,9 +22,7 @@ pub static BARS: Drawing = Drawing {
     draw,
 };
 
-/// Arms up to which there are bars.
 const MOST_ARMS: usize = 24;
-/// Arms up to which workloads stand together.
 const MOST_TOGETHER: usize = 4;
 const MOST_FIGURES: usize = 8;
 

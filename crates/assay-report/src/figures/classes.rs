@@ -77,7 +77,6 @@ fn pair(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
     Some([base, other])
 }
 
-/// The counts of a histogram in buckets that double.
 fn buckets(latencies: &Tally) -> Vec<Bucket> {
     let mut found: Vec<Bucket> = Vec::new();
     for (latency_ns, own) in latencies.steps() {

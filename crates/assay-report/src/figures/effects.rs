@@ -28,14 +28,11 @@ pub static EFFECTS: Drawing = Drawing {
     draw,
 };
 
-/// Comparisons up to which each is drawn.
 const MOST_ROWS: usize = 24;
 /// Rows of one figure; more are one figure a workload.
 const MOST_TOGETHER: usize = 24;
-/// Rows of one workload.
 const MOST_OF_ONE: usize = 40;
 const MOST_FIGURES: usize = 6;
-/// Verdicts by colour and by shape.
 const SORTS: [Sort<Option<Verdict>>; 5] = [
     (Some(Verdict::Better), "better", Colour::Series(0), 2),
     (Some(Verdict::Worse), "worse", Colour::Series(1), 4),
@@ -139,7 +136,6 @@ impl<'a> Shared<'a> {
         Self(shared.collect())
     }
 
-    /// What the baseline is called, and the arm below it.
     fn names(&self, names: &Names, found: &Comparison) -> [String; 2] {
         let own = |(workload, base, _): &&(&str, &Arm, Arm)| {
             *workload == found.workload && **base == found.baseline
@@ -279,7 +275,6 @@ fn described(lines: &[&EffectRow]) -> String {
     text + "."
 }
 
-/// A sentence's beginning inside of one.
 fn lower(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().into_iter().flat_map(char::to_lowercase).chain(letters).collect()

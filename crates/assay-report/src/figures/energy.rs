@@ -22,7 +22,6 @@ pub static ENERGY: Drawing = Drawing {
     draw,
 };
 
-/// Energy of one trial.
 const METRIC: &str = "energy_j";
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {

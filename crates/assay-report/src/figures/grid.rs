@@ -23,7 +23,6 @@ pub static GRID: Drawing = Drawing {
 };
 
 const MOST_FIGURES: usize = 4;
-/// Columns of a table.
 const MOST_COLUMNS: usize = 16;
 const FEWEST_CELLS: usize = 6;
 /// Where steps of colour begin, as ratios.
@@ -57,7 +56,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
-/// A factor with its levels.
 type Side<'a> = (&'a String, Vec<String>);
 
 struct Grid<'a> {

@@ -34,7 +34,6 @@ const FEWEST_COLUMNS: usize = 8;
 const MOST_COLUMNS: [usize; 3] = [60, 30, 15];
 /// Beyond all buckets: what claims to be above is put in it.
 const LAST_BUCKET: u32 = 64;
-/// Stretches that are told apart.
 const MOST_SPANS: usize = 60;
 /// Seconds of a trial that are read: a day.
 const LONGEST_TRIAL: usize = 86_400;
@@ -42,7 +41,6 @@ const MOST_ROWS: u32 = 32;
 const MOST_FIGURES: usize = 2;
 /// Arms from which on one figure is enough.
 const MANY: usize = 12;
-/// Tiles of one figure.
 const MOST_TILES: usize = 320;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
@@ -182,7 +180,6 @@ impl Columns {
         (column * self.wide) as f64
     }
 
-    /// Counts a second by row of the figure.
     fn merged(&self, tall: u32) -> Vec<BTreeMap<u32, u64>> {
         let column = |column: &BTreeMap<u32, u64>| {
             let mut rows = BTreeMap::new();

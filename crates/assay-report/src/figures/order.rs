@@ -46,7 +46,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
-/// A trial with its place in time.
 struct Ran<'a> {
     order: u32,
     relative: f64,
@@ -55,7 +54,6 @@ struct Ran<'a> {
     trial: &'a CellTrial,
 }
 
-/// The trials of workloads in one figure.
 fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Option<Figure> {
     let several = subjects.len() > 1;
     let cells = subjects.iter().flat_map(|one| primary(&evidence.findings, *one));
@@ -110,7 +108,6 @@ fn of_cell<'a>(names: &Names, several: bool, cell: &'a Cell) -> Vec<Ran<'a>> {
     told.collect()
 }
 
-/// What a trial is drawn as.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TrialLook {
     Plain,

@@ -21,7 +21,6 @@ pub static PERCENTILES: Drawing = Drawing {
     draw,
 };
 
-/// Quantiles of a line.
 const QUANTILES: [f64; 16] = [
     0.01,
     0.1,
@@ -43,7 +42,6 @@ const QUANTILES: [f64; 16] = [
 /// Lines of one figure; of more arms the baseline, the best and the worst are drawn.
 const MOST_LINES: usize = 6;
 const LINES_OF_MANY: usize = 3;
-/// Workloads of one figure where nothing varies.
 const MOST_TOGETHER: usize = 8;
 const MOST_FIGURES: usize = 4;
 
@@ -54,7 +52,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "workload")
 }
 
-/// A line a workload, where nothing varies.
 fn together(evidence: &Evidence) -> Vec<Figure> {
     let own: Vec<&Latencies> = evidence.latencies.iter().filter(|one| !one.control).collect();
     let named = |one: &Latencies| {
@@ -72,7 +69,6 @@ fn together(evidence: &Evidence) -> Vec<Figure> {
     drawn.into_iter().collect()
 }
 
-/// A figure a workload and class, a line an arm.
 fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
     let all = evidence.latencies.iter();
     let found = distinct(all.map(|one| (one.workload.as_str(), one.class.as_str())));
@@ -103,7 +99,6 @@ fn by_workload(evidence: &Evidence, names: &Names) -> Vec<Figure> {
     drawn.collect()
 }
 
-/// What a line is of, in a legend.
 fn kind(one: &Latencies) -> String {
     match io::of_response(&one.class) {
         Some(class) => format!("{}, response", short(class)),

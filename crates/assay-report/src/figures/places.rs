@@ -42,7 +42,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "workload")
 }
 
-/// A workload with its settings and its metric.
 type Work<'a> = (&'a str, &'a Arm, &'a str);
 
 fn of(row: &Row) -> Work<'_> {
@@ -89,7 +88,6 @@ impl Bars {
     }
 }
 
-/// Of each workload and place its per cent of the baseline.
 fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     let mut bars = Bars::default();
     let several = works.len() > 1 || !places.published.is_empty();
@@ -181,7 +179,6 @@ fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     })
 }
 
-/// What could not be drawn.
 fn left_out<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<String> {
     let missing = rows.into_iter().filter_map(|row| {
         let reason = short(row.absent.as_ref()?);

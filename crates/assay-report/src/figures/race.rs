@@ -72,7 +72,6 @@ fn screened(race: &RaceAnswer) -> Option<String> {
     })
 }
 
-/// What a setting came to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Outcome {
     Won,

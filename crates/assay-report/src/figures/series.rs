@@ -62,7 +62,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 /// The trials of one arm of one workload, one after the other.
 struct Run<'a> {
     trials: Vec<&'a RanTrial>,
-    /// Later trials that are not drawn.
     left_out: usize,
     workload: &'a str,
     arm: &'a Arm,
@@ -73,7 +72,6 @@ struct Run<'a> {
     wide: usize,
 }
 
-/// One point of a trial.
 #[derive(Clone, Copy, Default)]
 struct Second {
     amount: u64,
@@ -204,7 +202,6 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The stretch of a trial, and that of its ramp.
 fn stretches(trial: &RanTrial, begin: f64, end: f64) -> Vec<Span> {
     let name = format!("trial {}", trial.order);
     let (kind, text) = match (trial.status, &trial.reason) {

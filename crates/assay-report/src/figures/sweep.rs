@@ -28,14 +28,12 @@ pub static SWEEP: Drawing = Drawing {
 
 /// Levels from which there is a curve to speak of.
 const FEWEST_LEVELS: usize = 3;
-/// Lines of one figure.
 const MOST_LINES: usize = 8;
 /// Lines up to which the median stands beside the tail.
 const MOST_WITH_MEDIAN: usize = 3;
 const MOST_FIGURES: usize = 12;
 /// Beyond this ratio levels that begin at zero would lie on each other.
 const FARTHEST_APART: f64 = 10.0;
-/// What articles draw of latencies.
 const MEAN: &str = "latency_mean_ns";
 const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 
@@ -102,7 +100,6 @@ impl Levels {
         Self { numbers, unit, uneven }
     }
 
-    /// Where a level stands on the axis.
     fn place(&self, level: f64) -> Option<f64> {
         if !self.uneven {
             return Some(level);
@@ -126,7 +123,6 @@ impl Levels {
     }
 }
 
-/// One workload over one factor.
 struct Sweep<'a> {
     findings: &'a Findings,
     names: &'a Names,
@@ -236,7 +232,6 @@ impl Sweep<'_> {
         }
     }
 
-    /// What trends say, one sentence a line.
     fn peaks(&self, metric: &str) -> Vec<String> {
         let told =
             |trend: &Trend| format!("{}.", trend.text.strip_suffix('.').unwrap_or(&trend.text));

@@ -41,7 +41,6 @@ impl Draws for OwnFigure {
     }
 }
 
-/// Whether a workload is of the kind that has a figure.
 fn is_of(figure: &OwnFigure, findings: &Findings, workload: &str) -> bool {
     findings
         .measurements

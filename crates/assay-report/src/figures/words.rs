@@ -73,7 +73,6 @@ pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) ->
     kept
 }
 
-/// A workload with the metric that verdicts are about.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub name: &'a str,

@@ -7,7 +7,6 @@ use crate::articles;
 use crate::document::{Block, Section};
 use assay_analysis::articles::Article;
 
-/// A page about articles.
 pub fn page(judged: &[&Article]) -> String {
     let names: Vec<(String, String)> = judged
         .iter()

@@ -5,7 +5,6 @@ use maud::{Markup, html};
 use crate::document::{Block, Cell, Column, Remark, Role, Row, Section, Table, Tone};
 use assay_core::exhibit;
 
-/// Remarks up to which all are open.
 const MOST_REMARKS: usize = 12;
 
 /// Rows from which a table is folded up: a screen and more.
@@ -14,7 +13,6 @@ const LONG: usize = 36;
 /// Rows up to which paper shows it all the same.
 const ON_PAPER: usize = 200;
 
-/// A section below a heading of the third rank.
 pub(super) fn section(section: &Section) -> Markup {
     below(section, |caption| html! { h3 { (sentence(caption)) } })
 }
@@ -140,7 +138,6 @@ fn class(column: &Column, cell: &Cell) -> Option<&'static str> {
     }
 }
 
-/// A heading begins with a capital.
 pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())

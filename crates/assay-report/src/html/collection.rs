@@ -23,13 +23,11 @@ use assay_core::quantity::units::show;
 pub const MOST_TOLD: usize = 120;
 /// Rows of a table up to which each of them is listed; beyond that devices are.
 const MOST_ROWS: usize = 1_000;
-/// Devices of a page.
 const MOST_DEVICES: usize = 1_000;
 /// Letters of a hash that tell two devices apart whose names are alike.
 const HASH_LETTERS: usize = 8;
 const TITLE: &str = "Collection of devices";
 
-/// What pages are made of.
 #[derive(Clone, Copy, Debug)]
 pub struct Contents<'a> {
     pub rows: &'a [Flat],
@@ -37,7 +35,6 @@ pub struct Contents<'a> {
     pub whole: &'a [(Flat, Row)],
     /// Files that are no rows, with why.
     pub refused: &'a [(String, String)],
-    /// How many there are in all.
     pub refused_in_all: usize,
 }
 
@@ -102,7 +99,6 @@ pub fn listing(contents: &Contents<'_>) -> Vec<(String, String)> {
     parts.iter().enumerate().map(page).collect()
 }
 
-/// Which rows of a device stand on each of its pages.
 pub fn device_parts(rows: usize) -> Vec<Range<usize>> {
     (0..rows.max(1)).step_by(MOST_TOLD).map(|from| from..rows.min(from + MOST_TOLD)).collect()
 }

@@ -16,7 +16,6 @@ use assay_study::results::plan::{Arm, arm_words};
 use assay_study::results::record::Status;
 use assay_study::results::series;
 
-/// The section of the raw data.
 pub(super) fn section(evidence: &Evidence, place: Place<'_>) -> Markup {
     let findings = &evidence.findings;
     let elsewhere = is_large(findings);
@@ -55,7 +54,6 @@ fn far(findings: &Findings, place: Place<'_>) -> Markup {
     } }
 }
 
-/// Lines below the heading.
 fn lines(text: &str) -> usize {
     text.lines().count().saturating_sub(1)
 }
@@ -174,7 +172,6 @@ fn line(
     }
 }
 
-/// Ratio or difference with its own interval.
 fn effect(found: &Comparison) -> [Option<f64>; 3] {
     let (value, interval) = match found.difference {
         Some(difference) => (Some(difference.value), difference.ci95),
@@ -191,7 +188,6 @@ fn numbers(text: &mut String, numbers: [Option<f64>; 3]) {
     }
 }
 
-/// Names of the factors that any arm has.
 fn factors(findings: &Findings) -> BTreeSet<&str> {
     let factors = findings.measurements.iter().flat_map(|cell| cell.configuration.keys());
     factors.map(String::as_str).collect()

@@ -62,7 +62,6 @@ pub(super) fn screen(findings: &Findings, lead: &[Figure], sections: &[&Section]
     }
 }
 
-/// The numbers of one target.
 fn numbers(large: &Large) -> Markup {
     html! {
         section.target {

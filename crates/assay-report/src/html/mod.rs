@@ -40,7 +40,6 @@ fn style() -> String {
     )
 }
 
-/// A whole page: head, landmarks, script.
 pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -73,7 +72,6 @@ pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String 
     page.into_string()
 }
 
-/// What a page can lead to.
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
     /// To nothing: it goes through a pipe.
@@ -90,19 +88,16 @@ pub const MOST_TRIALS: usize = 2_000;
 /// Compared results up to which the page shows each as well, with the comparison itself.
 const MOST_COMPARED: usize = 21;
 
-/// The name of the file with the values of every trial.
 pub fn every_trial_name(stem: &str, id: &str) -> String {
     format!("{stem}.{id}.every-trial.csv")
 }
 
-/// Whether the values of the trials lie elsewhere.
 pub fn is_large(findings: &Findings) -> bool {
     // Every trial has as many values as there are metrics, or fewer.
     let most = findings.measurements.iter().filter(|cell| cell.primary);
     most.map(|cell| cell.trials.len()).sum::<usize>() > MOST_TRIALS
 }
 
-/// The page of one result.
 pub fn page(evidence: &Evidence, place: Place<'_>) -> String {
     pages(std::slice::from_ref(evidence), place)
 }
@@ -152,7 +147,6 @@ fn title(findings: &Findings) -> String {
     format!("{subject} \u{b7} {} {day}{cpu}", findings.study.kind)
 }
 
-/// What is known, told at length.
 fn whole_document(findings: &Findings) -> Document {
     document::with(findings, Detail::Page)
 }

@@ -12,7 +12,6 @@ use assay_study::findings::answers::Answer;
 use assay_study::findings::{Findings, SentenceRole};
 use assay_study::results::plan::{Arm, pilot_key};
 
-/// A result on a page.
 pub(super) struct Part {
     /// The anchor of the whole, and what it is called.
     whole: (String, String),
@@ -21,12 +20,10 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Anchors with what stands there.
     pub fn contents(&self) -> impl Iterator<Item = (&str, &str)> {
         self.anchors.iter().map(|(id, name)| (id.as_str(), name.as_str()))
     }
 
-    /// The anchor of the whole, and what it is called.
     pub fn whole(&self) -> (&str, &str) {
         (&self.whole.0, &self.whole.1)
     }
@@ -100,7 +97,6 @@ fn leading<'a>(
     (first, others)
 }
 
-/// Sections as they are added.
 struct Sections {
     index: usize,
     anchors: Vec<(String, String)>,
@@ -147,7 +143,6 @@ fn notes(notes: &[String]) -> Markup {
     html! { @for note in notes { p.note { (note) } } }
 }
 
-/// A figure with its table.
 pub(super) fn figure(figure: &Figure) -> Markup {
     html! {
         figure {
@@ -180,7 +175,6 @@ fn is_warning(block: &Block) -> bool {
     matches!(block, Block::Remarks(remarks) if !remarks.is_empty())
 }
 
-/// The blocks of a document that are wanted.
 fn those(document: &Document, wanted: fn(&Block) -> bool) -> Vec<&Block> {
     let blocks = document.sections.iter().flat_map(|section| &section.blocks);
     blocks.filter(|block| wanted(block)).collect()

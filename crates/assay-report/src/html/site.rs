@@ -10,13 +10,10 @@ use crate::document::NONE;
 use assay_core::quantity::units::show;
 use assay_study::results::bundle::Listed;
 
-/// Name of the index.
 pub const INDEX: &str = "index.html";
-/// Folder of the pages of results.
 const FOLDER: &str = "results";
 const TITLE: &str = "Results";
 
-/// A result of a site.
 #[derive(Clone, Debug)]
 pub struct SiteEntry {
     pub id: String,

@@ -35,7 +35,6 @@ pub(super) fn linked(body: &Markup) -> (Markup, Option<Markup>) {
     (PreEscaped(done), section)
 }
 
-/// Keeps account of the elements whose text stays as it is.
 fn follow<'a>(tag: &'a str, closed: &mut Vec<&'a str>) {
     let inner = tag.trim_start_matches('<').trim_end_matches('>');
     let name = inner.trim_start_matches('/').split([' ', '\n', '/']).next().unwrap_or_default();
@@ -85,7 +84,6 @@ fn whole(text: &str, form: &str) -> Option<usize> {
     })
 }
 
-/// What the words of a page mean.
 fn meanings(used: &[&Word]) -> Markup {
     html! {
         section aria-labelledby="words-h" {

@@ -16,14 +16,12 @@ pub struct Moved {
     pub seconds: f64,
     pub least: f64,
     pub most: f64,
-    /// Where the rates are from.
     pub source: RateSource,
 }
 
 /// Where the rates of an estimate are from; the weakest source last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RateSource {
-    /// The last result of the same study.
     #[default]
     Study,
     /// The last result on the same drives, of any study.
@@ -39,7 +37,6 @@ const HARD_DISK: (f64, f64) = (50e6, 300e6);
 const MEMORY_CARD: (f64, f64) = (10e6, 300e6);
 const OTHER_DRIVE: (f64, f64) = (100e6, 2e9);
 
-/// An assumed range of rates.
 fn assumed(site: Option<&Site>) -> (f64, f64) {
     let drives = site.map_or(&[][..], |site| &site.drives);
     let is_bus = |own: &Drive| own.bus.value().is_some_and(|bus| bus == "mmc");
@@ -127,7 +124,6 @@ fn most_bytes(workload: &PlannedWorkload, site: Option<&Site>, seconds: f64) -> 
     })
 }
 
-/// What trials move in one direction.
 pub(super) fn moved(Moved { seconds, least, most, source }: Moved) -> String {
     let bytes = |bytes: f64| show::bytes(bytes as u64);
     let (from, to, time) = (bytes(least), bytes(most), show::duration(seconds * 1e9));

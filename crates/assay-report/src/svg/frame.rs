@@ -41,7 +41,6 @@ pub(super) enum KeyOf {
     Look(Look),
 }
 
-/// A figure with its places.
 #[derive(Clone)]
 pub(super) struct Frame<'a> {
     pub figure: &'a Figure,
@@ -53,7 +52,6 @@ pub(super) struct Frame<'a> {
     /// Left, top, right and bottom of the plot.
     pub plot: [f64; 4],
     pub height: f64,
-    /// Where the words over the plot stand.
     pub heading: f64,
     pub keys: Vec<LegendKey>,
     /// Whether names below the plot are written aslant.
@@ -122,7 +120,6 @@ impl<'a> Frame<'a> {
         self.point(along, self.value.at(value))
     }
 
-    /// The title of an axis, in lines.
     pub fn title(&self, ruler: &Ruler<'_>) -> Vec<String> {
         title(ruler.axis, self.width)
     }
@@ -140,7 +137,6 @@ impl<'a> Frame<'a> {
         apart(ticks, room)
     }
 
-    /// Ticks of the axis on the left.
     pub fn ticks_aside(ruler: &Ruler<'_>) -> Vec<Tick> {
         let tall = (ruler.px[1] - ruler.px[0]).abs();
         apart(ruler.ticks((tall / 40.0).clamp(3.0, 8.0)), |_| 13.0)
@@ -226,13 +222,11 @@ fn is_aslant(below: &Ruler<'_>) -> bool {
     slots.iter().any(|slot| width_of(&slot.name) + 8.0 > below.slot())
 }
 
-/// Height of the longest name below, aslant.
 fn room_aslant(below: &Ruler<'_>) -> f64 {
     let longest = below.ticks(0.0).iter().map(|tick| width_of(&tick.text)).fold(0.0, f64::max);
     longest.min(ASLANT) * 0.58 + 16.0
 }
 
-/// Room for a name of the legend.
 pub(super) fn name_room(width: f64) -> f64 {
     width - 2.0 * EDGE - SWATCH - 12.0
 }

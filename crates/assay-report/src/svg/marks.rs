@@ -56,7 +56,6 @@ const SHAPES: [&[[f64; 2]]; 8] = [
     &[[-0.6, -1.3], [0.6, -1.3], [0.6, 1.3], [-0.6, 1.3]],
 ];
 
-/// A marker around a place, as a closed path.
 pub(super) fn marker(place: [f64; 2], shape: usize, r: f64) -> String {
     let [x, y] = place;
     let corners = SHAPES[shape % SHAPES.len()];
@@ -105,7 +104,6 @@ fn mark(pen: &Pen, look: Look) -> String {
     }
 }
 
-/// A marker with what its look adds to it.
 pub(super) fn looking(place: [f64; 2], shape: usize, r: f64, look: Look) -> String {
     let mut path = marker(place, shape, r);
     let [x, y] = place;
@@ -263,7 +261,6 @@ fn bars(pen: &mut Pen, frame: &Frame<'_>, index: usize, all: &[Point]) {
 /// Pixels between the lines of a hatching.
 const HATCH: f64 = 6.0;
 
-/// Lines aslant over a rectangle of left, top, right and bottom.
 pub(super) fn hatching(rectangle: [f64; 4]) -> String {
     let [left, top, right, bottom] = rectangle;
     let (wide, tall) = (right - left, bottom - top);

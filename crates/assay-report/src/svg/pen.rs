@@ -3,12 +3,10 @@
 use super::theme::Theme;
 use crate::xml::escaped;
 
-/// What is drawn so far, and in which colours.
 pub(super) struct Pen {
     pub out: String,
     /// The theme of a file; none on a page, whose style sheet has the colours.
     pub theme: Option<Theme>,
-    /// Whether marks have titles.
     pub titles: bool,
 }
 

@@ -4,7 +4,6 @@ use assay_core::exhibit::{
     Unit,
     figure::{Axis, AxisScale},
 };
-/// An axis laid over pixels.
 #[derive(Clone, Debug)]
 pub(super) struct Ruler<'a> {
     pub axis: &'a Axis,
@@ -14,7 +13,6 @@ pub(super) struct Ruler<'a> {
     pub px: [f64; 2],
 }
 
-/// A mark on an axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tick {
     pub px: f64,
@@ -24,13 +22,11 @@ pub(super) struct Tick {
 }
 
 impl<'a> Ruler<'a> {
-    /// The axis over what it has to show.
     pub fn new(axis: &'a Axis, extent: Option<[f64; 2]>, px: [f64; 2]) -> Self {
         let [low, high] = extent.unwrap_or([1.0, 1.0]);
         Self { axis, domain: domain(axis, low, high), px }
     }
 
-    /// The same over other pixels.
     pub fn over(&self, px: [f64; 2]) -> Self {
         Self { px, ..self.clone() }
     }
@@ -43,7 +39,6 @@ impl<'a> Ruler<'a> {
         self.px[0] + share * (self.px[1] - self.px[0])
     }
 
-    /// Whether a value lies within.
     pub fn shows(&self, value: f64) -> bool {
         let place = position(&self.axis.scale, value);
         let slack = 1e-9 * (self.domain[1] - self.domain[0]);
@@ -60,7 +55,6 @@ impl<'a> Ruler<'a> {
         (self.px[1] - self.px[0]).abs() / (self.domain[1] - self.domain[0])
     }
 
-    /// Whether a tick is a heading over names.
     pub fn is_heading(&self, tick: &Tick) -> bool {
         let AxisScale::Category(slots) = &self.axis.scale else { return false };
         slots.get(tick.index).is_some_and(|slot| slot.heading)
@@ -86,7 +80,6 @@ impl<'a> Ruler<'a> {
         shown.map(tick).collect()
     }
 
-    /// Multiples of a round step between two values.
     fn linear(&self, low: f64, high: f64, wanted: f64) -> Vec<f64> {
         let (unit, most) = (self.axis.unit, low.abs().max(high.abs()));
         let base = unit.base(most);
@@ -122,7 +115,6 @@ impl<'a> Ruler<'a> {
         }
     }
 
-    /// Powers of a base, as many as are wanted.
     fn powers(&self, base: f64, wanted: f64) -> Vec<f64> {
         let to = |place: f64| match self.axis.scale {
             AxisScale::Log2 => place / base.log2(),

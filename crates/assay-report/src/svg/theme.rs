@@ -1,7 +1,6 @@
 //! Colours, light and dark: the palette of Okabe and Ito, darkened on paper where it would be too
 //! pale to see and lightened on dark ground.
 
-/// Light or dark ground.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     Light,

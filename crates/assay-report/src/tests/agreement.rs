@@ -8,7 +8,6 @@ use crate::document::{self, Block, Detail, numbers};
 use assay_study::findings::Findings;
 use assay_study::results::record::Status;
 
-/// What a row of a table shows of a comparison.
 struct Shown {
     depth: String,
     result: String,

@@ -117,7 +117,6 @@ impl Bench {
         arms
     }
 
-    /// The place of each arm in time, replicate by replicate.
     fn places(&self, draws: &mut Draws) -> Vec<Vec<u32>> {
         let (count, mut last) = (self.arms().len(), None);
         (0..self.replicates as usize)

@@ -111,7 +111,6 @@ fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// What a grid says of each of its factors.
 fn of_factors(findings: &Findings) -> impl Iterator<Item = &String> {
     let told = findings.summary.iter().filter(|one| one.role == SentenceRole::Conclusion);
     told.map(|sentence| &sentence.text)
@@ -190,7 +189,6 @@ impl Standing {
     }
 }
 
-/// What would make the arm of a comparison permanent.
 pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outcome<Proposal> {
     if stored.environment.fleet.is_some() {
         return Err(Failure::refused(

@@ -7,7 +7,6 @@ use serde::Serialize;
 use assay_runner::run::apply::Proposal;
 use assay_study::findings::{AdviceKind, AdviceStatus, Comparison, Effect, Trust};
 
-/// What a result advises, each advice with what it rests on.
 #[derive(Serialize)]
 pub struct AdviceDocument<'a> {
     pub format: &'static str,
@@ -43,7 +42,6 @@ pub struct Compared<'a> {
     pub comparison: &'a Comparison,
 }
 
-/// Whether an arm can be made permanent here.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub enum Permanent<'a> {
@@ -51,13 +49,11 @@ pub enum Permanent<'a> {
     Impossible { reason: &'a str },
 }
 
-/// What would be done to make an arm permanent.
 #[derive(Serialize)]
 pub struct Proposed<'a> {
     files: Vec<File<'a>>,
     /// Settings that would be written now.
     settings: Vec<Setting<'a>>,
-    /// What is left to the operator.
     manual: Vec<ByHand<'a>>,
     /// What the study says nothing of: present values that were no level of it.
     unmeasured: &'a [String],

@@ -109,7 +109,6 @@ fn unconfirmed(system: &dyn System, arguments: &ApplyArguments) -> Option<Failur
 #[derive(Serialize)]
 struct ApplyDocument<'a> {
     format: &'static str,
-    /// Id of the result that confirmed it.
     id: &'a str,
     trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.

@@ -68,7 +68,6 @@ impl ByPlace {
     }
 }
 
-/// Gives the place of a result the name of a label.
 fn name(words: &[String], brought: &mut [Brought], label: &str) -> Outcome<()> {
     let mistake = |what: &str| Failure::mistake(format!("--platform {label}: {what}"));
     // Ids have no `=`, names may.

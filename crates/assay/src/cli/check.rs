@@ -121,7 +121,6 @@ pub fn run(system: &dyn System, arguments: CheckArguments) -> Outcome<()> {
     running::conclude(system, ran, arguments.how)
 }
 
-/// Gives several targets as many replicates as a comparison needs.
 pub(super) fn compare(study: &mut Study, targets: usize) {
     if targets > 1 && !study.needs_whole() && study.requirements.is_none() {
         study.replicates = COMPARED;

@@ -109,7 +109,6 @@ fn given(
 }
 
 impl KindOptions {
-    /// Whether what is asked takes all of a place.
     pub(super) fn takes_all(&self) -> bool {
         self.0.iter().any(|own| check_option::takes_all(own.kind))
     }

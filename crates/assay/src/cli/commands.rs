@@ -69,7 +69,6 @@ pub struct CommandArguments {
 }
 
 impl CommandArguments {
-    /// These lines, and nothing else of them.
     pub fn of_lines(lines: Vec<String>) -> Self {
         Self { lines, ..Self::default() }
     }
@@ -84,7 +83,6 @@ impl CommandArguments {
         !self.lines.is_empty()
     }
 
-    /// Whether they run in trees of commits.
     pub fn have_revisions(&self) -> bool {
         self.revisions.is_some()
     }
@@ -265,7 +263,6 @@ impl CommandArguments {
         lines.find(|(index, line)| self.lines[..*index].contains(line)).map(|(_, line)| line)
     }
 
-    /// The levels that lines name, by factor.
     fn factors(&self) -> Outcome<Map<String, Value>> {
         let mut factors = Map::new();
         for pair in self.levels.chunks_exact(2) {

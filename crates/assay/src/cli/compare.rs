@@ -123,7 +123,6 @@ impl Against {
         self.junit.check(system, self.gating.gate.is_some() || study.gate.is_some())
     }
 
-    /// Refuses to compare a race with anything, before anything is measured.
     pub fn check_race(&self, study: &Study) -> Outcome<()> {
         if self.earlier.is_some() && study.stop.rule == StopRule::Best {
             return Err(Failure::mistake(
@@ -288,7 +287,6 @@ fn compare_sides(
     store::compared(&all, days)
 }
 
-/// A share that was given in percent.
 fn share(name: &str, text: Option<&str>) -> Outcome<Option<f64>> {
     let read = text.map(str::parse::<Percent>).transpose();
     let read = read.map_err(|error| Failure::mistake(format!("{name}: {error}")))?;

@@ -67,7 +67,6 @@ pub(super) fn complete(system: &dyn System, words: &[OsString]) -> Outcome<bool>
         .map_err(|error| Failure::mistake(format!("{VARIABLE}: {error}")))
 }
 
-/// The command line with the values of its arguments.
 fn completed(system: &dyn System, words: &[OsString]) -> Command {
     let after = |command: &str| {
         let at = words.iter().position(|word| word == command)?;

@@ -115,7 +115,6 @@ fn of_race(race: &RaceAnswer, findings: &Findings) -> Outcome<Best> {
     Ok(Best { baseline, arm, workloads, promised: race.winner_ratio, raced: true })
 }
 
-/// The setting that the study's advice is for.
 fn of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
     let best = best(findings, workload)?;
     let named = |found: &&Comparison| {
@@ -133,7 +132,6 @@ fn of_advice(findings: &Findings, workload: Option<&str>) -> Outcome<Best> {
     })
 }
 
-/// The comparison that the study's advice rests on.
 fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Comparison> {
     let advised =
         findings.advice.iter().filter(|one| is_for(one)).flat_map(|advice| &advice.evidence);

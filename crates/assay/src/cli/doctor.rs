@@ -50,7 +50,6 @@ pub fn run(system: &dyn System, arguments: &DoctorArguments) {
     output::text(&format!("\n{}", table::table(&columns, &next, output::columns(system))));
 }
 
-/// Three commands that this machine is ready for.
 fn next(abilities: &[Ability]) -> [[&'static str; 2]; 3] {
     let has = |name: &str| {
         let own = abilities.iter().find(|ability| ability.name == name);

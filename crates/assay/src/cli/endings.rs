@@ -18,7 +18,6 @@ use assay_testkit::needs::is_sampled;
 use assay_workloads::Entry;
 use assay_workloads::check_option::{CheckOption, Values, by_option, takes_all};
 
-/// Commands that run trials on a target.
 const ON_A_TARGET: [&str; 5] = [
     "assay check --quiet --seed 1 --budget 2s --area 16MiB /home/me",
     "assay run --quiet /study.toml /home/me",
@@ -253,7 +252,6 @@ fn so_it_does_under_others_work_and_with_3_where_the_drive_is_another() {
     }
 }
 
-/// A study that was stopped after three trials.
 fn interrupted() -> (Fake, String) {
     let fake = machine();
     let stop = AtomicBool::new(false);

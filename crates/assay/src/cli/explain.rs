@@ -198,7 +198,6 @@ fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
 struct CommandsDocument<'a> {
     format: &'static str,
     title: &'a str,
-    /// A line for each workload and setting.
     commands: Vec<CommandEntry<'a>>,
     absent: Vec<AbsentWorkload>,
     notes: &'a [String],

@@ -28,7 +28,6 @@ use assay_study::results::fleet::words;
 const GRACE: Duration = Duration::from_secs(10);
 /// How long hosts wait for each other before there is a plan: an area may have to be filled.
 const WAIT: Duration = Duration::from_secs(10 * 60);
-/// The kernel's name of this host.
 const NAME: &str = "/proc/sys/kernel/hostname";
 
 /// Which host of several this is.
@@ -44,7 +43,6 @@ pub struct FleetArguments {
     fleet: Option<String>,
 }
 
-/// One of the hosts of a fleet.
 pub struct OwnHost<'a> {
     hosts: Hosts,
     address: &'a str,
@@ -59,7 +57,6 @@ impl fmt::Display for OwnHost<'_> {
 }
 
 impl FleetArguments {
-    /// Refuses options that are about one host.
     pub fn alone(&self, options: &[(bool, &str)]) -> Outcome<()> {
         let Some((_, option)) = options.iter().find(|(is_asked, _)| *is_asked) else {
             return Ok(());

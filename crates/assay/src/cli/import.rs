@@ -183,7 +183,6 @@ fn parcels(system: &dyn System, arguments: &ImportArguments) -> Outcome<Option<V
     }
 }
 
-/// An option that is given and says something of numbers alone.
 fn of_numbers(arguments: &ImportArguments, several: bool) -> Option<&'static str> {
     let all = [
         ("--set", arguments.named.files.iter().any(|(_, arm)| !arm.is_empty())),
@@ -453,7 +452,6 @@ fn about(
     })
 }
 
-/// Reads the numbers, and counts the trials for lists of results.
 fn numbers(mut about: Import, study: ImportedStudy) -> Outcome<(StoredImport, Imported)> {
     let ImportedStudy { importer, files } = study;
     let options = Options {
@@ -470,7 +468,6 @@ fn numbers(mut about: Import, study: ImportedStudy) -> Outcome<(StoredImport, Im
     Ok((StoredImport { id: String::new(), about, contents, label }, imported))
 }
 
-/// Writes the bundle and gives it its id.
 fn keep(system: &dyn System, stored: &mut StoredImport) -> Outcome<()> {
     let results = identity::results_directory(system)?;
     stored.id = id::unused_id(system, &results, &stored.about.imported);

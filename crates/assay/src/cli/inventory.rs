@@ -130,12 +130,10 @@ fn card_words(card: &MemoryCard) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-/// How fast platters turn, in a column.
 pub fn turns_cell(drive: &Drive) -> String {
     drive.rpm.value().map_or_else(|| "-".to_owned(), |turns| format!("{turns}/min"))
 }
 
-/// What a drive says of its health, in a column.
 pub fn health_cell(one: &DriveReport) -> String {
     one.health.value().map_or_else(|| "-".to_owned(), Health::brief)
 }

@@ -15,7 +15,6 @@ Examples:
   assay note 20261120-1031 --title \"SanDisk card, slot 2\"
   assay note 20261120-1031 --platform \"KVM, 2 CPUs\"";
 
-/// What a kind says of labels for its trials.
 fn labels() -> Option<&'static RecordLabels> {
     kind().map(|(_, recording)| &recording.labels)
 }

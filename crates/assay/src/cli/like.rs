@@ -20,7 +20,6 @@ const PIECE: usize = 128 << 10;
 const BLOCK: u64 = 4096;
 /// Pieces at most, evenly spaced over all bytes: 32 MiB.
 const PIECES: u64 = 256;
-/// Files and directories that are looked at.
 const MOST_LOOKED: usize = 50_000;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,7 +52,6 @@ pub fn compressibility(system: &dyn System, level: &str) -> Outcome<String> {
     Ok(format!("{percent}%"))
 }
 
-/// Packs pieces of the files below a directory.
 fn sample(system: &dyn System, directory: &str) -> Outcome<Sample> {
     let wrong =
         |why: &dyn std::fmt::Display| Failure::mistake(format!("{PREFIX}{directory}: {why}"));

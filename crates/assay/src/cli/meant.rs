@@ -17,7 +17,6 @@ const WORDS: &str = include_str!("meant.tsv");
 /// reads of them in the help, and no hint puts them into his hands.
 pub(super) const CONSENTS: [&str; 4] = ["--destroy", "--yes", "--as-root", "--allow-tunable"];
 
-/// The answers to a word of another tool.
 fn answers(wrong: &str) -> impl Iterator<Item = &'static str> {
     let is_of = |row: &&str| {
         row.split('\t').next().is_some_and(|own| own.split(' ').any(|own| own == wrong))
@@ -56,7 +55,6 @@ fn key(wrong: &str, command: &clap::Command) -> Option<String> {
     Some(format!("--set {table}{name}=VALUE"))
 }
 
-/// The answer to another tool's option that holds for a command.
 fn listed(wrong: &str, command: &clap::Command) -> Option<String> {
     let answer = answers(wrong).find_map(|answer| match answer.split_once(": ") {
         Some((option, sentence)) => has(command, option).then_some(sentence),
@@ -72,7 +70,6 @@ fn is_of_fio(wrong: &str, command: &clap::Command) -> bool {
     ["assay", "check", "plan", "run"].contains(&command.get_name()) && keys.any(|key| *key == name)
 }
 
-/// The option or the command that was meant by an option.
 fn option(
     wrong: &str,
     command: &clap::Command,
@@ -204,7 +201,6 @@ mod tests {
     use super::super::{CommandLine, PAGE_COLUMNS, definition, read};
     use super::*;
 
-    /// Every option of another tool, with the answers to it.
     fn foreign() -> impl Iterator<Item = (&'static str, Vec<&'static str>)> {
         let rows = WORDS.lines().map(|row| row.split('\t').collect::<Vec<_>>());
         let words =
@@ -224,14 +220,12 @@ mod tests {
         }
     }
 
-    /// Every command of the program, as the words that name it.
     fn commands(command: &clap::Command, path: &[&str]) -> Vec<String> {
         let own = [path, &[command.get_name()]].concat();
         let below = command.get_subcommands().flat_map(|below| commands(below, &own));
         std::iter::once(own.join(" ")).chain(below).collect()
     }
 
-    /// What is told of a line that nobody can run.
     fn told(line: &str) -> Option<String> {
         let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
         let error = read(&words, PAGE_COLUMNS).err().filter(clap::Error::use_stderr)?;
@@ -275,7 +269,6 @@ mod tests {
         assert!(told.contains("does not prompt; remove the option"));
     }
 
-    /// What a text says that was meant.
     fn hint(told: &str) -> Option<&str> {
         told.split_once(": use `")?.1.split('`').next()
     }

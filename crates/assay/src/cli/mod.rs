@@ -219,7 +219,6 @@ fn whole(columns: usize) -> clap::Command {
     command.override_help(page)
 }
 
-/// A parser's message in our words, in lines of a page.
 fn explained(error: &clap::Error, words: &[OsString]) -> String {
     let definition = CommandLine::command();
     let (_, path) = meant::named(words, &definition);
@@ -386,7 +385,6 @@ mod tests {
         .collect()
     }
 
-    /// The help of a command and of all below it.
     fn helps(command: &mut clap::Command) -> Vec<String> {
         let own = [command.render_long_help().to_string(), command.render_help().to_string()];
         own.into_iter().chain(command.get_subcommands_mut().flat_map(helps)).collect()

@@ -28,7 +28,6 @@ impl Subject {
     }
 }
 
-/// An option, by its long name.
 #[derive(Clone, Copy)]
 struct Row {
     name: &'static str,
@@ -44,7 +43,6 @@ enum Shown {
     Never,
 }
 
-/// One that the short help has.
 const fn first(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
     Row { name, shown: Shown::Always, fits }
 }
@@ -144,7 +142,6 @@ fn commands(of: &Subject) -> bool {
     of.of_commands
 }
 
-/// Whether a device can be overwritten for it.
 fn storage(of: &Subject) -> bool {
     let is_layer = |name: &String| factors::has_role(name, Role::Layer);
     of.works().any(|work| work.needs() != Needs::Nothing) || of.study.factors.keys().any(is_layer)
@@ -154,7 +151,6 @@ fn programs(of: &Subject) -> bool {
     of.works().any(|work| work.kind().runs_programs)
 }
 
-/// Whether it may be taken to another target.
 pub(super) fn takes_target(of: &Subject) -> bool {
     of.has_trials()
 }

@@ -18,7 +18,6 @@ use assay_study::findings::Findings;
 
 const USUAL_COLUMNS: usize = 80;
 
-/// A stream, once it was handed in.
 type Sink = Mutex<Option<Box<dyn Write + Send>>>;
 
 // One lock each: a reader of results that is slow keeps no message back.
@@ -61,7 +60,6 @@ pub fn painted(text: &str) {
     raw(&outside::painted(text));
 }
 
-/// Writes what is already JSON.
 pub fn document(text: &str) {
     raw(&outside::json(text));
 }
@@ -99,7 +97,6 @@ pub fn line(text: &str) -> bool {
 /// Whether a result was lost because standard output took no more.
 static LOST: AtomicBool = AtomicBool::new(false);
 
-/// Refuses to call a command done whose result nobody got.
 pub fn kept() -> Outcome<()> {
     if LOST.load(Ordering::Relaxed) {
         return Err(Failure::refused("cannot write to standard output; free disk space"));
@@ -135,7 +132,6 @@ pub fn may_be_written(system: &dyn System, path: &Path) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes a file that a command was asked for.
 pub fn file(system: &dyn System, path: &Path, content: &[u8]) -> Outcome<()> {
     may_be_written(system, path)?;
     system

@@ -107,7 +107,6 @@ fn describe(page: &mut String, title: &str, command: &clap::Command, same: Optio
     }
 }
 
-/// Every command has help and a version.
 fn is_shown(arg: &clap::Arg) -> bool {
     !arg.is_hide_set() && !["help", "version"].contains(&arg.get_id().as_str())
 }

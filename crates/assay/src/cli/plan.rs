@@ -149,7 +149,6 @@ pub fn run(system: &dyn System, arguments: &PlanArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// A refusal that names what shows the content of a preset.
 fn with_content(mut failure: Failure, preset: Option<String>) -> Failure {
     if let (Kind::Refused, Some(name)) = (failure.kind, preset) {
         let content = format!("; what the study contains: assay list presets {name}");
@@ -158,7 +157,6 @@ fn with_content(mut failure: Failure, preset: Option<String>) -> Failure {
     failure
 }
 
-/// What overwriting each device among the targets would cost.
 fn stakes(system: &dyn System, sites: &[Site]) -> Vec<PreviewStake> {
     let there = |site: &&Site| !site.path.as_os_str().is_empty();
     let mut devices: Vec<&Site> =

@@ -27,7 +27,6 @@ pub struct Progress {
     out_of_time: bool,
 }
 
-/// Position in the whole run, and the time left.
 #[derive(Default)]
 struct Course {
     strip: Strip,

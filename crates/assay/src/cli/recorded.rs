@@ -67,7 +67,6 @@ pub fn run(system: &dyn System, study: Study, quiet: bool) -> Outcome<Unended> {
     finished.map(Unended::from)
 }
 
-/// What reading would give, without keeping it.
 pub fn preview(system: &dyn System, study: Study) -> Outcome<()> {
     let results = identity::results_directory(system).ok();
     let (study, found) = runner::read(system, study, results.as_deref())?;

@@ -18,7 +18,6 @@ fn machine() -> Fake {
     fake
 }
 
-/// The commands that a text names in backquotes.
 fn named(text: &str) -> Vec<String> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted.filter(|text| text.starts_with("assay ")).map(str::to_owned).collect()

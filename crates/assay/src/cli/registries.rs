@@ -226,7 +226,6 @@ pub(super) fn factors() -> Outcome<Vec<RegistryEntry>> {
     Ok(factors_described().into_iter().map(entry).collect())
 }
 
-/// Units at the end of metrics' names.
 const UNITS: &str = "bytes_per_s bits_per_s s_per_gib j_per_gib per_s ns s bytes share j w iops";
 
 pub(super) fn metrics() -> Vec<RegistryEntry> {

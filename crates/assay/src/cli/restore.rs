@@ -320,7 +320,6 @@ mod tests {
         }
     }
 
-    /// A machine on which a run left a file behind.
     fn machine() -> Fake {
         let fake = Fake::new();
         fake.put("/made", "x");

@@ -66,7 +66,6 @@ pub fn run(system: &dyn System, arguments: &ResumeArguments) -> Outcome<()> {
     running::conclude(system, ran, arguments.how)
 }
 
-/// Refuses a study that has ended.
 pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
     if stored.ended.is_some() || has_all_trials(&stored.plan, &stored.trials) {
         return Err(Failure::mistake(format!(

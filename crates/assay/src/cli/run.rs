@@ -37,7 +37,6 @@ const LAST: &str = "  assay run small-memory --help          show the options of
 
 /// Where a study is run that needs no place.
 const HERE: &str = ".";
-/// Columns of a line in them.
 const LINE_COLUMNS: usize = 39;
 
 fn examples() -> String {

@@ -81,14 +81,12 @@ pub struct Waiting {
 }
 
 impl Waiting {
-    /// What the user has allowed, with it.
     pub fn with(self, consented: Consented) -> Consented {
         let wait = self.wait.map_or(Duration::ZERO, |time| Duration::from_nanos(time.0));
         Consented { wait, ..consented }
     }
 }
 
-/// Runs a study with progress and signals.
 pub fn run(system: &dyn System, request: Request<'_>, quiet: bool) -> Outcome<Unended> {
     let stop = stop_on_signals(&PUTS_BACK)?;
     run_with(system, request, &stop, quiet)
@@ -158,7 +156,6 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     finished.map(Unended)
 }
 
-/// What a plan will be able to see, by its pilot.
 fn foreseen(plan: &Plan) -> Vec<String> {
     inference::foreseen(plan).into_iter().collect()
 }
@@ -172,7 +169,6 @@ impl Drop for Raised<'_> {
     }
 }
 
-/// Goes on with a study, with progress and signals.
 pub fn resume(
     system: &dyn System,
     acting: Acting,
@@ -191,7 +187,6 @@ pub fn resume(
     finished.map(Unended)
 }
 
-/// Prints what a study found, and ends as it ended.
 pub fn conclude(system: &dyn System, ran: Unended, how: Printing) -> Outcome<()> {
     end(system, ran, |findings, is_kept| {
         tell(system, findings, is_kept, how);
@@ -199,7 +194,6 @@ pub fn conclude(system: &dyn System, ran: Unended, how: Printing) -> Outcome<()>
     })
 }
 
-/// The same without printing anything.
 pub fn close(system: &dyn System, ran: Unended) -> Outcome<()> {
     end(system, ran, |_, _| Ok(()))
 }
@@ -419,7 +413,6 @@ pub fn results_directory(system: &dyn System) -> Outcome<Option<std::path::PathB
     }
 }
 
-/// Whether a study has shown enough at a look, in words.
 fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<String> {
     // What was repeated comes after the last replicate and decides nothing.
     let own = trials.iter().filter(|trial| trial.record.repeats.is_none());
@@ -509,7 +502,6 @@ mod tests {
     use assay_runner::run::Unkept;
     use assay_study::file::text;
 
-    /// A study of six trials that ran to its end.
     fn finished() -> Finished {
         let study = "format = \"assay-study/1\"\ntitle = \"Two\"\nreplicates = 5\nseed = 1\n\
             [[workload]]\nname = \"read\"\n\

@@ -138,7 +138,6 @@ const CHECK_COMMAND: &str = "check_command=";
 /// The key whose level may be the directory of files to imitate.
 const COMPRESSIBILITY: &str = "compressibility";
 
-/// Presets about one setting, whichever it is.
 const EXAMPLES: &[&str] = &["starvation", "tunable", "production"];
 
 /// Replicates at most of a study that ends when it is decided, where none are named: without a budget, and with one,
@@ -147,7 +146,6 @@ const MOST_UNTIL_DECIDED: u32 = 100;
 const MOST_WITHIN_BUDGET: u32 = 1000;
 
 impl StudyArguments {
-    /// The study to run, and where.
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
         self.study_from(system, self.asked(system)?)
     }
@@ -277,7 +275,6 @@ impl StudyArguments {
         self.has_targets() || self.lab || !self.destroy.is_empty()
     }
 
-    /// Whether the line names this study.
     pub fn is_of(&self, name: &str) -> bool {
         self.study.as_deref() == Some(name)
     }
@@ -352,7 +349,6 @@ impl StudyArguments {
         Ok((study, keys))
     }
 
-    /// Makes a factor of a study vary over these levels.
     fn vary(&self, study: &mut Study, name: String, levels: Vec<String>) {
         if name == TARGET {
             study.target = None;
@@ -469,7 +465,6 @@ fn is_factor(name: &str) -> bool {
     assay_workloads::parameter(name).is_some() || factors::find(name).is_some()
 }
 
-/// Refuses a study that cannot be taken to a loop device.
 fn in_lab(study: Study) -> Outcome<Study> {
     if revisions::are_in(&study) {
         return Err(Failure::mistake(

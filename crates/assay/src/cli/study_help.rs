@@ -63,7 +63,6 @@ fn texts(matches: &ArgMatches, name: &str) -> Vec<String> {
     words.into_iter().flatten().cloned().collect()
 }
 
-/// Its question, its work, and what it varies.
 fn told(study: &Study) -> String {
     let work: Vec<String> =
         study.workload.iter().map(|own| format!("  {}: {}", own.name, own.words())).collect();

@@ -68,7 +68,6 @@ struct UndoDocument<'a> {
     format: &'static str,
     id: &'a str,
     dry_run: bool,
-    /// What was undone, or would be.
     done: &'a [String],
     /// Where nothing was left to do, and why.
     nothing: &'a [String],

@@ -26,7 +26,6 @@ pub fn in_machines(study: Study, has_places: bool) -> Outcome<Study> {
     Ok(study.in_machines())
 }
 
-/// Checks for what its virtual machines need on this machine.
 pub fn check_machines(system: &dyn System, study: &Study) -> Outcome<()> {
     study.machines().iter().try_for_each(|wanted| guest::ready(system, wanted).map(drop))
 }

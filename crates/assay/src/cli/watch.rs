@@ -179,7 +179,6 @@ pub fn stream(system: &dyn System, beside: bool) -> Option<Stream> {
     (beside && std::io::stderr().is_terminal()).then_some(Stream::Errors)
 }
 
-/// What the terminal can show, by the environment.
 pub fn looks(system: &dyn System) -> crate::watch::page::Looks {
     let set = |name: &str| system.variable(name).filter(|value| !value.is_empty());
     let locale = set("LC_ALL").or_else(|| set("LC_CTYPE")).or_else(|| set("LANG"));

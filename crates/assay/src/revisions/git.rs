@@ -43,7 +43,6 @@ const PASSED: [&str; 6] = [
     "SUDO_UID",
     "XDG_CONFIG_HOME",
 ];
-/// Lines of a complaint that are told.
 const LAST_LINES: usize = 6;
 
 static NEVER: AtomicBool = AtomicBool::new(false);
@@ -113,7 +112,6 @@ impl<'s> Hands<'s> {
         self.execute(at, &words, &environment, &PASSED.map(str::to_owned), heard)
     }
 
-    /// What git prints in a directory.
     pub(super) fn told(&self, at: &Path, words: &[&str], heard: u64) -> Result<String, Error> {
         let executed = self.done(at, words, heard)?;
         if executed.heard.bytes > heard {

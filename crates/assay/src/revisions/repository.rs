@@ -16,7 +16,6 @@ static MACHINE: Real = Real::new();
 
 /// How a commit is told: its name, and its subject behind a tabulator.
 const FORMAT: &str = "--format=%H%x09%s";
-/// Where git keeps repositories of submodules.
 pub(super) const MODULES: &str = "modules";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +85,6 @@ impl<'s> Repository<'s> {
         self
     }
 
-    /// Ended when this is raised.
     #[must_use]
     pub fn stopped_by(mut self, stop: &'s AtomicBool) -> Self {
         self.hands.stop = stop;

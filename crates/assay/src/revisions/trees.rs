@@ -44,14 +44,12 @@ const SIGNS_OF_SHELL: [char; 12] = ['$', '`', '{', '*', '?', '<', '>', '[', '~',
 /// Between two looks whether somebody else is done with a tree.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A tree of a commit, built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tree {
     pub path: PathBuf,
     pub commit: Commit,
 }
 
-/// What is known of a tree that is whole.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Mark {
     format: String,
@@ -240,7 +238,6 @@ impl<'s> Trees<'s> {
         self.put_mark(path, &mark)
     }
 
-    /// Runs the line, as commands are run.
     fn build(&self, path: &Path, commit: &Commit) -> Result<(), Error> {
         let Some(line) = &self.build else { return Ok(()) };
         let executed = self.shell(path, &["-c", BUILD, "sh", line])?;
@@ -285,7 +282,6 @@ impl<'s> Trees<'s> {
     }
 }
 
-/// What nobody may have who removes a tree.
 fn lock(name: &str) -> String {
     format!("tree-{name}")
 }
@@ -301,7 +297,6 @@ fn mark(system: &dyn System, path: &Path) -> Option<Mark> {
     serde_json::from_str(&text).ok().filter(|mark: &Mark| mark.format == MARK_FORMAT)
 }
 
-/// Removes what lies at the place of a tree.
 fn cleared(system: &dyn System, path: &Path) -> Result<(), Error> {
     if system.status(path).is_err() {
         return Ok(());
@@ -370,7 +365,6 @@ pub enum Removal {
     Failed(String),
 }
 
-/// Removes a tree that nobody has.
 pub fn remove(system: &dyn System, tree: &Lying) -> Removal {
     match system.hold(&tree.lock) {
         Err(HoldError::Held { .. }) => Removal::InUse,

@@ -189,7 +189,6 @@ fn row(system: &dyn System, path: &Path, name: &str) -> Result<Row, String> {
     file::read_named(name, &text(system, path)?)
 }
 
-/// The text of a file that somebody sent.
 fn text(system: &dyn System, path: &Path) -> Result<String, String> {
     let status = system.status(path).map_err(|error| error.to_string())?;
     if status.kind != FileKind::File {

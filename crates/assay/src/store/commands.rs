@@ -31,7 +31,6 @@ pub fn sites(system: &dyn System, plan: &Plan) -> Vec<Option<Site>> {
     plan.surveys.iter().map(site).collect()
 }
 
-/// Whose names of devices stand in a study.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Names {
     /// The user's, who typed them just now.

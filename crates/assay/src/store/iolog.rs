@@ -26,7 +26,6 @@ const FIRST: &str = "fio version 3 iolog\n";
 const WINDOW_NS: u64 = 10_000_000_000;
 /// Requests that wait for their turn at most: some 50 MB.
 const MOST_WAITING: usize = 1 << 20;
-/// Text that is made at once.
 const PIECE_BYTES: usize = 1 << 16;
 
 /// Nanoseconds since the beginning, a running number, device, what to do, where, and how much.

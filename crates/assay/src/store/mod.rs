@@ -141,7 +141,6 @@ pub fn findings_at(system: &dyn System, directory: &Path) -> Outcome<Findings> {
     Ok(findings)
 }
 
-/// What is said of a result that was brought here.
 fn brought_here(mark: &Mark) -> Check {
     let [id, file] = [&mark.id, &mark.file].map(|text| outside::spelled(text));
     let text = format!(
@@ -186,7 +185,6 @@ fn promised(study: &Study) -> Option<f64> {
     (told.is_finite() && told > 0.0).then_some(told)
 }
 
-/// What is known of a study before it has a name.
 pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
     StudyFacts {
         id: String::new(),
@@ -199,7 +197,6 @@ pub fn unnamed(plan: &Plan, environment: &Environment) -> StudyFacts {
     }
 }
 
-/// The findings of a study that just ran.
 pub fn findings_of_run(finished: Finished) -> Findings {
     findings_of(&Stored {
         id: finished.id,

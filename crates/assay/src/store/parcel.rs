@@ -56,7 +56,6 @@ struct About {
     /// Id of the result where it was measured.
     #[serde(default)]
     id: String,
-    /// Version that packed it.
     #[serde(default)]
     assay: String,
 }
@@ -210,7 +209,6 @@ pub fn add(system: &dyn System, path: &Path) -> Outcome<Added> {
 
 struct Seen {
     about: About,
-    /// Hash of names and contents.
     sha256: String,
 }
 
@@ -371,7 +369,6 @@ impl Read for Summed<'_> {
     }
 }
 
-/// A stream that is refused beyond its limit.
 struct Limited<R> {
     from: R,
     left: u64,

@@ -36,7 +36,6 @@ pub struct Progress {
     pub warnings: Vec<String>,
 }
 
-/// The trials to come, as far as is known.
 #[derive(Debug, Default)]
 struct Ahead {
     trials: usize,
@@ -48,7 +47,6 @@ struct Ahead {
 #[derive(Debug, Default)]
 struct Odd {
     count: usize,
-    /// Why the last one did not.
     last: Option<String>,
 }
 

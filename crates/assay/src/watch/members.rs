@@ -84,7 +84,6 @@ pub fn sentences(state: &State, span: &Span) -> Vec<String> {
     told.collect()
 }
 
-/// Only of those with a slow member.
 pub fn warnings(state: &State) -> Vec<String> {
     let slow = |array: &Array| {
         slowest_of(array, &state.whole)
@@ -132,7 +131,6 @@ mod tests {
     use assay_machine::system::Fake;
     use assay_machine::system::devices::Counters;
 
-    /// A mirror of two disks on btrfs.
     fn machine() -> Fake {
         let fake = Fake::new();
         for (at, name) in ["sda", "sdb"].into_iter().enumerate() {

@@ -46,7 +46,6 @@ pub struct Wish {
 }
 
 impl Wish {
-    /// That nothing can be written there.
     pub fn unwritten(&self, error: &std::io::Error) -> Failure {
         Failure::refused(format!("cannot write {}: {error}", self.directory.display()))
     }
@@ -139,7 +138,6 @@ pub fn begin<'s>(
     begun.map_err(|error| wish.unwritten(&error))
 }
 
-/// Writes the bundle.
 pub fn write(
     system: &dyn System,
     wish: &Wish,

@@ -51,7 +51,6 @@ impl<'s> Recording<'s> {
         Ok(Self { system, _bundle: bundle, begun_ns, writer, counter, before, cut: None })
     }
 
-    /// Takes what ended since the last time.
     pub fn take(&mut self, sampler: &mut Sampler<'_>) {
         let (begun_ns, writer, counter, cut) =
             (self.begun_ns, &mut self.writer, &mut self.counter, &mut self.cut);

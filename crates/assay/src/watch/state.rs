@@ -9,7 +9,6 @@ use super::sampler::{Disk, DiskSpan, Load, Reading, Sampler, Span, User};
 pub const HISTORY: usize = 120;
 const MOST_USERS: usize = 200;
 
-/// Everything that a page or a text shows.
 #[derive(Clone)]
 pub struct State {
     pub disks: Vec<Disk>,
@@ -28,13 +27,11 @@ pub struct State {
     latest: Reading,
 }
 
-/// What one look saw, for the history.
 #[derive(Clone, Debug, PartialEq)]
 struct Moment {
     seconds: f64,
     /// Bytes a second of each disk, both ways.
     disks: Vec<f64>,
-    /// Share of each processor's time at work.
     processors: Vec<f64>,
 }
 

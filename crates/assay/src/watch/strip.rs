@@ -37,7 +37,6 @@ impl From<Progress> for Strip {
 }
 
 impl Strip {
-    /// A study of this process that is about to begin.
     pub fn own(title: &str) -> Self {
         let now = "checking the target".to_owned();
         Self { title: title.to_owned(), now, own: true, ..Self::default() }

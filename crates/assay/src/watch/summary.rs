@@ -79,7 +79,6 @@ fn device(state: &State, at: usize) -> Vec<Section> {
     sections
 }
 
-/// Histograms and the table of a traced device.
 fn traced(whole: &Span, disk: &DiskSpan, all: &BTreeMap<String, ClassSpan>) -> Vec<Section> {
     if all.is_empty() {
         return vec![sentence(format!("no request completed on {}", disk.name))];
@@ -204,7 +203,6 @@ fn tracing_notes(whole: &Span) -> Vec<String> {
     notes
 }
 
-/// Names and values of what the whole machine did.
 fn machine(whole: &Span) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     let mut add = |name: &str, value: String| facts.push((name.to_owned(), value));

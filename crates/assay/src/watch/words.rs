@@ -127,7 +127,6 @@ pub(super) fn depth(queue: f64) -> String {
     if queue < 9.95 { format!("{queue:.1}") } else { format!("{queue:.0}") }
 }
 
-/// A count in six columns.
 pub(super) fn compact(count: u64) -> String {
     match count {
         0..=999_999 => count.to_string(),

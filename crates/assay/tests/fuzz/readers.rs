@@ -218,7 +218,6 @@ fn jobs() -> Vec<Vec<u8>> {
     contents("crates/assay/tests/fio-jobs", ".fio")
 }
 
-/// What a job file comes to is a study.
 fn read_jobs(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let way = fio_job::Way { partly: text.len().is_multiple_of(2), variable: &|_| None };
@@ -242,7 +241,6 @@ fn read_requests(begin: Begin, name: &str, bytes: &[u8]) -> bool {
     true
 }
 
-/// Numbers that could be read can be judged.
 fn read_with(importer: &Importer, name: &str, bytes: &[u8]) -> bool {
     if let Reads::Requests(begin) = importer.reads {
         return read_requests(begin, name, bytes);

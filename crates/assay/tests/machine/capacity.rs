@@ -38,7 +38,6 @@ fn program(card: &Liar) -> Assay {
     Assay::new(std::path::Path::new(env!("CARGO_BIN_EXE_assay")), &home)
 }
 
-/// What unlocks a loop device.
 fn id(card: &Liar, bytes: u64) -> String {
     let name = card.device().unwrap().name().to_owned();
     // Whatever it is called exactly, a refusal names the plan, and that tells it.

@@ -170,7 +170,6 @@ fn file_is_swap(place: &Path) -> Done<Case> {
     Ok(case.keep(Swap(path)).keep(device))
 }
 
-/// Takes what btrfs remembers of a device that goes away.
 struct Forget(String);
 
 impl Drop for Forget {

@@ -78,7 +78,6 @@ impl Bench {
         seen
     }
 
-    /// How often each block was read, with places by a law.
     fn counts(&self, law: &str) -> Vec<u64> {
         let [reads, ..] = self.requests(&Job { access: law.parse().unwrap(), ..job(Mix::READS) });
         let mut counts = vec![0; BLOCKS as usize];

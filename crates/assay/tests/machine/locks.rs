@@ -35,7 +35,6 @@ fn refuses_because_of(ended: &Ended, first: u32) {
     assert!(ended.stderr.contains(&first.to_string()), "{} is not named: {}", first, ended.stderr);
 }
 
-/// A check of a volume's directory that has begun to write.
 fn measuring(volume: &Volume, assay: &Assay) -> Running {
     let used = volume.used_bytes().unwrap();
     let target = word(volume.directory());

@@ -89,7 +89,6 @@ fn trims_of_a_file_leave_holes_and_zeroing_leaves_zeros() {
     }
 }
 
-/// A loop device with this content, opened to be written.
 struct Bare {
     file: File,
     device: LoopDevice,

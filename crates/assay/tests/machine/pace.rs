@@ -14,7 +14,6 @@ const RATES: [u64; 4] = [100, 1_000, 10_000, 100_000];
 /// Share of the scheduled operations that may be late or missing without a word.
 const HELD: f64 = 0.005;
 
-/// A trial of a second for each engine and rate.
 fn study(arrivals: &str) -> String {
     let mut text = String::from(
         "format = \"assay-study/1\"\ntitle = \"Pace\"\nreplicates = 1\nwarmup_trial = \"none\"\n\
@@ -34,7 +33,6 @@ fn study(arrivals: &str) -> String {
     text
 }
 
-/// Whether the rule that speaks of it does, of a workload.
 fn is_said(document: &Value, name: &str) -> bool {
     let own = cells(document).iter().filter(|cell| cell["workload"] == name);
     let mut because = own.filter_map(|cell| cell["reasons"].as_array()).flatten();

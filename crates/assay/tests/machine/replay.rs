@@ -130,7 +130,6 @@ impl Bench {
         Some(Self { device, assay, scratch })
     }
 
-    /// Another device, of so many MiB.
     fn another(&self, name: &str, mebibytes: u64) -> LoopDevice {
         LoopDevice::new(self.scratch.path().join(name), mebibytes).unwrap()
     }

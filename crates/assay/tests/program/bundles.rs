@@ -86,7 +86,6 @@ fn holds(was: &Value, now: &Value, path: &str) {
     }
 }
 
-/// Names of metrics that stand in entries of a list.
 fn metrics(entries: &[Value]) -> BTreeSet<&str> {
     entries.iter().filter_map(|entry| entry["metric"].as_str()).collect()
 }

@@ -73,7 +73,6 @@ fn program(home: &Home, path: &str, text: &str) {
     printed_by(home.scratch.path(), "install", &["-D", "-m", "755", "assay.txt", path]);
 }
 
-/// A study that is over in a moment, whose gate passes.
 fn quick_line(home: &Home) -> String {
     home.file("depth.toml", STUDY);
     format!("run depth.toml '{DRIVE}' --gate 20% --quiet --set queue_depth=4,8")

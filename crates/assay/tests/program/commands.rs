@@ -25,7 +25,6 @@ impl Bench {
         Self { home: Home::out_of_reach(program, test), _turn: turn }
     }
 
-    /// The words of a run in the folder of this test.
     pub fn words<'a>(&'a self, words: &[&'a str]) -> Vec<&'a str> {
         let folder = self.home.scratch.path().to_str().unwrap();
         [&["run", folder, "--quiet"], words].concat()

@@ -25,7 +25,6 @@ impl Bench {
         self.target.to_str().unwrap()
     }
 
-    /// A tree of the user's in which something was built before.
     fn source(&self) -> String {
         let source = self.home.scratch.folder("the source", 0o755, None).unwrap();
         fs::write(source.join("in"), "text").unwrap();

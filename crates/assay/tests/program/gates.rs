@@ -240,7 +240,6 @@ fn a_machine_that_refuses_is_not_an_inconclusive_gate() {
     assert!(told.contains("not installed: no-such-program"), "{told}");
 }
 
-/// The words of a run of commands, and how it ended.
 fn commands(home: &Home, lines: [&str; 2], more: &[&str]) -> (i32, Value, String) {
     let folder = home.scratch.path().to_str().unwrap();
     let lines = ["--command", lines[0], "--command", lines[1], "--gate", "5%"];

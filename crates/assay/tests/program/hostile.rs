@@ -102,7 +102,6 @@ fn rendered(directory: &Path) {
     assert!(watched.progress(&Real::new()).planned < usize::MAX);
 }
 
-/// What the counters of a device tell of a trial.
 fn device() -> Value {
     let traffic = json!({
         "span_ns": 400_000_000, "reads": 9000, "read_bytes": 36_000_000, "writes": 20,
@@ -111,7 +110,6 @@ fn device() -> Value {
     json!({ "vda": { "gap": traffic, "run": traffic, "settle": traffic } })
 }
 
-/// A copy of a result whose target stands on a drive.
 fn on_a_drive(good: &Path) -> PathBuf {
     let copy = good.with_file_name("20260102-000000-vda");
     hostile::copy(good, &copy);

@@ -146,7 +146,6 @@ fn of_fio(text: &str) -> (Vec<Direction>, Vec<(String, String, Printed)>) {
     (jobs, groups)
 }
 
-/// Holds an import of fio against the text around its JSON.
 fn hold_fio(name: &str, text: &str) -> usize {
     let imported = read(name, text.as_bytes());
     let (jobs, groups) = of_fio(text);

@@ -73,7 +73,6 @@ fn recording_of(names: &[&str], count: u64, request: fn(u64) -> BlockRequest) ->
     fake.read_bytes(&place.join(FILE)).unwrap()
 }
 
-/// Makes a result, and gives its id and its directory.
 fn result(home: &Home) -> (String, PathBuf) {
     let study = home.file("depth.toml", DEPTH);
     let found = home.json(&["run", &study, DRIVE, "--json", "--quiet"]);

@@ -144,7 +144,6 @@ fn a_screen_that_was_interrupted_goes_on_to_the_same_end() {
     }
 }
 
-/// How often a trial was read for what it counts by.
 static READ: AtomicUsize = AtomicUsize::new(0);
 
 fn counted_log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64> {

@@ -59,7 +59,6 @@ fn race(workload: &str, metric: &str, arms: &[Arm]) -> RaceAnswer {
     }
 }
 
-/// What a race leaves of the findings of a study.
 fn raced(mut found: Findings, race: RaceAnswer) -> Evidence {
     found.comparisons.clear();
     found.effects.main.clear();

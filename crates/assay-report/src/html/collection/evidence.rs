@@ -15,7 +15,6 @@ use assay_core::exhibit::figure::{Figure, id_of};
 use assay_core::quantity::units::show;
 use assay_study::findings::{LENT, Trust};
 
-/// Trials of a number that are printed.
 const MOST_TRIALS: usize = 24;
 
 /// The anchor of a row's evidence: of its file, which is a hash or the place of a published row.

@@ -17,7 +17,6 @@ pub(super) fn name(row: &Flat) -> String {
     }
 }
 
-/// A table that can be scrolled, sorted and filtered.
 pub(in crate::html) fn table(name: &str, heads: &Markup, body: &Markup) -> Markup {
     html! {
         div.scroll role="region" tabindex="0" aria-label={ "Table: " (name) } {
@@ -73,7 +72,6 @@ pub(super) fn rows(rows: &[&Flat], link: &dyn Fn(&Flat) -> Option<String>) -> Ma
     table("rows", &heads, &body)
 }
 
-/// Devices, each with how far its rows lie apart.
 pub(super) fn devices(
     devices: &[Group<'_>],
     link: &dyn Fn(&Group<'_>) -> Option<String>,
@@ -105,7 +103,6 @@ pub(super) fn devices(
     table("devices", &heads, &body)
 }
 
-/// From the smallest to the largest.
 fn between(index: usize, spread: Option<&Spread>) -> String {
     match spread {
         None => NONE.to_owned(),
@@ -114,7 +111,6 @@ fn between(index: usize, spread: Option<&Spread>) -> String {
     }
 }
 
-/// How many rows are trusted how far.
 fn trusts(device: &Group<'_>) -> String {
     let mut told: Vec<(&str, usize)> = Vec::new();
     for row in &device.rows {

@@ -110,7 +110,6 @@ fn sentences(answer: &Memmap) -> Vec<String> {
     told
 }
 
-/// Regions, gaps and overlaps by their start.
 fn region_rows(answer: &Memmap) -> Vec<Row> {
     let kinds = [
         ("region", &answer.regions, Tone::Plain),

@@ -47,7 +47,6 @@ pub struct ZramArguments {
     json: bool,
 }
 
-/// A name that can stand in a file and a command.
 fn algorithm(text: &str) -> Result<String, String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     if !text.is_empty() && text.chars().all(plain) {

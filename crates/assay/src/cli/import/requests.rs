@@ -22,7 +22,6 @@ use assay_machine::system::{
 use assay_study::results::requests::{FORMAT, Header, RecordedDevice, Writer};
 use assay_study::results::{headline, id};
 
-/// How a file that is packed begins.
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 const PIECE_BYTES: usize = 1 << 16;
 
@@ -133,7 +132,6 @@ fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outc
     requests::read(&text.file, text.begin, &mut plain, each)
 }
 
-/// Writes the recording, and the result around it.
 fn keep(system: &dyn System, text: &Text, told: &Told, wish: &Wish, started: &str) -> Outcome<()> {
     let refused = |error: io::Error| {
         Failure::refused(format!(

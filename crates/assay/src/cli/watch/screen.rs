@@ -99,7 +99,6 @@ pub struct Screen {
 }
 
 impl Screen {
-    /// Takes the terminal.
     pub fn open(stream: Stream, looks: Looks) -> Outcome<Self> {
         let refused = |error: io::Error| {
             stream.put_back();
@@ -114,7 +113,6 @@ impl Screen {
         Ok(Self { stream, terminal, looks, keys: true, from_input })
     }
 
-    /// Draws a page.
     pub fn draw(&mut self, page: &Page<'_>) -> io::Result<()> {
         self.terminal.draw(|frame| page.draw(frame)).map(|_| ())
     }
@@ -134,7 +132,6 @@ impl Screen {
         })
     }
 
-    /// Whether keys can be read at all.
     pub const fn has_keys(&self) -> bool {
         self.keys
     }
@@ -157,7 +154,6 @@ fn typed(wait: Duration) -> io::Result<bool> {
     Ok(readable(wait)? && event::poll(Duration::ZERO)?)
 }
 
-/// Whether standard input has something in time.
 fn readable(wait: Duration) -> io::Result<bool> {
     let input = io::stdin();
     let mut looked = [PollFd::new(&input, PollFlags::IN)];

@@ -36,7 +36,6 @@ pub struct Session<'a, 'b> {
     pub until_ns: Option<u64>,
     /// Whether it is to end, by a signal for example.
     pub stop: &'b dyn Fn() -> bool,
-    /// Rows to keep, where they are wanted.
     pub rows: Option<&'b mut Rows>,
     /// Where each request is recorded, where that is wanted.
     pub requests: Option<&'b mut Recording<'a>>,
@@ -243,9 +242,7 @@ pub struct Beside<'a> {
     pub targets: &'a [String],
     /// Raised by a signal, which Ctrl-C on the page is, too.
     pub stop: &'a AtomicBool,
-    /// Raised when the study has ended.
     pub done: &'a AtomicBool,
-    /// Raised when the page was left.
     pub left: &'a AtomicBool,
 }
 

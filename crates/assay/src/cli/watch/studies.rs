@@ -25,7 +25,6 @@ impl Studies {
         Self { results, watched: None, searched_ns: None }
     }
 
-    /// The study that runs, if one does.
     pub fn look(&mut self, system: &dyn System) -> Option<Strip> {
         if self.watched.is_none() {
             self.watched = self.search(system);

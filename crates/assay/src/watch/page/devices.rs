@@ -34,7 +34,6 @@ pub(super) fn table(
     lines
 }
 
-/// Whether flushes and discards have columns.
 const fn has_room(wide: usize) -> bool {
     wide >= 76
 }

@@ -12,14 +12,11 @@ use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
 use assay_machine::probes::block_latency::counts::{ClassSpan, Latencies};
 
-/// Columns of the row's beginning.
 const LABEL: usize = 9;
 const COUNT: usize = 7;
-/// The narrowest column of a class.
 const NARROWEST: usize = 13;
 /// Lines around the rows: title, names, and the numbers below.
 const AROUND: usize = 7;
-/// Fewer rows than this tell no shape.
 const LEAST_ROWS: usize = 4;
 /// Rows of a page on which nothing has ended yet.
 const USUAL_ROWS: usize = 8;
@@ -30,7 +27,6 @@ struct Column {
     latencies: Latencies,
     /// Requests, of the whole and per second now.
     numbers: Option<(u64, f64)>,
-    /// Mean of the last interval.
     now_ns: Option<f64>,
     failed: u64,
 }

@@ -8,7 +8,6 @@ use crate::watch::words::{clock, rate};
 
 /// Columns of a line's heading, as the machine's lines have them.
 const HEAD: usize = 11;
-/// Columns of what stands behind the signs.
 const TAIL: usize = 23;
 
 /// How high a share is, in one sign.

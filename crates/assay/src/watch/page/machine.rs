@@ -22,7 +22,6 @@ pub(super) fn has_heat(page: &Page<'_>) -> bool {
     slowed || page.state.last.sensors.value().is_some()
 }
 
-/// Columns of a line's heading.
 const HEAD: usize = 11;
 
 /// Lines that the processors would like, one each.
@@ -30,7 +29,6 @@ pub(super) fn processors(page: &Page<'_>) -> usize {
     page.state.last.processors.value().map_or(0, |all| all.len().div_ceil(2))
 }
 
-/// Lines that the programs would like.
 pub(super) fn users(page: &Page<'_>) -> usize {
     let users = &page.state.last.users;
     users.busiest.len().max(1) + usize::from(users.hidden > 0)
@@ -126,7 +124,6 @@ fn heat(page: &Page<'_>, wide: usize) -> Line<'static> {
     cut(&format!("{:<HEAD$}{}{words}", " heat", throttled.unwrap_or_default()), wide).into()
 }
 
-/// Who moves most at this moment.
 fn programs(page: &Page<'_>, wide: usize, lines: usize) -> Vec<Line<'static>> {
     let users = &page.state.last.users;
     let mut told: Vec<Line<'static>> = users

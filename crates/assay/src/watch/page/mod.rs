@@ -20,7 +20,6 @@ const SMALLEST: (u16, u16) = (40, 12);
 pub struct Looks {
     /// Colours; none of them says anything that is not said otherwise.
     pub colour: bool,
-    /// Block characters of Unicode.
     pub blocks: bool,
 }
 
@@ -62,7 +61,6 @@ impl Page<'_> {
         frame.render_widget(Paragraph::new(lines), area);
     }
 
-    /// Its lines, as many as the terminal has.
     fn lines(&self, width: u16, height: u16) -> Vec<Line<'static>> {
         let (wide, high) = (usize::from(width), usize::from(height));
         if (width, height) < SMALLEST || height < SMALLEST.1 {
@@ -158,7 +156,6 @@ struct Shares {
     processors: usize,
     users: usize,
     heat: bool,
-    /// Empty lines around the histograms.
     apart: bool,
 }
 

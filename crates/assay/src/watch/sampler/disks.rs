@@ -123,7 +123,6 @@ fn words(system: &dyn System, name: &str) -> String {
     show::clean(&format!("{what}, {}{on}", show::bytes(drive.size_bytes)))
 }
 
-/// What the file behind a loop device lies on.
 fn file_words(system: &dyn System, file: &Path) -> String {
     let site = file.to_str().and_then(|file| resolve(system, file).ok());
     let name = site.as_ref().and_then(|site| site.counted.first().cloned());

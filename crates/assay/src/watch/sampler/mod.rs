@@ -97,7 +97,6 @@ impl<'a> Sampler<'a> {
         &self.disks
     }
 
-    /// Arrays whose members are among them.
     pub fn arrays(&self) -> &[Array] {
         &self.arrays
     }
@@ -223,7 +222,6 @@ impl Span {
         count as f64 / self.seconds()
     }
 
-    /// Requests that were under way on average.
     pub fn queue(&self, counters: &Counters) -> f64 {
         counters.weighted_ms as f64 / 1e3 / self.seconds()
     }

@@ -93,7 +93,6 @@ mod in_full {
 
 const SETTING: &str = "/proc/sys/vm/vfs_cache_pressure";
 
-/// Takes back what a test that fails leaves applied.
 struct Undone<'a>(&'a Assay);
 
 impl Drop for Undone<'_> {

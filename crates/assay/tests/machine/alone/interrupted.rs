@@ -243,7 +243,6 @@ impl Site {
     }
 }
 
-/// The command to go on with that a text ends with.
 fn line_in(text: &str) -> Option<String> {
     let at = text.rfind("assay resume ")?;
     text[at..].lines().next().map(str::to_owned)

@@ -40,7 +40,6 @@ use assay_core::stats::{Sample, welch};
 /// repeats of one program on bare metal of a shared machine were seen to differ by that much.
 const BELIEVABLE_SCATTER: f64 = 0.26;
 
-/// A claim, its verdict and its reason.
 type Judged = (&'static str, &'static str, String);
 
 #[test]
@@ -80,7 +79,6 @@ fn text<'a>(row: Row<'a>, column: &str) -> &'a str {
     row.text(column).unwrap()
 }
 
-/// Whether an amount rounds, or is cut off, to printed digits.
 fn says(printed: &str, amount: f64) -> bool {
     Printed::parse(printed).unwrap().says(amount)
 }

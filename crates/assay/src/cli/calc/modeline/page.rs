@@ -49,7 +49,6 @@ fn figure_words(figures: &Figures) -> String {
     )
 }
 
-/// A nominal rate, at least with its tenths.
 fn rate(rate_hz: f64) -> String {
     let tenths = format!("{rate_hz:.1}");
     if tenths.parse() == Ok(rate_hz) { tenths } else { decimal(rate_hz, 3) }
