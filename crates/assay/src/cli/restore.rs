@@ -41,44 +41,39 @@ pub struct RestoreArguments {
     json: bool,
 }
 
-/// What was found that killed runs left, and what became of it.
-#[derive(Serialize)]
-struct RestoreDocument<'a> {
+/// What killed runs left, and what Assay did with it.
+#[derive(Default, Serialize)]
+struct RestoreDocument {
     format: &'static str,
     dry_run: bool,
-    /// What would be looked at, where nothing was done.
+    /// What Assay would restore; only with --dry-run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pending: Option<&'a [String]>,
+    pending: Option<Vec<String>>,
+    /// What Assay restored; not with --dry-run.
     #[serde(skip_serializing_if = "Option::is_none")]
-    done: Option<&'a [String]>,
-    /// Where nothing was left to do, and why.
-    nothing: &'a [String],
-    /// What could not be restored, and why.
-    failed: &'a [String],
-    /// Runs that restored by themselves what they changed.
-    running: &'a [String],
-    /// Files that power cuts left, which a study still has to judge.
-    #[serde(skip_serializing_if = "<[String]>::is_empty")]
-    kept: &'a [String],
-}
-
-#[derive(Default)]
-struct Restored {
-    /// What was restored, or would be looked at.
-    done: Vec<String>,
+    done: Option<Vec<String>>,
+    /// Items that were already restored, and why.
     nothing: Vec<String>,
     failed: Vec<String>,
     /// Runs that restored by themselves what they changed.
     running: Vec<String>,
     /// Files that power cuts left, which a study still has to judge.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     kept: Vec<String>,
+    /// What Assay restored or would restore.
+    #[serde(skip)]
+    items: Vec<String>,
 }
 
 pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let found = settled(system, &guard::journals(&home))?;
-    let mut told =
-        Restored { running: found.busy.iter().map(whose).collect(), ..Restored::default() };
+    let mut told = RestoreDocument {
+        format: "assay-restore/1",
+        dry_run: arguments.dry_run,
+        running: found.busy.iter().map(whose).collect(),
+        ..RestoreDocument::default()
+    };
     for unfinished in &found.unfinished {
         let _lab = match laboratory(system, unfinished) {
             Ok(lab) => lab,
@@ -88,29 +83,29 @@ pub fn run(system: &dyn System, arguments: &RestoreArguments) -> Outcome<()> {
             }
         };
         if arguments.dry_run {
-            told.done.extend(unfinished.undos().iter().rev().map(ToString::to_string));
+            told.items.extend(unfinished.undos().iter().rev().map(ToString::to_string));
             told.failed.extend(unfinished.faults.iter().cloned());
             continue;
         }
         // One that cannot be read or is busy must not keep the others from being put back.
         match journal::restore(system, unfinished) {
             Ok(report) => {
-                told.done.extend(report.done);
+                told.items.extend(report.done);
                 told.nothing.extend(report.nothing);
                 told.failed.extend(report.failed);
             }
             Err(failure) => told.failed.push(failure.message),
         }
     }
-    network_spaces(system, &home, &found, arguments.dry_run, &mut told);
+    network_spaces(system, &home, &found, &mut told);
     if !arguments.dry_run {
         let gone = system.clear_groups().into_iter();
-        told.done.extend(gone.map(|path| format!("remove the control group {path}")));
+        told.items.extend(gone.map(|path| format!("remove the control group {path}")));
     }
-    trees(system, &home, arguments.dry_run, &mut told);
+    trees(system, &home, &mut told);
     // Results that cannot be read must not hide what was restored.
     told.kept = files_of_cuts(system).unwrap_or_default();
-    told.tell(arguments);
+    told.print(arguments.json);
     told.ending()?;
     if let Some(hint) = resume::hint(system).filter(|_| !arguments.json) {
         output::message(&hint);
@@ -148,14 +143,13 @@ fn network_spaces(
     system: &dyn System,
     home: &Path,
     journals: &Journals,
-    dry_run: bool,
-    told: &mut Restored,
+    told: &mut RestoreDocument,
 ) {
     let mut found = network::left_over(system);
     let is_known = |undo: &Undo| journals.unfinished.iter().any(|own| own.undos().contains(undo));
     found.undos.retain(|undo| !is_known(undo));
-    if dry_run {
-        told.done.extend(found.undos.iter().map(ToString::to_string));
+    if told.dry_run {
+        told.items.extend(found.undos.iter().map(ToString::to_string));
     } else if !found.undos.is_empty() {
         let noted = Journal::begin(system, &guard::journals(home), NETWORK_SPACES);
         let noted = noted.and_then(|mut journal| {
@@ -165,7 +159,7 @@ fn network_spaces(
         });
         match noted {
             Ok(report) => {
-                told.done.extend(report.done);
+                told.items.extend(report.done);
                 told.nothing.extend(report.nothing);
                 told.failed.extend(report.failed);
             }
@@ -176,16 +170,16 @@ fn network_spaces(
 }
 
 /// Removes what is left of trees of revisions whose maker was killed.
-fn trees(system: &dyn System, home: &Path, dry_run: bool, told: &mut Restored) {
+fn trees(system: &dyn System, home: &Path, told: &mut RestoreDocument) {
     for tree in revisions::unfinished(system, home) {
         let path = tree.path.display();
         let what = format!("remove the unfinished tree {path}");
-        if dry_run {
-            told.done.push(what);
+        if told.dry_run {
+            told.items.push(what);
             continue;
         }
         match removed(system, &tree) {
-            Removal::Removed => told.done.push(what),
+            Removal::Removed => told.items.push(what),
             Removal::InUse => {
                 told.running.push(format!("another assay process is creating the tree {path}"));
             }
@@ -246,7 +240,7 @@ fn whose(busy: &Busy) -> String {
     format!("{}{process} is running", busy.id)
 }
 
-impl Restored {
+impl RestoreDocument {
     /// The exit code is the same with `--dry-run`: of what cannot be restored, else of what cannot be restored yet.
     fn ending(&self) -> Outcome<()> {
         if !self.failed.is_empty() {
@@ -254,7 +248,7 @@ impl Restored {
                 "cannot restore {} of {}; stop the programs that use the devices or mounts, or restart the machine; \
                  then run assay restore again",
                 self.failed.len(),
-                self.failed.len() + self.done.len() + self.nothing.len()
+                self.failed.len() + self.items.len() + self.nothing.len()
             )));
         }
         match self.running.first() {
@@ -265,25 +259,18 @@ impl Restored {
         }
     }
 
-    fn tell(&self, arguments: &RestoreArguments) {
-        let Self { done, nothing, failed, running, kept } = self;
-        let is_setting = |line: &&String| line.starts_with("restore ");
-        if arguments.json {
-            output::json(&RestoreDocument {
-                format: "assay-restore/1",
-                dry_run: arguments.dry_run,
-                pending: arguments.dry_run.then_some(done.as_slice()),
-                done: (!arguments.dry_run).then_some(done.as_slice()),
-                nothing,
-                failed,
-                running,
-                kept,
-            });
+    fn print(&mut self, json: bool) {
+        if json {
+            let items = if self.dry_run { &mut self.pending } else { &mut self.done };
+            *items = Some(self.items.clone());
+            output::json(self);
             return;
         }
+        let Self { items, nothing, failed, running, kept, .. } = self;
+        let is_setting = |line: &&String| line.starts_with("restore ");
         // What is as it was already is seen when it is undone.
-        let word = if arguments.dry_run { "to check" } else { "restored" };
-        let (settings, others): (Vec<_>, Vec<_>) = done.iter().partition(is_setting);
+        let word = if self.dry_run { "to check" } else { "restored" };
+        let (settings, others): (Vec<_>, Vec<_>) = items.iter().partition(is_setting);
         let lines = settings.into_iter().chain(others).map(|line| format!("{word}: {line}\n"));
         let lines = lines.chain(failed.iter().map(|line| format!("NOT restored: {line}\n")));
         let lines = lines.chain(running.iter().map(|line| format!("NOT checked: {line}\n")));
