@@ -85,32 +85,6 @@ fn modes_are_those_of_the_cvt_that_is_installed() {
 }
 
 #[test]
-fn the_issues_numbers() {
-    let home = home("calc");
-    let t221 = ["--clock", "165", "--h", "31-105", "--v", "12-60", "--json"];
-    let found = home.json(&[&["calc", "modeline", "3840x2400"], &t221[..]].concat());
-    assert_eq!(found["format"], "assay-calc/1");
-    assert_eq!(found["best"], "rb2");
-    let of = |name: &str| {
-        let rows = found["timings"].as_array().unwrap();
-        rows.iter().find(|row| row["timing"] == name).unwrap()["found"]["present"].clone()
-    };
-    assert_eq!(of("rb2")["nominal_hz"], 17.3);
-    assert_eq!(of("rb2")["figures"]["clock_mhz"], 164.114);
-    assert_eq!(of("rb1")["nominal_hz"], 17.0);
-    let line = "165.00 3840 3848 3880 4008 2400 2402 2404 2406";
-    let text = home.text(&["calc", "modeline", "--line", line, "--h", "31-105", "--v", "12-60"]);
-    assert!(text.contains("41.168 kHz, 17.110 Hz. The mode is within"), "{text}");
-    let text = home.text(&[
-        "calc", "raid", "--level", "5", "--disks", "4", "--size", "3TB", "--chunk", "1MiB",
-        "--write", "2KiB",
-    ]);
-    for number in ["7168", "5120", "16.1", "published", "as listed", "measured"] {
-        assert!(text.contains(number), "{number}: {text}");
-    }
-}
-
-#[test]
 fn what_cannot_be_is_one_line_and_exit_2() {
     let home = home("calc-wrong");
     let refused = |words: &str| {

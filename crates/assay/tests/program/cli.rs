@@ -16,30 +16,6 @@ const LIMIT: Duration = Duration::from_secs(100);
 const SIMULATED: &str = "simulated:lognormal,mean=100us,p99=400us";
 
 #[test]
-fn help_and_version() {
-    let home = home("help");
-    assert!(home.text(&["--version"]).starts_with(concat!("assay ", env!("CARGO_PKG_VERSION"))));
-    let help = home.text(&["--help"]);
-    let commands = ["check", "show", "list", "note", "remove", "doctor", "plan", "restore"];
-    for command in commands {
-        assert!(help.contains(command), "{command} is missing in the help");
-        assert!(home.text(&[command, "--help"]).contains("Usage: assay"), "{command} --help");
-    }
-}
-
-#[test]
-fn words_that_mean_nothing() {
-    let home = home("words");
-    home.refused(2, &["chekc"]);
-    assert!(home.refused(2, &["check", "--quik"]).contains("--quick"));
-    home.refused(2, &["check", "--seed", "x", SIMULATED]);
-    home.refused(2, &["show", "no-such-result"]);
-    home.refused(2, &["show"]);
-    home.refused(2, &["note", "no-such-result", "text"]);
-    home.refused(2, &["remove", "no-such-result"]);
-}
-
-#[test]
 fn targets_that_are_none() {
     let home = home("targets");
     let folder = home.scratch.path();
@@ -175,17 +151,6 @@ fn nothing_is_wider_than_the_terminal() {
             let wide = widest(&ended.stdout);
             assert!(wide <= columns, "{} in {columns}: {wide}\n{}", words.join(" "), ended.stdout);
         }
-    }
-}
-
-#[test]
-fn a_narrow_terminal_loses_no_row() {
-    let home = home("rows");
-    home.text(&["check", SIMULATED, "--seed", "7", "--quick", "--json"]);
-    let mut command = home.assay.command(&["show"]);
-    let narrow = run(command.env("COLUMNS", "40"), LIMIT).unwrap().stdout;
-    for name in ["sequential-read", "random-read-q32", "random-write-q1", "sync-write"] {
-        assert!(narrow.contains(name), "{name} is cut:\n{narrow}");
     }
 }
 

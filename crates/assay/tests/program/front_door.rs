@@ -1,7 +1,6 @@
 //! What is met first: help, names of before beside those of now, and the exit codes of the contract.
 
 use std::fs;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use assay_testkit::home::Home;
@@ -127,18 +126,4 @@ fn the_help_of_a_study_has_its_options_alone() {
         all.into_iter().filter(|option| !ended.stdout.contains(option)).collect();
     assert!(ended.code == 0 && lacking.is_empty(), "{lacking:?}: {}", ended.stdout);
     assert!(ended.stderr.contains("did you mean \"check\"?"), "{}", ended.stderr);
-}
-
-#[test]
-fn a_reader_of_help_may_go_away() {
-    let program = env!("CARGO_BIN_EXE_assay");
-    let mut child = Command::new(program)
-        .args(["run", "--help"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    drop(child.stdout.take());
-    let ended = child.wait_with_output().unwrap();
-    assert!(ended.status.success() && ended.stderr.is_empty(), "{ended:?}");
 }

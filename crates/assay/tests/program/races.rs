@@ -125,16 +125,6 @@ fn texts_tell_who_won_and_never_that_anything_is_better() {
 }
 
 #[test]
-fn a_study_that_is_no_race_says_nothing_of_one() {
-    let text = STUDY.replace("stop       = { rule = \"best\" }\n", "");
-    let finished = raced(&text);
-    let found = findings(&finished);
-    assert!(found.race.is_none() && !found.comparisons.is_empty());
-    let text = assay_report::text::render(&assay_report::document::make(&found), 80, false);
-    assert!(!text.contains("the race"), "{text}");
-}
-
-#[test]
 fn a_race_of_few_replicates_ends_with_all_that_it_has() {
     // Two depths that are the same to the drive, and no closeness to end by.
     let text = STUDY.replace(

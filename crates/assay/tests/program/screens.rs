@@ -83,17 +83,6 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
 }
 
 #[test]
-#[ignore = "nightly: 1 s"]
-fn a_race_without_a_screen_says_nothing_of_one() {
-    let finished = raced(&study(8, 6, "screen = false"));
-    let found = findings(&finished);
-    assert!(answer(&found).screen.is_none());
-    let told = text::render(&document::make(&found), 80, false);
-    assert!(!told.contains("screen") && !told.contains("nteractions"), "{told}");
-    assert!(!serde_json::to_string(&found).unwrap().contains("screen"));
-}
-
-#[test]
 fn few_settings_have_no_use_for_a_screen() {
     let nothing = AtomicBool::new(false);
     for (text, wanted) in [

@@ -61,18 +61,6 @@ fn a_study_gives_verdicts_and_the_same_ones_again() {
     assert_eq!(without_identity(found), without_identity(again));
 }
 
-/// Nobody sees the study that options make of a preset: a mistake names the option.
-#[test]
-fn a_mistake_on_the_line_names_the_option_as_it_was_typed() {
-    let home = home("typed");
-    let told =
-        home.told(2, &["plan", "queue-depth", DRIVE, "--set", "queue_depth=1..8", "--seed", "7"]);
-    assert!(told.contains("--set queue_depth=1..8: "), "{told}");
-    assert!(told.contains("--set queue_depth=1,2,4,8"), "{told}");
-    assert!(!told.contains("--seed") && !told.contains(":1:"), "{told}");
-    home.text(&["plan", "queue-depth", DRIVE, "--set", "queue_depth=1,2", "--seed", "7"]);
-}
-
 #[test]
 fn a_plan_changes_nothing_and_says_what_it_will_see() {
     let home = home("plan");
