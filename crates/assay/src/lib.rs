@@ -7,7 +7,7 @@
 //! Here belongs what parses, calls and keeps. What runs a trial or touches the machine does not, nor what is
 //! decided: a rule, a verdict or a sentence about numbers has no place here.
 //!
-//! The types to know: `cli::CommandLine` (a line that was typed), `store::progress::Progress` (a study that is looked at
+//! The types to know: `cli::CommandLine` (a line that was typed), `store::progress::StudyProgress` (a study that is looked at
 //! while it runs), `watch::sampler::Sampler` (the counters of now),
 //! `revisions::trees::Tree` (a commit that was built).
 

@@ -6,7 +6,7 @@ use std::io::IsTerminal;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use super::output;
-use crate::watch::Strip;
+use crate::store::progress::StudyProgress;
 use assay_core::outside;
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
@@ -29,7 +29,7 @@ pub struct Progress {
 
 #[derive(Default)]
 struct Course {
-    strip: Strip,
+    strip: StudyProgress,
     /// Nanoseconds from the first fill to the end.
     total_ns: u64,
     /// Step that the bar shows: it never goes back.
@@ -60,7 +60,7 @@ impl Progress {
     pub fn new(quiet: bool) -> Self {
         let terminal = !quiet && std::io::stderr().is_terminal();
         let bar = terminal.then(bar);
-        let course = Course { strip: Strip::own(""), ..Course::default() };
+        let course = Course { strip: StudyProgress::own(""), ..Course::default() };
         Self { quiet, bar, course, filling: None, waited_min: None, out_of_time: false }
     }
 

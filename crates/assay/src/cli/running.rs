@@ -27,7 +27,7 @@ use assay_study::results::headline;
 use assay_study::results::plan::Plan;
 use assay_study::results::record::{Status, Trial};
 
-use crate::watch::Strip;
+use crate::store::progress::StudyProgress;
 use assay_runner::real::signals;
 
 /// What a result says of the page of `run --watch`.
@@ -131,7 +131,7 @@ pub fn run_on_page(system: &dyn System, mut request: Request<'_>) -> Outcome<Une
     let made = revisions::make(system, &mut request, &stop, &mut |event| before.show(&event));
     before.finish();
     let _trees = made?;
-    let strip = Mutex::new(Strip::own(&request.study.title));
+    let strip = Mutex::new(StudyProgress::own(&request.study.title));
     let (done, left) = (AtomicBool::new(false), AtomicBool::new(false));
     let targets = request.targets.clone();
     let screen = Screen::open(stream, watch::looks(system))?;

@@ -9,12 +9,10 @@ pub mod record;
 pub mod requests;
 pub mod sampler;
 mod state;
-mod strip;
 pub mod summary;
 pub mod words;
 
 pub use state::State;
-pub use strip::Strip;
 
 #[cfg(test)]
 pub mod testing;

@@ -1,8 +1,9 @@
 //! Sentences and short forms that page, lines and text share.
 
+use super::State;
 use super::members;
 use super::sampler::{DiskSpan, Span};
-use super::{State, Strip};
+use crate::store::progress::StudyProgress;
 use assay_core::quantity::units::show;
 use assay_machine::system::devices::Counters;
 
@@ -22,7 +23,7 @@ pub(super) fn classes(disk: &DiskSpan) -> Vec<&'static str> {
 }
 
 /// What nobody should overlook, the gravest first.
-pub fn warnings(state: &State, strip: Option<&Strip>) -> Vec<String> {
+pub fn warnings(state: &State, strip: Option<&StudyProgress>) -> Vec<String> {
     let last = &state.last;
     let mut found = Vec::new();
     if last.throttle_events.value().is_some_and(|events| *events > 0) {
@@ -44,7 +45,7 @@ pub fn warnings(state: &State, strip: Option<&Strip>) -> Vec<String> {
 }
 
 /// The busiest program that is not the study's.
-fn disturber(state: &State, strip: &Strip) -> Option<String> {
+fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
     let last = &state.last;
     let others = last.users.busiest.iter().filter(|user| user.name != "assay");
     let disturbs = |bytes: u64| last.per_s(bytes) >= WORTH_BYTES_PER_S;

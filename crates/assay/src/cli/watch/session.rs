@@ -9,11 +9,12 @@ use super::studies::Studies;
 use crate::cli::output;
 use assay_machine::system::System;
 
+use crate::store::progress::StudyProgress;
 use crate::watch::page::{Page, View};
 use crate::watch::record::Rows;
 use crate::watch::requests::Recording;
 use crate::watch::sampler::{Sampler, Tracing, disks};
-use crate::watch::{State, Strip, words};
+use crate::watch::{State, words};
 use assay_runner::real::signals;
 
 /// The longest time without a look at the flags.
@@ -56,13 +57,13 @@ impl Session<'_, '_> {
     pub fn on_page(&mut self, screen: &mut Screen) {
         let mut studies = Studies::new(self.system);
         self.draw_until_end(screen, &mut |system| studies.look(system));
-        self.last_look();
+        self.look();
     }
 
     fn draw_until_end(
         &mut self,
         screen: &mut Screen,
-        strip: &mut dyn FnMut(&dyn System) -> Option<Strip>,
+        strip: &mut dyn FnMut(&dyn System) -> Option<StudyProgress>,
     ) -> Left {
         let (mut view, mut still) = (View::default(), None);
         let mut told = strip(self.system);
@@ -105,7 +106,7 @@ impl Session<'_, '_> {
         screen: &mut Screen,
         view: &View,
         still: Option<&State>,
-        strip: Option<&Strip>,
+        strip: Option<&StudyProgress>,
     ) -> std::io::Result<()> {
         let looks = screen.looks;
         let state = still.unwrap_or(self.state);
@@ -181,7 +182,7 @@ impl Session<'_, '_> {
                 }
             }
         }
-        self.last_look();
+        self.look();
         output::line("");
     }
 
@@ -191,7 +192,7 @@ impl Session<'_, '_> {
         while self.sleep_until_next(&mut next_ns) {
             self.look();
         }
-        self.last_look();
+        self.look();
     }
 
     /// Waits for the next reading; false when it is over before that.
@@ -228,16 +229,11 @@ impl Session<'_, '_> {
             requests.take(self.sampler);
         }
     }
-
-    /// What happened since the last reading belongs to the whole, too.
-    fn last_look(&mut self) {
-        self.look();
-    }
 }
 
 /// What a page beside a study of this process shares with it.
 pub struct Beside<'a> {
-    pub strip: &'a Mutex<Strip>,
+    pub strip: &'a Mutex<StudyProgress>,
     /// Targets as the user wrote them.
     pub targets: &'a [String],
     /// Raised by a signal, which Ctrl-C on the page is, too.
@@ -282,11 +278,11 @@ pub fn beside(system: &dyn System, beside: &Beside<'_>, mut screen: Screen) {
     beside.left.store(true, Ordering::SeqCst);
 }
 
-fn lock(strip: &Mutex<Strip>) -> MutexGuard<'_, Strip> {
+fn lock(strip: &Mutex<StudyProgress>) -> MutexGuard<'_, StudyProgress> {
     strip.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn is_planned(strip: &Mutex<Strip>) -> bool {
+fn is_planned(strip: &Mutex<StudyProgress>) -> bool {
     lock(strip).planned > 0
 }
 

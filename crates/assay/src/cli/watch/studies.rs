@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::store::progress::Watched;
-use crate::watch::Strip;
+use crate::store::progress::{StudyProgress, Watched};
 use assay_machine::system::{System, identity};
 use assay_study::results::bundle;
 
@@ -25,7 +24,7 @@ impl Studies {
         Self { results, watched: None, searched_ns: None }
     }
 
-    pub fn look(&mut self, system: &dyn System) -> Option<Strip> {
+    pub fn look(&mut self, system: &dyn System) -> Option<StudyProgress> {
         if self.watched.is_none() {
             self.watched = self.search(system);
         }
@@ -36,7 +35,7 @@ impl Studies {
             self.watched = None;
             return None;
         }
-        Some(Strip::from(progress))
+        Some(progress)
     }
 
     fn search(&mut self, system: &dyn System) -> Option<Watched> {

@@ -10,8 +10,9 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span as Piece};
 use ratatui::widgets::Paragraph;
 
+use super::State;
 use super::words::{self, RARE, USUAL, clock};
-use super::{State, Strip};
+use crate::store::progress::StudyProgress;
 
 /// The smallest terminal on which the page can be read.
 const SMALLEST: (u16, u16) = (40, 12);
@@ -47,7 +48,7 @@ impl View {
 
 pub struct Page<'a> {
     pub state: &'a State,
-    pub strip: Option<&'a Strip>,
+    pub strip: Option<&'a StudyProgress>,
     pub view: &'a View,
     pub looks: Looks,
     /// Seconds that it takes in all, where it ends by itself.

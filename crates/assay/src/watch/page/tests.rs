@@ -51,7 +51,8 @@ fn without_a_tracing_the_page_has_means_and_the_reason() {
 #[test]
 fn a_study_that_runs_has_its_strip_and_its_warning() {
     let (state, view) = (state(), View::default());
-    let strip = Strip {
+    let strip = StudyProgress {
+        running: true,
         trials_s: None,
         title: "Which file system suits this card?".to_owned(),
         done: 6,

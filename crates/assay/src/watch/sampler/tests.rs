@@ -236,7 +236,7 @@ fn beside_a_study_neither_drives_nor_open_files_are_asked() {
     assert!(state.last.sensors.reason().unwrap().contains("no sensor"));
     let users = &state.last.users.busiest;
     assert_eq!((users[0].name.as_str(), users[0].on.len()), ("fio", 0));
-    let own = crate::watch::Strip::own("Depth");
+    let own = crate::store::progress::StudyProgress::own("Depth");
     let warnings = crate::watch::words::warnings(&state, Some(&own)).join(" ");
     assert!(warnings.contains("fio (PID 4123) writes 33.5 MiB/s somewhere during"), "{warnings}");
 }
