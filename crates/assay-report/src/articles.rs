@@ -26,13 +26,13 @@ pub fn overview(articles: &[&Article]) -> Document {
             .to_owned(),
     ];
     let sections = vec![
-        plain(Block::Text(vec![counted(articles)])),
-        plain(Block::Table(verdicts(articles))),
-        titled(
+        Section::of(Block::Text(vec![counted(articles)])),
+        Section::of(Block::Table(verdicts(articles))),
+        Section::titled(
             "articles",
             vec![Block::Facts(articles.iter().flat_map(|article| titles(article)).collect())],
         ),
-        plain(Block::Text(hints)),
+        Section::of(Block::Text(hints)),
     ];
     Document { title: "assay articles: claims checked against the numbers".to_owned(), sections }
 }
@@ -87,7 +87,7 @@ pub fn full(article: &Article) -> Document {
         let text = format!(
             "Article {other} has the same texts; run assay articles {other} to see its claims and numbers."
         );
-        sections.push(plain(Block::Text(vec![text])));
+        sections.push(Section::of(Block::Text(vec![text])));
     }
     for text in &article.texts {
         sections.extend(of_text(article, text));
@@ -104,9 +104,9 @@ fn of_text(article: &Article, text: &Text) -> Vec<Section> {
         let name = if command.is_some() { "purpose" } else { "run it" };
         facts.push((name.to_owned(), again.text.clone()));
     }
-    let mut sections = vec![titled(&text.title, vec![Block::Facts(facts)])];
+    let mut sections = vec![Section::titled(&text.title, vec![Block::Facts(facts)])];
     let own = article.claims.iter().filter(|judged| judged.title == text.title);
-    sections.extend(own.map(|judged| plain(Block::Facts(claim_rows(judged)))));
+    sections.extend(own.map(|judged| Section::of(Block::Facts(claim_rows(judged)))));
     sections
 }
 
@@ -126,16 +126,8 @@ fn published(table: &Published) -> Section {
     }
     let table_of =
         Table { columns, rows: table.rows.iter().map(Row::new).collect(), ..Table::default() };
-    titled(
+    Section::titled(
         "published numbers",
         vec![Block::Text(vec![table.remark.clone()]), Block::Table(table_of)],
     )
-}
-
-fn plain(block: Block) -> Section {
-    Section { blocks: vec![block], ..Section::default() }
-}
-
-fn titled(caption: &str, blocks: Vec<Block>) -> Section {
-    Section { caption: Some(caption.to_owned()), blocks, ..Section::default() }
 }

@@ -14,7 +14,7 @@ use assay_study::results::record::Repeats;
 use assay_study::results::record::{Status, Trial, TrialRecord};
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
-use assay_workloads::{Measured, command, sustained};
+use assay_workloads::{command, sustained};
 
 /// Findings with the records behind them. Numbers that were brought along have no records.
 #[derive(Clone, Debug)]
@@ -159,6 +159,8 @@ pub fn ran(
             arms.push(Arc::new(record.arm.clone()));
             Arc::clone(&arms[arms.len() - 1])
         });
+        let runs = record.measured.as_ref().and_then(command::Detail::of);
+        let host = |own: &Share| HostRate { rank: own.rank, per_s: own.operations_per_s };
         let written = if series.is_empty() { written(record) } else { Vec::new() };
         RanTrial {
             order: record.order,
@@ -173,15 +175,11 @@ pub fn ran(
             ramp_ns: planned.ramp_ns,
             ramp_counts: !written.is_empty(),
             series: if written.is_empty() { series } else { written },
-            runs_ns: record.measured.as_ref().map_or_else(Vec::new, runs_ns),
-            hosts: record.together.iter().flat_map(|own| &own.hosts).map(host_rate).collect(),
+            runs_ns: runs.map_or_else(Vec::new, |detail| detail.alone_ns().collect()),
+            hosts: record.together.iter().flat_map(|own| &own.hosts).map(host).collect(),
         }
     });
     ran.collect()
-}
-
-fn host_rate(share: &Share) -> HostRate {
-    HostRate { rank: share.rank, per_s: share.operations_per_s }
 }
 
 /// What each second wrote, of a trial that kept the times of its slices instead.
@@ -199,10 +197,6 @@ fn written(record: &TrialRecord) -> Vec<SeriesRow> {
         latency_buckets: Vec::new(),
     };
     (0..).zip(seconds).map(row).collect()
-}
-
-fn runs_ns(measured: &Measured) -> Vec<f64> {
-    command::Detail::of(measured).map_or_else(Vec::new, |detail| detail.alone_ns().collect())
 }
 
 /// Latencies of those trials of one workload that its numbers sum up, by class: service times as the tool

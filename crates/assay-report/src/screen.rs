@@ -38,7 +38,7 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
     }
     let doubts: Lines = doubts.iter().flat_map(|doubt| lines_of(doubt, page.width)).collect();
     let Parts { heading, details, summary, tables } = Parts::of(&document, findings, &page);
-    let list = |sentences: &[String]| page.section(&of(Block::List(sentences.to_vec())));
+    let list = |sentences: &[String]| page.section(&Section::of(Block::List(sentences.to_vec())));
     let whole = [summary, vec![doubts.clone()]].concat();
     let short = [list(&first), vec![doubts]].concat();
     let fits = |answer: &[Lines]| {
@@ -55,10 +55,6 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
         [title, heading, [list(&rest), details].concat(), tables, short]
     };
     joined(&parts.concat())
-}
-
-fn of(block: Block) -> Section {
-    Section { blocks: vec![block], ..Section::default() }
 }
 
 impl Parts {

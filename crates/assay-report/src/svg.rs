@@ -236,13 +236,13 @@ fn axes(pen: &mut Pen, frame: &Frame<'_>) {
     for tick in &under {
         below_text(pen, frame, tick);
     }
-    let over = frame.title(side);
+    let over = frame::axis_title(side.axis, frame.width);
     let mut y = frame.heading - LINE * (over.len() - 1) as f64;
     for line in &over {
         pen.text([8.0, y], "start", &pen.muted(), line, f64::INFINITY);
         y += LINE;
     }
-    let under = frame.title(below);
+    let under = frame::axis_title(below.axis, frame.width);
     let mut y = frame.height - 8.0 - LINE * (under.len() - 1) as f64;
     for line in &under {
         let half = width_of(line) / 2.0;

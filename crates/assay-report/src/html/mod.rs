@@ -1,6 +1,6 @@
 //! A page: one file that needs nothing else, complete without its script.
 //!
-//! What stands on it is a [`Document`], figures and the data behind them; what is new here is only
+//! What stands on it is a [`document::Document`], figures and the data behind them; what is new here is only
 //! their form. Texts from results are escaped by `maud`, and the page's own policy lets it load
 //! nothing and run nothing but the script that it came with.
 
@@ -18,7 +18,7 @@ mod words;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-use super::document::{self, Detail, Document};
+use super::document;
 use super::evidence::Evidence;
 use super::svg;
 use assay_study::findings::Findings;
@@ -145,8 +145,4 @@ fn title(findings: &Findings) -> String {
     let cpu = Some(&environment.cpu).filter(|_| !environment.unknown.contains(&Unknown::Cpu));
     let cpu = cpu.map(|cpu| format!(" \u{b7} {cpu}")).unwrap_or_default();
     format!("{subject} \u{b7} {} {day}{cpu}", findings.study.kind)
-}
-
-fn whole_document(findings: &Findings) -> Document {
-    document::with(findings, Detail::Page)
 }

@@ -2,8 +2,8 @@
 
 use maud::{Markup, PreEscaped, html};
 
-use super::{Place, blocks, data, first, whole_document};
-use crate::document::{self, Block, Document, QUESTIONS, Role, Section};
+use super::{Place, blocks, data, first};
+use crate::document::{self, Block, Detail, Document, QUESTIONS, Role, Section};
 use crate::evidence::{Commands, Evidence};
 use crate::figures::{Drawn, Ordered};
 use crate::{figures, svg};
@@ -41,7 +41,7 @@ pub(super) fn part(index: usize, evidence: &Evidence, place: Place<'_>) -> Part 
     let others = others.into_iter().map(|own| Drawn { figures: numbered(own.figures), ..own });
     let others: Vec<Drawn> = others.collect();
     let findings = &evidence.findings;
-    let document = whole_document(findings);
+    let document = document::with(findings, Detail::Page);
     let (leading, others_of) = leading(findings, &document, &lead_kinds);
     let is_check = !document::large(findings).is_empty();
     let mut page = Sections { index, anchors: Vec::new(), markup: Vec::new() };

@@ -65,13 +65,13 @@ impl<'a> Frame<'a> {
         let upright = figure.layout == Layout::Upright;
         let (side, below) =
             if upright { (&figure.value, &figure.along) } else { (&figure.along, &figure.value) };
-        let over = if side.title.is_empty() { 0 } else { title(side, width).len() };
+        let over = if side.title.is_empty() { 0 } else { axis_title(side, width).len() };
         let bottom = bottom + LINE * over as f64;
         let heading = bottom - 4.0;
         let plot_top = bottom + if figure.spans.is_empty() { 6.0 } else { 14.0 };
         let above = above(figure, width);
         let height = plot_height(figure, above);
-        let under = LINE * title(below, width).len() as f64;
+        let under = LINE * axis_title(below, width).len() as f64;
         let (side_extent, below_extent) = if upright {
             (figure.extent_of_values(), figure.extent_along())
         } else {
@@ -120,10 +120,6 @@ impl<'a> Frame<'a> {
         self.point(along, self.value.at(value))
     }
 
-    pub fn title(&self, ruler: &Ruler<'_>) -> Vec<String> {
-        title(ruler.axis, self.width)
-    }
-
     /// The pixels of a place along and of a value as x and y.
     pub fn point(&self, along: f64, value: f64) -> [f64; 2] {
         if self.figure.layout == Layout::Upright { [along, value] } else { [value, along] }
@@ -163,7 +159,7 @@ fn apart(ticks: Vec<Tick>, room: impl Fn(&Tick) -> f64) -> Vec<Tick> {
 }
 
 /// The title of an axis in lines, of which there is one at least.
-fn title(axis: &Axis, width: f64) -> Vec<String> {
+pub(super) fn axis_title(axis: &Axis, width: f64) -> Vec<String> {
     let lines = wrapped(&axis.title, width - 16.0);
     if lines.is_empty() { vec![String::new()] } else { lines }
 }

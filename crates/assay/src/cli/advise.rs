@@ -18,7 +18,6 @@ use assay_study::findings::{
     Advice, AdviceKind, AdviceStatus, Cell, Comparison, Effect, SentenceRole, Trust, Verdict,
 };
 use assay_study::results::bundle::{self, Kept, Stored};
-use assay_study::results::plan::arm_words;
 
 /// Recommend settings; confirm, apply and undo them
 ///
@@ -324,8 +323,4 @@ pub fn confirmed<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<
             format!("{id}: fresh trials did not confirm a better configuration; nothing to apply")
         }
     }))
-}
-
-pub fn arm_of(best: &Comparison) -> String {
-    arm_words(&best.configuration)
 }

@@ -14,6 +14,7 @@ use assay_machine::factors;
 use assay_machine::system::System;
 use assay_runner::run::apply::{self, Applied, Proposal};
 use assay_study::findings::Trust;
+use assay_study::results::plan::arm_words;
 use assay_study::results::vouch::Purpose;
 
 /// Show the confirmed settings; make them permanent with --yes
@@ -65,7 +66,7 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
     if !arguments.json {
         output::text(&format!(
             "{}: {}\n  numbers: {}\n{}",
-            advise::arm_of(best),
+            arm_words(&best.configuration),
             best.text,
             standing.words(),
             advise::proposal_text(&proposal)

@@ -21,11 +21,6 @@ impl Subject {
     fn works(&self) -> impl Iterator<Item = &Work> {
         self.study.workload.iter().map(|own| &own.work)
     }
-
-    /// Whether its trials are made here: those that are recorded were made before, or are by restarting.
-    fn has_trials(&self) -> bool {
-        plan::recorded::asked(&self.study).is_none()
-    }
 }
 
 #[derive(Clone, Copy)]
@@ -130,12 +125,13 @@ fn every(_: &Subject) -> bool {
     true
 }
 
-fn trials(of: &Subject) -> bool {
-    of.has_trials()
+/// Whether Assay makes the trials; recorded trials were made before, or are by restarting.
+pub(super) fn trials(of: &Subject) -> bool {
+    plan::recorded::asked(&of.study).is_none()
 }
 
 fn recorded_trials(of: &Subject) -> bool {
-    !of.has_trials()
+    !trials(of)
 }
 
 fn commands(of: &Subject) -> bool {
@@ -149,10 +145,6 @@ fn storage(of: &Subject) -> bool {
 
 fn programs(of: &Subject) -> bool {
     of.works().any(|work| work.kind().runs_programs)
-}
-
-pub(super) fn takes_target(of: &Subject) -> bool {
-    of.has_trials()
 }
 
 /// All of them, each with its heading, in the order of the page.

@@ -22,7 +22,7 @@ pub(super) fn page(
     let whole = (error.kind() == ErrorKind::DisplayHelp).then(|| whole(columns))?;
     let command = whole.find_subcommand(name)?;
     let of = subject(system, command.clone(), words)?;
-    let takes_target = options::takes_target(&of);
+    let takes_target = options::trials(&of);
     let target = if takes_target { " [TARGET]..." } else { "" };
     let word = if of.of_commands { "--command LINE..." } else { of.word.as_str() };
     let mut own = options::fitting(command.clone(), &of)

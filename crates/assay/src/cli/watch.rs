@@ -128,7 +128,11 @@ fn told(system: &dyn System, wish: &Wish, quiet: bool) {
         return;
     }
     let id = wish.directory.file_name().map(|name| name.to_string_lossy().into_owned());
-    let shown = if is_kept(system, wish) { id.unwrap_or_default() } else { directory_of(wish) };
+    let shown = if is_kept(system, wish) {
+        id.unwrap_or_default()
+    } else {
+        wish.directory.display().to_string()
+    };
     output::message(&format!("stored as {shown}; to show this result: assay show {shown}"));
 }
 
@@ -136,10 +140,6 @@ fn told(system: &dyn System, wish: &Wish, quiet: bool) {
 fn is_kept(system: &dyn System, wish: &Wish) -> bool {
     identity::results_directory(system)
         .is_ok_and(|results| wish.directory.parent() == Some(results.as_path()))
-}
-
-fn directory_of(wish: &Wish) -> String {
-    wish.directory.display().to_string()
 }
 
 /// Where what is seen is to be kept: a directory with a slash in its name, else a title.
