@@ -8,7 +8,7 @@ use super::study_arguments::StudyArguments;
 use super::{output, studies};
 use crate::store::{
     self,
-    commands::{self, Command, Names},
+    commands::{self, Names, WorkloadCommand},
 };
 use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
@@ -59,7 +59,7 @@ fn tell(
         output::json(&CommandsDocument {
             format: "assay-explain/1",
             title: &study.title,
-            commands: commands.iter().map(told).collect(),
+            commands: &commands,
             absent: plan.absent.iter().map(left_out).collect(),
             notes: &remarks,
         });
@@ -82,7 +82,6 @@ fn tell(
     Ok(())
 }
 
-/// A study, its plan, what its targets stand on, and whose names those are.
 pub(super) struct Explained {
     pub(super) study: Study,
     pub(super) plan: Plan,
@@ -198,22 +197,8 @@ fn remarks(study: &Study, plan: &Plan) -> Vec<String> {
 struct CommandsDocument<'a> {
     format: &'static str,
     title: &'a str,
-    commands: Vec<CommandEntry<'a>>,
+    commands: &'a [WorkloadCommand],
     absent: Vec<AbsentWorkload>,
-    notes: &'a [String],
-}
-
-#[derive(Serialize)]
-struct CommandEntry<'a> {
-    workload: &'a str,
-    configuration: &'a Arm,
-    target: &'a str,
-    description: &'a str,
-    /// What is typed before it, to bring the machine there.
-    setup: &'a [String],
-    /// The words that are typed, the program first, none of them quoted.
-    command: &'a [String],
-    /// Where it does something else all the same.
     notes: &'a [String],
 }
 
@@ -221,32 +206,20 @@ fn left_out(absent: &AbsentWorkload) -> AbsentWorkload {
     AbsentWorkload { reason: absent.words(), ..absent.clone() }
 }
 
-fn told(command: &Command) -> CommandEntry<'_> {
-    CommandEntry {
-        workload: &command.workload,
-        configuration: &command.arm,
-        target: &command.target,
-        description: &command.words,
-        setup: &command.before,
-        command: &command.line.words,
-        notes: &command.line.remarks,
-    }
-}
-
-fn lines(command: &Command, width: usize) -> Vec<String> {
-    let title = pilot_key(&command.workload, &command.arm);
-    let several = command.arm.contains_key(TARGET_FACTOR);
+fn lines(command: &WorkloadCommand, width: usize) -> Vec<String> {
+    let title = pilot_key(&command.workload, &command.configuration);
+    let several = command.configuration.contains_key(TARGET_FACTOR);
     let place = if several { format!(" at {}", command.target) } else { String::new() };
-    let title = format!("{title}{place}: {}", command.words);
+    let title = format!("{title}{place}: {}", command.description);
     let mut lines = broken(title.split(' '), "", "", width);
-    for line in &command.before {
+    for line in &command.setup {
         // A shell does not go on with a remark in the next line.
         let more = if line.starts_with('#') { "" } else { " \\" };
         lines.extend(broken(line.split(' '), "  ", more, width));
     }
-    let quoted: Vec<String> = command.line.words.iter().map(|word| quoted(word)).collect();
+    let quoted: Vec<String> = command.command.iter().map(|word| quoted(word)).collect();
     lines.extend(broken(quoted.iter().map(String::as_str), "  ", " \\", width));
-    for remark in &command.line.remarks {
+    for remark in &command.notes {
         lines.extend(broken(std::iter::once("#").chain(remark.split(' ')), "  ", "", width));
     }
     lines.push(String::new());

@@ -58,9 +58,9 @@ fn of_explain(system: &Fake, name: &str, target: Option<&str>) -> Vec<String> {
     let Ok(explained) = explain::source(system, name, target) else { return Vec::new() };
     let Explained { study, plan, sites, names } = explained;
     let commands = commands::of(system, &study, &plan, &sites, names);
-    let lines = commands.into_iter().flat_map(|own| {
-        own.before.into_iter().chain([own.line.words.join(" ")]).chain(own.line.remarks)
-    });
+    let lines = commands
+        .into_iter()
+        .flat_map(|own| own.setup.into_iter().chain([own.command.join(" ")]).chain(own.notes));
     lines.collect()
 }
 
@@ -163,7 +163,6 @@ fn plans_and_refusals_of_a_directory_name_no_device_to_be_changed() {
     assert!(plans > 20, "{plans} plans, {refusals} refusals");
 }
 
-/// A machine of which one disk is free, and can be told to be.
 fn with_a_free_disk() -> Fake {
     let fake = machine();
     let disk = fake.canonical(Path::new("/sys/class/block/sdb")).unwrap();
@@ -222,7 +221,7 @@ fn a_stored_result_names_no_device_that_would_lose_its_data() {
     let sites: Vec<Option<Site>> = plan.surveys.iter().map(|_| Some(site.clone())).collect();
     let lines = |names| {
         let commands = commands::of(&fake, &study, &plan, &sites, names);
-        commands.into_iter().flat_map(|own| own.before).collect::<Vec<String>>().join("\n")
+        commands.into_iter().flat_map(|own| own.setup).collect::<Vec<String>>().join("\n")
     };
     assert!(lines(commands::Names::Typed).contains(DISK));
     let stored = lines(commands::Names::Stored);

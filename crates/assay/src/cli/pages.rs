@@ -137,7 +137,6 @@ fn row(command: &clap::Command, arg: &clap::Arg) -> Option<String> {
     Some(format!("| `{}` | {} |\n", spelled(own).replace('|', "\\|"), text.replace('|', "\\|")))
 }
 
-/// A paragraph on one line, which ends like a sentence.
 fn sentence(paragraph: &str) -> String {
     let text = paragraph.split_whitespace().collect::<Vec<_>>().join(" ");
     if text.ends_with(['.', ']', ':']) { text } else { format!("{text}.") }
@@ -195,21 +194,12 @@ fn rules() -> String {
     let mut page = format!(
         "{MADE}# Trust rules\n\nAssay uses these rules to rate each number as trusted, suspect or invalid.\n"
     );
-    for about in rules::RULES.iter().map(|rule| &rule.about) {
-        let _ = write!(
-            page,
-            "\n## {}\n\nTriggered when {}.\n{}\n",
-            about.name, about.summary, about.text
-        );
-    }
-    let _ = write!(page, "\n# Rules of comparisons\n\nThese rules withhold comparison verdicts.\n");
-    for about in COMPARED {
-        let _ = write!(
-            page,
-            "\n## {}\n\nTriggered when {}.\n{}\n",
-            about.name, about.summary, about.text
-        );
-    }
+    let section = |About { name, summary, text }: &About| {
+        format!("\n## {name}\n\nTriggered when {summary}.\n{text}\n")
+    };
+    page.extend(rules::RULES.iter().map(|rule| section(&rule.about)));
+    page.push_str("\n# Rules of comparisons\n\nThese rules withhold comparison verdicts.\n");
+    page.extend(COMPARED.iter().map(|about| section(about)));
     page
 }
 

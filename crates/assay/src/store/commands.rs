@@ -1,5 +1,7 @@
 //! A study as the command lines that do the same work.
 
+use serde::Serialize;
+
 use assay_machine::factors::View;
 use assay_machine::factors::layers::{Gives, Stack, Wish};
 use assay_machine::factors::lines::{Below, DEVICE, MOUNT_POINT, lines};
@@ -14,15 +16,19 @@ use assay_workloads::{ByHand, CommandLine};
 /// Name of the file that the lines work on in a directory.
 const FILE: &str = "assay-explain.fio";
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Command {
+/// The command line of a workload in one configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct WorkloadCommand {
     pub workload: String,
-    pub arm: Arm,
+    pub configuration: Arm,
     pub target: String,
-    pub words: String,
-    /// What is typed before it, to bring the machine there.
-    pub before: Vec<String>,
-    pub line: CommandLine,
+    pub description: String,
+    /// Lines that change the settings of the machine first.
+    pub setup: Vec<String>,
+    /// Unquoted words, the program first.
+    pub command: Vec<String>,
+    /// What the command does differently.
+    pub notes: Vec<String>,
 }
 
 /// What each target of a plan stands on here and now, where it can be told.
@@ -47,7 +53,7 @@ pub fn of(
     plan: &Plan,
     sites: &[Option<Site>],
     names: Names,
-) -> Vec<Command> {
+) -> Vec<WorkloadCommand> {
     // The second copy of the baseline is the same line again.
     let workloads = plan.workloads.iter();
     let workloads = workloads.filter(|own| !own.control && !own.work.is_only_watched());
@@ -56,13 +62,15 @@ pub fn of(
             let survey = &plan.surveys[workload.target];
             let site = sites.get(workload.target).and_then(Option::as_ref);
             let view = site.map(|site| View { system, site });
-            Command {
+            let line = by_hand(workload, survey, &place(workload, survey, site));
+            WorkloadCommand {
                 workload: workload.name.clone(),
-                arm: workload.arm.clone(),
+                configuration: workload.arm.clone(),
                 target: survey.target.clone(),
-                words: words(study, workload),
-                before: lines(&workload.arm, view.as_ref(), &below(study, site, names)),
-                line: by_hand(workload, survey, &place(workload, survey, site)),
+                description: words(study, workload),
+                setup: lines(&workload.arm, view.as_ref(), &below(study, site, names)),
+                command: line.words,
+                notes: line.remarks,
             }
         })
         .collect()

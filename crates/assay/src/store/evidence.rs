@@ -18,7 +18,6 @@ use assay_study::results::{cut, imported, series};
 /// Files of a bundle that say what was done, in the order of reading.
 const FILES: [&str; 2] = ["study.toml", "environment.json"];
 
-/// The findings of the result in a directory with the records behind them.
 pub fn evidence_at(system: &dyn System, directory: &Path) -> Outcome<Evidence> {
     if imported::is_one(system, directory) {
         let findings = findings_at(system, directory)?;
@@ -78,7 +77,6 @@ pub(super) fn each_workload(
     Ok(analysis.findings())
 }
 
-/// What figures are drawn from, beside the findings.
 #[derive(Default)]
 struct Records {
     /// With the numbers of their lines: they ran in that order.
@@ -112,15 +110,15 @@ fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {
     let commands =
         commands::of(system, &stored.study, &stored.plan, &recorded, commands::Names::Stored);
     let typed = commands.into_iter().map(|command| {
-        let words: Vec<String> = command.line.words.iter().map(|word| quoted(word)).collect();
-        let mut lines = command.before;
+        let words: Vec<String> = command.command.iter().map(|word| quoted(word)).collect();
+        let mut lines = command.setup;
         lines.push(words.join(" "));
         Commands {
             workload: command.workload,
-            arm: command.arm,
-            words: command.words,
+            arm: command.configuration,
+            words: command.description,
             lines,
-            remarks: command.line.remarks,
+            remarks: command.notes,
         }
     });
     typed.collect()
