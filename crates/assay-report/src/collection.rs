@@ -75,7 +75,6 @@ pub(super) fn in_unit(index: usize, value: f64) -> String {
     if is_rate { show::mb_per_s(value * 1e6) } else { show::per_second(value) }
 }
 
-/// A table of Markdown with a line before it that says how it is read.
 pub fn markdown(rows: &[&Flat]) -> String {
     let mut table = Table::default();
     for Shown { title, is_number, text } in filled(rows) {

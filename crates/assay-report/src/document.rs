@@ -146,14 +146,12 @@ impl Section {
         if self.role == Role::Usual { self.with_role(Role::Main) } else { self }
     }
 
-    /// The same as something else to a page.
     fn with_role(self, role: Role) -> Self {
         Self { role, ..self }
     }
 }
 
 impl From<Table> for Section {
-    /// The title of the table is the caption, and its notes follow the table.
     fn from(mut table: Table) -> Self {
         let title = std::mem::take(&mut table.title);
         let notes = std::mem::take(&mut table.notes);
@@ -171,7 +169,6 @@ pub(super) fn result(cell: &Measured, compared: Option<&Comparison>) -> Option<f
     compared.and_then(Comparison::own_means).map(|[arm, _]| arm).or_else(|| cell.value())
 }
 
-/// The comparison of an arm on a metric that verdicts are about.
 pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Option<&'a Comparison> {
     let own = |found: &&Comparison| {
         found.primary
@@ -194,7 +191,6 @@ fn beside(findings: &Findings, cell: &Measured, metric: &str) -> Option<f64> {
     findings.in_row_of(cell, metric)?.value()
 }
 
-/// The same as text below the heading of the metric.
 fn text_beside(findings: &Findings, cell: &Measured, metric: &str) -> Option<String> {
     beside(findings, cell, metric).map(|value| numbers::under_heading(metric, value))
 }

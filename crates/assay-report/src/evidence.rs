@@ -63,7 +63,6 @@ pub struct RanTrial {
     pub hosts: Vec<HostRate>,
 }
 
-/// How fast one host of a fleet was in a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostRate {
     pub rank: u32,
@@ -86,7 +85,6 @@ pub struct Latencies {
     pub nanoseconds: Tally,
 }
 
-/// What one types to do the work of one workload under one arm by hand.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Commands {
     pub workload: String,
@@ -122,7 +120,6 @@ impl Evidence {
         self.trials.iter().filter(own)
     }
 
-    /// The trials that the number of a row sums up, in the order of time.
     pub fn counting(&self, cell: &Cell) -> impl Iterator<Item = &RanTrial> {
         let counting = cell.counting().into_iter().map(|trial| trial.replicate);
         let counting: BTreeSet<u32> = counting.collect();
@@ -130,7 +127,6 @@ impl Evidence {
         own.filter(move |trial| trial.status.counts() && counting.contains(&trial.replicate))
     }
 
-    /// Findings of numbers that no trial of ours stands behind.
     pub fn bare(findings: Findings) -> Self {
         Self {
             findings,
@@ -182,7 +178,6 @@ pub fn ran(
     ran.collect()
 }
 
-/// What each second wrote, of a trial that kept the times of its slices instead.
 fn written(record: &TrialRecord) -> Vec<SeriesRow> {
     let detail = record.measured.as_ref().and_then(sustained::Detail::of);
     let seconds = detail.map(sustained::Detail::bytes_by_second).unwrap_or_default();

@@ -63,7 +63,6 @@ fn nothing(_: &Findings) -> Vec<String> {
     Vec::new()
 }
 
-/// Trials that the number of a cell sums up, in time, with their values.
 fn counted(cell: &Cell) -> Vec<(&CellTrial, f64)> {
     let own = cell.counting().into_iter();
     let mut own: Vec<(&CellTrial, f64)> =

@@ -122,7 +122,6 @@ pub fn all(evidence: &Evidence) -> Vec<Figure> {
 /// Figures of the kind that a study says leads, up to which all lead.
 const MOST_LEADING: usize = 2;
 
-/// The figures that lead, with the names of their kinds, and all others.
 pub struct Ordered {
     pub lead: Vec<Figure>,
     pub lead_kinds: Vec<&'static str>,

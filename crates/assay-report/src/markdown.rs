@@ -159,7 +159,6 @@ fn cells(table: &Table, row: &Row) -> Vec<String> {
     cells
 }
 
-/// A text in which nothing is a mark of Markdown or HTML.
 fn inline(text: &str) -> String {
     let mut told = String::with_capacity(text.len());
     for letter in clean(text).chars() {

@@ -129,7 +129,6 @@ pub struct Expected {
     pub seconds: f64,
 }
 
-/// One of several hosts that run a study together.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PreviewHost {
     pub rank: u32,
@@ -139,7 +138,6 @@ pub struct PreviewHost {
 }
 
 impl PreviewHost {
-    /// By the surveys of a host, as all of them take them.
     pub fn new(rank: u32, name: &str, surveys: &[Survey]) -> Self {
         let does = surveys.iter().filter_map(|own| change(&own.target, own.kind?, own));
         Self { rank, name: name.to_owned(), actions: does.collect() }
@@ -184,7 +182,6 @@ pub struct PreviewMade {
     pub times: usize,
 }
 
-/// A block device among the targets, and what it would cost to overwrite it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreviewStake {
     /// Target as the user wrote it.
@@ -199,7 +196,6 @@ pub struct PreviewStake {
 }
 
 impl PreviewStake {
-    /// From what the machine says of a target's device.
     pub fn new(target: &str, stake: Outcome<Stake>) -> Self {
         let (target, overwritten) = (target.to_owned(), false);
         match stake {
@@ -463,7 +459,6 @@ fn engines(plan: &Plan) -> Vec<String> {
     found
 }
 
-/// What the gate of a study allows, and whether it ends the study.
 fn gate(plan: &Plan) -> Option<String> {
     let own = plan.design.gate.as_ref()?;
     let metric = own.metric.as_deref().map(|name| format!(" in {}", noun(name)));

@@ -59,7 +59,6 @@ pub fn one_line_each(columns: &[Column], mut rows: Vec<Vec<String>>, width: usiz
 /// What stands for the end of a text.
 const CUT: &str = "...";
 
-/// A text, or as many of its words as fit with an ellipsis.
 pub fn cut(text: &str, room: usize) -> String {
     if width_of(text) <= room {
         return text.to_owned();

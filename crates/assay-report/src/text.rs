@@ -221,7 +221,6 @@ impl TextPage {
         Some(parts)
     }
 
-    /// Aligned lines with the notes of their rows between them.
     fn with_notes(&self, table: &Table, lines: Vec<String>) -> Vec<String> {
         let mut lines = lines.into_iter();
         let mut out: Vec<String> = lines.next().into_iter().collect();

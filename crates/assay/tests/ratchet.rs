@@ -36,7 +36,6 @@ struct Counts {
     markdown: u64,
 }
 
-/// Paths and texts of all Rust and Markdown files of the project.
 fn read_tree(root: &Path) -> BTreeMap<String, String> {
     let is_counted =
         |path: &PathBuf| path.extension().is_some_and(|end| end == "rs" || end == "md");

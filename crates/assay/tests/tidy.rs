@@ -85,7 +85,6 @@ fn has_rooms(crate_: &str) -> bool {
     crate_ == RUNNING || DECIDING.contains(&crate_)
 }
 
-/// Whether a crate knows the machine only as a trait.
 fn is_pure(crate_: &str) -> bool {
     crate_ == REPORT || DECIDING.contains(&crate_)
 }
@@ -328,7 +327,6 @@ fn what_moves_bytes_takes_no_lock_and_prints_nothing() {
     assert_eq!(found("use std::sync::Mutex; // RwLock"), 1);
 }
 
-/// Whether a folder stands somewhere that is not inside a longer path.
 fn begins_a_path(text: &str, folder: &str) -> bool {
     let inside = |c: char| c.is_ascii_alphanumeric() || "_./-".contains(c);
     text.match_indices(folder).any(|(at, _)| !text[..at].ends_with(inside))

@@ -202,7 +202,6 @@ impl<'a> Compared<'a> {
         Some(format!("{low} to {high}"))
     }
 
-    /// What the trust words and the legend do not say.
     fn notes(&self) -> Vec<String> {
         let in_flight = |note: Option<&Note>| matches!(note, Some(Note::InFlight { .. }));
         let own = self.found.remarks().filter(|(note, _)| !self.is_first && in_flight(*note));

@@ -63,7 +63,6 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     table
 }
 
-/// Why there is no energy of some workloads, each reason once.
 fn missing(findings: &Findings, invalid: &[&Cell]) -> Vec<String> {
     let absent = findings.absent.iter().filter(|entry| entry.metric.as_deref() == Some(ENERGY));
     let absent = absent.map(|entry| (entry.workload.as_str(), entry.reason.as_str()));

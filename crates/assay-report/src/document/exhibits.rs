@@ -30,7 +30,6 @@ pub(super) fn of_topics(findings: &Findings) -> Vec<Section> {
     sections
 }
 
-/// One section for all tables of a topic, each below its title.
 fn together(exhibit: &Exhibit, tables: impl Iterator<Item = Section>) -> Section {
     let mut blocks = Vec::new();
     if !exhibit.notes.is_empty() {
@@ -87,13 +86,11 @@ pub(super) fn of_numbers(findings: &Findings) -> Vec<Section> {
     shown.filter_map(|own| numbered(findings, own)).collect()
 }
 
-/// Those of kinds with a figure of their own, which leads a page.
 pub fn with_figure(findings: &Findings) -> Vec<Section> {
     let shown = KINDS.iter().filter_map(|kind| kind.shown).filter(|own| own.figure.is_some());
     shown.filter_map(|own| numbered(findings, own)).collect()
 }
 
-/// Whether rows of a kind that shows numbers alone are known by a metric.
 pub(super) fn are_known_by(metric: &str) -> bool {
     KINDS.iter().filter_map(|kind| kind.shown).any(|own| own.known_by == metric)
 }
@@ -201,7 +198,6 @@ mod tests {
         found
     }
 
-    /// The findings of each kind that shows a table of subjects, with what it shows.
     fn tabled() -> Vec<(String, Findings, Exhibit)> {
         let shown = |(kind, told): (String, OfKinds)| {
             let found = found(&told);
@@ -301,7 +297,6 @@ mod tests {
         assert!(matches!(&sections[2].blocks[..], [Block::List(told)] if told.len() == 1));
     }
 
-    /// A kind that shows its pace, and what it knows of all rows.
     static MADE_UP: ShownNumbers =
         ShownNumbers { known_by: "pace_ns", exhibit: pace, figure: None };
 

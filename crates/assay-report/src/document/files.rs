@@ -58,7 +58,6 @@ fn times(findings: &Findings, cells: &[&Measured]) -> Table {
     table
 }
 
-/// Headings with their metrics, a phase after the other.
 fn columns(each: &[(&str, Pick)]) -> Vec<(String, Metric)> {
     let phase = |own: Of| {
         let one =

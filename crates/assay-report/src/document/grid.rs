@@ -10,7 +10,6 @@ use assay_study::results::plan::Arm;
 /// Arms up to which each has a row of its own.
 const MOST_ROWS: usize = 24;
 
-/// Whether the arms of a workload are too many for rows and make a matrix.
 pub(super) fn is_wide(page: &StudyPage<'_>, workload: &Workload<'_>) -> bool {
     page.factors.len() == 2 && workload.arms.len() > MOST_ROWS
 }

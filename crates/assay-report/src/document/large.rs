@@ -29,7 +29,6 @@ pub struct Large {
 /// Trials are shorter, where a time ends them.
 const DAY_NS: u64 = 86_400_000_000_000;
 
-/// One number with what a reader needs beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LargeNumber {
     pub workload: String,

@@ -71,7 +71,6 @@ fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
     table
 }
 
-/// In how many of the trials that count the process was killed.
 fn killed(findings: &Findings, cell: &Measured) -> Option<String> {
     let own = findings.in_row_of(cell, KILLED.name)?;
     let values = own.values();

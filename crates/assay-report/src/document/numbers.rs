@@ -23,7 +23,6 @@ pub(super) fn ratio(found: &Comparison) -> String {
     }
 }
 
-/// The interval that the verdict is read from.
 pub(super) fn interval(found: &Comparison) -> String {
     match &found.difference {
         Some(difference) => {

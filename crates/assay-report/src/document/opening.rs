@@ -34,7 +34,6 @@ pub fn answer(findings: &Findings) -> Sentence {
         .unwrap_or_else(|| lead("The result contains no measurements.", Vec::new()))
 }
 
-/// A headline that the summary does not have.
 fn lead(text: impl Into<String>, about: Vec<MetricRef>) -> Sentence {
     Sentence { about, ..Sentence::new(SentenceRole::Answer, "headline", text) }
 }

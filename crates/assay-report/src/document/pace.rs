@@ -10,7 +10,6 @@ use assay_study::results::plan::Arm;
 pub(super) const LEGEND: &str = "Response: time from the intended start of an operation to its completion. Service \
      (p99 unless stated otherwise): time from submission to completion.";
 
-/// Quantiles that stand beside a metric of work by the clock, with their headings.
 pub(super) fn quantiles(metric: &str) -> Vec<(&'static str, &'static str)> {
     const ALL: [(&str, &str); 3] = [
         ("response p50", "response_p50_ns"),
@@ -39,7 +38,6 @@ pub(super) fn is_response(metric: &str) -> bool {
     RESPONSE.iter().any(|own| own.name == metric)
 }
 
-/// How far the schedule of a workload was held under an arm.
 pub(super) fn note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> {
     let pace = findings.workload(workload, arm)?.pace?;
     let share = |part: u64| {

@@ -104,7 +104,6 @@ fn in_order(race: &RaceAnswer) -> Vec<&Runner> {
     told
 }
 
-/// How long it stayed, and why no longer.
 pub(crate) fn stayed(race: &RaceAnswer, runner: &Runner) -> String {
     let is_winner = race.winner.as_ref() == Some(&runner.configuration);
     let is_baseline = runner.configuration == race.baseline;

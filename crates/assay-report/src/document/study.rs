@@ -281,7 +281,6 @@ fn summary(findings: &Findings) -> Vec<String> {
     warning(findings).into_iter().chain(findings.summary_texts()).collect()
 }
 
-/// That the order of the trials leaves no verdict.
 pub(super) fn warning(findings: &Findings) -> Option<String> {
     no_verdict(findings).map(|text| as_sentence(&text))
 }

@@ -295,7 +295,6 @@ fn reason_of(entry: &AbsentCell) -> &str {
     entry.obstacle.as_ref().unwrap_or(&entry.reason)
 }
 
-/// Many rows by the levels that they share.
 fn shared(arms: &[&Arm], rows: usize) -> String {
     let Some((first, others)) = arms.split_first() else { return format!("{rows} rows") };
     let common = first.iter().filter(|(name, level)| {

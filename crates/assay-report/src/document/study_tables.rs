@@ -62,7 +62,6 @@ fn beside(findings: &Findings, workload: &Workload<'_>) -> Vec<(&'static str, &'
     quantiles(workload.metric)
 }
 
-/// A workload with its arms, baselines before what is compared with them.
 pub(super) struct Workload<'a> {
     pub name: &'a str,
     pub metric: &'a str,
@@ -84,7 +83,6 @@ pub(super) enum ComparisonRole<'a> {
     Alone,
 }
 
-/// The workloads in the order of the study.
 pub(super) fn workloads(findings: &Findings) -> Vec<Workload<'_>> {
     let mut names: Vec<&str> = Vec::new();
     for cell in &findings.measurements {

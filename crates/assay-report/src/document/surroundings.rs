@@ -73,7 +73,6 @@ fn how(surroundings: &Activity) -> Vec<String> {
     told
 }
 
-/// What probes observed of which nothing else tells.
 fn observed(findings: &Findings) -> Option<Section> {
     let rows = &findings.environment.activity.observed;
     let mut table =

@@ -101,7 +101,6 @@ fn trust(cell: &Cell) -> String {
     if against.is_empty() { word.to_owned() } else { format!("{word} ({})", against.join("; ")) }
 }
 
-/// What is said of the row beside its baseline, or that it is the baseline.
 fn verdicts(findings: &Findings, cell: &Cell) -> Vec<String> {
     let is_its = |one: &&Comparison| one.workload == cell.workload && one.metric == cell.metric;
     let own = || findings.comparisons.iter().filter(is_its);

@@ -24,7 +24,6 @@ fn names_are_unique() {
     assert_eq!(names.len(), count);
 }
 
-/// Findings whose trials ended in every way, with names that formats have to write otherwise.
 fn rough() -> Findings {
     let mut findings = fixture("study-import");
     let trial = |replicate, order, value, status, reason: &str| CellTrial {
@@ -96,7 +95,6 @@ fn unordered() -> Findings {
     findings
 }
 
-/// No trial of it counts.
 fn empty() -> Findings {
     let mut findings = rough();
     for cell in &mut findings.measurements {
@@ -211,7 +209,6 @@ fn table(factor: &str, level: &str) -> String {
     (trials_csv::EXPORTER.write)(&findings).unwrap()
 }
 
-/// The levels of a factor that the importer finds in a table.
 fn levels(factor: &str, text: &str) -> Vec<String> {
     let read = importer::read("again.csv", text, &Options::default()).unwrap();
     let series = read.measurements.series.iter();

@@ -73,7 +73,6 @@ fn write(findings: &Findings) -> Option<String> {
     (!cells.is_empty()).then_some(text)
 }
 
-/// The metric with what the importer would not know of it.
 fn metric(cell: &Cell) -> String {
     let better = match cell.better {
         _ if metrics::find(&cell.metric).is_some() => "",

@@ -58,7 +58,6 @@ pub(super) fn of_metric(
     at_most(figures.into_iter().flatten().map(named).collect(), MOST_FIGURES, "workload")
 }
 
-/// The workloads with one metric side by side, a series for each arm.
 fn together(
     findings: &Findings,
     names: &Names,
@@ -98,7 +97,6 @@ fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Fi
     finished(findings, workload.metric, workload.name, along, series)
 }
 
-/// Levels of the factor with more of them along, the other one as series.
 fn grouped(
     findings: &Findings,
     names: &Names,
@@ -121,7 +119,6 @@ fn grouped(
     (Axis::names("", names), Series::each(series, Mark::Bars))
 }
 
-/// Levels of a factor in the order of the study.
 pub(super) fn levels(findings: &Findings, cells: &[&Cell], factor: &str) -> Vec<String> {
     let declared = findings.study.factors.iter().find(|one| one.name == factor);
     let seen = || distinct(cells.iter().filter_map(|cell| cell.configuration.get(factor)).cloned());

@@ -61,7 +61,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "operation type")
 }
 
-/// The baseline and the arm farthest from it.
 fn pair(evidence: &Evidence, workload: &str) -> Option<[Arm; 2]> {
     let findings = &evidence.findings;
     let distance = |ratio: Option<f64>| {

@@ -29,7 +29,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     bars::of_metric(findings, &Names::of(findings), &subjects(findings), "energy")
 }
 
-/// The workloads of which something tells it, in the order of the study.
 fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
     let is_sound = |cell: &Cell| cell.value().is_some() && cell.trust != Some(Trust::Invalid);
     let own = |cell: &&Cell| cell.metric == METRIC && !cell.control && is_sound(cell);

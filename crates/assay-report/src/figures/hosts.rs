@@ -83,7 +83,6 @@ fn of_trial(trial: &RanTrial) -> Vec<Share<'_>> {
         .collect()
 }
 
-/// The hosts that are drawn alone, by rank, and the others.
 fn split(by_rank: &BTreeMap<u32, Vec<&Share<'_>>>) -> (Vec<u32>, Vec<u32>) {
     let mut ranks: Vec<u32> = by_rank.keys().copied().collect();
     if ranks.len() <= MOST_ALONE + 1 {

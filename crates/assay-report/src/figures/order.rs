@@ -170,14 +170,12 @@ fn drawn(one: &Ran<'_>, name: &str, look: Look) -> Point {
     Point { remark: Some(format!("{remark}; {why}")), ..marked }
 }
 
-/// Trials that ran one after the other as one point.
 fn merged(own: &[&Ran<'_>]) -> Point {
     let mean = own.iter().map(|one| one.relative.ln()).sum::<f64>() / own.len() as f64;
     let trials: Vec<(u32, f64)> = own.iter().map(|one| (one.order, one.relative)).collect();
     merged_point(&trials, mean.exp())
 }
 
-/// A stretch for every other replicate, with its number on each.
 fn replicates(ran: &[Ran<'_>]) -> Vec<Span> {
     let own: Vec<(u32, u32)> = ran
         .iter()

@@ -49,7 +49,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(both.flatten().collect(), MOST_FIGURES, "figure")
 }
 
-/// One metric of a workload, trial by trial.
 fn panel(
     names: &Names,
     subject: Subject<'_>,

@@ -59,7 +59,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     at_most(figures, MOST_FIGURES, "figure")
 }
 
-/// The trials of one arm of one workload, one after the other.
 struct Run<'a> {
     trials: Vec<&'a RanTrial>,
     left_out: usize,

@@ -132,7 +132,6 @@ struct Sweep<'a> {
 }
 
 impl Sweep<'_> {
-    /// Levels of the other factors, in the order of the study.
     fn lines(&self) -> Vec<Arm> {
         let arms = primary(self.findings, self.subject).into_iter().map(|cell| {
             let mut arm = cell.configuration.clone();

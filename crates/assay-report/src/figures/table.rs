@@ -48,7 +48,6 @@ fn titled(title: &str, other: &str) -> String {
     if title.is_empty() { other.to_owned() } else { title.to_owned() }
 }
 
-/// The name of a place along, with the heading above the name.
 fn name(figure: &Figure, at: f64) -> String {
     let name = figure.along.text(at);
     let AxisScale::Category(slots) = &figure.along.scale else { return name };

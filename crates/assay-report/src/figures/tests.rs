@@ -191,7 +191,6 @@ fn surface(arm: &Arm) -> Surface {
     }
 }
 
-/// What each kind of work tells, of the workload of another study.
 fn told_by_kinds() -> Vec<(String, Evidence)> {
     let mut evidences = Vec::new();
     for (kind, text) in kept("told.json").unwrap() {
@@ -530,7 +529,6 @@ fn hostile() -> Evidence {
     evidence
 }
 
-/// Four workloads, five by eight arms, six replicates with series and latencies.
 fn large() -> Evidence {
     let grid = fixture("study-grid");
     let mut evidence = Evidence::bare(Findings { measurements: Vec::new(), ..grid.clone() });
@@ -708,7 +706,6 @@ fn evidence_without_anything_draws_nothing() {
     assert_eq!((all(&evidence), lead, others.len()), (Vec::new(), Vec::new(), 0));
 }
 
-/// The figures of a kind from evidence with a name.
 fn of_evidence(kind: &str, evidence: &str, change: impl Fn(&mut Findings)) -> Vec<Figure> {
     let (_, known) = evidences().iter().find(|(name, _)| name == evidence).unwrap();
     let mut evidence = known.clone();

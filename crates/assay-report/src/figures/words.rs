@@ -80,7 +80,6 @@ pub(super) struct Subject<'a> {
     pub better: Better,
 }
 
-/// The workloads in the order of the study.
 pub(super) fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
     let mut known = BTreeSet::new();
     let first = findings.measurements.iter().filter(|cell| known.insert(cell.workload.as_str()));
@@ -112,7 +111,6 @@ pub(super) fn primary<'a>(findings: &'a Findings, subject: Subject<'_>) -> Vec<&
     findings.measurements.iter().filter(own).collect()
 }
 
-/// A margin as the range of ratios that counts as equivalent, with its name.
 pub(super) fn margin(margin: f64) -> ([f64; 2], String) {
     ([1.0 / (1.0 + margin), 1.0 + margin], format!("margin {}", show::share(margin)))
 }

@@ -33,7 +33,6 @@ pub fn page(judged: &[&Article]) -> String {
     shell("Do the published numbers support the claims?", &contents, &body)
 }
 
-/// Whether a section says what this page says in its own words.
 fn is_text_only(section: &Section) -> bool {
     section.blocks.iter().all(|block| matches!(block, Block::Text(_)))
 }

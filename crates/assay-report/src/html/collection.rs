@@ -135,7 +135,6 @@ pub fn device(device: &Group<'_>, index: usize, evidence: &[(Flat, Row)]) -> (St
     (device_page(device, index), shell(&title, &names, &body))
 }
 
-/// A page with its head, its parts and what was left out.
 fn whole(contents: &Contents<'_>, before: &Markup, mut parts: Vec<PagePart>) -> String {
     if contents.refused_in_all > 0 {
         parts.push(("left-out", "Skipped", refused(contents)));
@@ -185,7 +184,6 @@ fn refused(contents: &Contents<'_>) -> Markup {
     }
 }
 
-/// The way to the other parts of what does not fit on one page.
 fn steps(index: usize, count: usize, name: &dyn Fn(usize) -> String) -> Markup {
     html! {
         @if count > 1 {

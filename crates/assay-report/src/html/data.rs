@@ -68,7 +68,6 @@ struct TrialKey<'a> {
     control: bool,
 }
 
-/// Trials in order of time, a column for each metric.
 pub fn every_trial(findings: &Findings) -> String {
     let metrics: BTreeSet<&str> =
         findings.measurements.iter().map(|cell| cell.metric.as_str()).collect();

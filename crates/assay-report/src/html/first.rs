@@ -90,7 +90,6 @@ fn day(findings: &Findings) -> String {
     findings.study.started.replace('T', " ").chars().take(16).collect()
 }
 
-/// How many rows can be trusted, and which rules speak against the others.
 fn trust(standing: &Standing<'_>, tells_single: bool) -> Markup {
     html! {
         p.trust {

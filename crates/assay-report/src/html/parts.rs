@@ -166,7 +166,6 @@ fn is_found(section: &Section) -> bool {
     section.caption.as_deref().is_some_and(|caption| FOUND.contains(&caption))
 }
 
-/// Whether a block states facts of the bench and not of the numbers.
 fn is_bench(block: &Block) -> bool {
     matches!(block, Block::Facts(_))
 }
@@ -265,7 +264,6 @@ fn untold(findings: &Findings) -> Vec<&String> {
     rest.map(|sentence| &sentence.text).collect()
 }
 
-/// Everything of the document that does not stand elsewhere on the page.
 fn numbers(findings: &Findings, sections: Vec<&Section>) -> Markup {
     let summary = findings.summary_texts();
     let told = |block: &&Block| match block {

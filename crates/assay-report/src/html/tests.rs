@@ -198,7 +198,6 @@ fn what_the_study_says_stands_first_with_its_table() {
     }
 }
 
-/// Ranks of headings of a page, in their order.
 fn ranks(page: &str) -> Vec<u32> {
     let begins = page.split("<h").skip(1);
     begins.filter_map(|rest| rest.chars().next()?.to_digit(10)).collect()
@@ -287,7 +286,6 @@ fn that_others_were_at_work_is_said_once_where_nothing_else_was_found() {
     }
 }
 
-/// What is inside of folds that paper shows, tables of figures left out.
 fn folded(page: &str) -> Vec<&str> {
     let folds = page.split("<details class=\"paper\"><summary>").skip(1);
     folds.filter(|fold| !fold.starts_with("Show this figure as a table")).collect()

@@ -125,7 +125,6 @@ impl<'a> Frame<'a> {
         if self.figure.layout == Layout::Upright { [along, value] } else { [value, along] }
     }
 
-    /// Ticks of the axis below, as many as do not touch each other.
     pub fn ticks_below(&self, ruler: &Ruler<'_>) -> Vec<Tick> {
         let wide = (ruler.px[1] - ruler.px[0]).abs();
         let ticks = ruler.ticks((wide / 60.0).clamp(3.0, 12.0));
@@ -138,7 +137,6 @@ impl<'a> Frame<'a> {
         apart(ruler.ticks((tall / 40.0).clamp(3.0, 8.0)), |_| 13.0)
     }
 
-    /// The axis on the left and the one below.
     pub fn sides(&self) -> (&Ruler<'a>, &Ruler<'a>) {
         let upright = self.figure.layout == Layout::Upright;
         if upright { (&self.value, &self.along) } else { (&self.along, &self.value) }
@@ -158,7 +156,6 @@ fn apart(ticks: Vec<Tick>, room: impl Fn(&Tick) -> f64) -> Vec<Tick> {
     ticks.into_iter().step_by(stride).collect()
 }
 
-/// The title of an axis in lines, of which there is one at least.
 pub(super) fn axis_title(axis: &Axis, width: f64) -> Vec<String> {
     let lines = wrapped(&axis.title, width - 16.0);
     if lines.is_empty() { vec![String::new()] } else { lines }
@@ -212,7 +209,6 @@ fn right_room(figure: &Figure) -> f64 {
     widths.fold(28.0, |most, width| most.max(width + 10.0))
 }
 
-/// Whether the names below do not fit side by side.
 fn is_aslant(below: &Ruler<'_>) -> bool {
     let AxisScale::Category(slots) = &below.axis.scale else { return false };
     slots.iter().any(|slot| width_of(&slot.name) + 8.0 > below.slot())

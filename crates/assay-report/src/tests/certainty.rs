@@ -31,7 +31,6 @@ const STUDIES: u64 = 1000;
 /// Rounding of sums in another order.
 const NEAR: f64 = 1e-9;
 
-/// Of what all studies must at least show, what these of them must.
 const fn least(in_all: u64, of: &Range<u64>, all: u64) -> usize {
     (in_all * (of.end - of.start) / all) as usize
 }

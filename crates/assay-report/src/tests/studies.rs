@@ -17,7 +17,6 @@ use assay_study::results::record::Repeats;
 use assay_study::results::record::Status;
 use assay_testkit::expected::{Expected, filled};
 
-/// Numbers that look random and are always the same.
 struct Draws(u64);
 
 impl Draws {
@@ -268,7 +267,6 @@ impl Bench {
     }
 }
 
-/// A value of a metric for the logarithm of the primary one.
 fn value(metric: &str, level: f64, draws: &mut Draws) -> f64 {
     match metric {
         "bandwidth_bytes_per_s" if level < 15.0 => level.exp() * 4096.0,
@@ -548,7 +546,6 @@ fn two_targets() -> Findings {
     bench.findings(|_| {})
 }
 
-/// The same study twice, with another kernel the second time.
 fn compared() -> Findings {
     let (before, mut after) = (two_arms(42), two_arms(43));
     after.study.id = "20270107-090000-p3xa".to_owned();
@@ -644,7 +641,6 @@ pub(super) fn generated(
     })
 }
 
-/// A study of as many workloads whose numbers tell nothing.
 fn open(workloads: &[&'static str]) -> Findings {
     let mut bench =
         Bench::new("Is compression slower?", vec![factor("compress", &["off", "zstd"])]);

@@ -31,7 +31,6 @@ pub struct Advised<'a> {
     pub permanent: Option<Permanent<'a>>,
 }
 
-/// A comparison, and how far the two numbers can be trusted that it compares.
 #[derive(Serialize)]
 pub struct Compared<'a> {
     /// That of the worse of the two.
@@ -72,7 +71,6 @@ struct Setting<'a> {
     now: &'a str,
 }
 
-/// A line that assay does not do itself.
 #[derive(Serialize)]
 struct ByHand<'a> {
     line: &'a str,

@@ -106,7 +106,6 @@ fn unconfirmed(system: &dyn System, arguments: &ApplyArguments) -> Option<Failur
     advise::confirmed(&findings, None).err()
 }
 
-/// What would make a confirmed setting permanent, and whether it was done.
 #[derive(Serialize)]
 struct ApplyDocument<'a> {
     format: &'static str,
@@ -182,7 +181,6 @@ mod tests {
         store::findings_of_run(finished)
     }
 
-    /// What is told of a winner of which one number has this trust.
     fn told(trust: Trust, accepted: bool) -> Result<String, (Kind, String)> {
         told_of(trust, accepted, false)
     }

@@ -111,7 +111,6 @@ impl CommandArguments {
         (0..self.lines.len()).map(|index| self.level(index)).collect()
     }
 
-    /// The study that compares them, or that crashes the writes of one.
     pub fn study(&self, has_check: bool) -> Outcome<Study> {
         if has_check {
             return self.crash_study();
@@ -135,7 +134,6 @@ impl CommandArguments {
         }))
     }
 
-    /// The study that checks a command's acknowledged writes after a power loss.
     fn crash_study(&self) -> Outcome<Study> {
         let Some(line) = self.alone() else {
             return Err(Failure::mistake(
@@ -206,7 +204,6 @@ impl CommandArguments {
         }
     }
 
-    /// Names are those of commands that are compared, each of one.
     fn check_names(&self) -> Outcome<()> {
         if self.names.is_empty() {
             return Ok(());

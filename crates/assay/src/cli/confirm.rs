@@ -148,12 +148,10 @@ fn best<'a>(findings: &'a Findings, workload: Option<&str>) -> Outcome<&'a Compa
     })
 }
 
-/// Whether an advice speaks for an arm, at least in one workload.
 fn is_for(advice: &Advice) -> bool {
     advice.kind != AdviceKind::Avoid
 }
 
-/// Both arms' targets, or the study's only one.
 fn targets(stored: &Stored, best: &Best) -> Vec<String> {
     let of = |arm: &Arm| arm.get(TARGET).cloned();
     match (of(&best.baseline), of(&best.arm)) {

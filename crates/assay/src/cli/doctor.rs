@@ -20,7 +20,6 @@ pub struct DoctorArguments {
     json: bool,
 }
 
-/// What this machine can do, and the hardware that a study may stand on.
 #[derive(Serialize)]
 struct DoctorDocument<'a> {
     format: &'static str,

@@ -44,7 +44,6 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(all.map(|about| about.name))
 }
 
-/// The format that is named, or the one that the name of the file says.
 fn format(arguments: &ExportArguments) -> Outcome<&str> {
     let ending = arguments.output.as_deref().and_then(Path::extension);
     match &arguments.format {

@@ -69,7 +69,6 @@ impl FleetArguments {
         }
     }
 
-    /// What one machine has recorded is no work of several.
     pub fn not_recorded(&self) -> Outcome<()> {
         match self.fleet {
             Some(_) => Err(Failure::mistake(

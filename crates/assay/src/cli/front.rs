@@ -25,7 +25,6 @@ pub(super) const CODES: &str = "Exit codes: 0 success; 1 regression, failed boun
 
 const GUIDE: &str = concat!("Guide: docs/SUMMARY.md in ", env!("CARGO_PKG_REPOSITORY"));
 
-/// The page in this width, of the commands that this build has.
 pub(super) fn page(definition: &Command, width: usize) -> String {
     let about = definition.get_about().map(ToString::to_string).unwrap_or_default();
     let mut lines = wrapped("", &about, 0, width);
@@ -48,7 +47,6 @@ pub(super) fn page(definition: &Command, width: usize) -> String {
     lines.join("\n") + "\n"
 }
 
-/// A message in lines of a width, in which no command in backquotes is broken.
 pub(super) fn in_lines(text: &str, width: usize) -> String {
     const UNBROKEN: &str = "\u{a0}";
     let parts = text.split('`').enumerate();

@@ -135,7 +135,6 @@ impl GateArguments {
         Ok(gating)
     }
 
-    /// Puts it into a study, in the place of the study's own.
     pub fn put(&self, study: &mut Study) -> Outcome<()> {
         let Some(text) = &self.gate else { return Ok(()) };
         let max_regression = text.parse::<Loss>();
@@ -150,7 +149,6 @@ impl GateArguments {
         Ok(())
     }
 
-    /// The option as it was typed, with the key that it sets.
     pub fn typed(&self) -> Option<Typed> {
         let text = self.gate.as_ref()?;
         Some(Typed::new(format!("--gate {text}"), "gate/max_regression"))

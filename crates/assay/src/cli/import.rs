@@ -212,7 +212,6 @@ fn bring(system: &dyn System, arguments: &ImportArguments, parcels: &[PathBuf]) 
     })
 }
 
-/// The files of one study, and the importer that reads them.
 struct ImportedStudy {
     importer: &'static Importer,
     files: Vec<Brought>,
@@ -361,7 +360,7 @@ fn margin(text: Option<&str>) -> Outcome<Option<f64>> {
     Ok(Some(margin.fraction()))
 }
 
-/// What a file holds. One that is too large for its format is not read.
+/// Reads a file, unless it is larger than the limit of its format.
 fn read_file(system: &dyn System, file: &str, arm: Arm) -> Outcome<Brought> {
     let path = Path::new(file);
     let refused = |error| Failure::refused(format!("cannot read {file}: {error}"));

@@ -28,7 +28,6 @@ pub struct Inventory {
     arrays: Vec<Array>,
 }
 
-/// Drives, also those that are made of others.
 pub fn drives(system: &dyn System) -> Vec<DriveReport> {
     let asked = |drive: Drive| DriveReport { health: drive_health::ask(system, &drive), drive };
     devices::drives(system).into_iter().map(asked).collect()
@@ -47,7 +46,6 @@ impl Inventory {
         Self { graphics: graphics::devices(system), drives, arrays: devices::arrays(system) }
     }
 
-    /// Kind, name and everything that is known of each, row by row.
     pub fn rows(&self) -> Vec<Vec<String>> {
         let graphics =
             self.graphics.iter().map(|one| row("graphics", &one.slot, graphics_words(one)));

@@ -259,7 +259,6 @@ fn explained(error: &clap::Error, words: &[OsString]) -> String {
     front::in_lines(&message, PAGE_COLUMNS - "assay: ".len())
 }
 
-/// What the parser says, or the values that are like a wrong one.
 fn parsers_own(error: &clap::Error, value: &str, valid: &[String]) -> String {
     let alike: Vec<&str> =
         valid.iter().map(String::as_str).filter(|own| own.contains(value)).collect();

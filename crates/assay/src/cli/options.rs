@@ -42,12 +42,10 @@ const fn first(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
     Row { name, shown: Shown::Always, fits }
 }
 
-/// One that belongs to some kinds of work.
 const fn own(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
     Row { name, shown: Shown::WithStudy, fits }
 }
 
-/// One that the long help has alone.
 const fn more(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
     Row { name, shown: Shown::Never, fits }
 }
@@ -147,12 +145,10 @@ fn programs(of: &Subject) -> bool {
     of.works().any(|work| work.kind().runs_programs)
 }
 
-/// All of them, each with its heading, in the order of the page.
 fn all() -> impl Iterator<Item = (&'static str, Row)> {
     ALL.iter().flat_map(|(heading, rows)| rows.iter().map(move |row| (*heading, *row)))
 }
 
-/// The row of an option, with its heading and its place on the page.
 fn find(option: &Arg) -> Option<(&'static str, usize, Row)> {
     let long = option.get_long()?;
     let is_of_kind = by_option().any(|(kind, _)| kind.about.name == long);

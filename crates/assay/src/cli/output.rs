@@ -69,7 +69,6 @@ fn raw(text: &str) {
     write(&[text.as_bytes(), end]);
 }
 
-/// Writes what is no text, for a file or a pipe.
 pub fn bytes(bytes: &[u8]) {
     write(&[bytes]);
 }
@@ -178,7 +177,6 @@ pub fn fail(failure: &Failure) -> ExitCode {
     ExitCode::from(told(failure))
 }
 
-/// The same as a number, for a process that ends from within.
 pub fn told(failure: &Failure) -> u8 {
     message(&failure.message);
     failure.kind.exit_code()
@@ -210,7 +208,6 @@ mod tests {
 
     use super::*;
 
-    /// A stream that is read afterwards, or one that takes nothing.
     struct Kept(Option<Arc<Mutex<Vec<u8>>>>);
 
     impl Write for Kept {

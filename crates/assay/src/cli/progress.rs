@@ -56,7 +56,6 @@ impl Course {
 }
 
 impl Progress {
-    /// Progress on a terminal, plain lines elsewhere, nothing when quiet.
     pub fn new(quiet: bool) -> Self {
         let terminal = !quiet && std::io::stderr().is_terminal();
         let bar = terminal.then(bar);

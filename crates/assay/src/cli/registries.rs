@@ -93,7 +93,6 @@ pub(super) fn presets(system: &dyn System) -> Outcome<Vec<RegistryEntry>> {
     presets::all().map(entry).collect()
 }
 
-/// Typical duration of a study on one target, as its plan estimates it.
 fn time(system: &dyn System, study: &Study) -> String {
     let study = study.clone().settled();
     let plan = explain::plan_of(system, &study, &[".".to_owned()]);
@@ -131,7 +130,6 @@ fn writes(study: &Study) -> &'static str {
     }
 }
 
-/// What a place can be good enough for, with its bounds and who published each.
 pub(super) fn requirements() -> Outcome<Vec<RegistryEntry>> {
     let entry = |(name, study): (&str, Outcome<Study>)| {
         let study = study?;

@@ -99,7 +99,6 @@ pub fn run(system: &dyn System, arguments: &ReportArguments) -> Outcome<()> {
     Ok(())
 }
 
-/// Writes a page for each stored result, then the index that leads to them.
 fn write_site(system: &dyn System, folder: &Path) -> Outcome<()> {
     if folder == Path::new("-") {
         return Err(Failure::mistake("--all writes several files; give a directory with -o DIR"));

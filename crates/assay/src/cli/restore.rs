@@ -223,7 +223,6 @@ fn removed(system: &dyn System, tree: &Lying) -> Removal {
     revisions::remove(system, tree)
 }
 
-/// The journals, when those that were killed just now have let go of theirs.
 fn settled(system: &dyn System, directory: &Path) -> Outcome<Journals> {
     for _ in 1..ATTEMPTS {
         let found = journal::look_through(system, directory)?;

@@ -63,7 +63,6 @@ impl Unended {
         self.0.trials.len()
     }
 
-    /// Why it ended before its last planned trial.
     pub fn ended(&self) -> Option<&str> {
         self.0.ended.as_deref()
     }
@@ -516,7 +515,6 @@ mod tests {
         run::run(&Fake::new(), request, &AtomicBool::new(false), &mut |_| {}).unwrap()
     }
 
-    /// The same, ended by a signal in its last trial.
     fn begun() -> Finished {
         let mut begun = Finished { interrupted: true, ..finished() };
         begun.trials.pop();

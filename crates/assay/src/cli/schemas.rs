@@ -18,7 +18,6 @@ pub(super) fn entries() -> Vec<RegistryEntry> {
         .into()
 }
 
-/// Generates the schemas of findings and watch from their types, by file name.
 #[cfg(feature = "schema")]
 pub fn generated_schemas() -> [(&'static str, String); 2] {
     use crate::watch::document;

@@ -15,7 +15,6 @@ pub fn load(system: &dyn System, word: &str) -> Outcome<Study> {
     look(system, word, false, &mut |line| output::aside(line))
 }
 
-/// The same, of a job file of fio only what can be done.
 pub fn load_partly(system: &dyn System, word: &str) -> Outcome<Study> {
     if !is_of_fio(word) {
         return Err(Failure::mistake(format!(
@@ -90,7 +89,6 @@ fn no_text(system: &dyn System, word: &str) -> Failure {
     })
 }
 
-/// Whether a file is a job file of fio, by its name.
 fn is_of_fio(word: &str) -> bool {
     let end = Path::new(word).extension().and_then(|end| end.to_str());
     end.is_some_and(|end| ["fio", "ini", "job"].contains(&end))

@@ -270,7 +270,6 @@ impl StudyArguments {
         first.chain(&self.targets).cloned().collect()
     }
 
-    /// Whether the line names a place of this machine to write to.
     pub fn names_places(&self) -> bool {
         self.has_targets() || self.lab || !self.destroy.is_empty()
     }
@@ -442,7 +441,7 @@ impl StudyArguments {
     }
 }
 
-/// With the meter's file, which a resumed study finds from anywhere. It may begin later.
+/// Makes the path of the power meter absolute, because a resumed study may run in another directory.
 fn metered(system: &dyn System, mut study: Study) -> Outcome<Study> {
     let Some(file) = &study.power_meter else { return Ok(study) };
     let path = match system.canonical(Path::new(file)) {

@@ -149,7 +149,6 @@ fn first<'w>(words: &[&'w str]) -> &'w str {
     words.first().copied().unwrap_or_default()
 }
 
-/// How a program ended that did not end well.
 pub(super) fn ended(executed: &Executed) -> Option<String> {
     match executed.ending {
         Ending::Exited(0) => None,
@@ -159,7 +158,6 @@ pub(super) fn ended(executed: &Executed) -> Option<String> {
     }
 }
 
-/// What a program complained of, as one line.
 pub(super) fn said(executed: &Executed) -> String {
     let lines = executed.complaint.lines().map(str::trim).filter(|line| !line.is_empty());
     let lines: Vec<String> = lines.map(|line| outside::spelled(line).into_owned()).collect();

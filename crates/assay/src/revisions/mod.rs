@@ -18,7 +18,6 @@ use assay_core::failure::Failure;
 pub use repository::{Commit, Repository};
 pub use trees::{Lying, Removal, Tree, Trees, directory, kept, remove, unfinished};
 
-/// Why there is no commit, or no tree of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
     /// What was named is no repository, or no commit of it.

@@ -54,7 +54,6 @@ fn address(path: &Path) -> String {
     format!("file://{}", path.display().to_string().replace('%', "%25"))
 }
 
-/// Those that are listed and are part of the commit.
 fn listed(hands: &Hands<'_>, tree: &Path) -> Result<Vec<Submodule>, Error> {
     let pattern = r"^submodule\..*\.path$";
     let ask = ["config", "--file", LISTED, "--null", "--get-regexp", pattern];

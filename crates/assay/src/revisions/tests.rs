@@ -10,7 +10,6 @@ use assay_testkit::needs::{Need, have, skip};
 use super::*;
 use assay_runner::real::Real;
 
-/// A repository, a home, and no group of processes left behind.
 struct Bench {
     scratch: Scratch,
     lab: Lab,

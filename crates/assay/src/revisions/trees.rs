@@ -353,7 +353,6 @@ pub fn kept(system: &dyn System, home: &Path) -> Vec<Lying> {
     lying(system, home, true)
 }
 
-/// What is left of trees whose maker is gone, or that somebody makes now.
 pub fn unfinished(system: &dyn System, home: &Path) -> Vec<Lying> {
     lying(system, home, false)
 }

@@ -24,7 +24,6 @@ const MOST_ROWS: usize = 1_000_000;
 /// Files that are named as no rows at most; more of them are counted.
 const MOST_NAMED: usize = 100;
 
-/// A file that is no row, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
     pub file: String,
@@ -228,7 +227,6 @@ pub fn build(
     Ok(Index { rows, refused, refused_in_all })
 }
 
-/// The published rows with what stands in the place of their files.
 fn first() -> impl Iterator<Item = (String, Row)> {
     let named = |(index, row): (usize, Row)| (format!("{PUBLISHED}{}", index + 1), row);
     published::rows().into_iter().enumerate().map(named)

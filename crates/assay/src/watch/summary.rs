@@ -153,7 +153,6 @@ fn bar(requests: u64, all: u64) -> String {
     "@".repeat(length.min(BAR))
 }
 
-/// The kernel's own counters of a device that was not traced.
 fn counted(whole: &Span, disk: &DiskSpan, reason: &str) -> Section {
     let mut section = sentence(format!("latency by class unavailable: {reason}"));
     let Some(counters) = disk.counters.value().filter(|_| disk.did_something()) else {

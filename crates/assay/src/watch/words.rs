@@ -44,7 +44,6 @@ pub fn warnings(state: &State, strip: Option<&StudyProgress>) -> Vec<String> {
     found
 }
 
-/// The busiest program that is not the study's.
 fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
     let last = &state.last;
     let others = last.users.busiest.iter().filter(|user| user.name != "assay");
@@ -72,7 +71,6 @@ fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
 pub const LINE_HEADING: &str =
     "device     reads/s      bytes/s     mean  writes/s      bytes/s     mean  queue   busy";
 
-/// One line of what a disk did between two readings.
 pub fn line(span: &Span, disk: &DiskSpan) -> String {
     let Some(counters) = disk.counters.value() else {
         return format!("{:<10} {}", disk.name, disk.counters.reason().unwrap_or_default());

@@ -77,7 +77,6 @@ fn root() -> PathBuf {
     here.ancestors().find(|place| place.join("Cargo.lock").exists()).unwrap_or(here).to_owned()
 }
 
-/// All files below a folder with an ending, in the order of their names.
 fn files(folder: &str, ending: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let mut waiting = vec![root().join(folder)];
     let mut found = Vec::new();
@@ -171,7 +170,6 @@ fn studies() -> Vec<Vec<u8>> {
     all
 }
 
-/// A study that was accepted is one when it is stored and read again.
 fn read_study(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
     let Ok(study) = text::parse("study.toml", &text) else { return false };
@@ -226,7 +224,6 @@ fn read_jobs(bytes: &[u8]) -> bool {
     text::parse("jobs.toml", &translated.study).is_ok()
 }
 
-/// What requests of others come to lies on their devices.
 fn read_requests(begin: Begin, name: &str, bytes: &[u8]) -> bool {
     let (mut all, mut from) = (Vec::new(), bytes);
     let Ok(told) = requests::read(name, begin, &mut from, &mut |one| all.push(one)) else {
@@ -399,7 +396,6 @@ fn rows() -> Vec<Vec<u8>> {
     published.into_iter().chain([whole.to_owned()]).map(String::into_bytes).collect()
 }
 
-/// What is taken can be written, and is one line of a table.
 fn read_row(bytes: &[u8]) -> bool {
     let Ok(row) = row_file::read(&String::from_utf8_lossy(bytes)) else { return false };
     let (name, text) = row_file::write(&row).unwrap_or_default();

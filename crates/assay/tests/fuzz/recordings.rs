@@ -129,7 +129,6 @@ fn counted_of(fake: &Fake) -> Option<Recorded> {
     Some(counter.finish(last_ns, 1, 1))
 }
 
-/// Findings of a small study, of which what kinds tell is replaced.
 fn base() -> &'static Findings {
     static BASE: OnceLock<Findings> = OnceLock::new();
     BASE.get_or_init(|| {

@@ -379,7 +379,6 @@ mod in_full {
         skip(&format!("{what}, and others keep the processors: {}", seen.join("; ")));
     }
 
-    /// Whether a course ends far below its beginning, the change told with its interval.
     fn falls(course: &Value) -> bool {
         let levels = course["levels"].as_array().unwrap();
         let rate = |level: &Value| level["rate_bytes_per_s"].as_f64().unwrap();

@@ -50,7 +50,6 @@ impl Case {
         self
     }
 
-    /// Of a device that nothing else writes to.
     fn keep_device(mut self, device: LoopDevice) -> Self {
         self.images.push(device.image.clone());
         self.keep(device)
@@ -282,7 +281,6 @@ fn spare_name(place: &Path) -> Done<Case> {
     Ok(case.keep_device(device))
 }
 
-/// A recording lies on it and the text names nothing.
 fn unnamed(place: &Path, recording: &str, name: &str) -> Done<Case> {
     let device = recorded(place, recording)?;
     let reason = format!("type \"{}+{name}\"", id(&device));
@@ -345,7 +343,6 @@ fn in_crypttab(place: &Path) -> Done<Case> {
     Ok(expected(place, "crypttab", line, device, "+crypto_LUKS"))
 }
 
-/// What was planned by a link is run after the link was pointed elsewhere.
 fn swapped_link(place: &Path) -> Done<Case> {
     let (one, two) = (blank(place, "one", MIB)?, blank(place, "two", MIB)?);
     let link = place.join("link");

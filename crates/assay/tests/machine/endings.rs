@@ -16,7 +16,6 @@ use crate::turn::{LIMIT, Need, assay, has, is_as_before, skip, word};
 
 const MIB: u64 = 1 << 20;
 
-/// Starts a quick check and waits until its area is being written.
 fn started(volume: &Volume, assay: &Assay) -> Running {
     let before = volume.used_bytes().unwrap();
     let mut running = assay.start(&["check", &word(volume.directory()), "--quick"]).unwrap();

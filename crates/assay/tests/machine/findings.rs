@@ -120,7 +120,6 @@ pub fn without_row(document: &Value) -> Vec<&'static str> {
     WORKLOADS.into_iter().filter(|name| !rate(document, name).is_some_and(has_number)).collect()
 }
 
-/// Whether a rule stands beside a workload's rate and its trust is this word.
 pub fn says(document: &Value, workload: &str, rule: &str, trust: &str) -> bool {
     let Some(cell) = rate(document, workload) else { return false };
     let rules = cell["reasons"].as_array().unwrap();

@@ -48,7 +48,6 @@ mod in_full {
         (both, processors_taken(&document))
     }
 
-    /// The same as fio has them, in a file that was written before.
     fn of_fio(volume: &Volume) -> [f64; 2] {
         let file = format!("--filename={}", word(&volume.directory().join("fio")));
         let words = [

@@ -194,7 +194,6 @@ fn places_sizes_and_mixes_of_requests_follow_their_laws() {
     }
 }
 
-/// Writes all of a part of the device once, and gives it back.
 fn written(bench: &Bench, bytes: u64, change: impl FnOnce(Job) -> Job) -> Vec<u8> {
     let all = Job {
         pattern: Pattern::Sequential,

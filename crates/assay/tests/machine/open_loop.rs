@@ -23,7 +23,6 @@ const AREA_BYTES: u64 = 32 << 20;
 const RATE_PER_S: u64 = 500;
 const SECONDS: u64 = 10;
 
-/// A file on a file system of its own, all of it written.
 struct Place {
     file: File,
     path: PathBuf,
@@ -47,7 +46,6 @@ fn freeze(directory: &Path) -> Standstill {
     Standstill::of(directory, Duration::from_secs(4), Duration::from_secs(2)).unwrap()
 }
 
-/// What work found while its file system stood still, and for how long that was.
 fn beside_a_freeze<T: Send>(place: &Place, work: impl FnOnce() -> T + Send) -> (T, Standstill) {
     thread::scope(|scope| {
         let working = scope.spawn(work);

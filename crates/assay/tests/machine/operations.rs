@@ -28,7 +28,6 @@ fn engines() -> Vec<EngineKind> {
     here.map(|entry| entry.standard).collect()
 }
 
-/// No byte of it is zero.
 fn content() -> Vec<u8> {
     (0..BYTES as usize).map(|at| (at % 251 + 1) as u8).collect()
 }

@@ -31,7 +31,6 @@ struct Seen {
 }
 
 impl Seen {
-    /// Reads from inside of the area, of one of these sizes.
     fn of(bench: &Bench, name: &str, io: &str) -> std::io::Result<Self> {
         let home = bench.scratch.folder(&format!("home-{name}"), 0o755, None).unwrap();
         let study = bench.scratch.path().join("study.toml");

@@ -106,7 +106,6 @@ fn is_faithful(found: &Value) -> bool {
     is_faithful
 }
 
-/// A loop device to record on, and the program with a home of its own.
 struct Bench {
     device: LoopDevice,
     assay: Assay,
@@ -280,7 +279,6 @@ fn compared<'a>(found: &'a Value, class: Option<&str>) -> &'a Value {
     own.unwrap_or_else(|| panic!("{name} is not compared: {found}"))
 }
 
-/// Whether the slow one takes as much longer as the limit makes of it.
 fn is_slowed(own: &Value) -> bool {
     own["ratio"].as_f64().is_some_and(|ratio| ratio > 4.0)
 }

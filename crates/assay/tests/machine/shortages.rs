@@ -45,7 +45,6 @@ if prctl(38, number(1), number(0), number(0), number(0)) or prctl(22, number(2),
 os.execvp(sys.argv[1], sys.argv[1:])
 ";
 
-/// Why io_uring does not work here.
 fn no_rings() -> Option<String> {
     let entry = ENGINES.iter().find(|entry| entry.standard == EngineKind::IoUring);
     (entry.unwrap().available)().err()

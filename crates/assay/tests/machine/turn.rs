@@ -30,7 +30,6 @@ pub fn has(needs: &[Need]) -> bool {
     have(&[&[Need::Root], needs].concat())
 }
 
-/// The program under test, as root, with a home beside the volume.
 pub fn assay(volume: &Volume) -> Assay {
     let home = volume.scratch().home().unwrap();
     Assay::new(Path::new(env!("CARGO_BIN_EXE_assay")), &home)

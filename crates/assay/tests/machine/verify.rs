@@ -20,7 +20,6 @@ const BLOCKS: usize = AREA / BLOCK;
 /// As many faults of each kind are injected.
 const FAULTS: usize = 10_000;
 
-/// A study of one workload, whose keys beside are these.
 fn study(place: &Path, keys: &str) -> String {
     let path = place.join("study.toml");
     let text = format!(

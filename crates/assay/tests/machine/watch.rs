@@ -19,7 +19,6 @@ use crate::turn::{LIMIT, Need, has, skip, word};
 const LOSETUP: Need = Need::Program("losetup");
 const TMUX: Need = Need::Program("tmux");
 
-/// A loop device in memory, and the program with a home of its own.
 struct Bench {
     device: LoopDevice,
     assay: Assay,
@@ -112,7 +111,6 @@ impl Terminal {
         }
     }
 
-    /// Whether the other screen is shown, and whether the cursor is.
     fn state(&self) -> (bool, bool) {
         let told = self.tmux(&["display-message", "-p", "#{alternate_on} #{cursor_flag}"]);
         let told: Vec<&str> = told.split_whitespace().collect();
@@ -127,7 +125,6 @@ impl Drop for Terminal {
     }
 }
 
-/// The page is drawn, ended in some way, and the terminal is as it was.
 fn ends_clean(end: impl Fn(&Terminal)) {
     if !has(&[LOSETUP, TMUX]) {
         return;

@@ -53,7 +53,6 @@ fn run(system: &dyn System, tell: &mut dyn FnMut(Event)) -> Outcome<Finished> {
     run::run(system, request(STUDY, "/home/me"), &AtomicBool::new(false), tell)
 }
 
-/// A machine with the result of a study that root ran to its end.
 fn measured() -> (Fake, String) {
     let fake = machine();
     let finished = run(&fake, &mut |_| {}).unwrap();
@@ -294,7 +293,6 @@ fn on_another_drive_a_result_says_nothing() {
     assert!(told.message.contains("run the study again"), "{told}");
 }
 
-/// Of a machine whose root went on with it, or not.
 fn resumed(fake: &Fake, id: &str) -> Outcome<Finished> {
     let (stored, voucher) = vouch(fake, &directory(id), Purpose::GoOn)?;
     let acting = Acting { stored, voucher, directory: directory(id) };
@@ -369,7 +367,6 @@ fn what_others_measured_is_shown_and_gone_on_with_by_them_alone() {
     }
 }
 
-/// The result of a study that has nothing of the machine in it.
 fn simulated(fake: &Fake) -> String {
     let text = STUDY.replace("scheduler = [\"mq-deadline\", \"none\"]", "queue_depth = [1, 2]");
     let stop = AtomicBool::new(false);

@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use crate::home;
 
-/// A recorded journal, or the directory with all of them.
 fn recorded(name: &str) -> String {
     format!("{}/../assay-workloads/tests/fixtures/boots/{name}", env!("CARGO_MANIFEST_DIR"))
 }

@@ -204,7 +204,6 @@ fn release(home: &Home) -> (String, String) {
     ("release/assay".to_owned(), hexadecimal(&sha256(text.as_bytes())))
 }
 
-/// The same as an archive.
 fn archive(home: &Home) -> (String, String) {
     release(home);
     let folder = home.scratch.path();

@@ -37,7 +37,6 @@ fn text(row: &Row) -> String {
     file::write(row).unwrap().1
 }
 
-/// A folder of the test's own, and its path as a word.
 fn folder(home: &Home, name: &str) -> (PathBuf, String) {
     let path = home.scratch.path().join(name);
     fs::create_dir_all(&path).unwrap();

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use assay_testkit::home::Home;
 use serde_json::Value;
 
-/// A home, a directory to build in, and the turn of this test.
 struct Bench {
     home: Home,
     target: PathBuf,

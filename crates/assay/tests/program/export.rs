@@ -10,7 +10,6 @@ use crate::{home, printed_by};
 const CSV: &str = include_str!("../csv/valid/two-file-systems.csv");
 const FIO: [&str; 4] = ["randread-d4-1", "randread-d8-1", "randread-d8-2", "randread-d4-2"];
 
-/// Workload, arm, metric and the values in order of a document's cells.
 fn cells(findings: &Value) -> Vec<String> {
     let mut found: Vec<String> = findings["measurements"]
         .as_array()

@@ -43,7 +43,6 @@ fn folder(scratch: &Path) -> Option<PathBuf> {
     Some(scratch.join(PACKAGED)).filter(|folder| unpacked && folder.is_dir())
 }
 
-/// Files of a folder with this ending, in the order of their names.
 fn ending_with(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mut files: Vec<PathBuf> =

@@ -50,7 +50,6 @@ struct Came {
     ended: Vec<Ended>,
 }
 
-/// Starts all, and loses one of them at some moment of some trial.
 fn lose(name: &str, lost: usize, fault: Fault, (more, by): (&[&str], Duration)) -> Came {
     let homes: Vec<Home> = (0..RANKS).map(|rank| home(&format!("{name}-{rank}"))).collect();
     let study = PathBuf::from(homes[0].file("study.toml", STUDY));

@@ -75,7 +75,6 @@ const FIO: Foreign = Foreign {
 
 const ALL: [&Foreign; 6] = [&PGBENCH, &SYSBENCH, &SPEEDTEST1, &SQLITE3, &IPERF3, &FIO];
 
-/// What each trial of a line told, beside the text that was printed in it.
 fn measured(bench: &Bench, line: &str, own: &Foreign) -> Vec<(f64, String)> {
     let words =
         ["--command", line, "--parse", own.reads, "--replicates", "2", "--set", "runs_per_trial=1"];
@@ -190,7 +189,6 @@ fn iperf3_here_tells_what_it_prints() {
     }
 }
 
-/// A server of PostgreSQL of a user's own, in a folder of this test.
 struct Server {
     folder: PathBuf,
     programs: PathBuf,

@@ -92,7 +92,6 @@ fn numbers_that_were_brought_along_are_texts_of_others_too() {
     assert!(ALIVE.iter().all(|alive| !page.contains(alive)));
 }
 
-/// Reads and renders the result as every command and the browser would.
 fn rendered(directory: &Path) {
     let Ok(evidence) = store::evidence_at(&Real::new(), directory) else { return };
     let full = document::with(&evidence.findings, document::Detail::Full);

@@ -176,7 +176,6 @@ fn the_order_of_trials_is_told_from_their_positions() {
     assert_eq!(of("a1 a2 b1 b2 a3 b3"), Order::Unknown);
 }
 
-/// Rows of a complete study with an order of its own.
 fn rows(values: &[f64]) -> Vec<String> {
     let mut rows = Vec::new();
     for (order, value) in values.iter().enumerate() {
@@ -216,7 +215,6 @@ fn shuffled() -> impl Strategy<Value = (Vec<String>, Vec<String>)> {
         .prop_flat_map(|rows| (Just(rows.clone()), Just(rows).prop_shuffle()))
 }
 
-/// Text made of what such files are made of, right and wrong.
 fn fragments() -> impl Strategy<Value = String> {
     let words = [
         ",",

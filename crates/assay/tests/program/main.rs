@@ -96,7 +96,6 @@ fn printed_by(folder: &Path, program: &str, words: &[&str]) -> String {
     String::from_utf8(ran.stdout).unwrap()
 }
 
-/// Git in a folder, with nothing of the user's.
 fn git(folder: &Path, words: &[&str]) -> String {
     let ended = Command::new("git")
         .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])

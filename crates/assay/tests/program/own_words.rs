@@ -16,7 +16,6 @@ use assay_testkit::needs::{Need, have};
 
 use crate::{home, printed_by};
 
-/// What a text tells, with what its last digit is worth.
 #[derive(Clone, Copy, Debug)]
 struct Printed {
     value: f64,
@@ -106,7 +105,6 @@ const PERCENTILES: [(&str, &str); 4] = [
     ("99.90th", "latency_p999_ns"),
 ];
 
-/// What fio prints of each job, and the rate of each group.
 fn of_fio(text: &str) -> (Vec<Direction>, Vec<(String, String, Printed)>) {
     let (mut jobs, mut groups): (Vec<Direction>, Vec<_>) = (Vec::new(), Vec::new());
     let (mut group, mut scale, mut kind) = (String::new(), 1.0, "clat");

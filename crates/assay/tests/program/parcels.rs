@@ -66,7 +66,6 @@ fn unpacked(path: &Path) -> Vec<Entry> {
         .collect()
 }
 
-/// A home with an imported result, and that result as a file.
 fn handed_on(test: &str) -> (Home, String, PathBuf) {
     let home = home(test);
     let table = home.file("card.csv", CSV);

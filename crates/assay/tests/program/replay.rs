@@ -38,7 +38,6 @@ fn request(at: u64) -> BlockRequest {
     }
 }
 
-/// The same with writes that are larger than is played.
 fn large(at: u64) -> BlockRequest {
     let own = request(at);
     match own.class {

@@ -8,7 +8,6 @@ use crate::commands::Bench;
 
 const SHORT: [&str; 4] = ["--replicates", "3", "--set", "runs_per_trial=2"];
 
-/// What is said of each row by a rule, with the trust of the row.
 fn said(found: &Value, rule: &str) -> Vec<(String, String)> {
     let cells = found["measurements"].as_array().unwrap().iter();
     let own = cells.filter(|cell| cell["metric"] == "duration_s");

@@ -36,7 +36,6 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The files that a page links to, as a browser resolves the links.
 fn linked(page: &Path) -> Vec<PathBuf> {
     let text = fs::read_to_string(page).unwrap();
     let mut files = Vec::new();

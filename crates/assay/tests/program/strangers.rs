@@ -42,7 +42,6 @@ fn condition(below: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     found
 }
 
-/// Checks that every command refuses a result and changes nothing.
 fn is_refused(home: &Home, word: &str, what: &str) {
     let before = condition(home.scratch.path());
     for command in COMMANDS {

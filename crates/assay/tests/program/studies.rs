@@ -8,7 +8,6 @@ use assay_study::file;
 use assay_testkit::expected::Expected;
 use assay_testkit::schema::complaint;
 
-/// The study files of a folder with their names, in order.
 fn cases(folder: &str) -> Vec<(PathBuf, String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/studies").join(folder);
     let mut paths: Vec<PathBuf> =

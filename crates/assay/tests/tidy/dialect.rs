@@ -61,7 +61,6 @@ fn is_page(path: &Path) -> bool {
     is_markdown && !path.ends_with("CHANGELOG.md") && !path.starts_with(root().join("docs/data"))
 }
 
-/// Counts per crate, of texts outside of tests, and of the pages.
 fn counts() -> BTreeMap<String, usize> {
     let mut found: BTreeMap<String, usize> = BTreeMap::new();
     for (path, text) in rust_files() {

@@ -69,7 +69,6 @@ fn studies(kind: &'static str) -> impl Iterator<Item = &'static str> {
     presets::all().map(|(name, _)| name).filter(own)
 }
 
-/// What a kind is called, and what nothing else is called by.
 fn names(kind: &Entry) -> BTreeSet<String> {
     let name = kind.about.name;
     let others = KINDS.iter().filter(|other| other.about.name != name);

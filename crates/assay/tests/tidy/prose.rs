@@ -64,7 +64,6 @@ const ALLOWED: [(&str, &str, &str); 23] = [
 /// More of them, of files with several.
 const KERNEL: [(&str, &str); 2] = [("rules/kernel_log.rs", "ata"), ("rules/kernel_log.rs", "usb ")];
 
-/// Words that a file looks for in texts, each with its line.
 fn looked_for(text: &str) -> Vec<(usize, String)> {
     let code = blanked(text);
     let end = code.find("mod tests {").unwrap_or(code.len());

@@ -123,7 +123,6 @@ fn quoted(rest: &[u8]) -> usize {
     at + 1
 }
 
-/// First line and number of lines of each function with a body, in blanked text.
 pub fn functions(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     for (start, _) in text.match_indices("fn ") {

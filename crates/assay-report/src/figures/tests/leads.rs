@@ -27,7 +27,6 @@ fn checked() -> Findings {
     found
 }
 
-/// A surface of one drive, whose numbers stand large as those of a check.
 pub(crate) fn whole_surface() -> Evidence {
     let mut evidence = Evidence::bare(checked());
     evidence.latencies =

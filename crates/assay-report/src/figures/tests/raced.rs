@@ -151,7 +151,6 @@ fn a_race_without_runners_has_no_figure_and_no_table() {
     assert!(!told.contains("vs. winner") && !told.contains("is better"), "{told}");
 }
 
-/// The last three left before it, with a level.
 fn screened(race: &mut RaceAnswer) {
     let level = |level: &str, beside_best: Option<f64>, left: bool| ScreenedLevel {
         factor: "read_ahead".to_owned(),

@@ -23,7 +23,6 @@ pub(super) fn anchor(row: &Flat) -> String {
     id_of(&["row", name.trim_end_matches(".json")])
 }
 
-/// All of the rows, those of one device together.
 pub(super) fn devices(rows: &[(Flat, Row)]) -> Markup {
     let whole = |flat: &Flat| rows.iter().find(|(own, _)| std::ptr::eq(own, flat));
     let device = |device: &Group<'_>| {
@@ -36,7 +35,6 @@ pub(super) fn devices(rows: &[(Flat, Row)]) -> Markup {
     html! { @for one in &groups(rows.iter().map(|(flat, _)| flat)) { (device(one)) } }
 }
 
-/// The evidence of one row on the page of its device.
 pub(super) fn row(flat: &Flat, row: &Row) -> Markup {
     own(flat, row, false)
 }
@@ -55,7 +53,6 @@ fn own(flat: &Flat, row: &Row, below: bool) -> Markup {
     }
 }
 
-/// What the row is called among those of its device.
 fn title(flat: &Flat, row: &Row) -> String {
     if let Some(published) = &row.published {
         return format!("{}: article {}, {}", row.device, published.article, published.kind);
@@ -149,7 +146,6 @@ fn interval(number: &Number, show: &dyn Fn(f64) -> String) -> String {
     told.unwrap_or_else(|| NONE.to_owned())
 }
 
-/// How far a number is trusted, and which rules speak against it.
 fn trust(number: &Number) -> Markup {
     let lent = number.because.iter().any(|rule| rule == LENT);
     let (class, word) = match number.trust {

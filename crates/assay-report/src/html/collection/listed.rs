@@ -126,7 +126,6 @@ fn trusts(device: &Group<'_>) -> String {
     told.join(", ")
 }
 
-/// How far the rows of one device lie apart, number by number.
 pub(super) fn spread(device: &Group<'_>) -> Markup {
     let told = device.spreads().into_iter().enumerate();
     let told: Vec<(usize, Spread)> =

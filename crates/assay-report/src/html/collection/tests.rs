@@ -154,7 +154,6 @@ fn mixed() -> Vec<(Flat, Row)> {
     rows.into_iter().enumerate().map(flat).collect()
 }
 
-/// What stands on a page, a row of a table or a paragraph a line.
 fn told(page: &str) -> String {
     const BEGIN: [&str; 13] = [
         "section", "h1", "h2", "h3", "h4", "p", "table", "tr", "dl", "div", "figure", "g",

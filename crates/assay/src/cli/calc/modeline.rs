@@ -132,7 +132,6 @@ pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String
     Ok(page::highest(&highest, name).told(system, json, "modeline", &highest))
 }
 
-/// The timings that were asked for, or all with the user's own last.
 fn timings(arguments: &ModelineArguments) -> Outcome<Vec<Timing>> {
     let own = arguments.blanking.map(Timing::Fixed);
     if arguments.timing.is_empty() {

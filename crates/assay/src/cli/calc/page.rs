@@ -10,7 +10,6 @@ use assay_machine::system::System;
 use assay_report::document::{Block, Document, Row, Section, Table};
 use assay_report::{table, text};
 
-/// A document that grows from top to bottom.
 pub struct Page {
     document: Document,
     copied: Vec<(String, String)>,

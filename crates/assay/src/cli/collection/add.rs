@@ -98,7 +98,6 @@ fn of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
     }
 }
 
-/// Whether something lies there that cannot be the directory of a result.
 fn is_other_file(system: &dyn System, path: &Path) -> bool {
     system.status(path).is_ok_and(|status| status.kind != FileKind::Directory)
 }

@@ -79,7 +79,6 @@ fn begin_of(system: &dyn System, file: &str) -> Option<Begin> {
     }
 }
 
-/// Takes them in, each as a result, and tells of it.
 pub(super) fn bring(
     system: &dyn System,
     arguments: &ImportArguments,

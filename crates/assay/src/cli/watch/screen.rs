@@ -18,7 +18,6 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use crate::watch::page::{Looks, Page};
 use assay_core::failure::{Failure, Outcome};
 
-/// Whether a page is on the terminal, which a panic must know.
 static ON_ERRORS: AtomicBool = AtomicBool::new(false);
 static ON_OUTPUT: AtomicBool = AtomicBool::new(false);
 
@@ -189,7 +188,7 @@ pub fn put_back() {
     Stream::Errors.put_back();
 }
 
-/// What a panic says must not end on the other screen.
+/// Restores the terminal before a panic prints its message.
 fn put_back_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

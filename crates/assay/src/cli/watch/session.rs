@@ -100,7 +100,6 @@ impl Session<'_, '_> {
         !view.paused
     }
 
-    /// Draws what was seen last, or what a page that stands still shows.
     fn draw(
         &self,
         screen: &mut Screen,
@@ -231,7 +230,6 @@ impl Session<'_, '_> {
     }
 }
 
-/// What a page beside a study of this process shares with it.
 pub struct Beside<'a> {
     pub strip: &'a Mutex<StudyProgress>,
     /// Targets as the user wrote them.

@@ -10,7 +10,6 @@ use crate::watch::words::{clock, rate};
 const HEAD: usize = 11;
 const TAIL: usize = 23;
 
-/// How high a share is, in one sign.
 pub(super) fn level(share: f64, blocks: bool) -> char {
     const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
     if blocks {

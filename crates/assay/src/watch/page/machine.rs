@@ -15,7 +15,6 @@ pub(super) fn fixed(page: &Page<'_>) -> usize {
     2 + usize::from(has_heat(page))
 }
 
-/// Whether a temperature is told, or something was slowed down by it.
 pub(super) fn has_heat(page: &Page<'_>) -> bool {
     let whole = &page.state.whole;
     let slowed = whole.throttle_events.value().is_some_and(|events| *events > 0);
@@ -24,7 +23,6 @@ pub(super) fn has_heat(page: &Page<'_>) -> bool {
 
 const HEAD: usize = 11;
 
-/// Lines that the processors would like, one each.
 pub(super) fn processors(page: &Page<'_>) -> usize {
     page.state.last.processors.value().map_or(0, |all| all.len().div_ceil(2))
 }

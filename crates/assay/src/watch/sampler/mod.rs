@@ -180,7 +180,6 @@ fn of_disk(at: usize, disk: &Disk, before: &Reading, after: &Reading) -> DiskSpa
     DiskSpan { name: disk.name.clone(), counters, classes }
 }
 
-/// What is said of events that were lost, by the rule of the probe.
 fn missed(before: &Reading, after: &Reading) -> Result<Option<String>, String> {
     match (after.means, before.classes.value(), after.classes.value()) {
         (Some(means), Some(before), Some(after)) => block_latency::missed(means, before, after),

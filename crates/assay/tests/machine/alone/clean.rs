@@ -52,7 +52,6 @@ fn python_reads_the_document() {
     assert_eq!(read.code, 0, "{}", read.stderr);
 }
 
-/// Paths below a directory that do not belong to a user.
 fn of_others(directory: &Path, user: u32) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory).unwrap() {

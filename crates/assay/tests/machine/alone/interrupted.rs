@@ -69,7 +69,6 @@ fn go_on(names: impl Iterator<Item = &'static str>) {
     assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// A device, a directory and a home for one study.
 struct Site {
     assay: Assay,
     device: LoopDevice,
@@ -223,7 +222,6 @@ impl Site {
         Err(format!("restore: {}", self.run(&["restore"])?.stdout))
     }
 
-    /// A file of the only result.
     fn stored(&self, name: &str) -> Option<String> {
         let mut results = fs::read_dir(self.assay.home().join("results")).ok()?.flatten();
         results.find_map(|entry| fs::read_to_string(entry.path().join(name)).ok())
