@@ -41,12 +41,12 @@ const CASES: &[(&str, Expect, Change)] = &[
     ("a script in every level, reason and fact", Expect::Shown, |bundle| {
         let level = SCRIPT.replace('"', "");
         edit(bundle, "plan.json", |text| {
-            text.replace("\"depth\": \"4\"", &format!("\"depth\": \"{level}\""))
+            text.replace("\"queue_depth\": \"4\"", &format!("\"queue_depth\": \"{level}\""))
         });
         edit(bundle, "trials.jsonl", |text| {
             let failed = format!("\"status\":\"failed\",\"reason\":\"{level}\"");
             let text = text.replacen("\"status\":\"ok\",\"reason\":null", &failed, 1);
-            text.replace("\"depth\":\"4\"", &format!("\"depth\":\"{level}\""))
+            text.replace("\"queue_depth\":\"4\"", &format!("\"queue_depth\":\"{level}\""))
         });
         edit(bundle, "environment.json", |text| {
             let kernel = text.replace("\"target\": \"", &format!("\"target\": \"{level}"));
@@ -174,7 +174,7 @@ const CASES: &[(&str, Expect, Change)] = &[
 ];
 
 /// Makes every hostile result out of a good one, beside it: the study `depth.toml`, with a
-/// workload `read`, factor `depth` and the title "Which depth?".
+/// workload `read`, factor `queue_depth` and the title "Which depth?".
 pub fn make(results: &Path, good: &Path) -> Vec<Hostile> {
     let one = |(index, (what, expect, change)): (usize, &(&'static str, Expect, Change))| {
         let id = format!("20250101-000000-{index:04}");

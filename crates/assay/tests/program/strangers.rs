@@ -71,8 +71,8 @@ fn a_simulated_result_that_sets_a_program_of_the_kernels_is_refused() {
         let path = bundle.join(name);
         let text = fs::read_to_string(&path).unwrap();
         let name = format!("tunable:{PATTERN}");
-        let text = text.replace("\"depth\": \"", &format!("\"{name}\": \""));
-        let text = text.replace("\"depth\":\"", &format!("\"{name}\":\""));
+        let text = text.replace("\"queue_depth\": \"", &format!("\"{name}\": \""));
+        let text = text.replace("\"queue_depth\":\"", &format!("\"{name}\":\""));
         let text = text.replace("\nqueue_depth = [", &format!("\n\"{name}\" = ["));
         let text = text.replace("\"4\"", "\"|/tmp/program\"");
         fs::write(&path, text).unwrap();
