@@ -26,13 +26,13 @@ pub fn overview(articles: &[&Article]) -> Document {
             .to_owned(),
     ];
     let sections = vec![
-        Section::of(Block::Text(vec![counted(articles)])),
-        Section::of(Block::Table(verdicts(articles))),
+        Section::new(Block::Text(vec![counted(articles)])),
+        Section::new(Block::Table(verdicts(articles))),
         Section::titled(
             "articles",
             vec![Block::Facts(articles.iter().flat_map(|article| titles(article)).collect())],
         ),
-        Section::of(Block::Text(hints)),
+        Section::new(Block::Text(hints)),
     ];
     Document { title: "assay articles: claims checked against the numbers".to_owned(), sections }
 }
@@ -87,7 +87,7 @@ pub fn full(article: &Article) -> Document {
         let text = format!(
             "Article {other} has the same texts; run assay articles {other} to see its claims and numbers."
         );
-        sections.push(Section::of(Block::Text(vec![text])));
+        sections.push(Section::new(Block::Text(vec![text])));
     }
     for text in &article.texts {
         sections.extend(of_text(article, text));
@@ -106,7 +106,7 @@ fn of_text(article: &Article, text: &Text) -> Vec<Section> {
     }
     let mut sections = vec![Section::titled(&text.title, vec![Block::Facts(facts)])];
     let own = article.claims.iter().filter(|judged| judged.title == text.title);
-    sections.extend(own.map(|judged| Section::of(Block::Facts(claim_rows(judged)))));
+    sections.extend(own.map(|judged| Section::new(Block::Facts(claim_rows(judged)))));
     sections
 }
 

@@ -133,7 +133,7 @@ pub fn with(findings: &Findings, detail: Detail) -> Document {
 }
 
 impl Section {
-    pub fn of(block: Block) -> Self {
+    pub fn new(block: Block) -> Self {
         Self { blocks: vec![block], ..Self::default() }
     }
 
@@ -208,7 +208,7 @@ fn depth_note(findings: &Findings, workload: &str, arm: &Arm) -> Option<String> 
 }
 
 fn summary(sentences: Vec<String>) -> Section {
-    Section::of(Block::List(sentences)).with_role(Role::Summary)
+    Section::new(Block::List(sentences)).with_role(Role::Summary)
 }
 
 /// Why a study has no verdicts, where its order took them away.

@@ -24,7 +24,6 @@ pub struct Evidence {
     pub trials: Vec<RanTrial>,
     /// Latencies of the trials that count, added up by workload, arm and class.
     pub latencies: Vec<Latencies>,
-    /// The same work by hand, as command lines.
     pub commands: Vec<Commands>,
     /// Files of the bundle as text, by name: what it was done with.
     pub files: Vec<(String, String)>,
@@ -38,14 +37,10 @@ pub struct RanTrial {
     pub order: u32,
     /// Replicate from 1; 0 for the lead-in.
     pub replicate: u32,
-    /// Workload; one text for all trials of it.
     pub workload: Arc<String>,
-    /// Arm; one for all trials of it.
     pub arm: Arc<Arm>,
-    /// The second copy of the baseline.
     pub control: bool,
     pub status: Status,
-    /// Why, unless ok.
     pub reason: Option<String>,
     pub repeats: Option<Repeats>,
     /// When it started, RFC 3339.
@@ -75,12 +70,10 @@ pub struct HostRate {
 pub struct Latencies {
     pub workload: String,
     pub arm: Arm,
-    /// The second copy of the baseline.
     pub control: bool,
     /// `read`, `write`, `rewrite`, `trim` or `zero`; with `-response` where they are response times;
     /// `fdatasync` where they are those of the syncs behind writes, without the writes.
     pub class: String,
-    /// Trials that were added up.
     pub trials: usize,
     pub nanoseconds: Tally,
 }

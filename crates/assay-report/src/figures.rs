@@ -105,7 +105,6 @@ static OF_RECORDS: &[&dyn Draws] = &[
     &hosts::HOSTS,
 ];
 
-/// What is drawn of two windows of others' work.
 const OF_WINDOWS: [&str; 2] = ["classes", "percentiles"];
 
 /// What is drawn of a race: the others would set its arms side by side, of which some stayed for their luck.
@@ -138,7 +137,7 @@ pub struct Drawn {
 /// the study says, else the one that shows the answer.
 pub fn ordered(evidence: &Evidence) -> Ordered {
     let kinds = kinds(evidence);
-    let asked = asked(evidence, &kinds).map(|own| own.iter().take(MOST_LEADING).collect());
+    let asked = named_lead(evidence, &kinds).map(|own| own.iter().take(MOST_LEADING).collect());
     let mut leads: Vec<&Figure> = asked.unwrap_or_else(|| leading(evidence, &kinds));
     // The author's values are open next to one's own.
     if let Some([published, ..]) =
@@ -162,7 +161,7 @@ pub fn ordered(evidence: &Evidence) -> Ordered {
 
 /// The figures of the kind that the study says leads; none where it says nothing, or nothing of that
 /// kind is drawn.
-fn asked<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
+fn named_lead<'a>(evidence: &Evidence, kinds: &'a [Vec<Figure>]) -> Option<&'a Vec<Figure>> {
     let name = evidence.findings.study.lead_figure.as_deref()?;
     drawn_of(name, kinds)
 }

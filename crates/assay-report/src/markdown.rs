@@ -11,9 +11,7 @@ use assay_study::findings::Findings;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Markdown, with tables as GitHub writes them.
     pub text: String,
-    /// Names and texts of the SVG files.
     pub figures: Vec<(String, String)>,
 }
 

@@ -35,14 +35,12 @@ const FILE_SYSTEM: &str = "file system";
 
 const MOST_RUNS: usize = 3;
 
-/// Hosts, changes and the like that are listed.
 const MOST_LISTED: usize = 32;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
 pub struct Preview {
     pub format: String,
-    /// What the study asks.
     pub title: String,
     pub seed: u64,
     pub replicates: u32,
@@ -52,7 +50,6 @@ pub struct Preview {
     pub screen: Option<u32>,
     /// Arms, the second copy of the baseline included.
     pub configurations: usize,
-    /// Trials, lead-in included.
     pub trial_count: usize,
     /// Whether the pilot chooses how many replicates, and how long their trials are.
     #[serde(skip_serializing_if = "is_false")]
@@ -76,7 +73,6 @@ pub struct Preview {
     /// Which engine carries out workloads that are compared at several depths.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub engines: Vec<String>,
-    /// Whether its workloads create files of their own.
     #[serde(skip)]
     pub creates_files: bool,
     /// Whether all of it is done in virtual machines, whose drives lie in memory.
@@ -96,11 +92,8 @@ pub struct Preview {
     /// What the study asks for that is not here, and what becomes of it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unavailable: Vec<String>,
-    /// What will not be measured, and why.
     pub absent: Vec<String>,
-    /// What the study will be able to see.
     pub power_analysis: Vec<Foresight>,
-    /// What its gate allows, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<String>,
     /// How its race goes, where it is one: it has these trials at most.
@@ -117,7 +110,6 @@ pub struct Preview {
     /// Seconds that filling the areas takes at most.
     #[serde(skip)]
     pub fill_s: f64,
-    /// What the trials read, and what they write.
     #[serde(skip)]
     pub traffic: [Moved; 2],
 }
@@ -133,7 +125,6 @@ pub struct Expected {
 pub struct PreviewHost {
     pub rank: u32,
     pub name: String,
-    /// What happens to each of its targets.
     pub actions: Vec<String>,
 }
 
@@ -164,14 +155,12 @@ impl Preview {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreviewTrial {
     pub order: u32,
-    /// Replicate from 1.
     pub replicate: u32,
     /// Run first, and left out of the analysis.
     #[serde(skip_serializing_if = "is_false")]
     pub warmup: bool,
     pub workload: String,
     pub configuration: assay_study::results::plan::Arm,
-    /// The second copy of the baseline.
     pub control: bool,
 }
 
@@ -184,11 +173,9 @@ pub struct PreviewMade {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PreviewStake {
-    /// Target as the user wrote it.
     pub target: String,
     /// Whether the study will overwrite it: the right text was given with --destroy.
     pub overwritten: bool,
-    /// What is lost, one thing each.
     pub lost: Vec<String>,
     /// What --destroy needs; none where the device cannot be overwritten.
     pub destroy: Option<String>,

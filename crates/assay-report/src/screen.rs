@@ -37,8 +37,8 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
         doubts.extend(dashes(&document));
     }
     let doubts: Lines = doubts.iter().flat_map(|doubt| lines_of(doubt, page.width)).collect();
-    let Parts { heading, details, summary, tables } = Parts::of(&document, findings, &page);
-    let list = |sentences: &[String]| page.section(&Section::of(Block::List(sentences.to_vec())));
+    let Parts { heading, details, summary, tables } = Parts::new(&document, findings, &page);
+    let list = |sentences: &[String]| page.section(&Section::new(Block::List(sentences.to_vec())));
     let whole = [summary, vec![doubts.clone()]].concat();
     let short = [list(&first), vec![doubts]].concat();
     let fits = |answer: &[Lines]| {
@@ -58,7 +58,7 @@ pub fn screen(findings: &Findings, detail: Detail, width: usize, colour: bool) -
 }
 
 impl Parts {
-    fn of(document: &Document, findings: &Findings, page: &TextPage) -> Self {
+    fn new(document: &Document, findings: &Findings, page: &TextPage) -> Self {
         let mut parts = Self::default();
         let main = main_role(document, findings);
         for section in &document.sections {
@@ -134,7 +134,6 @@ fn dashes(document: &Document) -> Option<Remark> {
     })
 }
 
-/// The column that only a check has.
 const RATE: &str = "MB/s";
 
 /// `steal [sync-write]: the hypervisor took 4% of the CPU...`: one line with the rows first, because its end is cut;

@@ -22,7 +22,6 @@ const TITLE: f64 = 28.0;
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Medium {
     File(Theme),
-    /// A page, whose style sheet has the colours.
     Page,
     /// The page in a narrow window.
     Phone,

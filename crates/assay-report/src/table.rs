@@ -56,7 +56,6 @@ pub fn one_line_each(columns: &[Column], mut rows: Vec<Vec<String>>, width: usiz
     }
 }
 
-/// What stands for the end of a text.
 const CUT: &str = "...";
 
 pub fn cut(text: &str, room: usize) -> String {

@@ -10,7 +10,6 @@ use assay_study::findings::Findings;
 use assay_study::results::plan::arm_in_words;
 use assay_workloads::metrics::noun;
 
-/// How it came about, for whoever looks closer.
 const CLOSER: [&str; 2] = ["order", "time"];
 
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
@@ -64,11 +63,11 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     main.extend(files);
     main.extend(of_numbers);
     let mut sections =
-        vec![Section::of(Block::Facts(told)), super::summary(findings.summary_texts())];
+        vec![Section::new(Block::Facts(told)), super::summary(findings.summary_texts())];
     sections.extend(main.into_iter().map(Section::main));
     sections.extend(exhibits::of_topics(findings));
-    sections.push(Section::of(Block::Text(legend)).with_role(Role::Closer));
-    sections.push(Section::of(Block::Remarks(remarks)));
+    sections.push(Section::new(Block::Text(legend)).with_role(Role::Closer));
+    sections.push(Section::new(Block::Remarks(remarks)));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
     sections.extend(answers::questions(findings));

@@ -157,9 +157,9 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
     let mut sides: Vec<Compared<'_>> = Vec::new();
     for found in &findings.comparisons {
         if !sides.iter().any(|side| side.found.workload == found.workload) {
-            sides.push(Compared::of(findings, found, &found.baseline, true));
+            sides.push(Compared::new(findings, found, &found.baseline, true));
         }
-        sides.push(Compared::of(findings, found, &found.configuration, false));
+        sides.push(Compared::new(findings, found, &found.configuration, false));
     }
     let mut table = Table::new("comparison");
     table.add(Column::left("workload"), &sides, |side| &side.found.workload);
@@ -184,7 +184,7 @@ pub(super) fn targets_compared(findings: &Findings) -> Option<Table> {
 }
 
 impl<'a> Compared<'a> {
-    fn of(findings: &'a Findings, found: &'a Comparison, arm: &'a Arm, is_first: bool) -> Self {
+    fn new(findings: &'a Findings, found: &'a Comparison, arm: &'a Arm, is_first: bool) -> Self {
         let cell = findings.cell(&found.workload, arm, &found.metric);
         let target = arm.get("target").map_or("", String::as_str);
         Self { found, cell, target, is_first }

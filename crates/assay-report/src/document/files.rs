@@ -6,7 +6,6 @@ use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
 use assay_workloads::files::{FILES, Of, of};
 
-/// The metric that small files are compared by.
 pub(super) const FILES_PER_S: &str = FILES.name;
 
 type Pick = fn(&Of) -> Metric;

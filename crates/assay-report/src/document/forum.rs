@@ -8,10 +8,10 @@ use super::{
 use assay_study::findings::{Findings, Trust};
 
 pub fn forum(findings: &Findings) -> Document {
-    let mut sections = vec![Section::of(Block::List(findings.summary_texts()))];
+    let mut sections = vec![Section::new(Block::List(findings.summary_texts()))];
     sections.extend(tables(findings));
-    sections.push(Section::of(Block::Remarks(against(findings))));
-    sections.push(Section::of(Block::Text(made(findings))));
+    sections.push(Section::new(Block::Remarks(against(findings))));
+    sections.push(Section::new(Block::Text(made(findings))));
     Document { title: super::subject(findings), sections }
 }
 
@@ -26,7 +26,7 @@ fn tables(findings: &Findings) -> Vec<Section> {
         return sections;
     }
     if super::study::is_one(findings) {
-        let page = StudyPage::of(findings, super::Detail::Usual);
+        let page = StudyPage::new(findings, super::Detail::Usual);
         if findings.race.is_some() {
             let screen = super::race::screen(&page);
             return super::race::section(&page).into_iter().chain(screen).collect();

@@ -15,14 +15,11 @@ use assay_study::results::plan::arm_in_words;
 use assay_workloads::io::Pattern;
 use assay_workloads::metrics::{change, noun};
 
-/// Numbers of a target that are shown large.
 const MOST_NUMBERS: usize = 7;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Large {
-    /// Its name, where there are several.
     pub target: Option<String>,
-    /// One a workload.
     pub numbers: Vec<LargeNumber>,
 }
 

@@ -28,7 +28,7 @@ pub fn matrix(findings: &Findings) -> Option<Section> {
     if arms.len() <= FEW || !(2..=MOST_WORKLOADS).contains(&workloads.len()) {
         return None;
     }
-    let page = StudyPage::of(findings, Detail::Page);
+    let page = StudyPage::new(findings, Detail::Page);
     let mut table = Table::default();
     add_factors(&mut table, &page, &arms, |arm| *arm);
     for own in &workloads {

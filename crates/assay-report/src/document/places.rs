@@ -18,12 +18,12 @@ pub(super) fn document(findings: &Findings, places: &Places, detail: Detail) -> 
     let mut told = facts::study(findings);
     told.push(("baseline".to_owned(), places.baseline.clone()));
     let mut sections =
-        vec![Section::of(Block::Facts(told)), super::summary(findings.summary_texts())];
+        vec![Section::new(Block::Facts(told)), super::summary(findings.summary_texts())];
     sections.extend(tables(findings, places).into_iter().map(Section::main));
-    sections.push(Section::of(Block::Text(legend(places))).with_role(Role::Closer));
+    sections.push(Section::new(Block::Text(legend(places))).with_role(Role::Closer));
     sections.extend(places.published.iter().map(beside));
     sections.extend(machines(places));
-    sections.push(Section::of(Block::Remarks(all_remarks(findings, detail))));
+    sections.push(Section::new(Block::Remarks(all_remarks(findings, detail))));
     sections.extend(exhibits::of_topics(findings));
     sections.extend(answers::questions(findings));
     Document { title: facts::title(findings), sections }

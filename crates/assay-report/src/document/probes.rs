@@ -34,7 +34,7 @@ fn members(findings: &Findings, full: bool) -> Option<Section> {
             told.len(),
             findings.study.id
         );
-        return Some(Section::of(Block::Text(vec![text])));
+        return Some(Section::new(Block::Text(vec![text])));
     }
     let how = "Bytes that each device below the target read and wrote per byte of the workload, until all data was on \
                the device; busy: share of the run with a request in progress. Other programs' traffic is included.";

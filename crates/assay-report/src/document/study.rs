@@ -62,7 +62,7 @@ pub(super) struct StudyPage<'a> {
 }
 
 impl<'a> StudyPage<'a> {
-    pub fn of(findings: &'a Findings, detail: Detail) -> Self {
+    pub fn new(findings: &'a Findings, detail: Detail) -> Self {
         Self {
             findings,
             detail,
@@ -94,9 +94,9 @@ impl StudyPage<'_> {
 }
 
 pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
-    let page = StudyPage::of(findings, detail);
+    let page = StudyPage::new(findings, detail);
     let mut sections =
-        vec![Section::of(Block::Facts(told_facts(&page))), super::summary(summary(findings))];
+        vec![Section::new(Block::Facts(told_facts(&page))), super::summary(summary(findings))];
     let changes = windows::sections(&page);
     let has_all = changes.is_some();
     if findings.race.is_some() {
@@ -115,7 +115,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
     sections.extend(study_more::sections(&page).into_iter().filter(|_| !has_all));
     sections.extend(energy::section(findings));
     sections.extend(probes::sections(findings, detail));
-    sections.push(Section::of(Block::Remarks(all_remarks(&page))));
+    sections.push(Section::new(Block::Remarks(all_remarks(&page))));
     sections.extend(study_more::absent(&page));
     sections.extend(answers::questions(findings));
     sections.extend(advice(&page));
@@ -125,7 +125,7 @@ pub(super) fn document(findings: &Findings, detail: Detail) -> Document {
 fn tables(page: &StudyPage<'_>) -> Vec<Section> {
     let tables = page.workloads.iter().map(|workload| study_tables::section(page, workload));
     let tables = tables.map(|section| section.with_role(Role::Main));
-    let legend = Section::of(Block::Text(study_tables::legend(page))).with_role(Role::Closer);
+    let legend = Section::new(Block::Text(study_tables::legend(page))).with_role(Role::Closer);
     tables.chain([legend]).collect()
 }
 

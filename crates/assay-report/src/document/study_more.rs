@@ -164,7 +164,7 @@ fn secondary(page: &StudyPage<'_>) -> Option<Section> {
             Detail::Page => vec![format!("{text} {}", page.more())],
             _ => vec![text, page.more()],
         };
-        return Some(Section::of(Block::Text(lines)));
+        return Some(Section::new(Block::Text(lines)));
     }
     let differs = found.iter().any(|found| found.difference.is_some());
     let mut table = by_workload(page, &found, |found| &found.workload);
@@ -287,7 +287,7 @@ pub(super) fn absent(page: &StudyPage<'_>) -> Option<Section> {
             whole.filter(|entry| reason_of(entry) == remark.text).map(|entry| &entry.configuration);
         remark.rows = vec![shared(&arms.collect::<Vec<_>>(), remark.rows.len())];
     }
-    (!told.is_empty()).then(|| Section::of(Block::Remarks(told)))
+    (!told.is_empty()).then(|| Section::new(Block::Remarks(told)))
 }
 
 /// A reason without the words that the label says already.

@@ -77,7 +77,6 @@ pub(super) struct ComparedCell<'a> {
 #[derive(Clone, Copy)]
 pub(super) enum ComparisonRole<'a> {
     Baseline,
-    /// The same as the baseline, once more.
     Control,
     Compared(&'a Comparison),
     Alone,

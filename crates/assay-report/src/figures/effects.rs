@@ -75,7 +75,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         findings.effects.main.iter().map(|found| effect_line(findings, found)).collect()
     } else {
         let names = Names::of(findings);
-        let shared = Shared::of(&compared);
+        let shared = Shared::new(&compared);
         compared
             .iter()
             .filter_map(|found| comparison_line(findings, &names, &shared, found))
@@ -120,7 +120,7 @@ fn against(findings: &Findings, compared: &[&Comparison], effects: bool) -> Stri
 struct Shared<'a>(Vec<(&'a str, &'a Arm, Arm)>);
 
 impl<'a> Shared<'a> {
-    fn of(compared: &[&'a Comparison]) -> Self {
+    fn new(compared: &[&'a Comparison]) -> Self {
         if compared.windows(2).all(|pair| pair[0].baseline == pair[1].baseline) {
             return Self(Vec::new());
         }

@@ -27,7 +27,6 @@ const MOST_COLUMNS: usize = 16;
 const FEWEST_CELLS: usize = 6;
 /// Where steps of colour begin, as ratios.
 const STEPS: [f64; 3] = [1.05, 1.5, 3.0];
-/// What the colours mean, from worst to best.
 const STEPS_BY_NAME: [(Colour, &str); 7] = [
     (Colour::Worse(2), "over 3 times worse"),
     (Colour::Worse(1), "1.5 to 3 times worse"),

@@ -48,7 +48,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let mut found: Vec<(u32, [String; 2], Vec<&RanTrial>)> = Vec::new();
     for ((workload, arm), own) in runs(evidence) {
         let named = [short(workload), names.arm(arm)];
-        let columns = Columns::of(&own, MOST_COLUMNS[0]);
+        let columns = Columns::new(&own, MOST_COLUMNS[0]);
         let range = columns.range().filter(|_| columns.counts.len() >= FEWEST_COLUMNS);
         found.extend(range.map(|[least, most]| (most - least, named, own)));
     }
@@ -68,7 +68,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 fn figure(named: &[String; 2], trials: &[&RanTrial]) -> Option<Figure> {
     let mut last = None;
     for most in MOST_COLUMNS {
-        last = Columns::of(trials, most).figure(named);
+        last = Columns::new(trials, most).figure(named);
         if last.as_ref().is_none_or(|figure| figure.marks() <= MOST_TILES) {
             break;
         }
@@ -101,7 +101,7 @@ struct Columns {
 }
 
 impl Columns {
-    fn of(trials: &[&RanTrial], most: usize) -> Self {
+    fn new(trials: &[&RanTrial], most: usize) -> Self {
         let seconds = |trial: &RanTrial| {
             let last = trial.series.iter().map(|row| row.second as usize + 1).max();
             last.unwrap_or(0).min(LONGEST_TRIAL)

@@ -49,7 +49,6 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 struct Ran<'a> {
     order: u32,
     relative: f64,
-    /// What it measured, and of what.
     told: String,
     trial: &'a CellTrial,
 }

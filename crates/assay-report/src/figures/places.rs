@@ -36,7 +36,7 @@ const SERIES: [&str; 3] = ["platforms", "emulated: no verdict", "published"];
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let Some(places) = &evidence.findings.platforms else { return Vec::new() };
-    let works = distinct(places.rows.iter().map(of));
+    let works = distinct(places.rows.iter().map(work));
     let mut figures: Vec<Figure> = percent(places, &works).into_iter().collect();
     figures.extend(works.iter().filter_map(|work| own_unit(places, work)));
     at_most(figures, MOST_FIGURES, "workload")
@@ -44,13 +44,13 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 
 type Work<'a> = (&'a str, &'a Arm, &'a str);
 
-fn of(row: &Row) -> Work<'_> {
+fn work(row: &Row) -> Work<'_> {
     (&row.workload, &row.configuration, &row.metric)
 }
 
-fn rows<'a>(places: &'a Places, work: &Work<'a>) -> impl Iterator<Item = &'a Row> {
-    let work = *work;
-    places.rows.iter().filter(move |row| of(row) == work)
+fn rows<'a>(places: &'a Places, wanted: &Work<'a>) -> impl Iterator<Item = &'a Row> {
+    let wanted = *wanted;
+    places.rows.iter().filter(move |row| work(row) == wanted)
 }
 
 /// Bars as they are gathered: their names, and the points of each of [`SERIES`].

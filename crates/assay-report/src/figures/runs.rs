@@ -23,7 +23,6 @@ pub static RUNS: Drawing = Drawing {
 
 /// What a dot is of, and its mean.
 const TIME: &str = "duration_s";
-/// Commands up to which there is a figure.
 const MOST_ARMS: usize = 24;
 /// Dots of a figure; of more runs some are drawn.
 const MOST_DOTS: usize = 1000;

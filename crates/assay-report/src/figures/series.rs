@@ -48,7 +48,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
             .filter(|trial| *trial.workload == workload.name && trial.status == Status::Disturbed);
         arms.extend(disturbed.map(|trial| Arm::clone(&trial.arm)).take(MOST_ARMS));
         for arm in distinct(arms) {
-            let run = Run::of(evidence, workload.name, workload.metric, &arm);
+            let run = Run::new(evidence, workload.name, workload.metric, &arm);
             figures.extend(run.into_iter().flat_map(|run| run.figures(&names)));
         }
     }
@@ -80,7 +80,7 @@ struct Second {
 }
 
 impl<'a> Run<'a> {
-    fn of(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
+    fn new(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
         let own = evidence.of_arm(workload, arm);
         let own = own.filter(|trial| trial.status != Status::Warmup && !trial.series.is_empty());
         let mut trials: Vec<&RanTrial> = own.collect();

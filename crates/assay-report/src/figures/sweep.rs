@@ -56,7 +56,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let findings = &evidence.findings;
     let Some(factor) = factors(findings).into_iter().next() else { return Vec::new() };
     let names = Names::of(findings);
-    let levels = Levels::of(findings, &factor);
+    let levels = Levels::new(findings, &factor);
     let mut figures = Vec::new();
     for subject in subjects(findings) {
         let sweep = Sweep { findings, names: &names, factor: &factor, levels: &levels, subject };
@@ -82,7 +82,7 @@ struct Levels {
 }
 
 impl Levels {
-    fn of(findings: &Findings, factor: &str) -> Self {
+    fn new(findings: &Findings, factor: &str) -> Self {
         let cells: Vec<&Cell> = findings.measurements.iter().collect();
         let written = bars::levels(findings, &cells, factor);
         // Of so many per second the axis is one of plain numbers.

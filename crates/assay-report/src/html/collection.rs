@@ -33,7 +33,6 @@ pub struct Contents<'a> {
     pub rows: &'a [Flat],
     /// The rows with their evidence, as far as they are known: [`MOST_TOLD`] at most are of use.
     pub whole: &'a [(Flat, Row)],
-    /// Files that are no rows, with why.
     pub refused: &'a [(String, String)],
     pub refused_in_all: usize,
 }

@@ -74,9 +74,7 @@ pub fn shell(title: &str, contents: &[(String, &str)], body: &Markup) -> String 
 
 #[derive(Clone, Copy, Debug)]
 pub enum Place<'a> {
-    /// To nothing: it goes through a pipe.
     Alone,
-    /// To files beside it, whose names begin so.
     Beside(&'a str),
     /// To the index of its site, and to files that [`site`] names.
     Site,

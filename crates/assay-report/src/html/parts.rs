@@ -282,7 +282,6 @@ fn numbers(findings: &Findings, sections: Vec<&Section>) -> Markup {
     }
 }
 
-/// Command lines up to which all are told.
 const MOST_COMMANDS: usize = 24;
 
 /// The command lines that a page shows: where there are many, those that differ from the baseline

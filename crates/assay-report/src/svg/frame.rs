@@ -25,7 +25,6 @@ const SWATCH: f64 = 26.0;
 
 #[derive(Clone)]
 pub(super) struct LegendKey {
-    /// The series, or what else is explained.
     pub of: KeyOf,
     pub name: String,
     pub x: f64,
@@ -54,7 +53,6 @@ pub(super) struct Frame<'a> {
     pub height: f64,
     pub heading: f64,
     pub keys: Vec<LegendKey>,
-    /// Whether names below the plot are written aslant.
     pub aslant: bool,
 }
 

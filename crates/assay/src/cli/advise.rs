@@ -86,7 +86,7 @@ fn advise(system: &dyn System, arguments: &AdviseArguments) -> Outcome<()> {
             format: "assay-advice/1",
             id: &findings.study.id,
             confirms: findings.study.confirms.as_deref(),
-            advice: entries.iter().map(AdviceEntry::told).collect(),
+            advice: entries.iter().map(AdviceEntry::advised).collect(),
         });
         return Ok(());
     }
@@ -132,7 +132,7 @@ fn entry<'a>(
     let named = |id: &str| advice.evidence.iter().any(|known| known == id);
     let comparisons = findings.comparisons.iter().filter(|one| named(&one.id));
     let comparisons: Vec<(&Comparison, Standing)> =
-        comparisons.map(|one| (one, Standing::of(findings, one))).collect();
+        comparisons.map(|one| (one, Standing::new(findings, one))).collect();
     let effects = findings.effects.main.iter().filter(|one| named(&one.id())).collect();
     let better = comparisons.iter().find(|(one, _)| one.verdict == Some(Verdict::Better));
     let permanent = match (stored, better, advice.kind) {
@@ -154,7 +154,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    pub fn of(findings: &Findings, one: &Comparison) -> Self {
+    pub fn new(findings: &Findings, one: &Comparison) -> Self {
         let own = findings.measurements.iter().filter(|cell| {
             cell.workload == one.workload
                 && cell.metric == one.metric
@@ -207,7 +207,7 @@ pub fn propose(system: &dyn System, stored: &Stored, best: &Comparison) -> Outco
 }
 
 impl AdviceEntry<'_> {
-    fn told(&self) -> advised::Advised<'_> {
+    fn advised(&self) -> advised::Advised<'_> {
         let comparisons = self.comparisons.iter();
         let comparisons = comparisons.map(|(one, standing)| advised::Compared {
             trust: standing.trust,

@@ -18,14 +18,12 @@ pub struct AdviceDocument<'a> {
 
 #[derive(Serialize)]
 pub struct Advised<'a> {
-    /// Whether it is for something or against it.
     pub kind: AdviceKind,
     pub status: AdviceStatus,
     pub text: &'a str,
     /// What one would type to bring the machine there, where the arm stands for settings.
     pub lines: &'a [String],
     pub comparisons: Vec<Compared<'a>>,
-    /// Main effects of factors that it rests on.
     pub effects: &'a [&'a Effect],
     /// What would make it permanent, or why that cannot be told; null for what is no arm to use.
     pub permanent: Option<Permanent<'a>>,
@@ -33,7 +31,6 @@ pub struct Advised<'a> {
 
 #[derive(Serialize)]
 pub struct Compared<'a> {
-    /// That of the worse of the two.
     pub trust: Trust,
     /// Whether a drive is lent, so that what is trusted is trusted for this virtual device.
     pub virtual_device: bool,
@@ -51,7 +48,6 @@ pub enum Permanent<'a> {
 #[derive(Serialize)]
 pub struct Proposed<'a> {
     files: Vec<File<'a>>,
-    /// Settings that would be written now.
     settings: Vec<Setting<'a>>,
     manual: Vec<ByHand<'a>>,
     /// What the study says nothing of: present values that were no level of it.

@@ -58,7 +58,7 @@ pub fn run(system: &dyn System, arguments: &ApplyArguments) -> Outcome<()> {
     let allowed = arguments.allowed.paths()?;
     factors::permitted(best.configuration.keys().map(String::as_str), &allowed)
         .map_err(Failure::mistake)?;
-    let standing = Standing::of(&findings, best);
+    let standing = Standing::new(&findings, best);
     let accepted = arguments.accept_suspect || !arguments.yes;
     is_fit(&stored.id, &standing, accepted)?;
     let proposal = advise::propose(system, &stored, best)?;
@@ -204,7 +204,7 @@ mod tests {
             cell.reasons.push(Because { rule: "foreign-io".to_owned(), trust, text });
             cell.trust = Some(trust);
         }
-        let standing = Standing::of(&findings, &best);
+        let standing = Standing::new(&findings, &best);
         let fit = is_fit("20261120-1031", &standing, accepted);
         fit.map(|()| standing.words()).map_err(|failure| (failure.kind, failure.message))
     }

@@ -29,7 +29,7 @@ struct DoctorDocument<'a> {
 
 pub fn run(system: &dyn System, arguments: &DoctorArguments) {
     let abilities = abilities::all(system);
-    let inventory = Inventory::of(system);
+    let inventory = Inventory::new(system);
     if arguments.json {
         output::json(&DoctorDocument {
             format: "assay-doctor/1",

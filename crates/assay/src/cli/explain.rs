@@ -53,7 +53,7 @@ fn tell(
             identity::stake(system, site)?;
         }
     }
-    let commands = commands::of(system, &study, &plan, &sites, names);
+    let commands = commands::of_plan(system, &study, &plan, &sites, names);
     let remarks = remarks(&study, &plan);
     if is_json {
         output::json(&CommandsDocument {
@@ -74,7 +74,8 @@ fn tell(
         lines.extend(broken(text.split(' '), "", "", width));
         lines.push(String::new());
     }
-    lines.push("These command lines do not reproduce the following:".to_owned());
+    let lacks = "These command lines do not reproduce the following:";
+    lines.extend(broken(lacks.split(' '), "", "", width));
     for remark in &remarks {
         lines.extend(broken(std::iter::once("-").chain(remark.split(' ')), "  ", "", width));
     }

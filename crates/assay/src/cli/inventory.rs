@@ -40,7 +40,7 @@ impl DriveReport {
 }
 
 impl Inventory {
-    pub fn of(system: &dyn System) -> Self {
+    pub fn new(system: &dyn System) -> Self {
         let mut drives = drives(system);
         drives.retain(|drive| !drive.is_made());
         Self { graphics: graphics::devices(system), drives, arrays: devices::arrays(system) }
@@ -151,7 +151,7 @@ mod tests {
     }
 
     fn words(fake: &Fake) -> Vec<String> {
-        Inventory::of(fake).rows().into_iter().map(|row| row.join(": ")).collect()
+        Inventory::new(fake).rows().into_iter().map(|row| row.join(": ")).collect()
     }
 
     #[test]
@@ -205,12 +205,12 @@ mod tests {
 
     #[test]
     fn the_document_has_every_field_with_its_reason() {
-        let told = serde_json::json!(Inventory::of(&machine("nvme-one-lane")));
+        let told = serde_json::json!(Inventory::new(&machine("nvme-one-lane")));
         let drive = &told["drives"][0];
         assert_eq!(drive["name"], "nvme0n1");
         assert!(drive["health"]["absent"].is_string() && drive["rpm"]["absent"].is_string());
         assert_eq!(drive["link"]["present"]["name"], "PCIe 4.0 x1 (device supports PCIe 4.0 x4)");
-        let none = Inventory::of(&Fake::new()).rows();
+        let none = Inventory::new(&Fake::new()).rows();
         assert_eq!(none.len(), 2, "{none:?}");
     }
 }

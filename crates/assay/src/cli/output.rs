@@ -174,10 +174,10 @@ pub fn aside(text: &str) {
 }
 
 pub fn fail(failure: &Failure) -> ExitCode {
-    ExitCode::from(told(failure))
+    ExitCode::from(exit_code(failure))
 }
 
-pub fn told(failure: &Failure) -> u8 {
+pub fn exit_code(failure: &Failure) -> u8 {
     message(&failure.message);
     failure.kind.exit_code()
 }

@@ -23,7 +23,6 @@ pub(super) struct RegistryEntry {
     pub(super) name: String,
     /// Heading above the first entry of a group; empty if the registry has no groups.
     pub(super) group: &'static str,
-    /// Cells of its row after the name.
     pub(super) cells: Vec<String>,
     /// Labels and texts that `assay list KIND NAME` prints.
     pub(super) facts: Vec<(&'static str, String)>,

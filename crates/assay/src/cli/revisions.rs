@@ -156,7 +156,7 @@ pub fn made<'s>(
             let Some(id) = work.commits.get(name) else { continue };
             let commit = repository.resolve(id)?;
             if !trees.has(&commit) {
-                let text = told(name, id, work.build.as_deref());
+                let text = describe(name, id, work.build.as_deref());
                 tell(Event::Waiting { text, waited_ns: 0 });
             }
             built.push(trees.tree(&commit)?);
@@ -172,7 +172,7 @@ pub fn made<'s>(
     Ok(made)
 }
 
-fn told(name: &str, id: &str, build: Option<&str>) -> String {
+fn describe(name: &str, id: &str, build: Option<&str>) -> String {
     let short = id.get(..SHORT).unwrap_or(id);
     match build {
         Some(line) => format!("{name} ({short}) is checked out and built by `{line}`"),

@@ -488,7 +488,7 @@ pub(super) fn stop_on_signals(patience: &'static Patience) -> Outcome<Arc<Atomic
         }
         Answer::End(failure) => {
             screen::put_back();
-            Some(output::told(&failure))
+            Some(output::exit_code(&failure))
         }
     });
     caught.map_err(|error| Failure::refused(format!("cannot catch signals: {error}")))

@@ -147,7 +147,7 @@ const MOST_WITHIN_BUDGET: u32 = 1000;
 
 impl StudyArguments {
     pub fn study(&self, system: &dyn System) -> Outcome<(Study, Vec<String>)> {
-        self.study_from(system, self.asked(system)?)
+        self.study_from(system, self.named_study(system)?)
     }
 
     /// The same of a study that other options of the line name.
@@ -223,7 +223,7 @@ impl StudyArguments {
     }
 
     /// What the line names: a study, or commands.
-    fn asked(&self, system: &dyn System) -> Outcome<Study> {
+    fn named_study(&self, system: &dyn System) -> Outcome<Study> {
         let ignores = self.set.iter().any(|text| *text == format!("{IGNORE_UNSUPPORTED}=true"));
         match &self.study {
             Some(study) if ignores => studies::load_partly(system, study),

@@ -30,7 +30,7 @@ pub(super) fn page(
         .mut_arg("study", |arg| arg.hide(true))
         .mut_arg("targets", |arg| arg.hide(!takes_target))
         .about(of.study.title.clone())
-        .long_about(told(&of.study))
+        .long_about(describe(&of.study))
         .override_usage(format!("assay {name} {word}{target} [OPTIONS]"))
         .after_help(format!("assay {name} --help shows the options of all studies."))
         .after_long_help(format!("assay {name} --help shows the options of all studies."));
@@ -63,7 +63,7 @@ fn texts(matches: &ArgMatches, name: &str) -> Vec<String> {
     words.into_iter().flatten().cloned().collect()
 }
 
-fn told(study: &Study) -> String {
+fn describe(study: &Study) -> String {
     let work: Vec<String> =
         study.workload.iter().map(|own| format!("  {}: {}", own.name, own.words())).collect();
     let factors: Vec<String> = study

@@ -69,7 +69,6 @@ struct UndoDocument<'a> {
     id: &'a str,
     dry_run: bool,
     done: &'a [String],
-    /// Where nothing was left to do, and why.
     nothing: &'a [String],
 }
 

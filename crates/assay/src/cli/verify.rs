@@ -50,7 +50,7 @@ pub fn run(system: &dyn System, arguments: &VerifyArguments) -> Outcome<()> {
     if arguments.json {
         output::json(&report);
     } else {
-        output::text(&told(&report, arguments.markdown));
+        output::text(&report_text(&report, arguments.markdown));
     }
     report.ended()
 }
@@ -78,7 +78,7 @@ fn of_result(
     verify::of_result(system, &directory, &stored, stop)
 }
 
-fn told(report: &Report, is_markdown: bool) -> String {
+fn report_text(report: &Report, is_markdown: bool) -> String {
     let found = &report.verified;
     let unit = if report.trial.is_some() { "blocks" } else { "sectors" };
     let is_wrong = found.corrupt.all() > 0;
@@ -148,11 +148,11 @@ mod tests {
     #[test]
     fn what_is_sound_is_told_with_what_is_not_known() {
         assert_eq!(
-            told(&report(), false),
+            report_text(&report(), false),
             "/dev/sdb: 1,500 of 2,000 blocks contain the written data, and no block is wrong\n  written by trial 5 of \
              20261126-0301 (write, replicate 2), during which the study was interrupted\n  unknown: a clause\n"
         );
-        let bare = told(&Report { trial: None, ..report() }, true);
+        let bare = report_text(&Report { trial: None, ..report() }, true);
         assert!(bare.starts_with("**/dev/sdb: 1,500 of 2,000 sectors"), "{bare}");
         assert!(bare.contains("\n- 512 bytes by the run that began 7 ns"), "{bare}");
     }
@@ -164,7 +164,7 @@ mod tests {
         let fault = Fault::Zeroed;
         let first = WrongData { at_bytes: 4096, fault, expected: None, found: None, bits: None };
         found.verified.first = vec![first];
-        let text = told(&found, false);
+        let text = report_text(&found, false);
         assert!(text.starts_with("WRONG DATA on /dev/sdb: 3 of 2,000 blocks"), "{text}");
         assert!(text.contains("\n  at byte 4,096, the block contains zeros\n"), "{text}");
     }

@@ -106,7 +106,7 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     let wish = wish.filter(|_| each || concluded.is_ok());
     let Some(wish) = wish else { return concluded };
     record::write(system, &wish, &state, &rows, requests)?;
-    told(system, &wish, arguments.quiet);
+    print_place(system, &wish, arguments.quiet);
     concluded?;
     match cut.flatten() {
         None => Ok(()),
@@ -123,7 +123,7 @@ fn conclude(arguments: &WatchArguments, state: &State) -> Outcome<()> {
     output::kept()
 }
 
-fn told(system: &dyn System, wish: &Wish, quiet: bool) {
+fn print_place(system: &dyn System, wish: &Wish, quiet: bool) {
     if quiet {
         return;
     }

@@ -112,7 +112,7 @@ impl<'s> Hands<'s> {
         self.execute(at, &words, &environment, &PASSED.map(str::to_owned), heard)
     }
 
-    pub(super) fn told(&self, at: &Path, words: &[&str], heard: u64) -> Result<String, Error> {
+    pub(super) fn output(&self, at: &Path, words: &[&str], heard: u64) -> Result<String, Error> {
         let executed = self.done(at, words, heard)?;
         if executed.heard.bytes > heard {
             return Err(Error::Refused(format!(
@@ -140,7 +140,7 @@ impl<'s> Hands<'s> {
             "cannot run git {} in {}: {}",
             first(words),
             at.display(),
-            said(&executed)
+            complaint(&executed)
         )))
     }
 }
@@ -158,7 +158,7 @@ pub(super) fn ended(executed: &Executed) -> Option<String> {
     }
 }
 
-pub(super) fn said(executed: &Executed) -> String {
+pub(super) fn complaint(executed: &Executed) -> String {
     let lines = executed.complaint.lines().map(str::trim).filter(|line| !line.is_empty());
     let lines: Vec<String> = lines.map(|line| outside::spelled(line).into_owned()).collect();
     let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("; ");

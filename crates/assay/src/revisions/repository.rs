@@ -9,7 +9,7 @@ use assay_machine::system::identity::Caller;
 use serde::{Deserialize, Serialize};
 
 use super::Error;
-use super::git::{Hands, LONG, SHORT, ended, said};
+use super::git::{Hands, LONG, SHORT, complaint, ended};
 use assay_runner::real::Real;
 
 static MACHINE: Real = Real::new();
@@ -60,7 +60,7 @@ impl<'s> Repository<'s> {
         let ask = ["rev-parse", "--is-inside-work-tree", "--absolute-git-dir", "--git-common-dir"];
         let executed = hands.git(&place, &ask, SHORT)?;
         if ended(&executed).is_some() {
-            return Err(none(&said(&executed)));
+            return Err(none(&complaint(&executed)));
         }
         let text = executed.heard.text();
         let mut lines = text.lines();
@@ -69,7 +69,7 @@ impl<'s> Repository<'s> {
         let [own, common] = [(); 2].map(|()| place.join(lines.next().unwrap_or_default()));
         let common = system.canonical(&common).map_err(|error| none(&error))?;
         let path = if has_files {
-            let top = hands.told(&place, &["rev-parse", "--show-toplevel"], SHORT)?;
+            let top = hands.output(&place, &["rev-parse", "--show-toplevel"], SHORT)?;
             PathBuf::from(top.trim_end_matches('\n'))
         } else {
             common.clone()
@@ -109,7 +109,7 @@ impl<'s> Repository<'s> {
         let commit = format!("{rev}^{{commit}}");
         let executed = self.hands.git(&self.path, &["rev-parse", "--verify", &commit], SHORT)?;
         if ended(&executed).is_some() {
-            return Err(none(&said(&executed)));
+            return Err(none(&complaint(&executed)));
         }
         let id = executed.heard.text().trim().to_owned();
         let one = self.listed(&["rev-list", "--max-count=1", FORMAT, &id])?;
@@ -122,11 +122,11 @@ impl<'s> Repository<'s> {
             return Ok(false);
         }
         let ask = ["status", "--porcelain", "--untracked-files=no"];
-        self.hands.told(&self.path, &ask, LONG).map(|text| !text.is_empty())
+        self.hands.output(&self.path, &ask, LONG).map(|text| !text.is_empty())
     }
 
     fn listed(&self, words: &[&str]) -> Result<Vec<Commit>, Error> {
-        let text = self.hands.told(&self.path, words, LONG)?;
+        let text = self.hands.output(&self.path, words, LONG)?;
         let commit = |line: &str| {
             // Before each commit stands a line of its name alone.
             let (id, subject) = line.split_once('\t')?;

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use super::git::{Hands, LONG, SHORT, ended, said};
+use super::git::{Hands, LONG, SHORT, complaint, ended};
 use super::repository::MODULES;
 
 const LISTED: &str = ".gitmodules";
@@ -30,7 +30,7 @@ pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Resu
         let mut words = Vec::new();
         if let Some(known) = known.first() {
             let key = format!("submodule.{}.url", own.name);
-            hands.told(tree, &["config", &key, &address(known)], SHORT)?;
+            hands.output(tree, &["config", &key, &address(known)], SHORT)?;
             // It is the user's own, named by us and not by the commit.
             words.extend(["-c", "protocol.file.allow=always"]);
         }
@@ -40,7 +40,7 @@ pub(super) fn fetch(hands: &Hands<'_>, tree: &Path, modules: &[PathBuf]) -> Resu
             return Err(Error::Refused(format!(
                 "cannot fetch submodule {}: {}; run git submodule update --init --recursive in the repository",
                 own.path,
-                said(&executed)
+                complaint(&executed)
             )));
         }
         let theirs: Vec<PathBuf> = known.iter().map(|path| path.join(MODULES)).collect();
@@ -68,7 +68,7 @@ fn listed(hands: &Hands<'_>, tree: &Path) -> Result<Vec<Submodule>, Error> {
         let name = key.strip_prefix("submodule.")?.strip_suffix(".path")?;
         Some(Submodule { name: name.to_owned(), path: path.to_owned() })
     });
-    let stages = hands.told(tree, &["ls-files", "--stage", "-z"], LONG)?;
+    let stages = hands.output(tree, &["ls-files", "--stage", "-z"], LONG)?;
     let is_link = |own: &Submodule| {
         stages.split(NUL).any(|entry| {
             let parts = entry.split_once('\t');

@@ -13,7 +13,7 @@ use assay_machine::system::{Executed, FileKind, Hold, HoldError, System};
 use assay_workloads::command::tree_name;
 use serde::{Deserialize, Serialize};
 
-use super::git::{Hands, SHORT, ended, said};
+use super::git::{Hands, SHORT, complaint, ended};
 use super::repository::{Commit, Repository};
 use super::{Error, submodules};
 
@@ -193,7 +193,7 @@ impl<'s> Trees<'s> {
 
     /// A hash of what git says of the files of a tree: where they stand, and how they differ from the commit.
     fn state(&self, path: &Path) -> Result<String, Error> {
-        let head = self.hands.told(path, &["rev-parse", "HEAD"], SHORT)?;
+        let head = self.hands.output(path, &["rev-parse", "HEAD"], SHORT)?;
         let ask = ["diff", "--no-ext-diff", "--no-textconv", "--binary", "HEAD"];
         let differs = self.hands.hash(path, &ask)?;
         Ok(hexadecimal(&sha256(head + &differs)))
@@ -222,8 +222,8 @@ impl<'s> Trees<'s> {
         let (from, to) = (self.repository.to_string_lossy(), path.to_string_lossy());
         let clone =
             ["clone", "--quiet", "--shared", "--no-checkout", "--template=", "--", &*from, &*to];
-        self.hands.told(&self.directory, &clone, SHORT)?;
-        self.hands.told(path, &["checkout", "--quiet", "--detach", &commit.id], SHORT)?;
+        self.hands.output(&self.directory, &clone, SHORT)?;
+        self.hands.output(path, &["checkout", "--quiet", "--detach", &commit.id], SHORT)?;
         submodules::fetch(&self.hands, path, &self.modules)?;
         self.build(path, commit)?;
         self.shell(path, &["-c", SYNC])?;
@@ -266,7 +266,7 @@ impl<'s> Trees<'s> {
             Error::Refused(format!(
                 "cannot determine the size of {}: {}",
                 path.display(),
-                said(&executed)
+                complaint(&executed)
             ))
         })?;
         Ok(kib.saturating_mul(1024))

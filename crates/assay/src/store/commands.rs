@@ -47,7 +47,7 @@ pub enum Names {
 
 /// The command lines of a plan, one for each workload and arm. A device that would lose its data by them is
 /// named where the user named it, and left open otherwise.
-pub fn of(
+pub fn of_plan(
     system: &dyn System,
     study: &Study,
     plan: &Plan,

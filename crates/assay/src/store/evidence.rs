@@ -108,7 +108,7 @@ impl Records {
 fn typed(system: &dyn System, stored: &Stored) -> Vec<Commands> {
     let recorded: Vec<Option<Site>> = stored.environment.sites.iter().cloned().map(Some).collect();
     let commands =
-        commands::of(system, &stored.study, &stored.plan, &recorded, commands::Names::Stored);
+        commands::of_plan(system, &stored.study, &stored.plan, &recorded, commands::Names::Stored);
     let typed = commands.into_iter().map(|command| {
         let words: Vec<String> = command.command.iter().map(|word| quoted(word)).collect();
         let mut lines = command.setup;

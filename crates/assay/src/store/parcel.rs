@@ -142,7 +142,7 @@ fn names(system: &dyn System, directory: &Path) -> Outcome<(Vec<String>, Vec<Str
         }
     }
     names.retain(|name| {
-        let own = limits::of(name).is_some() && is_file(system, &directory.join(name));
+        let own = limits::limit(name).is_some() && is_file(system, &directory.join(name));
         if !own {
             left_out.push(name.clone());
         }

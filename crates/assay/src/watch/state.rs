@@ -36,7 +36,7 @@ struct Moment {
 }
 
 impl Moment {
-    fn of(span: &Span) -> Self {
+    fn new(span: &Span) -> Self {
         let rate = |disk: &DiskSpan| {
             let bytes = disk.counters.value().map(|own| own.read_bytes + own.written_bytes);
             span.per_s(bytes.unwrap_or_default())
@@ -75,7 +75,7 @@ impl State {
         if self.past.len() == HISTORY {
             self.past.pop_front();
         }
-        self.past.push_back(Moment::of(&self.last));
+        self.past.push_back(Moment::new(&self.last));
         for (most, disk) in self.deepest.iter_mut().zip(&self.last.disks) {
             let queue = disk.counters.value().map_or(0.0, |counters| self.last.queue(counters));
             *most = most.max(queue);

@@ -35,7 +35,7 @@ pub fn render(state: &State) -> String {
         sections.push(sentence(format!("no activity on {}", idle.join(" "))));
     }
     sections.extend(members::sentences(state, whole).into_iter().map(sentence));
-    sections.push(Section::of(Block::Facts(machine(whole))));
+    sections.push(Section::new(Block::Facts(machine(whole))));
     let mut notes = Vec::new();
     let users = users(state);
     if !users.rows.is_empty() {
@@ -50,12 +50,12 @@ pub fn render(state: &State) -> String {
         notes.push(format!("{hidden} programs of other users are hidden; run as root to see all"));
     }
     notes.extend(tracing_notes(whole));
-    sections.push(Section::of(Block::Text(notes)));
+    sections.push(Section::new(Block::Text(notes)));
     text::render(&Document { title: String::new(), sections }, WIDTH, false)
 }
 
 fn sentence(text: String) -> Section {
-    Section::of(Block::Text(vec![text]))
+    Section::new(Block::Text(vec![text]))
 }
 
 fn device(state: &State, at: usize) -> Vec<Section> {

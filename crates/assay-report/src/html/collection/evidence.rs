@@ -101,7 +101,7 @@ fn facts(flat: &Flat, row: &Row) -> Vec<(&'static str, String)> {
 type PrintedNumber<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a Number);
 
 /// The numbers of a row in the order of columns; of a published one in its author's digits.
-fn told(row: &Row) -> Vec<PrintedNumber<'_>> {
+fn printed_numbers(row: &Row) -> Vec<PrintedNumber<'_>> {
     let published = row.published.is_some();
     let kinds = NUMBERS.iter().enumerate().filter_map(|(index, kind)| {
         let show: Box<dyn Fn(f64) -> String> = Box::new(move |value: f64| {
@@ -128,7 +128,7 @@ fn numbers(id: &str, title: &str, row: &Row) -> Markup {
                     th.n scope="col" { "95% CI" } th scope="col" { "trust" }
                     th scope="col" { "how" } th scope="col" { "trials" }
                 } }
-                tbody { @for (title, show, number) in told(row) { tr {
+                tbody { @for (title, show, number) in printed_numbers(row) { tr {
                     th scope="row" { (title) }
                     td.n { (show(number.value)) }
                     td.n { (interval(number, &show)) }

@@ -62,7 +62,7 @@ pub fn run(system: &dyn System, arguments: &FlashTimeArguments) -> Outcome<Strin
         trial_s: arguments.trial.duration().as_secs_f64(),
         budget_s: arguments.budget.map(|budget| budget.duration().as_secs_f64()),
     })?;
-    Ok(page(&answer).told(system, arguments.json, "flash-time", &answer))
+    Ok(page(&answer).render(system, arguments.json, "flash-time", &answer))
 }
 
 fn seconds(time_s: f64) -> String {

@@ -50,7 +50,7 @@ pub fn run(system: &dyn System, arguments: &MemmapArguments) -> Outcome<String> 
         bytes(arguments.memory),
         bytes(arguments.before),
     )?;
-    Ok(page(&answer).told(system, arguments.json, "memmap", &answer))
+    Ok(page(&answer).render(system, arguments.json, "memmap", &answer))
 }
 
 fn kib(bytes: u64) -> String {

@@ -111,7 +111,7 @@ pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String
     let json = arguments.json;
     if let Some(line) = &arguments.line {
         let check = modeline::check(modeline::parse(line)?, limits, &timings);
-        return Ok(page::check(&check, name).told(system, json, "modeline", &check));
+        return Ok(page::check(&check, name).render(system, json, "modeline", &check));
     }
     let Some(size) = arguments.size else {
         return Err(Failure::mistake("no size; give a size such as 1920x1080, or use --line"));
@@ -126,10 +126,10 @@ pub fn run(system: &dyn System, arguments: &ModelineArguments) -> Outcome<String
     };
     if let Some(rate) = arguments.refresh {
         let at = modeline::at(size, rate, limits, &timings).map_err(doubted)?;
-        return Ok(page::at(&at, name).told(system, json, "modeline", &at));
+        return Ok(page::at(&at, name).render(system, json, "modeline", &at));
     }
     let highest = modeline::highest(size, limits, &timings).map_err(doubted)?;
-    Ok(page::highest(&highest, name).told(system, json, "modeline", &highest))
+    Ok(page::highest(&highest, name).render(system, json, "modeline", &highest))
 }
 
 fn timings(arguments: &ModelineArguments) -> Outcome<Vec<Timing>> {

@@ -56,7 +56,7 @@ impl Page {
         self.copied.push((name.to_owned(), text.into()));
     }
 
-    pub fn told<T: Serialize>(
+    pub fn render<T: Serialize>(
         &self,
         system: &dyn System,
         json: bool,

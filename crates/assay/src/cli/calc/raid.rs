@@ -69,10 +69,10 @@ pub fn run(system: &dyn System, arguments: &RaidArguments) -> Outcome<String> {
     };
     let levels = arguments.level.iter().map(compute).collect::<Outcome<Vec<Raid>>>()?;
     if let [answer] = levels.as_slice() {
-        return Ok(page(answer).told(system, arguments.json, "raid", answer));
+        return Ok(page(answer).render(system, arguments.json, "raid", answer));
     }
     let page = compared(arguments, &levels);
-    Ok(page.told(system, arguments.json, "raid", &Levels { levels: &levels }))
+    Ok(page.render(system, arguments.json, "raid", &Levels { levels: &levels }))
 }
 
 #[derive(Serialize)]

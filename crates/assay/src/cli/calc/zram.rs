@@ -70,7 +70,7 @@ pub fn run(system: &dyn System, arguments: &ZramArguments) -> Outcome<String> {
         algorithm: arguments.algorithm.clone(),
         device: arguments.device,
     })?;
-    Ok(page(&answer).told(system, arguments.json, "zram", &answer))
+    Ok(page(&answer).render(system, arguments.json, "zram", &answer))
 }
 
 fn page(answer: &Zram) -> Page {

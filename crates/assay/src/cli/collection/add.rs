@@ -49,7 +49,7 @@ pub(super) fn run(
     arguments: &CollectionAddArguments,
 ) -> Outcome<()> {
     let extra = extra(arguments)?;
-    let found = arguments.sources.iter().map(|source| of(system, source, &extra));
+    let found = arguments.sources.iter().map(|source| rows_of(system, source, &extra));
     let rows: Vec<Row> = found.collect::<Outcome<Vec<_>>>()?.into_iter().flatten().collect();
     let added = collection::add(system, folder, &rows)?;
     for ((file, was_there), row) in added.iter().zip(&rows) {
@@ -83,7 +83,7 @@ fn extra(arguments: &CollectionAddArguments) -> Outcome<Extra> {
     })
 }
 
-fn of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
+fn rows_of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
     let path = Path::new(source);
     match path.extension().and_then(|end| end.to_str()) {
         Some("assay") => {

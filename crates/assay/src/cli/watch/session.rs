@@ -46,9 +46,7 @@ pub struct Session<'a, 'b> {
 enum Left {
     /// Its time was over, a signal came, or the terminal is gone.
     Over,
-    /// By a key.
     Quit,
-    /// By Ctrl-C.
     Interrupted,
 }
 
@@ -232,7 +230,6 @@ impl Session<'_, '_> {
 
 pub struct Beside<'a> {
     pub strip: &'a Mutex<StudyProgress>,
-    /// Targets as the user wrote them.
     pub targets: &'a [String],
     /// Raised by a signal, which Ctrl-C on the page is, too.
     pub stop: &'a AtomicBool,

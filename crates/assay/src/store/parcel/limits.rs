@@ -33,7 +33,7 @@ const ALWAYS_BYTES: u64 = 16 * MIB;
 const MOST_FOR_ONE: u64 = 50;
 
 /// Bytes that a file of a result has at most; none where a result has no file of such a name.
-pub fn of(name: &str) -> Option<u64> {
+pub fn limit(name: &str) -> Option<u64> {
     if let Some((_, most)) = FILES.iter().find(|(own, _)| *own == name) {
         return Some(*most);
     }
@@ -56,7 +56,7 @@ pub fn unpacked(packed_bytes: u64) -> u64 {
 
 /// What is wrong with a file of a result that has so many bytes; nothing where it may be one.
 pub fn fits(name: &str, bytes: u64) -> Result<(), String> {
-    match of(name) {
+    match limit(name) {
         None => Err(format!("a result contains no file {}", assay_core::outside::spelled(name))),
         Some(most) if bytes > most => {
             Err(format!("{name} has {}; the limit in a result is {}", Bytes(bytes), Bytes(most)))
@@ -76,7 +76,7 @@ mod tests {
         let long = |count: usize| format!("series/{}.json", "x".repeat(count));
         let own = ["plan.json", "trials.csv", "source-0001", "source-12345"];
         for name in own.into_iter().chain(["series/a-B_9.json", "histograms/-.json", &long(60)]) {
-            assert!(of(name).is_some(), "{name}");
+            assert!(limit(name).is_some(), "{name}");
         }
         let wrong = [
             "",
@@ -95,7 +95,7 @@ mod tests {
             &long(61),
         ];
         for name in wrong {
-            assert!(of(name).is_none(), "{name}");
+            assert!(limit(name).is_none(), "{name}");
         }
     }
 

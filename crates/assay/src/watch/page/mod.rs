@@ -76,7 +76,7 @@ impl Page<'_> {
         let mut lines = vec![self.title(chosen, wide)];
         lines.extend(self.study(wide));
         let room = high - lines.len() - 2;
-        let shares = Shares::of(self, &shown, chosen, room);
+        let shares = Shares::new(self, &shown, chosen, room);
         lines.extend(devices::table(self, &shown, chosen, wide, shares.devices));
         if shares.apart {
             lines.push(Line::default());
@@ -163,7 +163,7 @@ struct Shares {
 impl Shares {
     /// What is read most comes first: a line of each for the machine and a few for the devices,
     /// then the histograms as far as they have rows, then users, processors, and all devices.
-    fn of(page: &Page<'_>, shown: &[usize], chosen: usize, room: usize) -> Self {
+    fn new(page: &Page<'_>, shown: &[usize], chosen: usize, room: usize) -> Self {
         let fixed = machine::fixed(page);
         let mut left = room.saturating_sub(fixed);
         let mut take = |wanted: usize| {

@@ -44,7 +44,6 @@ pub struct Reading {
     pressure: pressure::Resources,
     sensors: Presence<Vec<Sensor>>,
     memory: memory::Machine,
-    /// Who moved something since the reading before.
     users: Users,
 }
 
@@ -53,7 +52,6 @@ pub struct Reading {
 pub struct Span {
     pub span_ns: u64,
     pub disks: Vec<DiskSpan>,
-    /// How requests were seen, where they were.
     pub means: Option<Means>,
     /// Requests of which nobody saw the beginning.
     pub unseen_beginnings: u64,
