@@ -123,7 +123,8 @@ fn a_result_that_cannot_be_kept_is_refused_before_it_is_measured() {
 
 /// Columns of the widest line that could have been broken: a path or an id alone cannot be.
 fn widest(text: &str) -> usize {
-    let breakable = text.lines().filter(|line| line.split_whitespace().count() > 1);
+    let breakable =
+        text.lines().filter(|line| line.trim_end_matches(" \\").split_whitespace().count() > 1);
     breakable.map(|line| line.chars().count()).max().unwrap_or_default()
 }
 

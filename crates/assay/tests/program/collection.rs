@@ -98,7 +98,7 @@ fn ten_contributions_merge_and_the_three_that_mean_ill_are_named() {
     }
     // Nine published rows, the first card and the seven: `Card 5` twice, side by side.
     assert!(
-        page.contains("17 rows of 15 devices: 8 measured, 9 published. 3 files are no rows"),
+        page.contains("17 rows of 15 devices: 8 measured, 9 published. Skipped 3 files"),
         "counted"
     );
     assert!(page.contains("spread of Card 5, 32 GB"));

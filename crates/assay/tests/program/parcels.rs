@@ -361,7 +361,7 @@ fn what_unpacks_to_too_much_is_refused() {
     // It says so itself: 100 GB, refused at its head.
     let told = zeros(&file("trials.csv", ""), 1 << 20, 100_000_000_000);
     let message = home.told(2, &["import", &home.file("told.assay", told)]);
-    assert!(message.contains("in a result it has 256 MiB at most"), "{message}");
+    assert!(message.contains("the limit in a result is 256 MiB"), "{message}");
     // Each file is small, and all of them are more than what was packed can hold.
     let many = zeros(&file("trials.csv", ""), 80 << 20, 80 << 20);
     let message = home.told(2, &["import", &home.file("many.assay", many)]);
@@ -372,7 +372,7 @@ fn what_unpacks_to_too_much_is_refused() {
     assert!(message.contains("MiB or 50000 files"), "{message}");
     let empty = packed(&[about(), file("series/0001.json", "")]);
     let message = home.told(2, &["import", &home.file("empty.assay", empty)]);
-    assert!(message.contains("its series/0001.json is empty"), "{message}");
+    assert!(message.contains("series/0001.json is empty"), "{message}");
     assert_eq!(tree(home.assay.home()), before);
 }
 

@@ -80,12 +80,12 @@ fn a_file_or_a_directory_is_what_is_compared() {
         )
     };
     let (one, same, other) = (make("1"), make("1") + "; true", make("2"));
-    for path in ["--set", "same_output=out", "--set", "same_output=file"] {
-        let found =
-            bench.json(&[&["--command", &one, "--command", &same, path], &SHORT[..]].concat());
+    for path in ["same_output=out", "same_output=file"] {
+        let found = bench
+            .json(&[&["--command", &one, "--command", &same, "--set", path], &SHORT[..]].concat());
         assert!(said(&found, "output-mismatch").is_empty(), "{path}");
-        let found =
-            bench.json(&[&["--command", &one, "--command", &other, path], &SHORT[..]].concat());
+        let found = bench
+            .json(&[&["--command", &one, "--command", &other, "--set", path], &SHORT[..]].concat());
         let rows = said(&found, "output-mismatch");
         assert!(rows.iter().any(|(trust, _)| trust == "invalid"), "{path}: {found:#}");
     }

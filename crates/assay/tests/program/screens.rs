@@ -76,10 +76,10 @@ fn levels_leave_in_the_screen_and_every_view_says_what_was_not_looked_at() {
     let page = html::page(&Evidence::bare(found.clone()), Place::Alone);
     for told in [text::render(&document, 80, false), markdown::comment(&found), page] {
         let told = told.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(told.contains(looked) && told.contains("queue_depth 2"), "{told}");
+        assert!(told.contains(looked), "{told}");
     }
     let stored = serde_json::to_string(&found).unwrap();
-    assert!(stored.contains(looked) && stored.contains("\"beside_best\""));
+    assert!(stored.contains(looked) && stored.contains("\"ratio_to_best\""));
 }
 
 #[test]
@@ -151,7 +151,7 @@ struct Grown {
 /// A race among depths for so many copies, which ends as soon as its rule may end it.
 fn grown(copies: usize) -> Grown {
     let before = READ.load(Ordering::Relaxed);
-    let text = study(50, copies, "closeness = \"60%\"");
+    let text = study(50, copies, "indifference_zone = \"60%\"");
     // Kept nowhere: a file in memory is copied with each line that is added to it.
     let request = Request { results: None, log: Some(counted_log), ..request(&text) };
     let finished = run::run(&machine(), request, &AtomicBool::new(false), &mut |_| {}).unwrap();
