@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::catalogue::keys::{Field, Fields};
 use assay_core::quantity::played::Class;
 use assay_core::quantity::{Bytes, Metric, Time};
 use assay_machine::system::network::Shaped;
@@ -20,13 +20,26 @@ use super::recorded::{Recording, Records};
 use super::tell::{OwnRule, ShownNumbers};
 use super::{Background, Planned, Work};
 
+/// Keys of a workload table, declared by `asked!`. The default is a sample to try levels on.
+pub trait DeclaredKeys: Default + 'static {
+    const KEYS: &'static [Field];
+    /// The factors that are parameters of this kind.
+    const FACTORS: &'static [OwnParameter<Self>];
+}
+
 /// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
 pub trait Kind:
-    Asks + Into<Work> + Clone + fmt::Debug + PartialEq + Serialize + DeserializeOwned + 'static
+    DeclaredKeys
+    + Asks
+    + Into<Work>
+    + Clone
+    + fmt::Debug
+    + PartialEq
+    + Serialize
+    + DeserializeOwned
+    + 'static
 {
     const ABOUT: About;
-    const KEYS: &'static Fields;
-    const PARAMETERS: &'static [OwnParameter<Self>];
     /// What is measured of it, beside what all work shares, in the order in which it is told.
     const METRICS: &'static [&'static [Metric]];
     /// What the rules of trust may judge of it.
@@ -50,12 +63,9 @@ pub trait Kind:
     /// Its key with a value, as it would stand in a file.
     const EXAMPLE: &'static str;
 
-    /// Some work of this kind, to try levels on.
-    fn sample() -> Self;
-
     const ENTRY: Entry = Entry {
         about: Self::ABOUT,
-        keys: Self::KEYS,
+        keys: &Fields { label: Self::ABOUT.name, rows: Self::KEYS },
         metrics: Self::METRICS,
         judged: Self::JUDGED,
         runs_programs: Self::RUNS_PROGRAMS,
@@ -63,8 +73,8 @@ pub trait Kind:
         recording: Self::RECORDING,
         shown: Self::SHOWN,
         rules: Self::RULES,
-        sample: || Self::sample().into(),
-        parameters: || Self::PARAMETERS.iter().map(|own| own.about).collect(),
+        sample: || Self::default().into(),
+        parameters: || Self::FACTORS.iter().map(|own| own.about).collect(),
     };
 }
 
@@ -96,24 +106,6 @@ pub struct OwnParameter<K> {
     pub about: Parameter,
     /// Sets it from a level's text; else says in one line what to write instead.
     pub set: fn(&mut K, &str) -> Result<(), String>,
-}
-
-impl<K> OwnParameter<K> {
-    pub const fn new(
-        [name, summary, text]: [&'static str; 3],
-        example: &'static str,
-        is_work: bool,
-        set: fn(&mut K, &str) -> Result<(), String>,
-    ) -> Self {
-        let about = About { name, summary, text };
-        Self { about: Parameter { about, example, is_work, written: None }, set }
-    }
-
-    /// Its key in a study file, where it stands for the level that all trials have.
-    pub const fn key(&self, form: Form, example: &'static str) -> Field {
-        let about = self.about.about;
-        field(about.name, form, about.summary, example)
-    }
 }
 
 /// The one way to write a level, from any spelling of it; none where it is no such level.

@@ -147,7 +147,7 @@ macro_rules! kinds {
                 NAME,
                 $(one_of(
                     <$module::Asked as Kind>::ABOUT.name,
-                    Form::Table(<$module::Asked as Kind>::KEYS),
+                    Form::Table(<$module::Asked as Kind>::ENTRY.keys),
                     <$module::Asked as Kind>::ABOUT.summary,
                     <$module::Asked as Kind>::EXAMPLE,
                 ),)+

@@ -68,7 +68,7 @@ const NAME: Field = needed(
 
 const BACKGROUND: Field = field(
     "background",
-    Form::Table(&io::keys::BACKGROUND),
+    Form::Table(&io::BACKGROUND),
     "background load in the other half of the area; measured but not compared",
     "background = { pattern = \"random\", mix = \"write\", block_size = \"1 MiB\", direct = false }",
 );
@@ -218,7 +218,7 @@ fn set<K: Kind>(own: &mut K, name: &str, level: &str) -> Option<Result<(), Strin
     if name == COPY.about.name {
         return Some(Ok(()));
     }
-    let parameter = K::PARAMETERS.iter().find(|one| one.about.about.name == name)?;
+    let parameter = K::FACTORS.iter().find(|one| one.about.about.name == name)?;
     Some((parameter.set)(own, level))
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, Need, field};
+use assay_core::catalogue::keys::{Form, Need};
 use assay_core::outside;
 use assay_core::quantity::metric::metric;
 use assay_core::quantity::{Better, Bytes, Metric, Time};
@@ -13,7 +13,7 @@ use assay_load::MicroOutcome;
 use assay_machine::system::Caching;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};
+use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, Runs};
 use super::measured::{Counts, Measured, Ran};
 use super::place::{Offer, Run};
 use super::table::{asked, runtime};
@@ -73,15 +73,9 @@ impl Kind for Asked {
                takes half a millisecond, then repeats batches until the trial ends. Virtual machines, containers and \
                mitigations affect each operation differently, so a single number cannot describe their overhead.",
     };
-    const KEYS: &'static Fields = &Fields { label: "micro", rows: KEYS };
     const EXAMPLE: &'static str = "micro = { operation = \"syscall\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[RATE, COST]];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 impl Asks for Asked {

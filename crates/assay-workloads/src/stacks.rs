@@ -6,17 +6,17 @@ use std::sync::{Arc, Barrier};
 use std::thread;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::catalogue::keys::Form;
 use assay_core::presence::Presence;
 use assay_core::quantity::metric::metric;
 use assay_core::quantity::{Better, Bytes, Metric, Time};
 use assay_machine::system::{Caching, System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, OwnParameter, Runs};
+use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, Runs};
 use super::measured::{Counts, Measured, Ran, Told, told};
 use super::place::{Offer, Run};
-use super::table::{Factor, asked, choice};
+use super::table::{asked, choice};
 
 const MOST_THREADS: u64 = 10_000;
 /// A thread cannot run in less.
@@ -107,16 +107,10 @@ impl Kind for Asked {
                whole machine). A stack uses no memory until its thread touches the pages. Committed memory matters if \
                the kernel does not overcommit (vm.overcommit_memory = 2).",
     };
-    const KEYS: &'static Fields = &Fields { label: "stacks", rows: KEYS };
     const EXAMPLE: &'static str = "stacks = { threads = 200, stack_size = \"8 MiB\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] =
         &[&[RESIDENT, PROPORTIONAL, VIRTUAL, COMMITTED, PAGE_TABLES, STARTING]];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 impl Asks for Asked {
@@ -327,6 +321,7 @@ mod tests {
     use assay_machine::system::Fake;
 
     use super::*;
+    use crate::kind::DeclaredKeys as _;
 
     const KIB: u64 = 1 << 10;
 
@@ -388,8 +383,8 @@ mod tests {
 
     #[test]
     fn a_limit_has_bounds() {
-        let mut asked = Asked::sample();
-        let set = Asked::PARAMETERS[0].set;
+        let mut asked = Asked::default();
+        let set = Asked::FACTORS[0].set;
         assert_eq!(set(&mut asked, "256 KiB"), Ok(()));
         assert_eq!(asked.stack_size, Bytes(256 * KIB));
         for wrong in ["1 KiB", "2 GiB", "much"] {

@@ -32,8 +32,7 @@ impl<K> Factor<K> {
         Self { text, example, is_work, written: Some(how), set }
     }
 
-    /// With the name and the words of its key.
-    pub(super) const fn of(self, name: &'static str, summary: &'static str) -> OwnParameter<K> {
+    pub(super) const fn named(self, name: &'static str, summary: &'static str) -> OwnParameter<K> {
         let Self { text, example, is_work, written, set } = self;
         let about = About { name, summary, text };
         OwnParameter { about: Parameter { about, example, is_work, written }, set }
@@ -57,16 +56,18 @@ pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
         .ok_or_else(|| format!("`{text}` is not a whole number from 1 to {most}"))
 }
 
-/// Declares what a study asks of a kind of work: `name: type = a value of it to try levels on => { ... }`,
-/// with its attributes as a field of `Asked`. In braces, in this order:
+/// Declares the keys of a workload table: `name: type = a value to try levels on => { ... }`, with its
+/// attributes as a field of `Asked`. In braces, in this order:
 ///
 /// - `key`: its name in study files, the one that serde reads.
-/// - `words`, `form`, `need` where it is not left to the user, `example`: its key.
-/// - `factor`: that it may be a factor, as [`work`] or [`choice`], and how its levels are `written`.
+/// - `words`, `form`, `need` if a study cannot omit the key, `example`: the row of the key.
+/// - `factor`: if studies may vary the key, as [`work`] or [`choice`], and how its levels are `written`.
 ///
-/// What no key says follows as `beside { ... }`. Made of it are `Asked`, `KEYS` and `FACTORS`.
+/// Fields without a key follow as `beside { ... }`. Factors without a row of their own are listed in
+/// `factors { name, words => ... }` before and after the keys. The macro generates `Asked`, its default, and [`DeclaredKeys`].
 macro_rules! asked {
     (
+        $(factors { $($first:expr, $first_words:expr => $first_factor:expr,)+ })?
         $(#[$of:meta])*
         pub struct Asked {
             $(
@@ -87,6 +88,7 @@ macro_rules! asked {
                 $beside:ident: $beside_type:ty = $beside_some:expr,
             )+
         })?
+        $(factors { $($last:expr, $last_words:expr => $last_factor:expr,)+ })?
     ) => {
         $(#[$of])*
         pub struct Asked {
@@ -94,22 +96,26 @@ macro_rules! asked {
             $($($(#[$more])* pub $beside: $beside_type,)+)?
         }
 
-        impl Asked {
-            /// Some of it, to try levels on.
-            pub(super) fn some() -> Self {
+        impl Default for Asked {
+            fn default() -> Self {
                 Self { $($name: $some,)+ $($($beside: $beside_some,)+)? }
             }
         }
 
-        pub(super) const KEYS: &[Field] = &[$(Field {
-            $(need: $need,)?
-            ..field($key, $form, $words, $example)
-        },)+];
+        impl crate::kind::DeclaredKeys for Asked {
+            const KEYS: &'static [assay_core::catalogue::keys::Field] =
+                &[$(assay_core::catalogue::keys::Field {
+                    $(need: $need,)?
+                    ..assay_core::catalogue::keys::field($key, $form, $words, $example)
+                },)+];
 
-        /// Those of a study's factors that are parameters of it.
-        #[allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
-        pub(super) const FACTORS: &[OwnParameter<Asked>] =
-            &[$($(Factor::<Asked>::of($factor, $key, $words),)?)+];
+            #[allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
+            const FACTORS: &'static [crate::kind::OwnParameter<Self>] = &[
+                $($(crate::table::Factor::<Asked>::named($first_factor, $first, $first_words),)+)?
+                $($(crate::table::Factor::<Asked>::named($factor, $key, $words),)?)+
+                $($(crate::table::Factor::<Asked>::named($last_factor, $last, $last_words),)+)?
+            ];
+        }
     };
 }
 
@@ -159,6 +165,11 @@ macro_rules! names {
 
             pub fn find(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|own| own.name() == name)
+            }
+
+            pub fn parse(text: &str) -> Result<Self, String> {
+                let unknown = || format!("unknown value `{text}`; use {}", Self::names().join(", "));
+                Self::find(text).ok_or_else(unknown)
             }
         }
     };

@@ -23,8 +23,8 @@ pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<Remark> {
 
 #[cfg(test)]
 mod tests {
+    use assay_workloads::KINDS;
     use assay_workloads::files::{Asked, Detail, FileAct, Phase};
-    use assay_workloads::{KINDS, Kind as _};
 
     use super::super::RULES;
     use super::super::testing::Bench;
@@ -33,7 +33,7 @@ mod tests {
     /// What is said of three trials, of which each left so many of 10,000 files uncreated.
     fn left(each: [u64; 3]) -> Option<Remark> {
         let mut bench = Bench::command();
-        bench.workload.work = Asked::sample().planned().into();
+        bench.workload.work = Asked::default().planned().into();
         for (trial, left) in bench.trials.iter_mut().zip(each) {
             let phase = Phase {
                 act: FileAct::Create,

@@ -15,7 +15,7 @@ use assay_study::results::record::{
     DeviceEvidence, Evidence, OwnTraffic, ProcessorTicks, Status, Traffic, TrialRecord,
 };
 use assay_workloads::io::{self, Engine, Mix};
-use assay_workloads::{Claims, Count, Kind as _, Measured, command, files};
+use assay_workloads::{Claims, Count, Measured, command, files};
 
 use super::{Case, Remark, Rule};
 
@@ -309,7 +309,7 @@ pub fn survey() -> Survey {
 
 pub fn workload(name: &str, read_percent: u8) -> PlannedWorkload {
     let mix = Mix::Shares { read_percent };
-    let asked = io::Asked { mix, queue_depth: 32, ..io::Asked::sample() };
+    let asked = io::Asked { mix, queue_depth: 32, ..io::Asked::default() };
     PlannedWorkload {
         name: name.to_owned(),
         arm: Arm::new(),

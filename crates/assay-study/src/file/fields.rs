@@ -658,7 +658,7 @@ pub fn tables() -> impl Iterator<Item = &'static Fields> {
     let first = [&STUDY, &WORKLOAD].into_iter();
     first
         .chain(kinds)
-        .chain([&assay_workloads::io::keys::BACKGROUND])
+        .chain([&assay_workloads::io::BACKGROUND])
         .chain([&STOP, &AREA, &PRECONDITION, &TARGET, &LAW, &QUESTION, &PUBLISHED, &CARD])
         .chain([&GATE, &HOSTS, &assay_workloads::command::READS])
 }

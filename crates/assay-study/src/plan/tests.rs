@@ -2,8 +2,8 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 use assay_core::quantity::Time;
 use assay_machine::system::clears::Clears;
+use assay_workloads::KINDS;
 use assay_workloads::io::{self, Asked, Engine, Mix, Pattern};
-use assay_workloads::{KINDS, Kind as _};
 
 use super::*;
 use crate::file::{LeadIn, Order, presets};
@@ -358,7 +358,7 @@ const FOLLOWING: &[(&str, &[&str])] = &[
 
 #[test]
 fn levels_differ_in_nothing_but_their_factor() {
-    let sample = io::Asked { queue_depth: 8, ..io::Asked::sample() };
+    let sample = io::Asked { queue_depth: 8, ..io::Asked::default() };
     let mut own = presets::find("queue-depth").unwrap().unwrap().workload.remove(0);
     let mut compared = 0;
     let kind = KINDS.iter().find(|kind| kind.about.name == "io").unwrap();

@@ -11,12 +11,12 @@ mod source;
 mod tell;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::catalogue::keys::Form;
 use assay_core::quantity::Time;
 use assay_core::quantity::metric::{Better, Metric, metric};
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Asks, Complaints, InStudy, Judged, Kind, OwnParameter};
+use super::kind::{Asks, Complaints, InStudy, Judged, Kind};
 use super::place::Offer;
 use super::recorded::{Recording, Records};
 use super::table::{asked, names};
@@ -135,16 +135,10 @@ impl Kind for Asked {
                at the end of startup, and a unit's start time may include waits for other units. Assay lists \
                unfinished boots but excludes them from all means.",
     };
-    const KEYS: &'static Fields = &Fields { label: "boot", rows: KEYS };
     const EXAMPLE: &'static str = "boot = { group_by = \"kernel\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[WHOLE], PHASES, &[UNTIL]];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
     const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 impl Asks for Asked {

@@ -88,7 +88,6 @@ mod tests {
     use assay_machine::system::Fake;
 
     use super::*;
-    use crate::Kind as _;
 
     const KERNELS: &str = include_str!("../../tests/fixtures/boots/clock-jump.json");
     const CONTAINER: &str = include_str!("../../tests/fixtures/boots/container.json");
@@ -103,7 +102,7 @@ mod tests {
 
     #[test]
     fn boots_are_records_with_their_group_and_what_they_measured() {
-        let asked = Asked { group_by: By::RootDevice, ..Asked::sample() };
+        let asked = Asked { group_by: By::RootDevice, ..Asked::default() };
         let (found, _) = read(&asked, KERNELS, None);
         let groups: Vec<&str> = found.records.iter().map(|own| own.group.as_str()).collect();
         assert_eq!(groups, ["/dev/nvme0n1"; 3]);
@@ -119,7 +118,7 @@ mod tests {
 
     #[test]
     fn they_are_compared_by_userspace_where_nothing_else_is_told() {
-        let asked = Asked::sample();
+        let asked = Asked::default();
         let (kernels, containers) =
             (read(&asked, KERNELS, None).0, read(&asked, CONTAINER, None).0);
         assert_eq!(asked.primary(&kernels.records), WHOLE.name);
@@ -134,7 +133,7 @@ mod tests {
         let asked = Asked {
             group_by: By::Label,
             journal: Some("/boots.json".to_owned()),
-            ..Asked::sample()
+            ..Asked::default()
         };
         let (found, fake) = read(&asked, KERNELS, None);
         let results = Path::new(RESULTS);

@@ -7,16 +7,16 @@ mod tell;
 mod tests;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::catalogue::keys::Form;
 use assay_core::quantity::metric::metric;
 use assay_core::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::io::{self, Content};
-use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Judged, Kind, Needs, Touch};
 use super::measured::Counts;
 use super::place::Offer;
-use super::table::{Factor, asked, choice, names, runtime, word, work};
+use super::table::{asked, choice, names, runtime, word, work};
 
 pub use assay_core::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
 pub use planned::Planned;
@@ -154,15 +154,9 @@ impl Kind for Asked {
                40% of the trial. Assay only reads a device unless --destroy names the device; in a directory, it uses \
                a temporary file.",
     };
-    const KEYS: &'static Fields = &Fields { label: "burst", rows: KEYS };
     const EXAMPLE: &'static str = "burst = { mix = \"write\", block_size = \"4 KiB\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[FIRST, HELD, BASE, CREDIT, REFILL, BACK]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 impl Asked {
@@ -176,7 +170,7 @@ impl Asked {
             block_size: size,
             queue_depth: depth,
             threads: 1,
-            ..io::Asked::sample()
+            ..io::Asked::default()
         }
     }
 }

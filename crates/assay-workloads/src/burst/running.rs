@@ -9,7 +9,6 @@ use assay_load::{Outcome, Pattern};
 
 use super::{Bucket, Course, Detail, Planned, Rested, Way};
 use crate::io;
-use crate::kind::Kind as _;
 use crate::measured::{Claims, Histograms, Measured, Ran, SeriesRow};
 use crate::place::{Area, Run};
 
@@ -134,7 +133,7 @@ impl Running<'_> {
             queue_depth: if is_single { 1 } else { FILL_DEPTH },
             threads: 1,
             operations: Some(whole / MIB),
-            ..io::Asked::sample()
+            ..io::Asked::default()
         };
         let left_ns = self.end_ns(FILLING).max(1);
         self.job(asked, left_ns)?;
@@ -211,7 +210,7 @@ impl Running<'_> {
             block_size: Bytes(planned.size_bytes).into(),
             queue_depth: depth,
             threads,
-            ..io::Asked::sample()
+            ..io::Asked::default()
         };
         let from_s = self.spent_ns() / SECOND_NS;
         let outcome = self.job(asked, time_ns)?;

@@ -178,7 +178,7 @@ fn ran(time_ns: u64, stop: bool) -> Result<Ran, String> {
     let area = Area { start: 0, length: 64 * MIB, asked: 64 * MIB, written: true, fill_ns: 0 };
     let clears = Clears::default();
     let offer = Offer { area, direct: &direct, engine: &engine, between: None, clears: &clears };
-    let (planned, _) = Asked::sample().plan(&offer).unwrap();
+    let (planned, _) = Asked::default().plan(&offer).unwrap();
     let law = Law::new(LawShape::Fixed { ns: 1_000_000 }, 1).unwrap();
     planned.run(&Run {
         system: &Fake::new(),
@@ -223,10 +223,10 @@ fn a_time_of_few_seconds_fails_with_its_reason_and_a_stop_is_told() {
 
 #[test]
 fn what_is_only_read_is_not_asked_for_as_a_whole() {
-    let read = Asked { mix: Way::Read, ..Asked::sample() };
-    assert_eq!((Asked::sample().needs(), read.needs()), (Needs::Whole, Needs::Area));
+    let read = Asked { mix: Way::Read, ..Asked::default() };
+    assert_eq!((Asked::default().needs(), read.needs()), (Needs::Whole, Needs::Area));
     assert_eq!((read.touches().writes, read.touches().reads), (None, true));
-    assert!(!Asked::sample().touches().reads && Asked::sample().touches().writes.is_some());
+    assert!(!Asked::default().touches().reads && Asked::default().touches().writes.is_some());
 }
 
 #[test]

@@ -14,7 +14,7 @@ mod verdict;
 mod words;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::catalogue::keys::Form;
 use assay_core::quantity::metric::metric;
 use assay_core::quantity::{Better, Bytes, Metric, Time};
 use assay_load::{CapacityShape, capacity_costs};
@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 use super::Work;
 use super::check_option::CheckOption;
 use super::io::Content;
-use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Judged, Kind, Needs, Touch};
 use super::place::{Offer, Run};
 use super::table::{asked, names, runtime};
 use super::tell::OwnRule;
@@ -122,17 +122,11 @@ impl Kind for Asked {
                --destroy). In a directory, Assay fills 98% of the free space with a temporary file. If the directory \
                is on a counterfeit card, writing may destroy its existing data.",
     };
-    const KEYS: &'static Fields = &Fields { label: "capacity", rows: KEYS };
     const EXAMPLE: &'static str = "capacity = { mode = \"fast\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[HELD, CLAIMED, CHECKED, WRONG]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const CHECK_OPTION: Option<&'static CheckOption> = Some(&option::OPTION);
     const RULES: &'static [OwnRule] = &[rule::NOT_READ];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 const TOUCH: Touch =

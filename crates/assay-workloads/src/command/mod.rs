@@ -18,19 +18,18 @@ pub mod tree;
 use std::collections::BTreeMap;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::Fields;
 use assay_core::outside;
 use assay_core::quantity::metric::metric;
 use assay_core::quantity::{Better, Bytes, Metric, Time};
 use assay_machine::system::network::token::is_secret;
-use serde::{Deserialize, Serialize};
 
 use super::Work;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs};
 use super::place::{Offer, Run};
 use super::table::runtime;
 
 pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
+pub use keys::Asked;
 pub use planned::Planned;
 pub use readings::{
     FORMATS, ImportEvidence, MOST_NUMBERS, Number, ReadFormat, Reading, ToolOutput, slug,
@@ -39,7 +38,6 @@ pub use reads::READS;
 pub use revision::{REVISION, Revision, tree_name};
 pub use same::Produced;
 
-use line::Levels;
 use readings::MOST_READINGS;
 use tree::Tree;
 
@@ -53,86 +51,6 @@ const TRIAL: Time = Time(1_000_000_000);
 const QUICK: Time = Time(200_000_000);
 /// The most where runs are counted: a day.
 const COUNTED: Time = Time(86_400_000_000_000);
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Asked {
-    /// What is measured; nothing where the factor `command` says it.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub run: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub prepare: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub conclude: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<String>,
-    #[serde(default, skip_serializing_if = "is_no")]
-    pub drop_caches: bool,
-    #[serde(default = "yes", skip_serializing_if = "is_yes")]
-    pub shell: bool,
-    #[serde(default, skip_serializing_if = "is_no")]
-    pub ignore_failure: bool,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Time>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runs_per_trial: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Time>,
-    /// C files of a tree that is generated for it to work in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub c_files: Option<u64>,
-    /// A directory in a copy of which it works.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub source: Option<String>,
-    /// Programs without which it cannot be run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needs: Vec<String>,
-    /// Variables of assay's environment that it gets beside the usual ones.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pass_env: Vec<String>,
-    /// What {jobs} stands for in its lines where that is no factor.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub jobs: Option<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub trial_setup: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub setup: Option<String>,
-    /// What every run of all sides is to produce alike.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub same_output: Option<Produced>,
-    /// Lines by the names that levels of the factor `command` have for them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub commands: BTreeMap<String, String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub parse: Vec<Reading>,
-    /// The repository whose commits the levels of the factor `revision` are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub repository: Option<String>,
-    /// What is run once in the tree of each commit, before the study.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub build: Option<String>,
-    /// Commits by the names that levels of the factor `revision` have for them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub commits: BTreeMap<String, String>,
-    /// Levels of the arm that it is run under.
-    #[serde(skip)]
-    pub levels: Levels,
-}
-
-// The signatures are serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_no(value: &bool) -> bool {
-    !*value
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_yes(value: &bool) -> bool {
-    *value
-}
-
-const fn yes() -> bool {
-    true
-}
 
 pub(super) const DURATION: Metric = metric(
     "duration_s",
@@ -195,32 +113,7 @@ const WRITTEN: Metric = metric(
 
 impl Asked {
     pub fn new(run: &str) -> Self {
-        Self {
-            run: run.to_owned(),
-            prepare: None,
-            conclude: None,
-            input: None,
-            drop_caches: false,
-            shell: true,
-            ignore_failure: false,
-            timeout: None,
-            runs_per_trial: None,
-            runtime: None,
-            c_files: None,
-            source: None,
-            needs: Vec::new(),
-            pass_env: Vec::new(),
-            jobs: None,
-            trial_setup: None,
-            setup: None,
-            same_output: None,
-            commands: BTreeMap::new(),
-            parse: Vec::new(),
-            repository: None,
-            build: None,
-            commits: BTreeMap::new(),
-            levels: Levels::new(),
-        }
+        Self { run: run.to_owned(), ..Self::default() }
     }
 
     fn lines(&self) -> impl Iterator<Item = &str> {
@@ -449,19 +342,13 @@ impl Kind for Asked {
                and the variables in `pass_env`. Assay records the names of the variables, never the values. Assay adds \
                a variable of random length, because the environment size affects timing.",
     };
-    const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str = "command = { run = \"tar xf archive.tar\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = keys::PARAMETERS;
     const METRICS: &'static [&'static [Metric]] = &[
         &[DURATION, SHORTEST, LONGEST, USER, SYSTEM, PEAK_MEMORY, READ, WRITTEN],
         events::METRICS,
     ];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
     const RUNS_PROGRAMS: bool = true;
-
-    fn sample() -> Self {
-        Self::new("true")
-    }
 }
 
 impl kind::Asks for Asked {

@@ -32,7 +32,8 @@ use crate::table::runtime;
 use super::metrics::{LOST, METRICS};
 use super::{in_machines, plugged, ran, touch};
 
-pub use keys::{FACTORS, KEYS};
+pub use keys::Asked;
+use keys::usual_cuts;
 
 pub const ABOUT: About = About {
     name: "durability",
@@ -77,94 +78,9 @@ const START_NS: u64 = 8_000_000_000;
 const KILL_NS: u64 = 1_200_000_000;
 const LOOK_NS: u64 = 120_000_000;
 
-/// Promises, and how they are tried, as a study asks for it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub struct Asked {
-    #[serde(default, rename = "writer")]
-    pub pattern: Pattern,
-    #[serde(default)]
-    pub sync: Sync,
-    #[serde(default = "four_kib")]
-    pub record_size: Bytes,
-    #[serde(default = "usual_promises")]
-    pub acknowledged_writes: u32,
-    #[serde(default = "usual_cuts")]
-    pub crash_points: u64,
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub method: Grade,
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub write_to: On,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub vm_mount_options: String,
-    /// What a user runs and has cut, by what he judges what is there, and for how long that may take.
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub writer_command: Option<String>,
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub check_command: Option<String>,
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub check_timeout: Option<Time>,
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub needs: Vec<String>,
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub vm_memory: Option<Bytes>,
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub vm_cpus: Option<u32>,
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub vm_kernel: Option<String>,
-    /// Where a peer keeps the promises of a machine whose plug is pulled.
-    #[serde(default, skip_serializing_if = "is_usual")]
-    pub peer: Option<String>,
-    #[serde(default)]
-    pub assumed_drive: Drive,
-    #[serde(default = "four_kib")]
-    pub atomic_write_unit: Bytes,
-    /// Time of writing at most; of a plug, from the call on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Time>,
-}
-
-/// Whether it is what nobody asked for: older files do not have it.
+/// Returns whether a value is the default; stored plans omit these.
 fn is_usual<T: Default + PartialEq>(own: &T) -> bool {
     *own == T::default()
-}
-
-const fn four_kib() -> Bytes {
-    Bytes(4096)
-}
-
-const fn usual_promises() -> u32 {
-    1000
-}
-
-const fn usual_cuts() -> u64 {
-    1000
-}
-
-impl Default for Asked {
-    fn default() -> Self {
-        Self {
-            pattern: Pattern::Log,
-            sync: Sync::Fdatasync,
-            record_size: four_kib(),
-            acknowledged_writes: usual_promises(),
-            crash_points: usual_cuts(),
-            method: Grade::Replay,
-            write_to: On::Target,
-            vm_mount_options: String::new(),
-            writer_command: None,
-            check_command: None,
-            check_timeout: None,
-            needs: Vec::new(),
-            vm_memory: None,
-            vm_cpus: None,
-            vm_kernel: None,
-            peer: None,
-            assumed_drive: Drive::HonorsFlushes,
-            atomic_write_unit: four_kib(),
-            runtime: None,
-        }
-    }
 }
 
 /// What is no list of options: nothing of it is read by a shell, but it stands in what is told.
@@ -173,37 +89,11 @@ fn is_option(text: &str) -> bool {
     text.len() <= MOST_OPTIONS && text.chars().all(plain)
 }
 
-/// The level that stands for no options.
-const PLAIN: &str = "defaults";
 const MOST_OPTIONS: usize = 200;
 
 impl Asked {
-    /// Sets a parameter from the text of a level.
-    pub fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
-        let unknown = |all: &[&str]| format!("unknown value `{text}`; use {}", all.join(", "));
-        match name {
-            "writer" => {
-                self.pattern = Pattern::find(text).ok_or_else(|| unknown(&Pattern::names()))?;
-            }
-            "sync" => self.sync = Sync::find(text).ok_or_else(|| unknown(&Sync::names()))?,
-            "record_size" => self.record_size = text.parse()?,
-            "assumed_drive" => {
-                self.assumed_drive = Drive::find(text).ok_or_else(|| unknown(&Drive::names()))?;
-            }
-            "atomic_write_unit" => self.atomic_write_unit = text.parse()?,
-            "method" => self.method = Grade::find(text).ok_or_else(|| unknown(&Grade::names()))?,
-            "write_to" => self.write_to = On::find(text).ok_or_else(|| unknown(&On::names()))?,
-            "vm_mount_options" => {
-                self.vm_mount_options = if text == PLAIN { String::new() } else { text.to_owned() };
-            }
-            "crash_points" => {
-                let count = text.parse().ok().filter(|count| (1..=MOST_CUTS).contains(count));
-                self.crash_points =
-                    count.ok_or_else(|| format!("`{text}` is not a number of crash points"))?;
-            }
-            "peer" => self.peer = Some(text.to_owned()),
-            _ => return Err(format!("`{name}` is not a parameter of durability")),
-        }
+    /// Adjusts the runtime to a changed factor, and rejects a level that does not fit the other keys.
+    fn check_factor(&mut self, name: &str) -> Result<(), String> {
         // What was settled, or hurried, before it was known that it takes its own time.
         if self.takes_its_time() && self.runtime == Some(QUICK) {
             self.hurry(None);

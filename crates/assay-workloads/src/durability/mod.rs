@@ -32,13 +32,12 @@ pub mod tell;
 pub mod trial;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::Fields;
 use assay_core::exhibit::Exhibit;
 use assay_core::quantity::Metric;
 use assay_load::mix64;
 
 use super::io::Content;
-use super::kind::{Judged, Kind, OwnParameter, Touch};
+use super::kind::{Judged, Kind, Touch};
 use super::measured::{Claims, Count, Counts, Measured, Ran};
 use super::place::Run;
 use super::tell::{FactsFigure, Rows, Seen, Shows, Tells};
@@ -51,15 +50,9 @@ pub use trial::Detail;
 
 impl Kind for Asked {
     const ABOUT: About = asked::ABOUT;
-    const KEYS: &'static Fields = &asked::KEYS;
     const EXAMPLE: &'static str = "durability = { writer = \"log\", sync = \"fdatasync\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = &asked::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
-
-    fn sample() -> Self {
-        Self::default()
-    }
 }
 
 const TOUCH: Touch =

@@ -10,12 +10,11 @@ mod tests;
 mod tree_cut;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::Fields;
 use assay_core::quantity::{Bytes, Metric, Time};
 
 pub use assay_load::{FileAct, FileSync, Pattern};
 
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs};
 use super::place::{Offer, Run};
 use super::table::runtime;
 use super::tell::OwnRule;
@@ -71,17 +70,11 @@ impl Kind for Asked {
                the new files unless drop_caches is set. If a filesystem is too slow, Assay shrinks the tree or ends a \
                phase early, and reports this in the result. Assay removes the directory afterwards.",
     };
-    const KEYS: &'static Fields = &Fields { label: "files", rows: parameters::KEYS };
     const EXAMPLE: &'static str =
         "files = { files = 10000, directories = 100, file_size = \"4 KiB\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const RULES: &'static [OwnRule] = &[tree_cut::TREE_CUT];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 impl kind::Asks for Asked {

@@ -1,12 +1,11 @@
 //! The parameters of small files: a unit each.
 
-use assay_core::catalogue::keys::{Field, Form, field};
+use assay_core::catalogue::keys::Form;
 use assay_core::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{FileSync, Pattern};
-use crate::kind::OwnParameter;
-use crate::table::{Factor, asked, choice, whole, word, work};
+use crate::table::{asked, choice, whole, word, work};
 
 const MOST_FILES: u32 = 1_000_000;
 const MOST_LEVELS: u32 = 16;

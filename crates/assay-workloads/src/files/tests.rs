@@ -3,10 +3,11 @@ use std::collections::BTreeMap;
 use assay_machine::system::Fake;
 
 use super::*;
+use crate::kind::DeclaredKeys as _;
 use crate::{ByHand, Measured, Runs};
 
 fn planned() -> Planned {
-    Asked::sample().planned()
+    Asked::default().planned()
 }
 
 /// A tree that went through its phases at these nanoseconds a file.
@@ -97,34 +98,34 @@ fn there_is_a_file_for_each_thread_however_slow_it_is() {
 
 #[test]
 fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
-    for own in parameters::FACTORS {
+    for own in Asked::FACTORS {
         let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
         for level in levels {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            (own.set)(&mut Asked::sample(), &text).unwrap();
+            (own.set)(&mut Asked::default(), &text).unwrap();
         }
-        let told = (own.set)(&mut Asked::sample(), "many").unwrap_err();
+        let told = (own.set)(&mut Asked::default(), "many").unwrap_err();
         assert!(!told.is_empty() && !told.contains('\n'), "{told}");
     }
-    let size = &parameters::FACTORS[3];
-    assert!((size.set)(&mut Asked::sample(), "1 GiB").unwrap_err().contains("at most 64 MiB"));
+    let size = &Asked::FACTORS[3];
+    assert!((size.set)(&mut Asked::default(), "1 GiB").unwrap_err().contains("at most 64 MiB"));
 }
 
 #[test]
 fn trees_that_cannot_be_say_why() {
     let told = |own: Asked| own.obstacle();
-    assert_eq!(told(Asked::sample()), None);
-    let few = Asked { files: 10, ..Asked::sample() };
+    assert_eq!(told(Asked::default()), None);
+    let few = Asked { files: 10, ..Asked::default() };
     assert_eq!(told(few).unwrap(), "100 directories need at least 100 files, not 10");
-    let crowded = Asked { files: 3, directories: 1, threads: 4, ..Asked::sample() };
+    let crowded = Asked { files: 3, directories: 1, threads: 4, ..Asked::default() };
     assert_eq!(told(crowded).unwrap(), "4 threads need at least 4 files, not 3");
-    let spread = Asked { pattern: Pattern::Spaced, ..Asked::sample() };
+    let spread = Asked { pattern: Pattern::Spaced, ..Asked::default() };
     assert!(told(spread).unwrap().contains("not spaced"));
 }
 
 #[test]
 fn a_quick_look_takes_a_tenth_of_the_tree() {
-    let mut own = Asked::sample();
+    let mut own = Asked::default();
     kind::Asks::hurry(&mut own, None);
     assert_eq!((own.files, own.directories), (1_000, 10));
     assert_eq!(own.runtime, Some(QUICK_BOUND));

@@ -57,7 +57,6 @@ fn doing(act: FileAct) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Kind as _;
     use crate::files::Asked;
 
     /// What is said of trials of which each left so many of 10,000 files uncreated.
@@ -76,7 +75,7 @@ mod tests {
         };
         let trials: Vec<Measured> = each.iter().map(trial).collect();
         let trials: Vec<&Measured> = trials.iter().collect();
-        doubt(&Asked::sample().planned().into(), &trials)
+        doubt(&Asked::default().planned().into(), &trials)
     }
 
     #[test]

@@ -4,10 +4,10 @@ use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
 
 use super::fits::{self, Unfit};
-use super::parameters::{FACTORS, MOST_SAMPLES};
+use super::parameters::MOST_SAMPLES;
 use super::verify as verifying;
 use super::{Arrivals, Asked, Mix, Pattern, Size, operations, poll, wait};
-use crate::kind::{Complaints, InStudy};
+use crate::kind::{Complaints, DeclaredKeys as _, InStudy};
 
 pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     ramp(io, path, study, to);
@@ -48,7 +48,7 @@ fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
 
 /// A level of a factor that cannot be verified.
 fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
-    FACTORS.iter().find_map(|own| {
+    Asked::FACTORS.iter().find_map(|own| {
         let name = own.about.about.name;
         let unfit = |level: &String| {
             let mut at_level = io.clone();

@@ -344,7 +344,7 @@ mod tests {
 
     /// Random reads of 4 KiB, 32 in flight, and what is changed of them.
     fn io(change: impl FnOnce(&mut Planned)) -> Planned {
-        let asked = Asked { queue_depth: 32, ..Asked::some() };
+        let asked = Asked { queue_depth: 32, ..Asked::default() };
         let mut planned = Planned::new(asked, Engine::IoUring);
         change(&mut planned);
         planned

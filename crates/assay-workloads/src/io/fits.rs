@@ -2,8 +2,8 @@
 
 use assay_core::quantity::Bytes;
 
-use super::{Apart, Asked, Mix, Pattern, parameters};
-use crate::kind::{Complaints, InStudy};
+use super::{Apart, Asked, Mix, Pattern};
+use crate::kind::{Complaints, DeclaredKeys as _, InStudy};
 
 /// Factors that these rules look at.
 const LOOKED_AT: [&str; 7] =
@@ -89,7 +89,7 @@ fn arms<'a>(io: &Asked, study: &'a InStudy<'_>) -> Vec<Arm<'a>> {
     let mut arms: Vec<Arm<'a>> = vec![(io.clone(), Vec::new())];
     let looked_at = |own: &&str| LOOKED_AT.contains(own);
     for name in study.factors.keys().map(String::as_str).filter(looked_at) {
-        let own = parameters::FACTORS.iter().find(|own| own.about.about.name == name);
+        let own = Asked::FACTORS.iter().find(|own| own.about.about.name == name);
         let (Some(own), Some(levels)) = (own, study.factors.get(name)) else { continue };
         let mut next = Vec::new();
         for (arm, at) in &arms {
@@ -149,7 +149,7 @@ mod tests {
     use crate::io::told::Told;
 
     fn told(change: impl FnOnce(&mut Asked), factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
-        let mut io = Asked::some();
+        let mut io = Asked::default();
         change(&mut io);
         let level = |text: &&str| (*text).to_owned();
         let factors: BTreeMap<String, Vec<String>> = factors
@@ -243,13 +243,13 @@ mod tests {
             pattern: Pattern::Stride,
             stride: Some(Bytes(1 << 20)),
             threads: 4,
-            ..Asked::some()
+            ..Asked::default()
         };
         assert!(too_long(&io, 4 << 20).is_none());
         let told = too_long(&io, 3 << 20).unwrap();
         assert!(told.contains("exceeds the area of 768 KiB"), "{told}");
         assert!(too_long(&Asked { pattern: Pattern::Sequential, ..io }, 1).is_none());
-        let aligned = Asked { align: Some(Bytes(1 << 20)), ..Asked::some() };
+        let aligned = Asked { align: Some(Bytes(1 << 20)), ..Asked::default() };
         assert!(too_long(&aligned, 1 << 20).is_none());
         assert!(too_long(&aligned, 1 << 19).unwrap().contains("in an area of 512 KiB"));
     }

@@ -8,7 +8,6 @@ mod detail;
 mod fio_line;
 mod fits;
 mod forms;
-pub mod keys;
 mod operations;
 mod parameters;
 mod pilot;
@@ -34,7 +33,7 @@ pub use assay_load::{
     WriteSync,
 };
 
-use super::kind::{Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{Complaints, InStudy, Judged, Kind, Needs, Touch};
 use super::place::{Offer, Run};
 use super::{Work, kind};
 
@@ -69,6 +68,9 @@ pub enum AskedEngine {
     #[serde(rename = "io_uring")]
     IoUring,
 }
+
+/// Keys of `background`: those of `io` without an end of its own.
+pub static BACKGROUND: Fields = Fields { label: "background", rows: parameters::BACKGROUND };
 
 impl Asked {
     /// Operations in flight over all threads.
@@ -117,18 +119,12 @@ impl Kind for Asked {
                access pattern, the queue depth, and one or several block sizes. With several sizes, bandwidth counts \
                the bytes of each operation, and the latency distribution covers all sizes.",
     };
-    const KEYS: &'static Fields = &keys::KEYS;
     const EXAMPLE: &'static str =
         "io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] =
         &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, FDATASYNC];
     const JUDGED: &'static [Judged] =
         &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 impl kind::Asks for Asked {

@@ -95,7 +95,7 @@ mod tests {
     use crate::place::{Area, EngineUse};
 
     fn io(mix: &str) -> Asked {
-        Asked { mix: mix.parse().unwrap(), ..Asked::some() }
+        Asked { mix: mix.parse().unwrap(), ..Asked::default() }
     }
 
     fn planned(io: &Asked, written: bool, clears: &Clears) -> Result<(), String> {

@@ -14,8 +14,7 @@ use super::{
     Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, Poll,
     Size, WriteSync, fio_line, forms, operations, poll, size, verify, wait,
 };
-use crate::kind::OwnParameter;
-use crate::table::{Factor, asked, choice, whole, word, work};
+use crate::table::{asked, choice, whole, word, work};
 
 /// Operations of a trial at most, where they are counted.
 const MOST_OPERATIONS: u64 = 1_000_000_000;
@@ -424,16 +423,16 @@ const fn yes() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::Asks as _;
+    use crate::kind::{Asks as _, DeclaredKeys as _, OwnParameter};
     use crate::place::Area;
 
     fn find(name: &str) -> &'static OwnParameter<Asked> {
-        FACTORS.iter().find(|own| own.about.about.name == name).unwrap()
+        Asked::FACTORS.iter().find(|own| own.about.about.name == name).unwrap()
     }
 
     #[test]
     fn every_example_is_taken() {
-        for parameter in FACTORS {
+        for parameter in Asked::FACTORS {
             assert!(at_levels(parameter).len() > 1);
         }
     }
@@ -443,7 +442,7 @@ mod tests {
         let levels: Vec<serde_json::Value> = serde_json::from_str(parameter.about.example).unwrap();
         let at = |level: &serde_json::Value| {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            let mut asked = Asked::some();
+            let mut asked = Asked::default();
             (parameter.set)(&mut asked, &text).unwrap();
             Planned::new(asked, Engine::Psync)
         };
@@ -456,7 +455,7 @@ mod tests {
             let seen: Vec<String> = at_levels(parameter).iter().map(&look).collect();
             seen.iter().enumerate().any(|(index, one)| seen[..index].contains(one))
         };
-        FACTORS.iter().filter(same).map(|parameter| parameter.about.about.name).collect()
+        Asked::FACTORS.iter().filter(same).map(|parameter| parameter.about.about.name).collect()
     }
 
     #[test]
@@ -480,7 +479,7 @@ mod tests {
         let lacks =
             ["runtime", "ramp_time", "operations", "verify", "batch_complete_min", "poll", "pin"];
         let without: Vec<&str> =
-            names(KEYS).into_iter().filter(|name| !lacks.contains(name)).collect();
+            names(Asked::KEYS).into_iter().filter(|name| !lacks.contains(name)).collect();
         assert_eq!(names(BACKGROUND), without);
         assert!(BACKGROUND.iter().all(|field| field.need != Need::UnlessFactor));
     }
@@ -510,7 +509,7 @@ mod tests {
             ("sync", "fdatasync:0"),
             ("mix", "read/60:trim/30"),
         ] {
-            let mut asked = Asked::some();
+            let mut asked = Asked::default();
             let message = (find(name).set)(&mut asked, text).unwrap_err();
             assert!(!message.is_empty() && !message.contains('\n'), "{message}");
         }
@@ -552,7 +551,7 @@ mod tests {
     #[test]
     fn what_a_pattern_has_no_use_for_is_not_told() {
         let both = (Some(Bytes(8192)), Some(Bytes(65_536)));
-        let of = |pattern| Asked { pattern, align: both.0, stride: both.1, ..Asked::some() };
+        let of = |pattern| Asked { pattern, align: both.0, stride: both.1, ..Asked::default() };
         for (pattern, multiples, gaps) in [
             (Pattern::Random, true, false),
             (Pattern::Stride, false, true),
@@ -582,7 +581,7 @@ mod tests {
             engine: AskedEngine::IoUring,
             runtime: Some(Time(5)),
             ramp_time: Some(Time(1)),
-            ..Asked::some()
+            ..Asked::default()
         };
         let planned = Planned::new(asked, Engine::IoUring);
         assert_eq!(read(&serde_json::to_string(&planned).unwrap()), planned);

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn a_pilot_takes_little_of_the_area_away() {
         let of = |mix: &str, length| {
-            let io = Asked { mix: mix.parse().unwrap(), ..Asked::some() };
+            let io = Asked { mix: mix.parse().unwrap(), ..Asked::default() };
             operations(&io, length)
         };
         assert_eq!(of("trim", 1 << 20), 2);
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn odd_sizes_through_the_page_cache_are_tried_as_whole_ones() {
         let block = |size: &str, direct| {
-            let io = Asked { block_size: size.parse().unwrap(), direct, ..Asked::some() };
+            let io = Asked { block_size: size.parse().unwrap(), direct, ..Asked::default() };
             let length = 1 << 20;
             let area = Area { start: 0, length, asked: length, written: true, fill_ns: 0 };
             let job = job(&io, &area, 1).unwrap();

@@ -103,7 +103,7 @@ impl Planned {
             queue_depth: 0,
             threads: 0,
             direct: false,
-            ..Asked::some()
+            ..Asked::default()
         };
         Self::new(nothing, Engine::None)
     }

@@ -140,7 +140,7 @@ mod tests {
     use crate::place::{Area, DirectUse, EngineUse};
 
     fn polls(poll: Poll) -> Asked {
-        Asked { poll: Some(poll), ..Asked::some() }
+        Asked { poll: Some(poll), ..Asked::default() }
     }
 
     fn complaints(io: &Asked, factors: &[(&str, &[&str])]) -> Vec<(String, String)> {
@@ -163,8 +163,10 @@ mod tests {
         let synced = Asked { sync: WriteSync::EachWrite, direct: false, ..polls(Poll::Sqpoll) };
         assert!(complaints(&synced, &[]).is_empty());
         let all: &[&str] = &["none", "sqpoll", "iopoll"];
-        assert!(complaints(&Asked::some(), &[("poll", all)]).is_empty());
-        assert!(complaints(&Asked { engine: AskedEngine::Psync, ..Asked::some() }, &[]).is_empty());
+        assert!(complaints(&Asked::default(), &[("poll", all)]).is_empty());
+        assert!(
+            complaints(&Asked { engine: AskedEngine::Psync, ..Asked::default() }, &[]).is_empty()
+        );
         // What other factors do is planned arm by arm.
         let engines: (&str, &[&str]) = ("engine", &["psync", "io_uring"]);
         let psync = Asked { engine: AskedEngine::Psync, ..polls(Poll::Sqpoll) };
@@ -226,7 +228,7 @@ mod tests {
     #[test]
     fn no_polling_is_a_level_of_the_ring() {
         let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: 512 });
-        let alone = Asked { queue_depth: 1, ..Asked::some() };
+        let alone = Asked { queue_depth: 1, ..Asked::default() };
         assert_eq!(planned(&alone, Engine::IoUring, &direct, None), Ok((Engine::Psync, None)));
         assert_eq!(planned(&alone, Engine::Psync, &direct, None), Ok((Engine::Psync, None)));
         let said = Asked { poll: Some(Poll::None), ..alone };
@@ -246,7 +248,7 @@ mod tests {
             assert_eq!((job(&polls(poll)), fio(&polls(poll))), (poll, vec![word.to_owned()]));
             assert!(told(&polls(poll)).unwrap().contains("polled"));
         }
-        for none in [Asked::some(), polls(Poll::None)] {
+        for none in [Asked::default(), polls(Poll::None)] {
             assert!(job(&none) == Poll::None && fio(&none).is_empty() && told(&none).is_none());
         }
         assert!(taken(0.42).contains("42") && taken(0.0).contains("CPU time excludes"));

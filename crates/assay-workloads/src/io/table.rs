@@ -118,7 +118,7 @@ macro_rules! parameters {
                     compressibility: own.content,
                     direct: own.direct,
                     $($($kept: own.$kept,)?)+
-                    ..Asked::some()
+                    ..Asked::default()
                 };
                 let mut planned = Self::new(granted, own.engine);
                 planned.asked_depth = own.asked_depth;

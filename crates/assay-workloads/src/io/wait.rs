@@ -59,7 +59,7 @@ mod tests {
     use crate::io::told::Told;
 
     fn waits(depth: u32, wait_for: u32) -> Asked {
-        Asked { queue_depth: depth, batch_complete_min: Some(wait_for), ..Asked::some() }
+        Asked { queue_depth: depth, batch_complete_min: Some(wait_for), ..Asked::default() }
     }
 
     fn complaints(io: &Asked, depths: &[&str], finds_rate: bool) -> Vec<(String, String)> {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn what_can_be_waited_for_is_not_complained_of() {
-        assert!(complaints(&Asked::some(), &[], true).is_empty());
+        assert!(complaints(&Asked::default(), &[], true).is_empty());
         assert!(complaints(&waits(32, 32), &[], false).is_empty());
         assert!(complaints(&waits(1, 8), &["8", "32"], false).is_empty());
         assert!(complaints(&waits(1, 1), &["1", "8"], true).is_empty());
@@ -108,7 +108,7 @@ mod tests {
         assert_eq!(job(&several), 32);
         assert_eq!(fio(&several), ["--iodepth_batch_complete_min=32"]);
         assert!(told(&several).unwrap().contains("higher latencies"));
-        for one in [Asked::some(), waits(64, 1)] {
+        for one in [Asked::default(), waits(64, 1)] {
             assert!(job(&one) == 1 && fio(&one).is_empty() && told(&one).is_none());
         }
     }

@@ -12,12 +12,11 @@ mod run;
 mod tests;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::Fields;
 use assay_core::quantity::{Bytes, Metric, Time};
 use assay_machine::system::execute::MemoryLimit;
 
 pub use super::io::Content;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, OwnParameter};
+use super::kind::{self, Complaints, InStudy, Judged, Kind};
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
 
@@ -73,16 +72,10 @@ impl Kind for Asked {
                except for zswap with cgroup version 2. The metric working_set_per_memory includes this memory. \
                Creating control groups requires root. The process uses no huge pages.",
     };
-    const KEYS: &'static Fields = &Fields { label: "memory", rows: parameters::KEYS };
     const EXAMPLE: &'static str = "memory = { memory_limit = \"384 MiB\", working_set = \"150%\", compressibility = \"50%\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
     const RULES: &'static [OwnRule] = &[others_swapped::OTHERS_SWAPPED];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 impl kind::Asks for Asked {

@@ -1,12 +1,11 @@
 //! The parameters of pages of memory: a unit each.
 
-use assay_core::catalogue::keys::{Field, Form, Need, field};
+use assay_core::catalogue::keys::{Form, Need};
 use assay_core::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{Content, LEAST, SetSize, Skew};
-use crate::kind::OwnParameter;
-use crate::table::{Factor, asked, work};
+use crate::table::{asked, work};
 
 const MOST: Bytes = Bytes(1 << 40);
 

@@ -7,6 +7,7 @@ use assay_machine::system::{Executed, Fake, System};
 
 use super::child::{Counters, Done, Line, held};
 use super::*;
+use crate::kind::DeclaredKeys as _;
 use crate::measured::Ran;
 use crate::place::{Area, Medium, Programs};
 use crate::{Asks as _, Runs as _};
@@ -14,7 +15,7 @@ use crate::{Asks as _, Runs as _};
 const MIB: u64 = 1 << 20;
 
 fn planned() -> Planned {
-    Asked::sample().planned().unwrap()
+    Asked::default().planned().unwrap()
 }
 
 fn counters(faults: u64, swapped: u64) -> Counters {
@@ -163,7 +164,7 @@ fn who_was_ended_by_others_has_failed() {
 
 #[test]
 fn an_arm_without_swap_keeps_the_process_out_of_the_machines_own() {
-    let mut asked = Asked::sample();
+    let mut asked = Asked::default();
     asked.take(SWAP, "zram:lz4");
     assert!(asked.planned().unwrap().limit.unwrap().may_swap);
     asked.take(SWAP, NO_SWAP);
@@ -197,13 +198,13 @@ fn sets_and_skews_are_read_as_they_are_written() {
 
 #[test]
 fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
-    for own in parameters::FACTORS {
+    for own in Asked::FACTORS {
         let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
         for level in levels {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            (own.set)(&mut Asked::sample(), &text).unwrap();
+            (own.set)(&mut Asked::default(), &text).unwrap();
         }
-        let told = (own.set)(&mut Asked::sample(), "nonsense").unwrap_err();
+        let told = (own.set)(&mut Asked::default(), "nonsense").unwrap_err();
         assert!(!told.is_empty() && !told.contains('\n'), "{told}");
     }
 }
@@ -300,7 +301,7 @@ fn others_pages_that_move_meanwhile_are_flagged() {
 fn a_set_that_holds_little_more_than_the_process_is_refused() {
     let of = |set: &str, limit: Option<u64>| {
         let set = set.parse().unwrap();
-        let asked = Asked { working_set: set, memory_limit: limit.map(Bytes), ..Asked::sample() };
+        let asked = Asked { working_set: set, memory_limit: limit.map(Bytes), ..Asked::default() };
         asked.planned().map(|own| own.set_bytes)
     };
     assert_eq!(of("16 MiB", None), Ok(16 * MIB));
@@ -319,7 +320,7 @@ fn a_set_that_holds_little_more_than_the_process_is_refused() {
 #[test]
 fn a_trial_has_a_fifth_of_its_time_before_it() {
     let settled = |time, ramp| {
-        let mut own = Asked { runtime: time, ramp_time: ramp, ..Asked::sample() };
+        let mut own = Asked { runtime: time, ramp_time: ramp, ..Asked::default() };
         own.settle();
         [own.runtime, own.ramp_time].map(|own| own.unwrap().0)
     };
@@ -327,24 +328,24 @@ fn a_trial_has_a_fifth_of_its_time_before_it() {
     assert_eq!(settled(Some(Time(50)), None), [50, 10]);
     assert_eq!(settled(Some(Time(50)), Some(Time(1))), [50, 1]);
     let hurried = |time, ramp| {
-        let mut own = Asked { runtime: time, ramp_time: ramp, ..Asked::sample() };
+        let mut own = Asked { runtime: time, ramp_time: ramp, ..Asked::default() };
         own.hurry(None);
         [own.time(), own.ramp()].map(|own| own.unwrap().0)
     };
     assert_eq!(hurried(None, None), [600_000_000, 120_000_000]);
     assert_eq!(hurried(Some(Time(50)), Some(Time(3))), [50, 3]);
     assert_eq!(hurried(Some(TRIAL), Some(TRIAL)), [600_000_000, 120_000_000]);
-    let mut own = Asked::sample();
+    let mut own = Asked::default();
     own.set_span(Some(Time(8)), Some(Time(9)));
     assert_eq!((own.time(), own.ramp()), (Some(Time(8)), Some(Time(9))));
 }
 
 #[test]
 fn costs_are_those_of_a_process_with_a_limit_or_without() {
-    let work = |memory_limit| crate::Work::from(Asked { memory_limit, ..Asked::sample() });
-    let own = Asked::sample();
+    let work = |memory_limit| crate::Work::from(Asked { memory_limit, ..Asked::default() });
+    let own = Asked::default();
     assert!(own.costs_like(&work(Some(Bytes(1)))) && !own.costs_like(&work(None)));
-    let free = Asked { memory_limit: None, ..Asked::sample() };
+    let free = Asked { memory_limit: None, ..Asked::default() };
     assert!(free.costs_like(&work(None)) && !free.costs_like(&work(Some(Bytes(1)))));
 }
 
@@ -430,7 +431,7 @@ fn a_pilot_holds_a_set_that_fits() {
     let pilot = |executed: Executed| {
         fake.put_executions(&line, [executed]);
         let area = Area { start: 0, length: 0, asked: 0, written: false, fill_ns: 0 };
-        Asked::sample().pilot(&Run {
+        Asked::default().pilot(&Run {
             system: &fake,
             medium: Medium { file: None, area, memory_alignment: 1, law: None },
             path: std::path::Path::new("/home"),

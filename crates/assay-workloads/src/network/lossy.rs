@@ -55,7 +55,6 @@ mod tests {
     use assay_machine::system::network::{Load, PhaseJob, PhaseRun};
 
     use super::*;
-    use crate::Kind as _;
     use crate::network::Asked;
 
     /// What is said of trials of which each lost so many of 200 datagrams loaded up.
@@ -79,7 +78,7 @@ mod tests {
         };
         let trials: Vec<Measured> = each.iter().map(trial).collect();
         let trials: Vec<&Measured> = trials.iter().collect();
-        doubt(&Asked::sample().planned().into(), &trials)
+        doubt(&Asked::default().planned().into(), &trials)
     }
 
     #[test]

@@ -13,11 +13,10 @@ mod tell;
 mod tests;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::Fields;
 use assay_core::quantity::{Bytes, Metric, Time};
 use assay_machine::system::network::{Load, lab};
 
-use super::kind::{self, Complaints, InStudy, Judged, Kind, LinkNeeds, OwnParameter};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, LinkNeeds};
 use super::place::{Offer, Run};
 use super::tell::{OwnRule, ShownNumbers};
 use super::{Work, io};
@@ -98,17 +97,11 @@ impl Kind for Asked {
                stalls or the peer does not respond. With `peer = \"lab\"`, as set by `--scratch`, Assay creates and \
                removes three network namespaces with a slow link and a deep buffer.",
     };
-    const KEYS: &'static Fields = &Fields { label: "network", rows: parameters::KEYS };
     const EXAMPLE: &'static str = "network = { peer = \"192.168.1.2:7710\", streams = 16 }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = parameters::FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
     const SHOWN: Option<&'static ShownNumbers> = Some(&tell::SHOWN);
     const RULES: &'static [OwnRule] = &[lossy::LOSSY];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 impl kind::Asks for Asked {

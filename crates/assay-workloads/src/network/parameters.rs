@@ -1,12 +1,11 @@
 //! The parameters of a loaded link: a unit each.
 
-use assay_core::catalogue::keys::{Field, Form, field};
+use assay_core::catalogue::keys::Form;
 use assay_core::quantity::Time;
 use assay_machine::system::network::{Load, MOST_STREAMS, Shaper, lab, protocol};
 use serde::{Deserialize, Serialize};
 
-use crate::kind::OwnParameter;
-use crate::table::{Factor, asked, choice, whole, work};
+use crate::table::{asked, choice, whole, work};
 
 pub(super) const PEER: &str = "peer";
 pub(super) const INTERFACE: &str = "interface";

@@ -11,7 +11,7 @@ use super::grade::Grade;
 use super::judge::{carried, judge};
 use super::metrics::of;
 use super::*;
-use crate::kind::{Asks, Runs};
+use crate::kind::{Asks, DeclaredKeys as _, Runs};
 
 const MS: u64 = 1_000_000;
 const PROBE_NS: u64 = 10 * MS;
@@ -149,9 +149,9 @@ fn on(fake: &Fake, asked: &Asked) -> Result<super::super::Ran, String> {
 #[test]
 fn without_a_peer_or_a_token_nothing_is_guessed() {
     let fake = Fake::new();
-    let told = on(&fake, &Asked::sample()).unwrap_err();
+    let told = on(&fake, &Asked::default()).unwrap_err();
     assert!(told.contains("assay peer --listen") && told.contains("--scratch"), "{told}");
-    let asked = Asked { peer: Some("192.0.2.1:7710".to_owned()), ..Asked::sample() };
+    let asked = Asked { peer: Some("192.0.2.1:7710".to_owned()), ..Asked::default() };
     assert!(on(&fake, &asked).unwrap_err().contains("ASSAY_PEER_TOKEN"));
     fake.set_variable("ASSAY_PEER_TOKEN", "short");
     assert!(on(&fake, &asked).unwrap_err().contains("too short"));
@@ -169,7 +169,7 @@ fn without_a_peer_or_a_token_nothing_is_guessed() {
 
 #[test]
 fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
-    let mut planned = Asked { shaper: "80%".parse().unwrap(), ..Asked::sample() }.planned();
+    let mut planned = Asked { shaper: "80%".parse().unwrap(), ..Asked::default() }.planned();
     assert_eq!(planned.shaped().unwrap().base, None);
     assert_eq!(planned.drain_within(0, 1, &|_| true), None);
     planned.drain_within(1_600_000_000, 1, &|_| true);
@@ -186,13 +186,13 @@ fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
 
 #[test]
 fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
-    for own in parameters::FACTORS {
+    for own in Asked::FACTORS {
         let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
         for level in levels {
             let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            (own.set)(&mut Asked::sample(), &text).unwrap();
+            (own.set)(&mut Asked::default(), &text).unwrap();
         }
-        let told = (own.set)(&mut Asked::sample(), "no such / thing").unwrap_err();
+        let told = (own.set)(&mut Asked::default(), "no such / thing").unwrap_err();
         assert!(!told.is_empty() && !told.contains('\n'), "{told}");
     }
 }
@@ -200,11 +200,11 @@ fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
 #[test]
 fn what_makes_no_sense_is_said() {
     let told = |own: Asked| own.obstacle().unwrap_or_default();
-    assert_eq!(told(Asked::sample()), "");
-    let phases = |own: &[Load]| Asked { phases: own.to_vec(), ..Asked::sample() };
+    assert_eq!(told(Asked::default()), "");
+    let phases = |own: &[Load]| Asked { phases: own.to_vec(), ..Asked::default() };
     assert!(told(phases(&[Load::Up])).contains("idle"));
     assert!(told(phases(&[Load::Idle])).contains("added latency requires load"));
-    let shaped = Asked { interface: None, shaper: "95%".parse().unwrap(), ..Asked::sample() };
+    let shaped = Asked { interface: None, shaper: "95%".parse().unwrap(), ..Asked::default() };
     assert!(told(shaped).contains("interface"));
 }
 
@@ -232,7 +232,7 @@ fn asks(own: &Asked, factors: &[(&str, &[&str])]) -> LinkNeeds {
 
 #[test]
 fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
-    let nobody = Asked { peer: None, interface: None, ..Asked::sample() };
+    let nobody = Asked { peer: None, interface: None, ..Asked::default() };
     let alone = asks(&nobody, &[]);
     let told = alone.to_nobody.as_deref().unwrap_or_default();
     assert!(told.contains("assay peer --listen"), "{told}");
@@ -254,7 +254,7 @@ fn factors_say_to_whom_a_link_leads_and_what_is_shaped() {
 /// Amounts are written in one way, and names stay as they are.
 #[test]
 fn only_the_shaper_has_amounts_of_its_own() {
-    let all = parameters::FACTORS.iter().map(|own| own.about);
+    let all = Asked::FACTORS.iter().map(|own| own.about);
     let amounts: Vec<_> = all.filter_map(|own| Some((own.about.name, own.written?))).collect();
     let [("shaper", written)] = amounts[..] else { panic!("{amounts:?}") };
     for (one, other) in [
@@ -276,7 +276,7 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
     let link = |peer: Option<&str>| Asked {
         peer: peer.map(str::to_owned),
         interface: None,
-        ..Asked::sample()
+        ..Asked::default()
     };
     for peer in [None, Some("192.168.1.2:7710"), Some("lab:7710"), Some("Lab"), Some("")] {
         let plain = asks(&link(peer), &[]);
@@ -298,11 +298,11 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
 
 #[test]
 fn a_quick_look_has_as_many_probes_as_its_tail_needs() {
-    let mut own = Asked::sample();
+    let mut own = Asked::default();
     own.hurry(None);
     // Four fifths of them may be all that was sent.
     assert!(own.phase_time.0 / own.probe_interval.0 * 4 / 5 >= 200);
-    assert!(own.phase_time < Asked::sample().phase_time);
+    assert!(own.phase_time < Asked::default().phase_time);
     let fake = Fake::new();
     assert!(fake.variable("ASSAY_PEER_TOKEN").is_none());
 }
@@ -483,7 +483,7 @@ fn by_hand_a_link_is_a_line_of_flent() {
         })
     };
     let peer = Some("192.168.1.2:7710".to_owned());
-    let plain = how(Asked { peer: peer.clone(), ..Asked::sample() }, None);
+    let plain = how(Asked { peer: peer.clone(), ..Asked::default() }, None);
     let words = "flent tcp_nup -l 6 -H 192.168.1.2 --test-parameter upload_streams=16";
     assert_eq!(plain.words.join(" "), words);
     assert_eq!(plain.remarks.len(), 3);
@@ -491,11 +491,11 @@ fn by_hand_a_link_is_a_line_of_flent() {
         plain.remarks[1],
         "congestion control: sysctl net.ipv4.tcp_congestion_control=cubic"
     );
-    let nobody = how(Asked { phase_time: Time(MS), ..Asked::sample() }, None);
+    let nobody = how(Asked { phase_time: Time(MS), ..Asked::default() }, None);
     assert_eq!(nobody.words[3..6], ["1", "-H", "PEER"]);
     let interface = Some("eth0".to_owned());
     let shaper: Shaper = "80%".parse().unwrap();
-    let shaped = Asked { peer, interface, shaper, ..Asked::sample() };
+    let shaped = Asked { peer, interface, shaper, ..Asked::default() };
     let unknown = how(shaped.clone(), None).remarks;
     assert!(unknown[2].contains("limit eth0 to 80% of the measured"), "{unknown:?}");
     let known = how(shaped, Some(BitRate(5_000_000))).remarks;
@@ -509,7 +509,7 @@ fn a_router_is_told_kilobits_and_the_laboratory_has_no_interface() {
         peer: Some(peer.to_owned()),
         interface: Some("eth0".to_owned()),
         shaper: "2 Mbit/s".parse().unwrap(),
-        ..Asked::sample()
+        ..Asked::default()
     };
     let lines = asked("h:1").planned().lasting();
     assert!(lines[0].contains("dev eth0 root") && lines.len() == 4, "{lines:?}");
@@ -522,7 +522,7 @@ fn a_router_is_told_kilobits_and_the_laboratory_has_no_interface() {
 
 #[test]
 fn a_rate_is_taken_to_the_kilobit() {
-    let mut planned = Asked::sample().planned();
+    let mut planned = Asked::default().planned();
     // A million bytes in 1.6001 s are 4,999,687 bits per second.
     assert_eq!(planned.drain_within(1_600_100_000, 1, &|_| false), None);
     assert_eq!(planned.rate, Some(BitRate(4_999_000)));
@@ -535,8 +535,8 @@ fn a_rate_is_taken_to_the_kilobit() {
 #[test]
 fn peers_streams_and_interfaces_have_their_limits() {
     let set = |name: &str, text: &str| {
-        let own = parameters::FACTORS.iter().find(|own| own.about.about.name == name).unwrap();
-        let mut asked = Asked::sample();
+        let own = Asked::FACTORS.iter().find(|own| own.about.about.name == name).unwrap();
+        let mut asked = Asked::default();
         (own.set)(&mut asked, text).map(|()| asked)
     };
     for peer in ["h:1", "192.168.1.2:65535", "[::1]:7710"] {
@@ -557,7 +557,7 @@ fn peers_streams_and_interfaces_have_their_limits() {
         assert!(set("interface", wrong).is_err(), "{wrong}");
     }
     assert_eq!(set("congestion_control", "bbr").unwrap().congestion_control, "bbr");
-    let is_work = parameters::FACTORS.iter().map(|own| (own.about.about.name, own.about.is_work));
+    let is_work = Asked::FACTORS.iter().map(|own| (own.about.about.name, own.about.is_work));
     assert_eq!(
         is_work.collect::<Vec<_>>(),
         [
@@ -573,13 +573,13 @@ fn peers_streams_and_interfaces_have_their_limits() {
 #[test]
 fn costs_are_those_of_the_same_link() {
     let work = |own: Asked| crate::Work::from(own);
-    let own = Asked::sample();
-    assert!(own.costs_like(&work(Asked { phase_time: Time(MS), ..Asked::sample() })));
-    assert!(!own.costs_like(&work(Asked { streams: 1, ..Asked::sample() })));
+    let own = Asked::default();
+    assert!(own.costs_like(&work(Asked { phase_time: Time(MS), ..Asked::default() })));
+    assert!(!own.costs_like(&work(Asked { streams: 1, ..Asked::default() })));
     assert!(
-        !own.costs_like(&work(Asked { congestion_control: "bbr".to_owned(), ..Asked::sample() }))
+        !own.costs_like(&work(Asked { congestion_control: "bbr".to_owned(), ..Asked::default() }))
     );
-    assert!(!own.costs_like(&work(Asked { peer: Some("h:1".to_owned()), ..Asked::sample() })));
+    assert!(!own.costs_like(&work(Asked { peer: Some("h:1".to_owned()), ..Asked::default() })));
 }
 
 #[test]

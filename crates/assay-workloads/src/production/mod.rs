@@ -9,12 +9,12 @@ mod planned;
 mod run;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::catalogue::keys::Form;
 use assay_core::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::Work;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, OwnParameter};
+use super::kind::{self, Complaints, InStudy, Judged, Kind};
 use super::place::Offer;
 use super::table::asked;
 
@@ -33,7 +33,7 @@ const QUICK_PERIOD: Time = Time(10_000_000_000);
 const QUICK_SETTLE: Time = Time(2_000_000_000);
 
 asked! {
-    #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,16 +82,10 @@ impl Kind for Asked {
                and the latency, so a lighter load is not mistaken for a better setting (rule `unequal-load`). Assay \
                rolls a harmful level back within a second and does not retry that level (`rollback_threshold`).",
     };
-    const KEYS: &'static Fields = &Fields { label: "production", rows: KEYS };
     const EXAMPLE: &'static str =
         "production = { runtime = \"2 min\", settle_time = \"5 s\", rollback_threshold = \"2x\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[metrics::METRICS];
     const JUDGED: &'static [Judged] = &[Judged::Machine];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 impl kind::Asks for Asked {

@@ -13,7 +13,7 @@ mod tests;
 pub mod waits;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, Need, field};
+use assay_core::catalogue::keys::{Form, Need};
 use assay_core::quantity::metric::{BANDWIDTH, IOPS, LATENCY, RESPONSE};
 use assay_core::quantity::played::{FLUSHES, READS, TRIMS, WRITES, ZEROINGS};
 use assay_core::quantity::{Bytes, Metric, Time};
@@ -21,9 +21,9 @@ use assay_load::Act;
 use serde::{Deserialize, Serialize};
 
 use super::io::Content;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, Touch};
 use super::place::Offer;
-use super::table::{Factor, asked, choice, names, whole, word, work};
+use super::table::{asked, choice, names, whole, word, work};
 use super::tell::OwnRule;
 
 pub use detail::{Beside, Detail, Fidelity, Paced};
@@ -155,18 +155,12 @@ impl Kind for Asked {
                the total have their own rows and verdicts. Verdicts compare the mean response time with timing open, \
                otherwise the mean latency. Rule `replay-mismatch` invalidates numbers of an inaccurate replay.",
     };
-    const KEYS: &'static Fields = &Fields { label: "replay", rows: KEYS };
     const EXAMPLE: &'static str =
         "replay = { trace = \"evening\", timing = \"open\", speed = \"1x\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] =
         &[&[IOPS, BANDWIDTH], LATENCY, RESPONSE, READS, WRITES, FLUSHES, TRIMS, ZEROINGS];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Bytes, Judged::Medium];
     const RULES: &'static [OwnRule] = &[rule::UNFAITHFUL];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 /// What requests of a recording do to a target; of one that is not known the worst.

@@ -65,7 +65,7 @@ fn recall(
 }
 
 fn asked(clock: Clock) -> Asked {
-    Asked { timing: clock, source: Some(source_of(requests(), None)), ..Asked::sample() }
+    Asked { timing: clock, source: Some(source_of(requests(), None)), ..Asked::default() }
 }
 
 fn area(length: u64) -> Area {
@@ -376,7 +376,7 @@ fn hostile_requests_end_in_an_answer() {
         }
         let Ok(source) = scan.finish("evening", &"ab".repeat(32)) else { continue };
         assert_eq!(source.to_string().parse(), Ok(source.clone()));
-        let own = Asked { source: Some(source), ..Asked::sample() };
+        let own = Asked { source: Some(source), ..Asked::default() };
         if let Ok(planned) = planned_in(&own, area(draw() % (64 * MIB))) {
             assert!(!planned.words().is_empty());
         }
@@ -433,7 +433,7 @@ fn what_an_older_version_told_is_read_and_has_no_pictures() {
 
 #[test]
 fn a_time_says_how_much_is_played_as_long_as_nothing_was_looked_at() {
-    let mut own = Asked { speed: "2x".parse().unwrap(), ..Asked::sample() };
+    let mut own = Asked { speed: "2x".parse().unwrap(), ..Asked::default() };
     own.set_span(Some(Time(10_000 * MS)), None);
     assert_eq!(own.trace_length, Some(Time(20_000 * MS)));
     let mut known = asked(Clock::Open);

@@ -12,13 +12,13 @@ mod tell;
 mod tests;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, Need, field};
+use assay_core::catalogue::keys::{Form, Need};
 use assay_core::quantity::metric::metric;
 use assay_core::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::io::{self, Content};
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, Touch};
 use super::place::Offer;
 use super::table::{asked, runtime};
 use super::tell::OwnRule;
@@ -156,16 +156,10 @@ impl Kind for Asked {
                write saturation. Assay overwrites a target device (requires --destroy). In a directory, Assay fills \
                98% of the free space with a temporary file; to use less, set `area = { size = \"8 GiB\" }`.",
     };
-    const KEYS: &'static Fields = &Fields { label: "steady_state", rows: KEYS };
     const EXAMPLE: &'static str = "steady_state = { test = \"iops\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[IOPS, BANDWIDTH, LATENCY, ROUNDS, WRITTEN]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const RULES: &'static [OwnRule] = &[rule::NOT_STEADY];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 const TOUCH: Touch =

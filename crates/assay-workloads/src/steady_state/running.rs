@@ -15,7 +15,6 @@ use super::judge::{FILLS, counted};
 use super::schedule::Schedule;
 use super::{PIECE, Planned};
 use crate::io;
-use crate::kind::Kind as _;
 use crate::measured::{Claims, Measured, Ran};
 use crate::place::{Area, Run};
 use assay_core::calc::pts::{Cell, Test};
@@ -30,7 +29,14 @@ pub(super) fn io_of(test: Test, cell: Cell, [threads, depth]: [u32; 2]) -> io::A
     // All mixes of the tests are percentages that add up.
     let mix = cell.mix().parse().unwrap_or(io::Mix::WRITES);
     let size = Bytes(cell.size_bytes).into();
-    io::Asked { pattern, mix, block_size: size, queue_depth: depth, threads, ..io::Asked::sample() }
+    io::Asked {
+        pattern,
+        mix,
+        block_size: size,
+        queue_depth: depth,
+        threads,
+        ..io::Asked::default()
+    }
 }
 
 struct Running<'a> {

@@ -25,7 +25,7 @@ const SECOND: u64 = 1_000_000_000;
 
 /// A test as it is planned for a whole device of 64 GiB.
 pub(super) fn planned(test: Test) -> Planned {
-    let asked = Asked { test, ..Asked::sample() };
+    let asked = Asked { test, ..Asked::default() };
     Planned {
         test,
         class: Class::Enterprise,
@@ -228,7 +228,7 @@ fn cells_that_a_target_cannot_do_are_left_out_by_name() {
         let direct = Presence::Present(DirectUse { memory_alignment: 512, offset_alignment: unit });
         let mut offer = offer_of(&direct, &engine, 64 * GIB);
         offer.area.written = written;
-        Asked::sample().plan(&offer).map(|(own, note)| (Planned::of(&own).unwrap().clone(), note))
+        Asked::default().plan(&offer).map(|(own, note)| (Planned::of(&own).unwrap().clone(), note))
     };
     let (all, note) = of(512, true).unwrap();
     assert_eq!((all.cells.len(), note, all.left_out.len()), (56, None, 0));
@@ -274,7 +274,7 @@ fn a_drive_that_is_always_the_same_is_steady_after_five_rounds() {
     let keep = |measured: &Measured| {
         kept.lock().unwrap().push(Detail::of(measured).unwrap().rounds.len());
     };
-    let asked = Asked { cell_time: Some(Time(20_000_000)), ..Asked::sample() };
+    let asked = Asked { cell_time: Some(Time(20_000_000)), ..Asked::default() };
     let found = ran(&asked, 3600 * SECOND, Some(&keep));
     let own = Detail::of(&found.measured).unwrap();
     assert_eq!((own.cells.len(), own.rounds.len(), own.ended.as_deref()), (56, 5, None));
@@ -291,8 +291,11 @@ fn a_drive_that_is_always_the_same_is_steady_after_five_rounds() {
 
 #[test]
 fn saturation_writes_nothing_before_its_first_round_and_goes_on_until_all_is_written() {
-    let asked =
-        Asked { test: Test::WriteSaturation, cell_time: Some(Time(50_000_000)), ..Asked::sample() };
+    let asked = Asked {
+        test: Test::WriteSaturation,
+        cell_time: Some(Time(50_000_000)),
+        ..Asked::default()
+    };
     let found = ran(&asked, 3600 * SECOND, None);
     let own = Detail::of(&found.measured).unwrap();
     assert_eq!((own.prepared.filled_bytes, own.cells.len()), (0, 1));
@@ -307,13 +310,13 @@ fn saturation_writes_nothing_before_its_first_round_and_goes_on_until_all_is_wri
 #[test]
 fn a_time_that_is_short_shrinks_the_range_and_the_round_and_says_so() {
     // 2 s are 20,000 operations; all of it twice takes 1,024 of 128 KiB.
-    let found = ran(&Asked::sample(), 2 * SECOND, None);
+    let found = ran(&Asked::default(), 2 * SECOND, None);
     let own = Detail::of(&found.measured).unwrap();
     assert!(own.cells.len() < 56 && own.cell_ns < SECOND, "{:?}", own.cells);
     assert!(own.cells.contains(&Test::Iops.tracked(None)));
     assert_eq!(own.rounds.len(), 5);
     // The fill is cut to two fifths of the time.
-    let cut = ran(&Asked::sample(), SECOND / 10, None);
+    let cut = ran(&Asked::default(), SECOND / 10, None);
     let own = Detail::of(&cut.measured).unwrap();
     let prepared = &own.prepared;
     assert!(prepared.range_bytes < prepared.wanted_bytes, "{prepared:?}");
@@ -337,7 +340,7 @@ fn a_size_belongs_to_the_test_of_throughput_alone() {
     }
     let heard = |test: Test, size: Option<Bytes>| {
         let mut heard = Heard::default();
-        let asked = Asked { test, block_size: size, ..Asked::sample() };
+        let asked = Asked { test, block_size: size, ..Asked::default() };
         asked.complain("w", &InStudy::of(&BTreeMap::new()), &mut heard);
         heard.0
     };

@@ -12,14 +12,14 @@ mod tests;
 mod writing;
 
 use assay_core::catalogue::About;
-use assay_core::catalogue::keys::{Field, Fields, Form, field};
+use assay_core::catalogue::keys::Form;
 use assay_core::quantity::metric::metric;
 use assay_core::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::check_option::CheckOption;
 use super::io::Content;
-use super::kind::{self, Judged, Kind, Needs, OwnParameter, Touch};
+use super::kind::{self, Judged, Kind, Needs, Touch};
 use super::measured::Counts;
 use super::place::Offer;
 use super::table::{asked, runtime};
@@ -112,17 +112,11 @@ impl Kind for Asked {
                cache; slow inner tracks or other load do not cause this pattern. Assay overwrites a target device \
                (requires --destroy). In a directory, Assay fills 98% of the free space with a temporary file.",
     };
-    const KEYS: &'static Fields = &Fields { label: "sustained", rows: KEYS };
     const EXAMPLE: &'static str = "sustained = { runtime = \"5 min\" }";
-    const PARAMETERS: &'static [OwnParameter<Self>] = FACTORS;
     const METRICS: &'static [&'static [Metric]] = &[&[SUSTAINED, BURST, FALL, CACHE]];
     const JUDGED: &'static [Judged] = &[Judged::Machine, Judged::Medium];
     const CHECK_OPTION: Option<&'static CheckOption> = Some(&OPTION);
     const RULES: &'static [OwnRule] = &[rests::RESTED];
-
-    fn sample() -> Self {
-        Self::some()
-    }
 }
 
 const TOUCH: Touch =

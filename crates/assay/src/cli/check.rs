@@ -10,7 +10,6 @@ use assay_machine::system::System;
 use assay_runner::run::{self, Consented};
 use assay_study::file::{SMALLEST_AREA_BYTES, Study, Workload};
 use assay_study::plan::allocation::Quick;
-use assay_workloads::Kind as _;
 use assay_workloads::io::{self, Mix};
 
 const QUICK_BUDGET: &str = "15 s";
@@ -148,7 +147,7 @@ fn study(system: &dyn System, arguments: &CheckArguments) -> Outcome<Study> {
 
 fn mixed(text: &str) -> Outcome<Workload> {
     let mix: Mix = text.parse().map_err(|error| Failure::mistake(format!("--mix: {error}")))?;
-    let io = io::Asked { mix, queue_depth: 32, ..io::Asked::sample() };
+    let io = io::Asked { mix, queue_depth: 32, ..io::Asked::default() };
     Ok(Workload {
         name: "random-mixed-q32".to_owned(),
         work: io.into(),

@@ -23,9 +23,7 @@ use assay_study::results::requests::code::Coder;
 use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};
 use assay_workloads::io::Engine;
 use assay_workloads::replay::{Asked, Clock, Source};
-use assay_workloads::{
-    Area, Asks as _, DirectUse, EngineUse, Kind as _, Medium, Offer, Programs, Run,
-};
+use assay_workloads::{Area, Asks as _, DirectUse, EngineUse, Medium, Offer, Programs, Run};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;
@@ -158,7 +156,7 @@ fn play(fake: &Fake, source: &Source, number: u64) {
     // By other digits of the number than those that say how large the area is.
     let clock = [Clock::Open, Clock::Dependent, Clock::Closed][(number / 9 % 3) as usize];
     let asked =
-        Asked { source: Some(source.clone()), timing: clock, queue_depth: 4, ..Asked::sample() };
+        Asked { source: Some(source.clone()), timing: clock, queue_depth: 4, ..Asked::default() };
     let length = number % 9 * 8 * MIB + number % 3 * 4096;
     let area = Area { start: MIB, length, asked: length, written: true, fill_ns: 0 };
     let direct = DirectUse { memory_alignment: 512, offset_alignment: 512 };

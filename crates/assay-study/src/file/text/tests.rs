@@ -2,7 +2,7 @@ use assay_core::quantity::{Bytes, Loss, Percent, Time};
 use assay_workloads::io::{
     Apart, Arrivals, Asked, AskedEngine, Content, Mix, Pattern, Poll, WriteSync,
 };
-use assay_workloads::{Asks as _, KINDS, Kind as _};
+use assay_workloads::{Asks as _, KINDS};
 use proptest::prelude::*;
 
 use super::*;
@@ -13,7 +13,7 @@ use crate::file::{
 /// Loads that have every key of `io` among them.
 fn loads() -> Vec<Asked> {
     let timed =
-        Asked { runtime: Some(Time(3_000_000)), ramp_time: Some(Time(0)), ..Asked::sample() };
+        Asked { runtime: Some(Time(3_000_000)), ramp_time: Some(Time(0)), ..Asked::default() };
     vec![
         Asked {
             engine: AskedEngine::IoUring,
@@ -49,7 +49,7 @@ fn loads() -> Vec<Asked> {
             arrival_process: Arrivals::Poisson,
             ..timed.clone()
         },
-        Asked { pattern: Pattern::Spaced, operations: Some(100), ..Asked::sample() },
+        Asked { pattern: Pattern::Spaced, operations: Some(100), ..Asked::default() },
         Asked { mix: Mix::Rewrite, ..timed.clone() },
         Asked { pattern: Pattern::Stride, stride: Some(Bytes(2 << 20)), ..timed },
     ]
@@ -150,7 +150,7 @@ fn full() -> Study {
         workload.work = io.into();
         workload.optional = true;
     }
-    let background = Asked { sync: WriteSync::EachWrite, ..Asked::sample() };
+    let background = Asked { sync: WriteSync::EachWrite, ..Asked::default() };
     study.workload[0].background = Some(background);
     study
 }
@@ -381,7 +381,7 @@ fn keys_of_thousands_of_parts_are_a_mistake_and_not_the_end() {
 /// Found by `cargo xtask fuzz` in a stored study, whose numbers no rule has seen.
 #[test]
 fn operations_in_flight_never_overflow() {
-    let io = Asked { queue_depth: u32::MAX, threads: 3, ..Asked::sample() };
+    let io = Asked { queue_depth: u32::MAX, threads: 3, ..Asked::default() };
     assert_eq!(io.in_flight(), u32::MAX);
     assert!(io.words().contains("4294967295 in flight"), "{}", io.words());
 }

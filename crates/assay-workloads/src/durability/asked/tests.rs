@@ -1,25 +1,28 @@
 //! What a study may ask for, and what becomes of it.
 
 use super::*;
-use crate::kind::Parameter;
+use crate::kind::DeclaredKeys as _;
+
+fn set(own: &mut Asked, name: &str, level: &str) -> Result<(), String> {
+    crate::set(own, name, level).unwrap()
+}
 
 #[test]
 fn each_parameter_is_set_by_its_levels_and_by_nothing_else() {
-    for Parameter { about: About { name, .. }, example, .. } in FACTORS.map(|own| own.about) {
-        let levels: Vec<String> = serde_json::from_str(example).unwrap();
+    for factor in Asked::FACTORS {
+        let name = factor.about.about.name;
+        let levels: Vec<String> = serde_json::from_str(factor.about.example).unwrap();
         let mut made: Vec<Asked> = Vec::new();
         for level in &levels {
             let mut own = Asked::default();
-            own.set(name, level).unwrap();
+            set(&mut own, name, level).unwrap();
             assert!(!made.contains(&own), "{name} = {level}");
             made.push(own);
         }
-        assert!(Asked::default().set(name, "no such").is_err(), "{name}");
-        assert!(KEYS.find(name).is_some());
+        assert!(set(&mut Asked::default(), name, "no such").is_err(), "{name}");
     }
-    assert!(Asked::default().set("acknowledged_writes", "7").is_err());
-    assert!(Asked::default().set("crash_points", "0").is_err());
-    assert!(Asked::default().set("vm_mount_options", "a b").is_err());
+    assert!(set(&mut Asked::default(), "crash_points", "0").is_err());
+    assert!(set(&mut Asked::default(), "vm_mount_options", "a b").is_err());
 }
 
 #[test]
@@ -31,7 +34,7 @@ fn machines_take_their_time_however_it_was_asked_for_them() {
         }
         own.settle();
         for [name, level] in levels {
-            own.set(name, level).unwrap();
+            set(&mut own, name, level).unwrap();
         }
         (own.crash_points, own.runtime.unwrap())
     };
@@ -71,7 +74,7 @@ fn sizes_are_whole_sectors() {
         ("atomic_write_unit", "100 B"),
         ("atomic_write_unit", "128 KiB"),
     ] {
-        let told = Asked::default().set(name, wrong).unwrap_err();
+        let told = set(&mut Asked::default(), name, wrong).unwrap_err();
         assert!(told.contains("multiple of 512 bytes"), "{told}");
     }
     let odd = Asked { record_size: Bytes(700), ..Asked::default() };
