@@ -5,10 +5,7 @@ use std::fmt;
 
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Field, Fields};
-use assay_core::quantity::played::Class;
 use assay_core::quantity::{Bytes, Metric, Time};
-use assay_machine::system::network::Shaped;
-use assay_machine::system::powered::Wanted;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,7 +13,7 @@ use super::check_option::CheckOption;
 use super::io::Content;
 use super::measured::{Measured, Ran};
 use super::place::{Area, Offer, Run};
-use super::recorded::{Recording, Records};
+use super::recorded::Recording;
 use super::tell::{OwnRule, ShownNumbers};
 use super::{Background, Planned, Work};
 
@@ -217,32 +214,12 @@ pub trait Asks {
     /// Tells what must hold between its keys and does not; `path` is that of its table.
     fn complain(&self, _path: &str, _study: &InStudy<'_>, _to: &mut dyn Complaints) {}
 
-    /// Whether its own words name a factor, so that each level makes other work of it.
-    fn takes(&self, _factor: &str, _study: &InStudy<'_>) -> bool {
-        false
-    }
-
-    /// Whether its programs may tell a metric of this name of themselves.
-    fn may_tell(&self, _metric: &str) -> bool {
-        false
-    }
-
     /// Takes a level of the arm that it is run under, for the words that name its factor.
     fn take(&mut self, _factor: &str, _level: &str) {}
-
-    /// What it asks of the network in a study, where it loads a link.
-    fn link(&self, _study: &InStudy<'_>) -> Option<LinkNeeds> {
-        None
-    }
 
     /// Moves it into a laboratory that is no device; whether its kind has one.
     fn move_to_lab(&mut self) -> bool {
         false
-    }
-
-    /// What virtual machines of its own need, where it is done in such, whose drive is this program's.
-    fn machines(&self) -> Option<Wanted> {
-        None
     }
 
     /// The time of a trial where it is set.
@@ -273,11 +250,6 @@ pub trait Asks {
     /// Nanoseconds that one operation costs, one after another; none where that cannot be tried.
     fn pilot(&self, _run: &Run<'_>) -> Result<Option<u64>, String> {
         Ok(None)
-    }
-
-    /// What reads its trials, where they are recorded and not run.
-    fn records(&self) -> Option<&dyn Records> {
-        None
     }
 
     /// Whether one operation of it costs what one of the other does.
@@ -352,11 +324,6 @@ pub trait Runs {
         false
     }
 
-    /// Why there can be nothing of a class of operations, where it tells its classes one by one.
-    fn lacks(&self, _class: &Class) -> Option<String> {
-        None
-    }
-
     /// Nanoseconds that it takes, where it goes through all of something and not until its time is over;
     /// `pilot_ns` is what the pilot told of a step, 0 where nothing was tried.
     fn expected_ns(&self, _pilot_ns: u64) -> Option<u64> {
@@ -391,21 +358,6 @@ pub trait Runs {
         _is_level: &dyn Fn(&str) -> bool,
     ) -> Option<String> {
         None
-    }
-
-    /// Whether a few short pieces of it scatter as whole trials do.
-    fn can_be_cut(&self) -> bool {
-        false
-    }
-
-    /// How the way out of an interface is to be shaped for it; none where that is nothing of its own.
-    fn shaped(&self) -> Option<Shaped> {
-        None
-    }
-
-    /// What one would type to have what it is run under for keeps, where no factor says so.
-    fn lasting(&self) -> Vec<String> {
-        Vec::new()
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine;

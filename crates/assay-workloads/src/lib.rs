@@ -32,6 +32,9 @@ use std::sync::LazyLock;
 use assay_core::catalogue::About;
 use assay_core::catalogue::keys::{Field, Fields, Form, field, needed, one_of};
 use assay_core::exhibit::{Exhibit, Subject};
+use assay_core::quantity::played::Class;
+use assay_machine::system::network::Shaped;
+use assay_machine::system::powered::Wanted;
 
 pub use background::Background;
 pub use kind::{
@@ -99,9 +102,36 @@ impl Work {
         own.needs.iter().map(String::as_str).collect()
     }
 
-    /// Whether it is done in virtual machines of its own.
+    /// Returns whether a command line of the work names a factor, so that each level is different work.
+    pub fn names_factor(&self, factor: &str, study: &InStudy<'_>) -> bool {
+        matches!(self, Self::Command(own) if own.names_factor(factor, study))
+    }
+
+    /// Returns whether the programs of the work may report a metric of this name.
+    pub fn may_report(&self, metric: &str) -> bool {
+        matches!(self, Self::Command(own) if own.may_report(metric))
+    }
+
+    /// Returns what the work requires of the network, or `None` if it loads no link.
+    pub fn link_needs(&self, study: &InStudy<'_>) -> Option<LinkNeeds> {
+        if let Self::Network(own) = self { Some(own.link_needs(study)) } else { None }
+    }
+
+    /// Returns what the virtual machines of the work need, or `None` if it starts none.
+    pub fn vm_needs(&self) -> Option<Wanted> {
+        match self {
+            Self::Durability(own) if own.is_in_machine() => Some(own.wanted()),
+            _ => None,
+        }
+    }
+
     pub fn makes_machines(&self) -> bool {
-        self.machines().is_some()
+        self.vm_needs().is_some()
+    }
+
+    /// Returns the work if its trials are recorded by others and not run.
+    pub fn records(&self) -> Option<&boot::Asked> {
+        boot::Asked::of(self)
     }
 
     /// Whether a trial of it goes on when its machine is started again.
@@ -139,6 +169,26 @@ impl Planned {
     /// Whether a trial of it goes on when its machine is started again.
     pub fn outlives_cuts(&self) -> bool {
         matches!(self, Self::Durability(own) if own.is_plug())
+    }
+
+    /// Returns why the work has no operations of a class, if it lists its classes.
+    pub fn missing_class(&self, class: &Class) -> Option<String> {
+        if let Self::Replay(own) = self { own.missing_class(class) } else { None }
+    }
+
+    /// Returns whether short pieces of the work scatter like whole trials.
+    pub fn can_be_cut(&self) -> bool {
+        matches!(self, Self::Io(own) if own.can_be_cut())
+    }
+
+    /// Returns how to shape the egress of an interface for the work.
+    pub fn shaping(&self) -> Option<Shaped> {
+        if let Self::Network(own) = self { own.shaping() } else { None }
+    }
+
+    /// Returns the commands that apply the settings of the work permanently, where no factor does.
+    pub fn permanent_commands(&self) -> Vec<String> {
+        if let Self::Network(own) = self { own.permanent_commands() } else { Vec::new() }
     }
 
     /// Whether it is others' work, under which settings change.

@@ -1,6 +1,6 @@
 //! Work whose trials this program does not run: the machine made them, and its journal tells of each. A kind
-//! of such work says so in its row ([`Recording`], which is data) and hands over what reads them
-//! ([`Records`]): plan, runner and command line see groups, times and what was measured, and know no kind.
+//! of such work says so in its row ([`Recording`], which is data) and has methods that read
+//! them (`boot::Asked`): plan, runner and command line see groups, times and what was measured, and know no kind.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use assay_core::failure::Outcome;
 use assay_machine::system::System;
 
 use super::check_option::Example;
-use super::{Entry, KINDS, Measured, Planned};
+use super::{Entry, KINDS, Measured};
 
 /// What a kind of recorded work is called where its trials are spoken of, and
 /// where it is shown. Its shipped study has the name of the kind.
@@ -101,37 +101,6 @@ pub struct Recorded {
     pub faults: usize,
     /// Whether they are of the machine that reads them.
     pub is_own: bool,
-}
-
-/// Recorded work, as a study asks for it.
-pub trait Records {
-    fn recording(&self) -> &'static Recording;
-
-    /// The factor whose levels are the groups of its trials.
-    fn factor(&self) -> &'static str;
-
-    /// How many are read, the newest.
-    fn newest(&self) -> usize;
-
-    fn source(&self) -> Source;
-
-    /// Reads so many of the newest; labels are those that are kept beside results.
-    ///
-    /// # Errors
-    /// The user's mistake where there is no such source; refused where nothing of a trial can be read, with
-    /// what to do.
-    fn read(&self, system: &dyn System, most: usize, results: Option<&Path>) -> Outcome<Recorded>;
-
-    /// The one that goes on while this program runs.
-    ///
-    /// # Errors
-    /// Refused where the journal cannot be read or does not tell of it.
-    fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record>;
-
-    /// The metric that they are compared by where the study names none.
-    fn primary(&self, records: &[Record]) -> &'static str;
-
-    fn planned(&self) -> Planned;
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
         let missing = |metric: &str, reason: String| {
             AbsentCell::new(&name(row, class), &row.arm, Some(metric), reason)
         };
-        if let Some(reason) = row.workload.work.lacks(class) {
+        if let Some(reason) = row.workload.work.missing_class(class) {
             let metric = primary.or_else(|| class.metric(usual(row)).map(|own| own.name));
             absent.extend(metric.map(|metric| missing(metric, reason)));
             continue;

@@ -306,6 +306,6 @@ fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
         note: row.workload.note.clone(),
         io: facts::io(row.workload),
         pace: facts::pace(row),
-        permanent_commands: row.workload.work.lasting(),
+        permanent_commands: row.workload.work.permanent_commands(),
     }
 }

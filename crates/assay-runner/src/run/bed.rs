@@ -192,7 +192,7 @@ impl<'a> TestBed<'a> {
         self.see(index)?;
         let (said, companions) = self.wanted(index, &planned.arm)?;
         let Some(guard) = &mut self.guard else { return Ok(()) };
-        if let Some(shaped) = plan.workloads[planned.workload].work.shaped() {
+        if let Some(shaped) = plan.workloads[planned.workload].work.shaping() {
             factors::network::shape(self.system, guard, &shaped).map_err(|f| f.message)?;
         }
         let companions = companions.iter().filter(|setting| is_there(self.system, setting));
@@ -224,7 +224,7 @@ impl<'a> TestBed<'a> {
             Ok(wanted) => wanted,
             Err(reason) => return Some(format!("cannot read settings after the trial: {reason}")),
         };
-        let shaped = plan.workloads[planned.workload].work.shaped();
+        let shaped = plan.workloads[planned.workload].work.shaping();
         let shaped = shaped.filter(|_| self.guard.is_some());
         if let Some(Err(how)) = shaped.map(|own| factors::network::seen(self.system, &own)) {
             return Some(format!("after the trial: {how}"));

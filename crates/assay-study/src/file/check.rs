@@ -488,7 +488,7 @@ fn metrics_of(study: &Study) -> Vec<&'static str> {
 
 /// Whether a metric is one that programs of a study may tell of themselves.
 fn is_told(study: &Study, metric: &str) -> bool {
-    metrics::is_told(metric) && study.workload.iter().any(|own| own.work.may_tell(metric))
+    metrics::is_told(metric) && study.workload.iter().any(|own| own.work.may_report(metric))
 }
 
 /// Whether some work of a study runs programs, whose lines may name factors.
@@ -506,7 +506,7 @@ fn unnamed(factor: &str) -> String {
 /// Whether some work of a study names a factor in its own words.
 pub fn is_taken(study: &Study, factor: &str) -> bool {
     let around = InStudy::of(&study.factors);
-    study.workload.iter().any(|workload| workload.work.takes(factor, &around))
+    study.workload.iter().any(|workload| workload.work.names_factor(factor, &around))
 }
 
 /// Gives each level its one spelling, in the questions too: a level is called by it from here on.

@@ -232,7 +232,7 @@ impl Study {
     /// What it asks of the links that it loads.
     pub fn links(&self) -> impl Iterator<Item = LinkNeeds> {
         let study = InStudy::of(&self.factors);
-        self.workload.iter().filter_map(move |own| own.work.link(&study))
+        self.workload.iter().filter_map(move |own| own.work.link_needs(&study))
     }
 
     pub fn loads_links(&self) -> bool {
@@ -246,7 +246,7 @@ impl Study {
 
     /// What the machines of such work need.
     pub fn machines(&self) -> Vec<Wanted> {
-        self.works().filter_map(|work| work.machines()).collect()
+        self.works().filter_map(|work| work.vm_needs()).collect()
     }
 
     /// Whether some of it goes on when its machine is started again.

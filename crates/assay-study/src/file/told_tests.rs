@@ -220,11 +220,11 @@ fn runs(planned: &Planned, area: Area, page: &mut Page) {
         if let Some(told) = told {
             page.tell(what, told);
         }
-        if !slow.lasting().is_empty() {
-            page.debug("  lasting", slow.lasting());
+        if !slow.permanent_commands().is_empty() {
+            page.debug("  lasting", slow.permanent_commands());
         }
     }
-    page.debug("  shaped", planned.shaped());
+    page.debug("  shaped", planned.shaping());
     page.debug(
         "  cut, others', of speed, memory, watched, recorded",
         (

@@ -7,7 +7,8 @@ use assay_core::presence::Presence;
 
 use assay_machine::probes::Evidence;
 use assay_machine::system::site::{Site, TargetKind};
-use assay_workloads::recorded::{Record, Recording, Records};
+use assay_workloads::boot;
+use assay_workloads::recorded::{Record, Recording};
 
 use super::arms::Layout;
 use super::hash;
@@ -22,7 +23,7 @@ const NO_DEADLINE_NS: u64 = u64::MAX / 2;
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     pub workload: &'a Workload,
-    pub records: &'a dyn Records,
+    pub records: &'a boot::Asked,
 }
 
 /// What a study asks for whose trials are recorded; none of any other study.

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::kind::{Asks, Complaints, InStudy, Judged, Kind};
 use super::place::Offer;
-use super::recorded::{Recording, Records};
+use super::recorded::Recording;
 use super::table::{asked, names};
 
 pub use journal::timeline::{Boot, End, Unit};
@@ -175,9 +175,5 @@ impl Asks for Asked {
 
     fn plan(&self, _: &Offer<'_>) -> Result<(super::Planned, Option<String>), String> {
         Ok((Planned { until: self.until_unit.clone() }.into(), None))
-    }
-
-    fn records(&self) -> Option<&dyn Records> {
-        Some(self)
     }
 }

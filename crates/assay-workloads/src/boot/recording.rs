@@ -11,7 +11,7 @@ use super::source;
 use super::{Asked, Boot, By, USERSPACE, WHOLE, measured};
 use crate::Planned;
 use crate::check_option::Example;
-use crate::recorded::{Record, RecordLabels, Recorded, Recording, Records, Source};
+use crate::recorded::{Record, RecordLabels, Recorded, Recording, Source};
 
 pub(super) static BOOTS: Recording = Recording {
     one: "boot",
@@ -30,24 +30,36 @@ pub(super) static BOOTS: Recording = Recording {
     },
 };
 
-impl Records for Asked {
-    fn recording(&self) -> &'static Recording {
+/// The boots of a study as recorded trials.
+impl Asked {
+    pub fn recording(&self) -> &'static Recording {
         &BOOTS
     }
 
-    fn factor(&self) -> &'static str {
+    /// Returns the factor whose levels are the groups of boots.
+    pub fn factor(&self) -> &'static str {
         self.group_by.name()
     }
 
-    fn newest(&self) -> usize {
+    /// Returns how many of the latest boots a study reads.
+    pub fn newest(&self) -> usize {
         usize::try_from(self.boots).unwrap_or(usize::MAX)
     }
 
-    fn source(&self) -> Source {
+    pub fn source(&self) -> Source {
         self.journal.as_ref().map_or(Source::Own, |path| Source::At(path.into()))
     }
 
-    fn read(&self, system: &dyn System, most: usize, results: Option<&Path>) -> Outcome<Recorded> {
+    /// Reads the latest `most` boots, with the labels stored next to results.
+    ///
+    /// # Errors
+    /// A mistake of the user if the source does not exist; refused if the source contains no boot.
+    pub fn read(
+        &self,
+        system: &dyn System,
+        most: usize,
+        results: Option<&Path>,
+    ) -> Outcome<Recorded> {
         let mut told = source::read(system, &self.source(), most, self.until_unit.as_deref())?;
         if let Some(results) = results {
             Labels::read(system, results)?.apply(&mut told.boots);
@@ -56,20 +68,24 @@ impl Records for Asked {
         Ok(Recorded { records, older: told.older, faults: told.faults, is_own: told.is_own })
     }
 
-    fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record> {
+    /// Reads the boot in progress.
+    ///
+    /// # Errors
+    /// Refused if the journal cannot be read or does not contain the boot.
+    pub fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record> {
         let mut boot = source::this(system, self.until_unit.as_deref())?;
         Labels::read(system, results)?.apply(std::slice::from_mut(&mut boot));
         Ok(record(self.group_by, boot))
     }
 
-    /// From the kernel on where any of them tells it; containers have userspace alone.
-    fn primary(&self, records: &[Record]) -> &'static str {
+    /// Returns the metric to compare by default: from the kernel on if any boot has it; containers have only userspace.
+    pub fn primary(&self, records: &[Record]) -> &'static str {
         let finished = || records.iter().filter_map(|own| own.measured.as_ref().ok());
         let any = |metric: Metric| finished().any(|own| own.values.contains_key(metric.name));
         if !any(WHOLE) && any(USERSPACE) { USERSPACE.name } else { WHOLE.name }
     }
 
-    fn planned(&self) -> Planned {
+    pub fn planned(&self) -> Planned {
         super::Planned { until: self.until_unit.clone() }.into()
     }
 }

@@ -151,6 +151,20 @@ impl Asked {
         self.c_files.is_some() || self.source.is_some()
     }
 
+    pub(super) fn names_factor(&self, factor: &str, study: &InStudy<'_>) -> bool {
+        let levels = ["command", "prepare"].into_iter().filter_map(|name| study.factors.get(name));
+        let varied = levels.flatten().map(String::as_str);
+        variable(factor).is_some()
+            || self.lines().chain(varied).any(|text| line::names(text, factor))
+    }
+
+    pub(super) fn may_report(&self, metric: &str) -> bool {
+        let tells = |reading: &Reading| {
+            reading.format.is_some() || reading.metrics().iter().any(|own| own == metric)
+        };
+        self.parse.iter().any(tells)
+    }
+
     fn filled(&self, text: &str) -> String {
         let mut levels = self.levels.clone();
         if let Some(jobs) = self.jobs {
@@ -239,7 +253,7 @@ impl Asked {
             let said = alone.into_iter().find(|(_, is_there)| *is_there).map(|(name, _)| name);
             let named = said.map_or_else(|| path.to_owned(), |name| format!("{path}/{name}"));
             // A word of lines may be called so, too.
-            if said.is_some() || (levels.is_some() && !kind::Asks::takes(self, REVISION, study)) {
+            if said.is_some() || (levels.is_some() && !self.names_factor(REVISION, study)) {
                 let hint = "add repository = \".\"".to_owned();
                 let message = "revision needs a repository".to_owned();
                 to.key(&named, message, Some(hint));
@@ -391,20 +405,6 @@ impl kind::Asks for Asked {
         self.complain_of_reads(path, to);
         self.complain_of_names(path, study, to);
         self.complain_of_revisions(path, study, to);
-    }
-
-    fn takes(&self, factor: &str, study: &InStudy<'_>) -> bool {
-        let levels = ["command", "prepare"].into_iter().filter_map(|name| study.factors.get(name));
-        let varied = levels.flatten().map(String::as_str);
-        variable(factor).is_some()
-            || self.lines().chain(varied).any(|text| line::names(text, factor))
-    }
-
-    fn may_tell(&self, metric: &str) -> bool {
-        let tells = |reading: &Reading| {
-            reading.format.is_some() || reading.metrics().iter().any(|own| own == metric)
-        };
-        self.parse.iter().any(tells)
     }
 
     fn take(&mut self, factor: &str, level: &str) {

@@ -304,10 +304,6 @@ impl Asks for Asked {
         }
     }
 
-    fn machines(&self) -> Option<Wanted> {
-        self.is_in_machine().then(|| self.wanted())
-    }
-
     fn move_to_lab(&mut self) -> bool {
         self.is_in_machine()
     }

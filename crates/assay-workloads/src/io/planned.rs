@@ -83,6 +83,12 @@ impl DerefMut for Planned {
 }
 
 impl Planned {
+    pub(crate) fn can_be_cut(&self) -> bool {
+        // Work that ends by itself, or has a cache to be prepared, is not cut in pieces.
+        // So is a tail, which a short piece has too few operations for.
+        self.operations.is_none() && self.arrival_rate.is_none() && self.direct
+    }
+
     /// Whether nothing was run: somebody else's work was looked at.
     pub fn is_only_watched(&self) -> bool {
         self.engine == Engine::None
@@ -270,12 +276,6 @@ impl Runs for Planned {
 
     fn not_said(&self) -> &'static [&'static str] {
         fio_line::NOT_SAID
-    }
-
-    fn can_be_cut(&self) -> bool {
-        // Work that ends by itself, or has a cache to be prepared, is not cut in pieces.
-        // So is a tail, which a short piece has too few operations for.
-        self.operations.is_none() && self.arrival_rate.is_none() && self.direct
     }
 }
 

@@ -47,6 +47,20 @@ const fn ramp_ns(load: Load) -> u64 {
 }
 
 impl Asked {
+    pub(super) fn link_needs(&self, study: &InStudy<'_>) -> LinkNeeds {
+        let levels = |name: &str| study.factors.get(name);
+        let is_to_nobody = self.peer.is_none() && levels(parameters::PEER).is_none();
+        let interfaces = levels(parameters::INTERFACE);
+        let own = || self.interface.iter().cloned().collect();
+        LinkNeeds {
+            in_lab: self.is_in_lab(),
+            changes: self.is_in_lab() || self.interface.is_some() || interfaces.is_some(),
+            to_nobody: is_to_nobody.then(planned::no_peer),
+            interfaces: interfaces.cloned().unwrap_or_else(own),
+            shaped: !self.shaper.is_none() || levels(parameters::SHAPER).is_some(),
+        }
+    }
+
     /// Whether it is done in the laboratory's own name spaces.
     fn is_in_lab(&self) -> bool {
         self.peer.as_deref() == Some(LAB)
@@ -121,20 +135,6 @@ impl kind::Asks for Asked {
         if let Some(obstacle) = self.obstacle().filter(|_| !varies(parameters::INTERFACE)) {
             to.key(path, obstacle, None);
         }
-    }
-
-    fn link(&self, study: &InStudy<'_>) -> Option<LinkNeeds> {
-        let levels = |name: &str| study.factors.get(name);
-        let is_to_nobody = self.peer.is_none() && levels(parameters::PEER).is_none();
-        let interfaces = levels(parameters::INTERFACE);
-        let own = || self.interface.iter().cloned().collect();
-        Some(LinkNeeds {
-            in_lab: self.is_in_lab(),
-            changes: self.is_in_lab() || self.interface.is_some() || interfaces.is_some(),
-            to_nobody: is_to_nobody.then(planned::no_peer),
-            interfaces: interfaces.cloned().unwrap_or_else(own),
-            shaped: !self.shaper.is_none() || levels(parameters::SHAPER).is_some(),
-        })
     }
 
     fn move_to_lab(&mut self) -> bool {

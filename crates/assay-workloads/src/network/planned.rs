@@ -49,6 +49,33 @@ pub struct Planned {
 }
 
 impl Planned {
+    pub(crate) fn shaping(&self) -> Option<Shaped> {
+        let in_lab = self.peer.as_deref() == Some(LAB);
+        let interface = self.interface.clone()?;
+        Some(Shaped {
+            namespace: in_lab.then(|| lab::CLIENT.to_owned()),
+            interface,
+            shaper: self.shaper.clone(),
+            base: self.rate,
+        })
+    }
+
+    /// Returns the lines for this machine and the rate for a router. The interface of the laboratory no longer
+    /// exists then, so the lines name the one to the link.
+    pub(crate) fn permanent_commands(&self) -> Vec<String> {
+        let Some(rate) = self.shaper.rate(self.rate) else { return Vec::new() };
+        let in_lab = self.peer.as_deref() == Some(LAB);
+        let interface = self.interface.as_deref().filter(|_| !in_lab).unwrap_or("INTERFACE");
+        let line = |own: Discipline| format!("with {}: {}", own.means.name(), own.typed(interface));
+        let mut lines: Vec<String> =
+            self.shaper.candidates(self.rate).into_iter().map(line).collect();
+        lines.push(format!(
+            "on a router with sqm-scripts: option upload '{}', option script 'piece_of_cake.qos'",
+            rate.0 / 1000
+        ));
+        lines
+    }
+
     pub(super) fn link_words(&self) -> String {
         let phases: Vec<&str> = self.phases.iter().map(|load| load.name()).collect();
         let peer = self.peer.as_deref().unwrap_or("an unspecified peer");
@@ -107,7 +134,7 @@ impl Planned {
 
     /// Why a load broke off; where its interface is gone, that is why.
     fn without(&self, system: &dyn System, why: String) -> String {
-        let Some(shaped) = self.shaped() else { return why };
+        let Some(shaped) = self.shaping() else { return why };
         let words = shown(shaped.namespace.as_deref(), &shaped.interface);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let is_gone = system.output_of("tc", &words).is_ok_and(|told| told.trim().is_empty());
@@ -131,7 +158,7 @@ impl Planned {
 
     /// How the way out was shaped, as `tc` shows it.
     fn seen(&self, system: &dyn System) -> Option<String> {
-        let shaped = self.shaped()?;
+        let shaped = self.shaping()?;
         let words = shown(shaped.namespace.as_deref(), &shaped.interface);
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let text = system.output_of("tc", &words).ok()?;
@@ -150,17 +177,6 @@ pub(super) fn no_peer() -> String {
 impl Runs for Planned {
     fn words(&self) -> String {
         self.link_words()
-    }
-
-    fn shaped(&self) -> Option<Shaped> {
-        let in_lab = self.peer.as_deref() == Some(LAB);
-        let interface = self.interface.clone()?;
-        Some(Shaped {
-            namespace: in_lab.then(|| lab::CLIENT.to_owned()),
-            interface,
-            shaper: self.shaper.clone(),
-            base: self.rate,
-        })
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
@@ -214,22 +230,6 @@ impl Runs for Planned {
         })
     }
 
-    /// The lines for this machine, and the number that a router wants. The laboratory's interface is gone by
-    /// then: its place is taken by the one to the link.
-    fn lasting(&self) -> Vec<String> {
-        let Some(rate) = self.shaper.rate(self.rate) else { return Vec::new() };
-        let in_lab = self.peer.as_deref() == Some(LAB);
-        let interface = self.interface.as_deref().filter(|_| !in_lab).unwrap_or("INTERFACE");
-        let line = |own: Discipline| format!("with {}: {}", own.means.name(), own.typed(interface));
-        let mut lines: Vec<String> =
-            self.shaper.candidates(self.rate).into_iter().map(line).collect();
-        lines.push(format!(
-            "on a router with sqm-scripts: option upload '{}', option script 'piece_of_cake.qos'",
-            rate.0 / 1000
-        ));
-        lines
-    }
-
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
         let peer = self.peer.as_deref().unwrap_or("PEER");
         let host = peer.rsplit_once(':').map_or(peer, |(host, _)| host);
@@ -244,7 +244,7 @@ impl Runs for Planned {
                 self.congestion
             ),
         ];
-        if let Some(shaped) = self.shaped()
+        if let Some(shaped) = self.shaping()
             && let Some(first) = shaped.shaper.candidates(shaped.base).first()
         {
             let acts = first.acts(shaped.namespace.as_deref(), &shaped.interface);

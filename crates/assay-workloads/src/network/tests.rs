@@ -170,16 +170,16 @@ fn without_a_peer_or_a_token_nothing_is_guessed() {
 #[test]
 fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
     let mut planned = Asked { shaper: "80%".parse().unwrap(), ..Asked::default() }.planned();
-    assert_eq!(planned.shaped().unwrap().base, None);
+    assert_eq!(planned.shaping().unwrap().base, None);
     assert_eq!(planned.drain_within(0, 1, &|_| true), None);
     planned.drain_within(1_600_000_000, 1, &|_| true);
     assert_eq!(planned.rate, Some(BitRate(5_000_000)));
     assert!(planned.words().contains("to-router limited to 80% = 4 Mbit/s"), "{}", planned.words());
-    let lasting = planned.lasting();
+    let lasting = planned.permanent_commands();
     assert!(lasting[0].starts_with("with cake: tc qdisc replace dev to-router"), "{lasting:?}");
     assert!(lasting[3].contains("upload '4000'"), "{lasting:?}");
     let mut none = Planned { shaper: Shaper::NONE, ..planned };
-    assert_eq!(none.lasting(), Vec::<String>::new());
+    assert_eq!(none.permanent_commands(), Vec::<String>::new());
     let told = none.drain_within(1_600_000_000, 1, &|name| name == "shaper").unwrap();
     assert!(told.contains("of 5 Mbit/s"), "{told}");
 }
@@ -227,7 +227,7 @@ fn asks(own: &Asked, factors: &[(&str, &[&str])]) -> LinkNeeds {
         .iter()
         .map(|(name, levels)| (owned(name), levels.iter().map(owned).collect()))
         .collect();
-    own.link(&InStudy::of(&factors)).unwrap()
+    own.link_needs(&InStudy::of(&factors))
 }
 
 #[test]
@@ -285,14 +285,14 @@ fn a_laboratory_is_made_for_its_own_peer_alone() {
         let shaped = Asked { interface: Some("eth0".to_owned()), ..link(peer) };
         let changed = asks(&shaped, &[]);
         assert!(!changed.in_lab && changed.changes, "{peer:?}");
-        assert_eq!(shaped.planned().shaped().unwrap().namespace, None, "this machine's own");
+        assert_eq!(shaped.planned().shaping().unwrap().namespace, None, "this machine's own");
     }
     let mut own = link(Some("local"));
     let in_lab = asks(&own, &[]);
     assert!(in_lab.in_lab && in_lab.changes);
     own = link(None);
     assert!(own.move_to_lab() && asks(&own, &[]).in_lab);
-    let namespace = own.planned().shaped().unwrap().namespace;
+    let namespace = own.planned().shaping().unwrap().namespace;
     assert_eq!(namespace.as_deref(), Some(lab::CLIENT));
 }
 
@@ -511,12 +511,12 @@ fn a_router_is_told_kilobits_and_the_laboratory_has_no_interface() {
         shaper: "2 Mbit/s".parse().unwrap(),
         ..Asked::default()
     };
-    let lines = asked("h:1").planned().lasting();
+    let lines = asked("h:1").planned().permanent_commands();
     assert!(lines[0].contains("dev eth0 root") && lines.len() == 4, "{lines:?}");
     let sqm =
         "on a router with sqm-scripts: option upload '2000', option script 'piece_of_cake.qos'";
     assert_eq!(lines[3], sqm);
-    let lab = asked(LAB).planned().lasting();
+    let lab = asked(LAB).planned().permanent_commands();
     assert!(lab[0].contains("dev INTERFACE root"), "{lab:?}");
 }
 

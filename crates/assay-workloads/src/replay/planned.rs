@@ -101,6 +101,12 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<
 }
 
 impl Planned {
+    pub(crate) fn missing_class(&self, class: &Class) -> Option<String> {
+        let is_of = |act: &Act| io::class_name(act.class()) == class.key;
+        let has = Act::ALL.into_iter().filter(is_of).any(|act| self.source.has(act));
+        (!has).then(|| format!("the trace contains no {}", class.words))
+    }
+
     pub(super) fn fit(&self, area: &Area) -> Fit {
         let Area { start, length, .. } = *area;
         Fit { start, length, unit: self.unit_bytes.max(1), placing: self.placing }
@@ -152,12 +158,6 @@ impl Runs for Planned {
             _ if metric == BANDWIDTH.name => Some(measured.per_second(detail.bytes())),
             _ => Some(detail.amount(metric)?.and_then(|amount| measured.per_second(amount))),
         }
-    }
-
-    fn lacks(&self, class: &Class) -> Option<String> {
-        let is_of = |act: &Act| io::class_name(act.class()) == class.key;
-        let has = Act::ALL.into_iter().filter(is_of).any(|act| self.source.has(act));
-        (!has).then(|| format!("the trace contains no {}", class.words))
     }
 
     fn primary(&self, _: &dyn Fn(&str) -> bool) -> &'static str {

@@ -147,7 +147,7 @@ fn each_class_has_its_own_rates_and_what_was_not_recorded_is_lacking() {
         assert_eq!(amount(other), None, "{other}");
     }
     let lacking = |planned: &Planned| -> Vec<String> {
-        CLASSES.iter().filter_map(|class| planned.lacks(class)).collect()
+        CLASSES.iter().filter_map(|class| planned.missing_class(class)).collect()
     };
     assert_eq!(lacking(&planned), Vec::<String>::new());
     planned.source.acts[Act::Discard as usize] = Moved::default();

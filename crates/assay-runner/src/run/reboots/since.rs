@@ -5,14 +5,15 @@ use super::BEGUN;
 use assay_core::failure::Outcome;
 use assay_machine::system::{System, identity};
 use assay_study::results::log::Entry;
-use assay_workloads::recorded::{Record, Records};
+use assay_workloads::boot;
+use assay_workloads::recorded::Record;
 
 const MOST: usize = 1000;
 
 /// Boots after `began`, in the order of time, without the first `known` of them.
 pub(super) fn boots(
     system: &dyn System,
-    records: &dyn Records,
+    records: &boot::Asked,
     began: &str,
     log: &[Entry],
     known: usize,
