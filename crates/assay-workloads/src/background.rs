@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::measured::{Measured, Ran};
 use super::place::{Area, Medium, Run};
-use super::{Planned, Runs, io};
+use super::{Planned, PlannedWork, io};
 
 /// How much longer than the measured work the background may last; it is stopped long before.
 const SLACK_NS: u64 = 600_000_000_000;

@@ -15,16 +15,16 @@
 pub mod background;
 pub mod check_option;
 mod emptied;
-mod kind;
+mod keys;
 pub mod measured;
 pub mod metrics;
 pub mod place;
 pub mod recorded;
-mod table;
 pub mod tell;
+mod workload;
 
 #[macro_use]
-mod kinds;
+mod registry;
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -37,12 +37,12 @@ use assay_machine::system::network::Shaped;
 use assay_machine::system::powered::Wanted;
 
 pub use background::Background;
-pub use kind::{
-    Asks, ByHand, CommandLine, Complaints, Entry, InStudy, Judged, Kind, LinkNeeds, Needs,
-    OwnParameter, Parameter, Runs, Touch,
-};
 pub use measured::{Claims, Count, Counts, Histograms, Measured, OwnMetric, Ran, SeriesRow};
 pub use place::{Area, DirectUse, EngineUse, Medium, Offer, Programs, Run};
+pub use workload::{
+    ByHand, CommandLine, Complaints, Entry, InStudy, Judged, LinkNeeds, Needs, OwnParameter,
+    Parameter, PlannedWork, Touch, WorkloadKind, WorkloadSpec,
+};
 
 kinds! {
     io = Io tells Facts,
@@ -264,7 +264,7 @@ pub fn at_level(kind: &Entry, parameter: &str, level: &str) -> Option<Result<Wor
     Some(set.map(|()| work))
 }
 
-fn set<K: Kind>(own: &mut K, name: &str, level: &str) -> Option<Result<(), String>> {
+fn set<K: WorkloadKind>(own: &mut K, name: &str, level: &str) -> Option<Result<(), String>> {
     if name == COPY.about.name {
         return Some(Ok(()));
     }

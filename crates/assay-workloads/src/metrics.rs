@@ -4,7 +4,7 @@ use assay_core::quantity::metric::{CLASS_METRICS, Nature, OTHERS, SHARED, Side};
 use assay_core::quantity::{Better, Metric, direction};
 
 use super::KINDS;
-use super::kind::{Entry, Judged};
+use super::workload::{Entry, Judged};
 
 pub use super::command::readings::TOLD;
 

@@ -13,10 +13,10 @@ use assay_load::MicroOutcome;
 use assay_machine::system::Caching;
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, Runs};
+use super::keys::{keys, runtime};
 use super::measured::{Counts, Measured, Ran};
 use super::place::{Offer, Run};
-use super::table::{asked, runtime};
+use super::workload::{ByHand, CommandLine, Judged, PlannedWork, WorkloadKind, WorkloadSpec};
 
 pub use assay_load::Micro as Operation;
 
@@ -27,7 +27,7 @@ const QUICK: Time = Time(300_000_000);
 const PIECE_NS: u64 = 1_000_000_000;
 const LOOK_NS: u64 = 20_000_000;
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
@@ -64,7 +64,7 @@ const COST: Metric = metric(
     "time per operation of a micro-benchmark, mean of a trial",
 );
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "micro",
         summary: "micro-benchmark of one basic operation",
@@ -78,7 +78,7 @@ impl Kind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 }
 
-impl Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         words(self.operation).to_owned()
     }
@@ -121,7 +121,7 @@ pub struct Planned {
     pub operation: Operation,
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         format!("{}, one at a time in a single thread", words(self.operation))
     }

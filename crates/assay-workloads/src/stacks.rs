@@ -13,10 +13,10 @@ use assay_core::quantity::{Better, Bytes, Metric, Time};
 use assay_machine::system::{Caching, System, machine, sysfs};
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Asks, ByHand, CommandLine, Judged, Kind, Runs};
+use super::keys::{choice, keys};
 use super::measured::{Counts, Measured, Ran, Told, told};
 use super::place::{Offer, Run};
-use super::table::{asked, choice};
+use super::workload::{ByHand, CommandLine, Judged, PlannedWork, WorkloadKind, WorkloadSpec};
 
 const MOST_THREADS: u64 = 10_000;
 /// A thread cannot run in less.
@@ -29,7 +29,7 @@ const BOUND: Time = Time(10_000_000_000);
 /// What one takes, as long as none has run.
 const USUAL_NS: u64 = 1_500_000_000;
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
@@ -98,7 +98,7 @@ const PAGE_TABLES: Metric = growth(
 const STARTING: Metric =
     metric("stacks_start_s", Better::Lower, "time to start", "time until all threads run");
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "stacks",
         summary: "threads with a given stack size",
@@ -113,7 +113,7 @@ impl Kind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 }
 
-impl Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         format!("{} threads with a stack of {}", self.threads, self.stack_size)
     }
@@ -139,7 +139,7 @@ pub struct Planned {
     pub limit_bytes: u64,
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         let limit = Bytes(self.limit_bytes);
         format!("{} idle threads, each with a stack of {limit}", self.threads)
@@ -321,7 +321,7 @@ mod tests {
     use assay_machine::system::Fake;
 
     use super::*;
-    use crate::kind::DeclaredKeys as _;
+    use crate::workload::DeclaredKeys as _;
 
     const KIB: u64 = 1 << 10;
 

@@ -30,7 +30,7 @@ use std::collections::BTreeMap;
 
 use assay_core::quantity::{Bytes, Percent, Time};
 use assay_machine::system::powered::Wanted;
-use assay_workloads::{Asks, InStudy, LinkNeeds, Needs, Touch, Work, io};
+use assay_workloads::{InStudy, LinkNeeds, Needs, Touch, Work, WorkloadSpec, io};
 use serde::{Deserialize, Serialize};
 
 pub use ask::{Amount, Ask, AskKind, Card, Price};
@@ -409,7 +409,7 @@ impl Workload {
 
     /// What it, and what goes on in the background, does to the area.
     pub fn touches(&self) -> impl Iterator<Item = Touch> {
-        let background = self.background.as_ref().map(Asks::touches);
+        let background = self.background.as_ref().map(WorkloadSpec::touches);
         [self.work.touches()].into_iter().chain(background)
     }
 

@@ -10,7 +10,7 @@ use assay_machine::system::between::Between;
 pub use assay_machine::system::clears::Clears;
 use assay_machine::system::site::TargetKind;
 use assay_workloads::io::Engine;
-use assay_workloads::{Background, Planned, Runs as _, Touch};
+use assay_workloads::{Background, Planned, PlannedWork as _, Touch};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use super::design::{Design, Fresh, LeadIn};

@@ -16,10 +16,10 @@ use assay_core::quantity::Time;
 use assay_core::quantity::metric::{Better, Metric, metric};
 use serde::{Deserialize, Serialize};
 
-use super::kind::{Asks, Complaints, InStudy, Judged, Kind};
+use super::keys::{keys, names};
 use super::place::Offer;
 use super::recorded::Recording;
-use super::table::{asked, names};
+use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
 
 pub use journal::timeline::{Boot, End, Unit};
 pub use planned::{Detail, Planned, measured};
@@ -57,7 +57,7 @@ impl By {
     }
 }
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
@@ -126,7 +126,7 @@ const fn phase(name: &'static str, noun: &'static str, summary: &'static str) ->
     metric(name, Better::Lower, noun, summary)
 }
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "boot",
         summary: "boot times of the machine, from the systemd journal",
@@ -141,7 +141,7 @@ impl Kind for Asked {
     const RECORDING: Option<&'static Recording> = Some(&recording::BOOTS);
 }
 
-impl Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         let until = self.until_unit.as_ref().map(|unit| format!(", with the time until {unit}"));
         format!(

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{PHASES, UNTIL, WHOLE, source};
 use crate::boot::journal::timeline::{Boot, End};
-use crate::kind::{ByHand, CommandLine, Runs};
 use crate::measured::{Counts, Measured, Ran, told};
 use crate::place::Run;
+use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
@@ -17,7 +17,7 @@ pub struct Planned {
     pub until: Option<String>,
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         let until = self.until.as_ref().map(|unit| format!(", with the time until {unit} started"));
         format!("boots recorded in the systemd journal{}", until.unwrap_or_default())

@@ -13,10 +13,10 @@ use assay_core::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::io::{self, Content};
-use super::kind::{self, Judged, Kind, Needs, Touch};
+use super::keys::{choice, keys, names, runtime, word, work};
 use super::measured::Counts;
 use super::place::Offer;
-use super::table::{asked, choice, names, runtime, word, work};
+use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 
 pub use assay_core::stats::bucket::{AfterRest, Bucket, Course, Estimate, course};
 pub use planned::Planned;
@@ -40,7 +40,7 @@ pub enum Way {
 
 names!(Way: Read = "read", Write = "write");
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
@@ -138,7 +138,7 @@ const BACK: Metric = metric(
     "idle seconds until all credits are refilled; absent if no refill was measured",
 );
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "burst",
         summary: "burst credits of a cloud volume: burst duration, baseline rate and refill time",
@@ -186,7 +186,7 @@ fn touch(mix: Way) -> Touch {
     }
 }
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         format!(
             "random {}s of {}, queue depth {}, until the rate drops, and again after three idle periods",

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{BACK, BASE, CREDIT, Course, Detail, FIRST, HELD, REFILL, Way, running, touch};
 use crate::io::Engine;
-use crate::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
+use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
@@ -21,7 +21,7 @@ pub struct Planned {
     pub direct: bool,
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(

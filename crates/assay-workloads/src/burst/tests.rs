@@ -16,10 +16,10 @@ use super::running::pauses;
 use super::*;
 use crate::Counts as _;
 use crate::io::Engine;
-use crate::kind::{Asks as _, Runs as _};
 use crate::measured::{Measured, Ran};
 use crate::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
 use crate::tell::{Bare, Seen, Shows as _, Tells as _};
+use crate::workload::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
 const SECOND: u64 = 1_000_000_000;

@@ -23,10 +23,10 @@ use serde::{Deserialize, Serialize};
 use super::Work;
 use super::check_option::CheckOption;
 use super::io::Content;
-use super::kind::{self, Judged, Kind, Needs, Touch};
+use super::keys::{keys, names, runtime};
 use super::place::{Offer, Run};
-use super::table::{asked, names, runtime};
 use super::tell::OwnRule;
+use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 
 pub use detail::Detail;
 pub use limit::Limit;
@@ -50,7 +50,7 @@ pub enum Probe {
 
 names!(Probe: Fast = "fast", Full = "full");
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
@@ -105,7 +105,7 @@ const WRONG: Metric = metric(
 )
 .amount();
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "capacity",
         summary: "test for counterfeit capacity",
@@ -132,7 +132,7 @@ impl Kind for Asked {
 const TOUCH: Touch =
     Touch { reads: true, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         match self.mode {
             Probe::Fast => "writes a sample of all blocks and reads it back".to_owned(),

@@ -10,9 +10,9 @@ use assay_machine::system::between::Between;
 use serde::{Deserialize, Serialize};
 
 use super::{CHECKED, CLAIMED, Detail, HELD, TOUCH, Told, WRONG, told};
-use crate::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::measured::{Claims, Count, Measured, Ran};
 use crate::place::Run;
+use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
 /// What is supposed of a target that was not tried: a MiB in one piece, and a single block. A good card,
 /// and a poor one.
@@ -80,7 +80,7 @@ fn times(bytes: u64) -> String {
     format!("fast: about {}, full: about {} ({good}; {poor})", of(false), of(true))
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         let (shape, whole) = (self.shape(), show::bytes(self.bytes));
         let how = if shape.full {
@@ -210,8 +210,8 @@ mod tests {
     use assay_machine::system::Fake;
 
     use super::super::{Asked, FAST_BOUND, FULL_BOUND, Probe};
-    use crate::kind::Asks as _;
     use crate::place::{Medium, Programs};
+    use crate::workload::WorkloadSpec as _;
 
     const GIB: u64 = 1 << 30;
 

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::line::Levels;
 use super::{Produced, READS, REVISION, Reading};
-use crate::kind::Asks as _;
-use crate::table::{asked, choice, word, work};
+use crate::keys::{choice, keys, word, work};
+use crate::workload::WorkloadSpec as _;
 
 const MOST_RUNS: u64 = 1_000_000;
 
@@ -19,7 +19,7 @@ const MOST_JOBS: u64 = 10_000;
 
 const ONE_MS: Time = Time(1_000_000);
 
-asked! {
+keys! {
     factors {
         "command", "command to time, one line per level" => choice(
             "Each level replaces the line in `run`.",

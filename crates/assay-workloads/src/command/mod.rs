@@ -24,9 +24,9 @@ use assay_core::quantity::{Better, Bytes, Metric, Time};
 use assay_machine::system::network::token::is_secret;
 
 use super::Work;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs};
+use super::keys::runtime;
 use super::place::{Offer, Run};
-use super::table::runtime;
+use super::workload::{Complaints, InStudy, Judged, Needs, WorkloadKind, WorkloadSpec};
 
 pub use detail::{Detail, KEPT_BYTES, KEPT_RUNS, Written};
 pub use keys::Asked;
@@ -341,7 +341,7 @@ fn variable(factor: &str) -> Option<&str> {
     factor.strip_prefix("env:").filter(is_set)
 }
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "command",
         summary: "repeated runs of any program",
@@ -365,7 +365,7 @@ impl Kind for Asked {
     const RUNS_PROGRAMS: bool = true;
 }
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         let run = if self.run.is_empty() { "a command" } else { self.run.as_str() };
         let cold = if self.drop_caches { ", with an empty page cache" } else { "" };

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::tree::{self, Tree};
 use super::{DURATION, Produced, Reading, Revision, course, events, line};
-use crate::kind::{ByHand, CommandLine, Runs};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
+use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 const NOT_SAID: &[&str] = &[
     "hyperfine runs the commands in sequence, so drift can look like a difference between commands",
@@ -76,7 +76,7 @@ impl Planned {
     }
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         let way = if self.shell {
             "through the shell, with shell startup subtracted"

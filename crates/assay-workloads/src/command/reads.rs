@@ -5,7 +5,7 @@ use assay_core::catalogue::keys::{Fields, Form, field, one_of};
 use crate::command::readings::{FORMATS, Reading, compiled, slug};
 use assay_core::outside;
 
-use crate::kind::Complaints;
+use crate::workload::Complaints;
 
 /// Words of a number that a program tells of itself.
 pub static READS: Fields = Fields {

@@ -59,7 +59,7 @@ pub fn is_commit(text: &str) -> bool {
 mod tests {
     use super::super::Asked;
     use super::*;
-    use crate::Runs as _;
+    use crate::PlannedWork as _;
 
     #[test]
     fn a_side_is_the_commit_of_its_level_and_without_one_nothing_is_run() {

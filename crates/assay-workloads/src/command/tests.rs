@@ -13,7 +13,7 @@ use assay_machine::system::{Executed, Fake, System};
 use super::*;
 use crate::measured::Ran;
 use crate::place::{Area, Medium, Programs};
-use crate::{Asks as _, Runs as _};
+use crate::{PlannedWork as _, WorkloadSpec as _};
 
 const MS: u64 = 1_000_000;
 

@@ -24,10 +24,12 @@ use crate::durability::plug::{self, Ground, Plug};
 use crate::durability::sync::Sync;
 use crate::durability::trial::{Course, Detail};
 use crate::io::Engine;
-use crate::kind::{Asks, ByHand, CommandLine, Complaints, InStudy, Needs, Runs, Touch};
+use crate::keys::runtime;
 use crate::measured::Ran;
 use crate::place::{ONLY_READ, Offer, Run};
-use crate::table::runtime;
+use crate::workload::{
+    ByHand, CommandLine, Complaints, InStudy, Needs, PlannedWork, Touch, WorkloadSpec,
+};
 
 use super::metrics::{LOST, METRICS};
 use super::{in_machines, plugged, ran, touch};
@@ -261,7 +263,7 @@ impl Asked {
     }
 }
 
-impl Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         let on = match self.write_to {
             On::Target => String::new(),
@@ -453,7 +455,7 @@ impl Planned {
     }
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     /// How it is done, and which number of cuts gives which bound.
     fn words(&self) -> String {
         let bound = match self.sync {

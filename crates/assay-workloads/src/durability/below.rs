@@ -1,7 +1,7 @@
 //! What a program writes to below which a log is taken: the drive of a virtual machine itself, or a file of a file system on
 //! it.
 
-use crate::table::names;
+use crate::keys::names;
 use assay_machine::system::powered::Wanted;
 use serde::{Deserialize, Serialize};
 

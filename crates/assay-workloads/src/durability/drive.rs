@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::durability::cut::{Cut, Landed, is_done, survive};
 use crate::durability::log::{Log, Step, Write};
-use crate::table::names;
+use crate::keys::names;
 
 /// What one that loses the last writes loses.
 const LAST: usize = 4;

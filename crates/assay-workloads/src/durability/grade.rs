@@ -1,6 +1,6 @@
 //! How cuts are made, and so what they prove.
 
-use crate::table::names;
+use crate::keys::names;
 use serde::{Deserialize, Serialize};
 
 /// How a cut was made.

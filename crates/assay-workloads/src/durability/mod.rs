@@ -37,10 +37,10 @@ use assay_core::quantity::Metric;
 use assay_load::mix64;
 
 use super::io::Content;
-use super::kind::{Judged, Kind, Touch};
 use super::measured::{Claims, Count, Counts, Measured, Ran};
 use super::place::Run;
 use super::tell::{FactsFigure, Rows, Seen, Shows, Tells};
+use super::workload::{Judged, Touch, WorkloadKind};
 use metrics::{METRICS, ROUNDS, values};
 use plug::Ground;
 
@@ -48,7 +48,7 @@ pub use asked::{Asked, Planned};
 pub use tell::Facts;
 pub use trial::Detail;
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = asked::ABOUT;
     const EXAMPLE: &'static str = "durability = { writer = \"log\", sync = \"fdatasync\" }";
     const METRICS: &'static [&'static [Metric]] = &[METRICS];

@@ -5,7 +5,7 @@ use assay_core::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::durability::log::SECTOR_BYTES;
-use crate::table::names;
+use crate::keys::names;
 
 /// Records of one promise at most, of the patterns that have records.
 const MOST_RECORDS: u64 = 4;

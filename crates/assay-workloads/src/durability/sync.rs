@@ -1,6 +1,6 @@
 //! By what a program has what it wrote lie on the medium.
 
-use crate::table::names;
+use crate::keys::names;
 use serde::{Deserialize, Serialize};
 
 /// A way to sync.

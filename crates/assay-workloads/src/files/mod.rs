@@ -14,10 +14,10 @@ use assay_core::quantity::{Bytes, Metric, Time};
 
 pub use assay_load::{FileAct, FileSync, Pattern};
 
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs};
+use super::keys::runtime;
 use super::place::{Offer, Run};
-use super::table::runtime;
 use super::tell::OwnRule;
+use super::workload::{Complaints, InStudy, Judged, Needs, WorkloadKind, WorkloadSpec};
 use super::{Work, io};
 
 pub use detail::{Detail, Phase};
@@ -59,7 +59,7 @@ impl Asked {
     }
 }
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "files",
         summary: "small files: create, stat, read, rename and delete in a directory tree",
@@ -77,7 +77,7 @@ impl Kind for Asked {
     const RULES: &'static [OwnRule] = &[tree_cut::TREE_CUT];
 }
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         self.planned().tree_words()
     }

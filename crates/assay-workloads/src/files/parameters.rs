@@ -5,7 +5,7 @@ use assay_core::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{FileSync, Pattern};
-use crate::table::{asked, choice, whole, word, work};
+use crate::keys::{choice, keys, whole, word, work};
 
 const MOST_FILES: u32 = 1_000_000;
 const MOST_LEVELS: u32 = 16;
@@ -13,7 +13,7 @@ const MOST_THREADS: u32 = 1024;
 /// Larger ones are the business of `io`.
 const LARGEST: Bytes = Bytes(64 << 20);
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {

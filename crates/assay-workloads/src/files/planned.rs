@@ -6,9 +6,9 @@ use assay_load::FileJob;
 use serde::{Deserialize, Serialize};
 
 use super::{Detail, FILES, FileSync, Pattern, rate, run};
-use crate::kind::{ByHand, CommandLine, Runs};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
+use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 /// bonnie++ counts files in thousands of this kind.
 const BONNIE_UNIT: u32 = 1024;
@@ -91,7 +91,7 @@ impl Planned {
     }
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         self.tree_words()
     }

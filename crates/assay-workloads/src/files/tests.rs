@@ -3,8 +3,8 @@ use std::collections::BTreeMap;
 use assay_machine::system::Fake;
 
 use super::*;
-use crate::kind::DeclaredKeys as _;
-use crate::{ByHand, Measured, Runs};
+use crate::workload::DeclaredKeys as _;
+use crate::{ByHand, Measured, PlannedWork};
 
 fn planned() -> Planned {
     Asked::default().planned()
@@ -126,7 +126,7 @@ fn trees_that_cannot_be_say_why() {
 #[test]
 fn a_quick_look_takes_a_tenth_of_the_tree() {
     let mut own = Asked::default();
-    kind::Asks::hurry(&mut own, None);
+    WorkloadSpec::hurry(&mut own, None);
     assert_eq!((own.files, own.directories), (1_000, 10));
     assert_eq!(own.runtime, Some(QUICK_BOUND));
 }

@@ -7,7 +7,7 @@ use super::fits::{self, Unfit};
 use super::parameters::MOST_SAMPLES;
 use super::verify as verifying;
 use super::{Arrivals, Asked, Mix, Pattern, Size, operations, poll, wait};
-use crate::kind::{Complaints, DeclaredKeys as _, InStudy};
+use crate::workload::{Complaints, DeclaredKeys as _, InStudy};
 
 pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     ramp(io, path, study, to);

@@ -6,8 +6,8 @@ use super::{
     Access, Apart, Arrivals, Asked, Content, Duplicates, Engine, Mix, Pattern, Planned, WriteSync,
     parameters, verify,
 };
-use crate::kind::{ByHand, CommandLine};
 use crate::place::Area;
+use crate::workload::{ByHand, CommandLine};
 
 /// Offsets of direct I/O are multiples of this everywhere.
 const PAGE: u64 = 4096;

@@ -3,7 +3,7 @@
 use assay_core::quantity::Bytes;
 
 use super::{Apart, Asked, Mix, Pattern};
-use crate::kind::{Complaints, DeclaredKeys as _, InStudy};
+use crate::workload::{Complaints, DeclaredKeys as _, InStudy};
 
 /// Factors that these rules look at.
 const LOOKED_AT: [&str; 7] =

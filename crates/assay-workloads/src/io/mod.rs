@@ -33,9 +33,9 @@ pub use assay_load::{
     WriteSync,
 };
 
-use super::kind::{Complaints, InStudy, Judged, Kind, Needs, Touch};
+use super::Work;
 use super::place::{Offer, Run};
-use super::{Work, kind};
+use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 
 pub use detail::Detail;
 pub use parameters::Asked;
@@ -111,7 +111,7 @@ impl Asked {
     }
 }
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "io",
         summary: "block reads and writes",
@@ -127,7 +127,7 @@ impl Kind for Asked {
         &[Judged::Machine, Judged::Bytes, Judged::Medium, Judged::Operations];
 }
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         let (pattern, mix) = (self.pattern.name(), self.mix.words());
         let sync = operations::sync_words(self.sync, ",");

@@ -4,8 +4,8 @@
 use assay_load::Class;
 
 use super::{Asked, Content, Duplicates, Mix, WriteSync};
-use crate::kind::{Complaints, InStudy};
 use crate::place::Offer;
+use crate::workload::{Complaints, InStudy};
 
 /// Trims and zeroing go by these.
 const SECTOR: u64 = 512;
@@ -91,8 +91,8 @@ mod tests {
 
     use super::*;
     use crate::io::Engine;
-    use crate::kind::Asks as _;
     use crate::place::{Area, EngineUse};
+    use crate::workload::WorkloadSpec as _;
 
     fn io(mix: &str) -> Asked {
         Asked { mix: mix.parse().unwrap(), ..Asked::default() }

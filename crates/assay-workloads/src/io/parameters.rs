@@ -14,7 +14,7 @@ use super::{
     Access, Apart, Arrivals, AskedEngine, Content, Duplicates, Engine, Mix, Pattern, Planned, Poll,
     Size, WriteSync, fio_line, forms, operations, poll, size, verify, wait,
 };
-use crate::table::{asked, choice, whole, word, work};
+use crate::keys::{choice, keys, whole, word, work};
 
 /// Operations of a trial at most, where they are counted.
 const MOST_OPERATIONS: u64 = 1_000_000_000;
@@ -423,8 +423,8 @@ const fn yes() -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kind::{Asks as _, DeclaredKeys as _, OwnParameter};
     use crate::place::Area;
+    use crate::workload::{DeclaredKeys as _, OwnParameter, WorkloadSpec as _};
 
     fn find(name: &str) -> &'static OwnParameter<Asked> {
         Asked::FACTORS.iter().find(|own| own.about.about.name == name).unwrap()

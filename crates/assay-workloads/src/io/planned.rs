@@ -16,9 +16,9 @@ use super::{
     Apart, Asked, AskedEngine, Pattern, content_words, fio_line, fits, most_words, operations,
     poll, run, told, touch, verify,
 };
-use crate::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::measured::{Measured, Ran};
 use crate::place::{Area, DirectUse, ONLY_READ, Offer, Run};
+use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
 /// From this operation size on, bandwidth is the primary metric (amendment to R5).
 const LARGE: Bytes = Bytes(64 << 10);
@@ -165,7 +165,7 @@ pub fn random_offsets(
     (alone && drawn).then(|| assay_load::random_offsets(&area, planned.size_bytes(), seed))
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     /// `random writes of 4 KiB, 32 in flight, io_uring, direct`.
     fn words(&self) -> String {
         if self.is_only_watched() {

@@ -5,9 +5,9 @@ use assay_load::{Job, Poll};
 
 use super::fits::{Unfit, unfit};
 use super::{Asked, AskedEngine, Engine, WriteSync};
-use crate::kind::{Complaints, InStudy};
+use crate::keys::word;
 use crate::place::Offer;
-use crate::table::word;
+use crate::workload::{Complaints, InStudy};
 
 pub const NAME: &str = "poll";
 pub(super) const CHOICES: &str = "none, sqpoll or iopoll";

@@ -34,7 +34,7 @@ macro_rules! parameters {
             $(kept: $kept:ident,)?
         }
     )+) => {
-        asked! {
+        keys! {
             /// Reads and writes of blocks, as a study asks for them.
             #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
             #[serde(deny_unknown_fields)]

@@ -1,6 +1,6 @@
 //! What a study would be told, for the tests of what goes together.
 
-use crate::kind::Complaints;
+use crate::workload::Complaints;
 
 /// Complaints in their order: where, and in which words.
 #[derive(Default)]

@@ -4,7 +4,7 @@
 use assay_load::Job;
 
 use super::Asked;
-use crate::kind::{Complaints, InStudy};
+use crate::workload::{Complaints, InStudy};
 
 /// How many, where they are more than one.
 fn several(io: &Asked) -> Option<u32> {

@@ -16,9 +16,9 @@ use assay_core::quantity::{Bytes, Metric, Time};
 use assay_machine::system::execute::MemoryLimit;
 
 pub use super::io::Content;
-use super::kind::{self, Complaints, InStudy, Judged, Kind};
 use super::place::{Offer, Run};
 use super::tell::OwnRule;
+use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
 
 pub use assay_core::quantity::sets::{SetSize, Skew};
 pub use child::{Job, hold};
@@ -60,7 +60,7 @@ impl Asked {
     }
 }
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "memory",
         summary: "random memory accesses with a memory limit",
@@ -78,7 +78,7 @@ impl Kind for Asked {
     const RULES: &'static [OwnRule] = &[others_swapped::OTHERS_SWAPPED];
 }
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         self.planned().map_or_else(|error| error, |planned| planned.set_words())
     }

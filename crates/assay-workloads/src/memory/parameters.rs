@@ -5,11 +5,11 @@ use assay_core::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
 use super::{Content, LEAST, SetSize, Skew};
-use crate::table::{asked, work};
+use crate::keys::{keys, work};
 
 const MOST: Bytes = Bytes(1 << 40);
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {

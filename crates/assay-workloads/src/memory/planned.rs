@@ -6,9 +6,9 @@ use assay_machine::system::execute::MemoryLimit;
 use serde::{Deserialize, Serialize};
 
 use super::{Content, Detail, EXPECTED, HELD, RATE, Skew, run};
-use crate::kind::{ByHand, CommandLine, Runs};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
+use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 const NOT_SAID: &[&str] = &[
     "stress-ng does not report individual access times and chooses the page content itself",
@@ -75,7 +75,7 @@ fn expected(detail: &Detail) -> Result<f64, String> {
     Ok(detail.set_bytes as f64 / memory as f64)
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         let skew = match self.skew {
             Skew::Uniform => "uniformly".to_owned(),

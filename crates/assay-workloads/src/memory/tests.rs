@@ -7,10 +7,10 @@ use assay_machine::system::{Executed, Fake, System};
 
 use super::child::{Counters, Done, Line, held};
 use super::*;
-use crate::kind::DeclaredKeys as _;
 use crate::measured::Ran;
 use crate::place::{Area, Medium, Programs};
-use crate::{Asks as _, Runs as _};
+use crate::workload::DeclaredKeys as _;
+use crate::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
 

@@ -16,9 +16,9 @@ use assay_core::catalogue::About;
 use assay_core::quantity::{Bytes, Metric, Time};
 use assay_machine::system::network::{Load, lab};
 
-use super::kind::{self, Complaints, InStudy, Judged, Kind, LinkNeeds};
 use super::place::{Offer, Run};
 use super::tell::{OwnRule, ShownNumbers};
+use super::workload::{Complaints, InStudy, Judged, LinkNeeds, WorkloadKind, WorkloadSpec};
 use super::{Work, io};
 
 pub use detail::{Detail, PhaseDetail};
@@ -99,7 +99,7 @@ impl Asked {
     }
 }
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "network",
         summary: "latency of a network link, idle and under load",
@@ -118,7 +118,7 @@ impl Kind for Asked {
     const RULES: &'static [OwnRule] = &[lossy::LOSSY];
 }
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         self.planned().link_words()
     }

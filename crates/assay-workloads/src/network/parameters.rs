@@ -5,7 +5,7 @@ use assay_core::quantity::Time;
 use assay_machine::system::network::{Load, MOST_STREAMS, Shaper, lab, protocol};
 use serde::{Deserialize, Serialize};
 
-use crate::table::{asked, choice, whole, work};
+use crate::keys::{choice, keys, whole, work};
 
 pub(super) const PEER: &str = "peer";
 pub(super) const INTERFACE: &str = "interface";
@@ -14,7 +14,7 @@ pub(super) const SHAPER: &str = "shaper";
 /// It fills a buffer. One that keeps queues short by itself (BBR) would hide that there is one.
 const USUAL_CONGESTION: &str = "cubic";
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {

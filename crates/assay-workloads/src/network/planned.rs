@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use super::judge::{carried, judge};
 use super::{AROUND_NS, Detail, LAB, metrics, parameters};
-use crate::kind::{ByHand, CommandLine, Runs};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
+use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 /// What the rate is measured by, bytes.
 const MILLION: u64 = 1_000_000;
@@ -174,7 +174,7 @@ pub(super) fn no_peer() -> String {
     )
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         self.link_words()
     }

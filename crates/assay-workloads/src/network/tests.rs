@@ -11,7 +11,7 @@ use super::grade::Grade;
 use super::judge::{carried, judge};
 use super::metrics::of;
 use super::*;
-use crate::kind::{Asks, DeclaredKeys as _, Runs};
+use crate::workload::{DeclaredKeys as _, PlannedWork, WorkloadSpec};
 
 const MS: u64 = 1_000_000;
 const PROBE_NS: u64 = 10 * MS;

@@ -3,7 +3,7 @@
 use assay_core::quantity::units::show;
 use assay_machine::system::quoted;
 
-use crate::kind::{ByHand, CommandLine};
+use crate::workload::{ByHand, CommandLine};
 
 pub(super) const NOT_SAID: &[&str] = &[
     "Assay randomizes the order of the levels in each replicate; by hand, change levels often and at random, and \

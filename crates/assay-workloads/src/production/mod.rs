@@ -14,9 +14,9 @@ use assay_core::quantity::{Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::Work;
-use super::kind::{self, Complaints, InStudy, Judged, Kind};
+use super::keys::keys;
 use super::place::Offer;
-use super::table::asked;
+use super::workload::{Complaints, InStudy, Judged, WorkloadKind, WorkloadSpec};
 
 pub use detail::{Detail, Period, Second};
 pub use harm::{Breach, Harm, Limits, What};
@@ -32,7 +32,7 @@ const SHORTEST: Time = Time(3_000_000_000);
 const QUICK_PERIOD: Time = Time(10_000_000_000);
 const QUICK_SETTLE: Time = Time(2_000_000_000);
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
@@ -73,7 +73,7 @@ impl Asked {
     }
 }
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "production",
         summary: "the production workload under changing settings",
@@ -88,7 +88,7 @@ impl Kind for Asked {
     const JUDGED: &'static [Judged] = &[Judged::Machine];
 }
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         format!(
             "production workload: {} per level, excluding the first {} after a change{}",

@@ -5,9 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Asked, Detail, Harm, by_hand, metrics, run};
 use crate::io::Engine;
-use crate::kind::{ByHand, CommandLine, Runs};
 use crate::measured::{Measured, Ran};
 use crate::place::{Offer, Run};
+use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
@@ -27,7 +27,7 @@ pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<Planned, String> 
     Ok(Planned { settle: asked.left_out(), harm: asked.rollback_threshold })
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         format!(
             "observed the production workload, excluding the first {} after each change{}",

@@ -21,10 +21,10 @@ use assay_load::Act;
 use serde::{Deserialize, Serialize};
 
 use super::io::Content;
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, Touch};
+use super::keys::{choice, keys, names, whole, word, work};
 use super::place::Offer;
-use super::table::{asked, choice, names, whole, word, work};
 use super::tell::OwnRule;
+use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 
 pub use detail::{Beside, Detail, Fidelity, Paced};
 pub use placing::{Fit, Fitted, Placing, slot_bytes};
@@ -53,7 +53,7 @@ pub enum Clock {
 
 names!(Clock: Open = "open", Dependent = "dependent", Closed = "closed");
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
@@ -141,7 +141,7 @@ const fn usual_depth() -> u32 {
     USUAL_DEPTH
 }
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "replay",
         summary: "replay of a recorded trace",
@@ -194,7 +194,7 @@ impl Asked {
     }
 }
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         let span = self.trace_length.map_or_else(String::new, |span| format!("the first {span}, "));
         format!(

@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use super::{Asked, Clock, Detail, Scale, Source, pace_words, playing, touch};
 use crate::io::{self, Engine};
-use crate::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::measured::{Measured, Ran};
 use crate::place::{Area, ONLY_READ, Offer, Run};
+use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
 /// Sectors: what trims and zeroing are multiples of, and the least that is rounded to.
 const SECTOR: u64 = 512;
@@ -122,7 +122,7 @@ impl Planned {
     }
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         let way = if self.direct { "direct" } else { "through the page cache" };
         format!(

@@ -14,10 +14,10 @@ use assay_machine::system::{BlockClass, BlockRequest, Fake, RequestFlags, System
 use super::detail::Beside;
 use super::*;
 use crate::io::Engine;
-use crate::kind::{Asks as _, Runs as _};
 use crate::measured::{Count, Measured, Ran};
 use crate::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
 use crate::tell::{Bare, Doubt, Seen, Shows as _, Tells as _};
+use crate::workload::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
 const MS: u64 = 1_000_000;

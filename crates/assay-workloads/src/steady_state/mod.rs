@@ -18,10 +18,10 @@ use assay_core::quantity::{Better, Bytes, Metric, Time};
 use serde::{Deserialize, Serialize};
 
 use super::io::{self, Content};
-use super::kind::{self, Complaints, InStudy, Judged, Kind, Needs, Touch};
+use super::keys::{keys, runtime};
 use super::place::Offer;
-use super::table::{asked, runtime};
 use super::tell::OwnRule;
+use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 
 pub use assay_core::calc::pts::{Cell, Class, Measure, Test};
 pub use detail::{Detail, Prepared, Round, Seen};
@@ -39,7 +39,7 @@ const MOST_DEPTH: u64 = 4096;
 /// The range is whole in pieces of this size, of which all sizes of the tests are parts.
 const PIECE: u64 = 1 << 20;
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
@@ -138,7 +138,7 @@ const WRITTEN: Metric = metric(
     "bytes written from the purge to the end of the measurement window; absent without steady state",
 );
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "steady_state",
         summary: "SNIA PTS: rounds of read/write mixes and sizes until steady state",
@@ -199,7 +199,7 @@ impl Asked {
     }
 }
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         let cells = self.test.cells(self.block_size).len();
         let of = if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") };

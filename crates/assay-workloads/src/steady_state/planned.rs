@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use super::judge::{FILLS, InWindow, matrix, told};
 use super::{BANDWIDTH, Detail, IOPS, LATENCY, ROUNDS, TOUCH, WRITTEN, running};
 use crate::io::Engine;
-use crate::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
+use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 use assay_core::calc::pts::{Cell, Class, Measure, Test};
 
 /// What writing is supposed to take on a target that was not tried: 200 MB/s.
@@ -55,7 +55,7 @@ impl Planned {
     }
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         let cells = self.cells.len();
         let round_ns = self.cell_ns.saturating_mul(cells as u64);

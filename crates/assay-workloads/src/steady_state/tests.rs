@@ -14,10 +14,10 @@ use assay_machine::system::clears::Clears;
 use super::*;
 use crate::Counts as _;
 use crate::io::Engine;
-use crate::kind::{Asks as _, Runs as _};
 use crate::measured::{Measured, Ran};
 use crate::place::{Area, DirectUse, EngineUse, Medium, Programs, Run};
 use crate::tell::{Bare, Seen as SeenRow, Shows as _, Tells as _};
+use crate::workload::{PlannedWork as _, WorkloadSpec as _};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;

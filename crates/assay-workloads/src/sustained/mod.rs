@@ -19,11 +19,11 @@ use serde::{Deserialize, Serialize};
 
 use super::check_option::CheckOption;
 use super::io::Content;
-use super::kind::{self, Judged, Kind, Needs, Touch};
+use super::keys::{keys, runtime};
 use super::measured::Counts;
 use super::place::Offer;
-use super::table::{asked, runtime};
 use super::tell::OwnRule;
+use super::workload::{Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 
 pub use cause::{Again, Retried};
 pub use judge::{Course, Level, Rated, course};
@@ -41,7 +41,7 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// Seconds that are told apart: a day.
 const MOST_SECONDS: u64 = 86_400;
 
-asked! {
+keys! {
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields)]
     pub struct Asked {
@@ -95,7 +95,7 @@ const CACHE: Metric = metric(
      period",
 );
 
-impl Kind for Asked {
+impl WorkloadKind for Asked {
     const ABOUT: About = About {
         name: "sustained",
         summary: "sustained writes: when the rate drops, and how far",
@@ -122,7 +122,7 @@ impl Kind for Asked {
 const TOUCH: Touch =
     Touch { reads: false, writes: Some(Content::Random), finds: None, clears: false, direct: true };
 
-impl kind::Asks for Asked {
+impl WorkloadSpec for Asked {
     fn words(&self) -> String {
         "sustained sequential writes, 1 MiB per operation".to_owned()
     }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use super::writing::{self, DEPTH};
 use super::{BURST, CACHE, Course, Detail, FALL, SUSTAINED, TOUCH, course};
 use crate::io::Engine;
-use crate::kind::{ByHand, CommandLine, Runs, Touch};
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
+use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
@@ -19,7 +19,7 @@ pub struct Planned {
     pub synced: bool,
 }
 
-impl Runs for Planned {
+impl PlannedWork for Planned {
     fn words(&self) -> String {
         let how = if self.synced { "each slice synced" } else { "direct" };
         format!(

@@ -23,7 +23,9 @@ use assay_study::results::requests::code::Coder;
 use assay_study::results::requests::{self, FILE, FORMAT, Header, Reader, RecordedDevice};
 use assay_workloads::io::Engine;
 use assay_workloads::replay::{Asked, Clock, Source};
-use assay_workloads::{Area, Asks as _, DirectUse, EngineUse, Medium, Offer, Programs, Run};
+use assay_workloads::{
+    Area, DirectUse, EngineUse, Medium, Offer, Programs, Run, WorkloadSpec as _,
+};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use serde_json::json;

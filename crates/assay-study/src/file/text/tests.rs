@@ -2,7 +2,7 @@ use assay_core::quantity::{Bytes, Loss, Percent, Time};
 use assay_workloads::io::{
     Apart, Arrivals, Asked, AskedEngine, Content, Mix, Pattern, Poll, WriteSync,
 };
-use assay_workloads::{Asks as _, KINDS};
+use assay_workloads::{KINDS, WorkloadSpec as _};
 use proptest::prelude::*;
 
 use super::*;

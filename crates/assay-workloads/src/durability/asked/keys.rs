@@ -11,7 +11,7 @@ use crate::durability::grade::Grade;
 use crate::durability::log::SECTOR_BYTES;
 use crate::durability::pattern::Pattern;
 use crate::durability::sync::Sync;
-use crate::table::{asked, choice, work};
+use crate::keys::{choice, keys, work};
 
 const LEAST_MEMORY: Bytes = Bytes(256 << 20);
 const MOST_CPUS: u64 = 255;
@@ -20,7 +20,7 @@ const MOST_PROMISES: u32 = 100_000;
 const NO_OPTIONS: &str = "defaults";
 const PEER: &str = "address of the `assay peer` that records acknowledged writes for method plug";
 
-asked! {
+keys! {
     /// Acknowledged writes and how Assay tests them, as a study asks for them.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]

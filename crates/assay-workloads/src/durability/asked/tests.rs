@@ -1,7 +1,7 @@
 //! What a study may ask for, and what becomes of it.
 
 use super::*;
-use crate::kind::DeclaredKeys as _;
+use crate::workload::DeclaredKeys as _;
 
 fn set(own: &mut Asked, name: &str, level: &str) -> Result<(), String> {
     crate::set(own, name, level).unwrap()

@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 
-use super::kind::{OwnParameter, Parameter, Written};
+use super::workload::{OwnParameter, Parameter, Written};
 
 /// Sets a parameter from a level's text; else says in one line what to write instead.
 type Set<K> = fn(&mut K, &str) -> Result<(), String>;
@@ -65,7 +65,7 @@ pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
 ///
 /// Fields without a key follow as `beside { ... }`. Factors without a row of their own are listed in
 /// `factors { name, words => ... }` before and after the keys. The macro generates `Asked`, its default, and [`DeclaredKeys`].
-macro_rules! asked {
+macro_rules! keys {
     (
         $(factors { $($first:expr, $first_words:expr => $first_factor:expr,)+ })?
         $(#[$of:meta])*
@@ -102,7 +102,7 @@ macro_rules! asked {
             }
         }
 
-        impl crate::kind::DeclaredKeys for Asked {
+        impl crate::workload::DeclaredKeys for Asked {
             const KEYS: &'static [assay_core::catalogue::keys::Field] =
                 &[$(assay_core::catalogue::keys::Field {
                     $(need: $need,)?
@@ -110,16 +110,16 @@ macro_rules! asked {
                 },)+];
 
             #[allow(clippy::unit_arg, reason = "a factor sets one field or says why not, in one line")]
-            const FACTORS: &'static [crate::kind::OwnParameter<Self>] = &[
-                $($(crate::table::Factor::<Asked>::named($first_factor, $first, $first_words),)+)?
-                $($(crate::table::Factor::<Asked>::named($factor, $key, $words),)?)+
-                $($(crate::table::Factor::<Asked>::named($last_factor, $last, $last_words),)+)?
+            const FACTORS: &'static [crate::workload::OwnParameter<Self>] = &[
+                $($(crate::keys::Factor::<Asked>::named($first_factor, $first, $first_words),)+)?
+                $($(crate::keys::Factor::<Asked>::named($factor, $key, $words),)?)+
+                $($(crate::keys::Factor::<Asked>::named($last_factor, $last, $last_words),)+)?
             ];
         }
     };
 }
 
-pub(super) use asked;
+pub(super) use keys;
 
 /// The time of trials that the key `runtime` sets: what is usual, and what a quick look takes at most.
 macro_rules! runtime {

@@ -17,7 +17,7 @@ use super::recorded::Recording;
 use super::tell::{OwnRule, ShownNumbers};
 use super::{Background, Planned, Work};
 
-/// Keys of a workload table, declared by `asked!`. The default is a sample to try levels on.
+/// Keys of a workload table, declared by `keys!`. The default is a sample to try levels on.
 pub trait DeclaredKeys: Default + 'static {
     const KEYS: &'static [Field];
     /// The factors that are parameters of this kind.
@@ -25,9 +25,9 @@ pub trait DeclaredKeys: Default + 'static {
 }
 
 /// A kind of work. The name in its own words is its key in study files: `io = { ... }`.
-pub trait Kind:
+pub trait WorkloadKind:
     DeclaredKeys
-    + Asks
+    + WorkloadSpec
     + Into<Work>
     + Clone
     + fmt::Debug
@@ -199,7 +199,7 @@ pub trait Complaints {
 }
 
 /// Work as a study asks for it.
-pub trait Asks {
+pub trait WorkloadSpec {
     /// What it does, in a line.
     fn words(&self) -> String;
 
@@ -283,7 +283,7 @@ pub struct CommandLine {
 }
 
 /// Work as it will be run.
-pub trait Runs {
+pub trait PlannedWork {
     /// How it was run, in a line.
     fn words(&self) -> String;
 

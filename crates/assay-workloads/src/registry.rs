@@ -86,7 +86,7 @@ macro_rules! tells {
 }
 
 /// Declares the kinds of work: `module = Variant`. The module has a type `Asked` that is a
-/// [`Kind`](super::Kind), `Planned` that [`Runs`](super::Runs), and `Detail`: what it counts beside
+/// [`WorkloadKind`](super::WorkloadKind), `Planned` that is a [`PlannedWork`](super::PlannedWork), and `Detail`: what it counts beside
 /// what all work measures. What `tells Facts` of its own has that type, too, which
 /// [`Shows`](super::tell::Shows).
 macro_rules! kinds {
@@ -139,17 +139,17 @@ macro_rules! kinds {
         static FIGURES: &[Option<&tell::FactsFigure>] =
             &[$($(<$module::$facts as tell::Shows>::FIGURE,)?)+];
 
-        pub static KINDS: &[&Entry] = &[$(&<$module::Asked as Kind>::ENTRY,)+];
+        pub static KINDS: &[&Entry] = &[$(&<$module::Asked as WorkloadKind>::ENTRY,)+];
 
         pub static WORKLOAD: Fields = Fields {
             label: "a workload",
             rows: &[
                 NAME,
                 $(one_of(
-                    <$module::Asked as Kind>::ABOUT.name,
-                    Form::Table(<$module::Asked as Kind>::ENTRY.keys),
-                    <$module::Asked as Kind>::ABOUT.summary,
-                    <$module::Asked as Kind>::EXAMPLE,
+                    <$module::Asked as WorkloadKind>::ABOUT.name,
+                    Form::Table(<$module::Asked as WorkloadKind>::ENTRY.keys),
+                    <$module::Asked as WorkloadKind>::ABOUT.summary,
+                    <$module::Asked as WorkloadKind>::EXAMPLE,
                 ),)+
                 BACKGROUND,
                 OPTIONAL,
@@ -159,7 +159,7 @@ macro_rules! kinds {
         impl Work {
             pub fn kind(&self) -> &'static Entry {
                 match self {
-                    $(Self::$variant(_) => &<$module::Asked as Kind>::ENTRY,)+
+                    $(Self::$variant(_) => &<$module::Asked as WorkloadKind>::ENTRY,)+
                 }
             }
 
@@ -174,7 +174,7 @@ macro_rules! kinds {
         impl Planned {
             pub fn kind(&self) -> &'static Entry {
                 match self {
-                    $(Self::$variant(_) => &<$module::Asked as Kind>::ENTRY,)+
+                    $(Self::$variant(_) => &<$module::Asked as WorkloadKind>::ENTRY,)+
                 }
             }
         }
@@ -190,7 +190,7 @@ macro_rules! kinds {
             pub fn kind(&self) -> &'static Entry {
                 match self {
                     $($(Self::$variant($module::$facts { .. }) => {
-                        &<$module::Asked as Kind>::ENTRY
+                        &<$module::Asked as WorkloadKind>::ENTRY
                     })?)+
                 }
             }
@@ -228,8 +228,8 @@ macro_rules! kinds {
             }
         }
 
-        derefs!(Work: Asks, $($variant,)+);
-        derefs!(Planned: Runs, $($variant,)+);
+        derefs!(Work: WorkloadSpec, $($variant,)+);
+        derefs!(Planned: PlannedWork, $($variant,)+);
         derefs!(Detail: Counts, $($variant,)+);
         derefs!(Facts: tell::OfRow, $($($variant $facts,)?)+);
         tells!($($($module $variant $facts,)?)+);
