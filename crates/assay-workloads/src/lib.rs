@@ -18,6 +18,7 @@ mod emptied;
 mod keys;
 pub mod measured;
 pub mod metrics;
+mod phases;
 pub mod place;
 pub mod recorded;
 pub mod tell;

@@ -1,7 +1,6 @@
 //! A rest, a load until the credit is gone, then rests with a load after each.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::Ordering;
 
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
@@ -9,8 +8,9 @@ use assay_load::{Outcome, Pattern};
 
 use super::{Bucket, Course, Detail, Planned, Rested, Way};
 use crate::io;
-use crate::measured::{Claims, Histograms, Measured, Ran, SeriesRow};
-use crate::place::{Area, Run};
+use crate::measured::{Histograms, Ran, SeriesRow};
+use crate::phases::{PhaseRecord, PhaseRunner};
+use crate::place::Run;
 
 const SECOND_NS: u64 = 1_000_000_000;
 const MIB: u64 = 1 << 20;
@@ -57,18 +57,15 @@ pub(super) fn pauses(bucket: &Bucket, left_s: f64) -> Option<[Pause; 3]> {
     (unit.is_finite() && unit >= SHORTEST_REST_S).then(|| RESTS.map(pause))
 }
 
+impl PhaseRecord for Detail {
+    fn ended(&mut self) -> &mut Option<String> {
+        &mut self.ended
+    }
+}
+
 struct Running<'a> {
     planned: &'a Planned,
-    run: &'a Run<'a>,
-    began_ns: u64,
-    limit_ns: u64,
-    area: Area,
-    claims: Claims,
-    elapsed_ns: u64,
-    window_ns: u64,
-    cpu_ns: u64,
-    stopped: bool,
-    jobs: u64,
+    phases: PhaseRunner<'a>,
     /// Bytes of a file that was written before.
     filled_bytes: u64,
     histograms: Histograms,
@@ -80,81 +77,56 @@ struct Running<'a> {
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let mut own = Running {
         planned,
-        run,
-        began_ns: run.system.monotonic_ns(),
-        limit_ns: run.ramp_ns.saturating_add(run.time_ns),
-        area: run.medium.area,
-        claims: Claims::default(),
-        elapsed_ns: 0,
-        window_ns: 0,
-        cpu_ns: 0,
-        stopped: false,
-        jobs: 0,
+        phases: PhaseRunner::new(run, planned.engine),
         filled_bytes: 0,
         histograms: Histograms::new(),
         series: Vec::new(),
         detail: Detail::default(),
     };
     own.fill()?;
-    let rest_ns = own.end_ns(RESTING).saturating_sub(own.spent_ns());
-    own.detail.before_ns = own.rest(rest_ns);
+    let rest_ns = own.phases.end_ns(RESTING).saturating_sub(own.phases.spent_ns());
+    own.detail.before_ns = own.phases.idle(rest_ns);
+    own.phases.notes.extend(own.filled());
     own.load()?;
     own.rests()?;
     Ok(own.ran())
 }
 
 impl Running<'_> {
-    /// Nanoseconds that are over: of the clock, or of a simulated drive, whose time passes in none.
-    fn spent_ns(&self) -> u64 {
-        let passed = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
-        passed.max(self.elapsed_ns)
-    }
-
-    /// When a share of the time is over.
-    fn end_ns(&self, twentieths: u64) -> u64 {
-        self.limit_ns / 20 * twentieths
-    }
-
     /// Writes a file of our own once, where nobody did: places that were never written are another thing.
     fn fill(&mut self) -> Result<(), String> {
-        let area = self.area;
-        if !area.written || area.fill_ns > 0 || self.run.medium.file.is_none() || self.is_device() {
+        let area = self.phases.area;
+        if !area.written
+            || area.fill_ns > 0
+            || self.phases.run.medium.file.is_none()
+            || self.is_device()
+        {
             return Ok(());
         }
         let whole = area.length / MIB * MIB;
         if whole == 0 {
             return Err(format!("{} is too small; the minimum is 1 MiB", Bytes(area.length)));
         }
-        let is_single = self.planned.engine == io::Engine::Psync;
-        let asked = io::Asked {
-            pattern: Pattern::Sequential,
-            mix: io::Mix::WRITES,
-            block_size: Bytes(MIB).into(),
-            queue_depth: if is_single { 1 } else { FILL_DEPTH },
-            threads: 1,
-            operations: Some(whole / MIB),
-            ..io::Asked::default()
-        };
-        let left_ns = self.end_ns(FILLING).max(1);
-        self.job(asked, left_ns)?;
-        self.filled_bytes = self.claims.write.bytes;
-        self.area.length = (self.filled_bytes / MIB * MIB).clamp(MIB, whole);
+        let left_ns = self.phases.end_ns(FILLING).max(1);
+        self.phases.area.length = whole;
+        self.filled_bytes = self.phases.fill(MIB, FILL_DEPTH, left_ns)?;
+        self.phases.area.length = (self.filled_bytes / MIB * MIB).clamp(MIB, whole);
         Ok(())
     }
 
     fn is_device(&self) -> bool {
-        let status = self.run.system.status(self.run.path);
+        let status = self.phases.run.system.status(self.phases.run.path);
         status.is_ok_and(|status| status.own_device.is_some())
     }
 
     /// Full load until two fifths of the time are over.
     fn load(&mut self) -> Result<(), String> {
-        let left_ns = self.end_ns(LOADING).saturating_sub(self.spent_ns());
-        if self.stopped || left_ns == 0 {
+        let left_ns = self.phases.end_ns(LOADING).saturating_sub(self.phases.spent_ns());
+        if self.phases.stopped || left_ns == 0 {
             return Ok(());
         }
         self.detail.first = self.seconds(left_ns)?;
-        if self.detail.course().is_none() && !self.stopped {
+        if self.detail.course().is_none() && !self.phases.stopped {
             let time = show::duration(left_ns as f64);
             return Err(format!("a load of {time} is too short to determine a rate"));
         }
@@ -164,8 +136,8 @@ impl Running<'_> {
     /// Rests, and a load after each.
     fn rests(&mut self) -> Result<(), String> {
         let Some(Course::Fell(bucket)) = self.detail.course() else { return Ok(()) };
-        self.keep();
-        let left_ns = self.limit_ns.saturating_sub(self.spent_ns());
+        self.phases.checkpoint(&self.detail, " or slightly later");
+        let left_ns = self.phases.left_ns();
         let Some(pauses) = pauses(&bucket, left_ns as f64 / 1e9) else {
             let left = show::duration(left_ns as f64);
             self.detail.ended =
@@ -176,25 +148,25 @@ impl Running<'_> {
             if self.paused(pause)?.is_break() {
                 break;
             }
-            self.keep();
+            self.phases.checkpoint(&self.detail, " or slightly later");
         }
         Ok(())
     }
 
     fn paused(&mut self, pause: Pause) -> Result<ControlFlow<()>, String> {
-        let (began_ns, busy_ns) = (self.run.system.monotonic_ns(), self.elapsed_ns);
-        self.rest((pause.rest_s * 1e9) as u64);
-        if self.stopped {
+        let (began_ns, busy_ns) = (self.phases.run.system.monotonic_ns(), self.phases.elapsed_ns);
+        self.phases.idle((pause.rest_s * 1e9) as u64);
+        if self.phases.stopped {
             return Ok(ControlFlow::Break(()));
         }
         // The last second of a job is never whole.
         let operations = self.seconds((pause.load_s * 1e9) as u64 + SECOND_NS / 2)?;
-        if self.stopped {
+        if self.phases.stopped {
             return Ok(ControlFlow::Break(()));
         }
         // Credit comes back as well while a job is made and taken down.
-        let passed_ns = self.run.system.monotonic_ns().saturating_sub(began_ns);
-        let rest_ns = passed_ns.saturating_sub(self.elapsed_ns - busy_ns);
+        let passed_ns = self.phases.run.system.monotonic_ns().saturating_sub(began_ns);
+        let rest_ns = passed_ns.saturating_sub(self.phases.elapsed_ns - busy_ns);
         self.detail.rests.push(Rested { rest_ns, operations });
         Ok(ControlFlow::Continue(()))
     }
@@ -212,9 +184,9 @@ impl Running<'_> {
             threads,
             ..io::Asked::default()
         };
-        let from_s = self.spent_ns() / SECOND_NS;
-        let outcome = self.job(asked, time_ns)?;
-        self.window_ns = self.window_ns.saturating_add(outcome.window_ns);
+        let from_s = self.phases.spent_ns() / SECOND_NS;
+        let outcome = self.phases.io(asked, time_ns)?;
+        self.phases.window_ns = self.phases.window_ns.saturating_add(outcome.window_ns);
         self.note(&outcome, from_s);
         Ok(by_second(&outcome))
     }
@@ -240,46 +212,6 @@ impl Running<'_> {
         }));
     }
 
-    fn job(&mut self, asked: io::Asked, time_ns: u64) -> Result<Outcome, String> {
-        let run = self.run;
-        self.jobs += 1;
-        let planned = io::Planned::new(asked, self.planned.engine);
-        let job = planned.job(&self.area, (0, time_ns.max(1)), run.seed ^ self.jobs);
-        let outcome = io::run_job(planned.engine, &job, &run.medium, run.bystanders, run.stop);
-        let outcome = outcome.map_err(|error| error.to_string())?;
-        let totals = &outcome.totals;
-        self.claims = self.claims.plus(io::claims(&outcome));
-        self.elapsed_ns = self.elapsed_ns.saturating_add(totals.elapsed_ns);
-        self.cpu_ns = self.cpu_ns.saturating_add(outcome.process_cpu_ns);
-        self.stopped |= outcome.stopped || run.stop.load(Ordering::Relaxed);
-        Ok(outcome)
-    }
-
-    /// Waits; nanoseconds.
-    fn rest(&mut self, rest_ns: u64) -> u64 {
-        // A simulated drive has no clock that a rest would move.
-        if self.run.medium.law.is_some() { 0 } else { self.run.rest(rest_ns, &mut self.stopped) }
-    }
-
-    /// Keeps what was measured so far, should the program be killed.
-    fn keep(&self) {
-        let Some(keep) = self.run.keep else { return };
-        let after = show::duration(self.spent_ns() as f64);
-        let ended = Some(format!("Assay was killed after {after} or slightly later"));
-        keep(&self.measured(Detail { ended, ..self.detail.clone() }));
-    }
-
-    fn measured(&self, detail: Detail) -> Measured {
-        Measured {
-            window_ns: self.window_ns,
-            elapsed_ns: self.elapsed_ns,
-            cpu_ns: self.cpu_ns,
-            claims: self.claims,
-            notes: detail.ended.iter().cloned().chain(self.filled()).collect(),
-            ..Measured::of(detail)
-        }
-    }
-
     /// What the file that was written before may have taken out of the bucket.
     fn filled(&self) -> Option<String> {
         let (bytes, rested) = (Bytes(self.filled_bytes), self.detail.before_ns as f64);
@@ -292,12 +224,8 @@ impl Running<'_> {
         })
     }
 
-    fn ran(mut self) -> Ran {
-        if self.stopped {
-            let after = show::duration(self.spent_ns() as f64);
-            self.detail.ended = Some(format!("the user stopped the trial after {after}"));
-        }
-        let ran = Ran::of(self.measured(self.detail.clone()), self.stopped);
+    fn ran(self) -> Ran {
+        let ran = self.phases.finish(self.detail);
         Ran { histograms: self.histograms, series: self.series, ..ran }
     }
 }

@@ -3,7 +3,6 @@
 
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
 
 use assay_core::quantity::Bytes;
 use assay_core::quantity::units::show;
@@ -15,8 +14,9 @@ use super::judge::{FILLS, counted};
 use super::schedule::Schedule;
 use super::{PIECE, Planned};
 use crate::io;
-use crate::measured::{Claims, Measured, Ran};
-use crate::place::{Area, Run};
+use crate::measured::Ran;
+use crate::phases::{PhaseRecord, PhaseRunner};
+use crate::place::Run;
 use assay_core::calc::pts::{Cell, Test};
 
 /// In flight while the whole is written before the first round.
@@ -39,19 +39,15 @@ pub(super) fn io_of(test: Test, cell: Cell, [threads, depth]: [u32; 2]) -> io::A
     }
 }
 
+impl PhaseRecord for Detail {
+    fn ended(&mut self) -> &mut Option<String> {
+        &mut self.ended
+    }
+}
+
 struct Running<'a> {
     planned: &'a Planned,
-    run: &'a Run<'a>,
-    began_ns: u64,
-    limit_ns: u64,
-    claims: Claims,
-    elapsed_ns: u64,
-    cpu_ns: u64,
-    stopped: bool,
-    /// Jobs so far: each has draws of its own.
-    jobs: u64,
-    /// The bytes that rounds go to.
-    area: Area,
+    phases: PhaseRunner<'a>,
     detail: Detail,
 }
 
@@ -64,24 +60,14 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     if range_bytes == 0 {
         return Err("the target is smaller than 1 MiB".to_owned());
     }
-    let mut own = Running {
-        planned,
-        run,
-        began_ns: run.system.monotonic_ns(),
-        limit_ns: run.ramp_ns.saturating_add(run.time_ns),
-        claims: Claims::default(),
-        elapsed_ns: 0,
-        cpu_ns: 0,
-        stopped: false,
-        jobs: 0,
-        area: Area { length: range_bytes, ..run.medium.area },
-        detail: Detail::default(),
-    };
+    let mut phases = PhaseRunner::new(run, planned.engine);
+    phases.area.length = range_bytes;
+    let mut own = Running { planned, phases, detail: Detail::default() };
     own.detail.prepared = looked_at(run, range_bytes);
     own.purge();
     own.fill()?;
     own.rounds()?;
-    Ok(own.ran())
+    Ok(own.phases.finish(own.detail))
 }
 
 /// What is known of a target before anything is done to it.
@@ -107,20 +93,10 @@ fn read(system: &dyn System, path: &Path) -> Option<String> {
 }
 
 impl Running<'_> {
-    /// Nanoseconds that are over: of the clock, or of a simulated drive, whose time passes in none.
-    fn spent_ns(&self) -> u64 {
-        let passed = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
-        passed.max(self.elapsed_ns)
-    }
-
-    fn left_ns(&self) -> u64 {
-        self.limit_ns.saturating_sub(self.spent_ns())
-    }
-
     /// Discards all of the target, what the rounds do not use included.
     fn purge(&mut self) {
-        let whole = self.run.medium.area;
-        let refused = match self.run.medium.file {
+        let whole = self.phases.run.medium.area;
+        let refused = match self.phases.run.medium.file {
             None => Some("a simulated drive has nothing to purge".to_owned()),
             Some(file) => {
                 let area = whole.start..whole.start + whole.length;
@@ -128,9 +104,10 @@ impl Running<'_> {
             }
         };
         self.detail.prepared.not_purged = refused;
-        if let Some(file) = self.run.medium.file.filter(|_| !self.detail.prepared.is_device) {
+        if let Some(file) = self.phases.run.medium.file.filter(|_| !self.detail.prepared.is_device)
+        {
             // Room of a file that is set aside is not looked for while it is written; without, it is.
-            let area = self.area.start..self.area.start + self.area.length;
+            let area = self.phases.area.start..self.phases.area.start + self.phases.area.length;
             let _ = assay_load::set_aside(file.as_fd(), &area);
         }
     }
@@ -138,77 +115,63 @@ impl Running<'_> {
     /// Writes the whole twice; what the time leaves of the first pass is what rounds go to.
     fn fill(&mut self) -> Result<(), String> {
         let Some(size_bytes) = self.planned.fill_bytes else { return Ok(()) };
-        let began_ns = self.spent_ns();
-        let until_ns = self.limit_ns / 100 * FILL_SHARE;
-        let of_pass = self.area.length / size_bytes;
+        let began_ns = self.phases.spent_ns();
+        let until_ns = self.phases.limit_ns / 100 * FILL_SHARE;
         for pass in 0..FILLS {
-            let left_ns = until_ns.saturating_sub(self.spent_ns());
-            if self.stopped || left_ns == 0 {
+            let left_ns = until_ns.saturating_sub(self.phases.spent_ns());
+            if self.phases.stopped || left_ns == 0 {
                 break;
             }
-            let written = self.pass(size_bytes, of_pass, left_ns)?;
+            let written = self.phases.fill(size_bytes, FILL_DEPTH, left_ns)?;
             self.detail.prepared.filled_bytes += written;
-            if pass == 0 && written < self.area.length / size_bytes * size_bytes {
+            if pass == 0 && written < self.phases.area.length / size_bytes * size_bytes {
                 self.shrink(written);
                 break;
             }
         }
-        if self.detail.prepared.filled_bytes == 0 && !self.stopped {
+        if self.detail.prepared.filled_bytes == 0 && !self.phases.stopped {
             return Err("the trial ended before Assay had written data".to_owned());
         }
-        self.detail.prepared.fill_ns = self.spent_ns().saturating_sub(began_ns);
+        self.detail.prepared.fill_ns = self.phases.spent_ns().saturating_sub(began_ns);
         Ok(())
-    }
-
-    /// Bytes of one pass over the whole.
-    fn pass(&mut self, size_bytes: u64, operations: u64, left_ns: u64) -> Result<u64, String> {
-        let cell = Cell { read_percent: 0, size_bytes };
-        let mut asked = io_of(Test::Throughput, cell, self.of_fill());
-        asked.operations = Some(operations.max(1));
-        let before_bytes = self.claims.write.bytes;
-        self.job(asked, left_ns)?;
-        Ok(self.claims.write.bytes - before_bytes)
-    }
-
-    /// How the whole is written: as an engine can that has one operation in flight.
-    fn of_fill(&self) -> [u32; 2] {
-        let is_single = self.planned.engine == io::Engine::Psync;
-        [1, if is_single { 1 } else { FILL_DEPTH }]
     }
 
     /// Rounds go to what was written: elsewhere there is nothing to read.
     fn shrink(&mut self, written: u64) {
         let whole = written / PIECE * PIECE;
-        self.area.length = whole.clamp(PIECE, self.area.length);
-        self.detail.prepared.range_bytes = self.area.length;
+        self.phases.area.length = whole.clamp(PIECE, self.phases.area.length);
+        self.detail.prepared.range_bytes = self.phases.area.length;
     }
 
     fn rounds(&mut self) -> Result<(), String> {
-        let Schedule { cells, cell_ns } = Schedule::of(self.planned, self.left_ns());
+        let Schedule { cells, cell_ns } = Schedule::of(self.planned, self.phases.left_ns());
         let (tracked, measure) = (self.planned.tracked(), self.planned.test.measure());
         (self.detail.cells, self.detail.cell_ns) = (cells, cell_ns);
-        let began_ns = self.spent_ns();
+        let began_ns = self.phases.spent_ns();
         for _ in 0..self.planned.most_rounds {
-            if self.stopped {
+            if self.phases.stopped {
                 break;
             }
-            if self.left_ns() == 0 {
-                let after = show::duration(self.spent_ns() as f64);
+            if self.phases.left_ns() == 0 {
+                let after = show::duration(self.phases.spent_ns() as f64);
                 self.detail.ended = Some(format!("the runtime ended after {after}"));
                 break;
             }
             let Some(cells) = self.round()? else { break };
-            let ended_ns = self.spent_ns().saturating_sub(began_ns);
-            let written_bytes = self.claims.write.bytes;
+            let ended_ns = self.phases.spent_ns().saturating_sub(began_ns);
+            for seen in &cells {
+                self.phases.window_ns = self.phases.window_ns.saturating_add(seen.window_ns);
+            }
+            let written_bytes = self.phases.claims.write.bytes;
             self.detail.rounds.push(Round { cells, written_bytes, ended_ns });
-            self.keep();
+            self.phases.checkpoint(&self.detail, ", or up to one round later");
             let course = self.detail.course(tracked, measure).unwrap_or_default();
             let is_steady = counted(self.planned, &course).is_some_and(|window| window.steady);
             if is_steady && self.was_written() {
                 break;
             }
         }
-        if self.detail.rounds.is_empty() && !self.stopped {
+        if self.detail.rounds.is_empty() && !self.phases.stopped {
             return Err("the trial ended before a round was complete".to_owned());
         }
         Ok(())
@@ -216,7 +179,8 @@ impl Running<'_> {
 
     /// Whether all that rounds go to was written once.
     fn was_written(&self) -> bool {
-        self.planned.fill_bytes.is_some() || self.claims.write.bytes >= self.area.length
+        self.planned.fill_bytes.is_some()
+            || self.phases.claims.write.bytes >= self.phases.area.length
     }
 
     /// One pass over the cells; none where it was stopped before it was whole.
@@ -225,58 +189,13 @@ impl Running<'_> {
         let mut seen = Vec::with_capacity(cells.len());
         for cell in cells {
             let asked = io_of(self.planned.test, cell, self.planned.in_flight);
-            let outcome = self.job(asked, cell_ns)?;
-            if self.stopped {
+            let outcome = self.phases.io(asked, cell_ns)?;
+            if self.phases.stopped {
                 return Ok(None);
             }
             seen.push(of_outcome(&outcome));
         }
         Ok(Some(seen))
-    }
-
-    fn job(&mut self, asked: io::Asked, time_ns: u64) -> Result<Outcome, String> {
-        let run = self.run;
-        self.jobs += 1;
-        let seed = run.seed ^ self.jobs;
-        let planned = io::Planned::new(asked, self.planned.engine);
-        let job = planned.job(&self.area, (0, time_ns.max(1)), seed);
-        let outcome = io::run_job(planned.engine, &job, &run.medium, run.bystanders, run.stop);
-        let outcome = outcome.map_err(|error| error.to_string())?;
-        let totals = &outcome.totals;
-        self.claims = self.claims.plus(io::claims(&outcome));
-        self.elapsed_ns = self.elapsed_ns.saturating_add(totals.elapsed_ns);
-        self.cpu_ns = self.cpu_ns.saturating_add(outcome.process_cpu_ns);
-        self.stopped |= outcome.stopped || run.stop.load(Ordering::Relaxed);
-        Ok(outcome)
-    }
-
-    /// Keeps the rounds so far, should the program be killed.
-    fn keep(&self) {
-        let Some(keep) = self.run.keep else { return };
-        let after = show::duration(self.spent_ns() as f64);
-        let ended = Some(format!("Assay was killed after {after}, or up to one round later"));
-        keep(&self.measured(Detail { ended, ..self.detail.clone() }));
-    }
-
-    fn measured(&self, detail: Detail) -> Measured {
-        let all = detail.rounds.iter().flat_map(|round| &round.cells);
-        let window_ns = all.map(|seen| seen.window_ns).fold(0, u64::saturating_add);
-        Measured {
-            window_ns,
-            elapsed_ns: self.elapsed_ns,
-            cpu_ns: self.cpu_ns,
-            claims: self.claims,
-            notes: detail.ended.iter().cloned().collect(),
-            ..Measured::of(detail)
-        }
-    }
-
-    fn ran(mut self) -> Ran {
-        if self.stopped {
-            let after = show::duration(self.spent_ns() as f64);
-            self.detail.ended = Some(format!("the user stopped the trial after {after}"));
-        }
-        Ran::of(self.measured(self.detail.clone()), self.stopped)
     }
 }
 

@@ -14,8 +14,8 @@ use assay_core::quantity::units::show;
 use assay_load::{Job, Mix, Pattern, Slices};
 
 use super::{Detail, Planned, Retried, course};
-use crate::io;
-use crate::measured::{Claims, Count, Measured, Ran};
+use crate::measured::Ran;
+use crate::phases::{PhaseRecord, PhaseRunner};
 use crate::place::Run;
 
 pub(super) const MIB: u64 = 1 << 20;
@@ -100,15 +100,15 @@ fn lengths(ends_ns: &[u64]) -> Vec<u64> {
     ends_ns.iter().zip(begins).map(|(end, begin)| (end - begin).max(1)).collect()
 }
 
+impl PhaseRecord for Detail {
+    fn ended(&mut self) -> &mut Option<String> {
+        &mut self.ended
+    }
+}
+
 struct Writing<'a> {
     planned: &'a Planned,
-    run: &'a Run<'a>,
-    began_ns: u64,
-    limit_ns: u64,
-    bytes: u64,
-    elapsed_ns: u64,
-    cpu_ns: u64,
-    stopped: bool,
+    phases: PhaseRunner<'a>,
     /// When the last job had ended.
     ended_ns: u64,
     /// Nanoseconds of a MiB in it.
@@ -124,17 +124,10 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     if room < FIRST_BYTES {
         return Err(format!("{} is too small; the minimum is 16 MiB", Bytes(room)));
     }
-    let began_ns = run.system.monotonic_ns();
     let mut own = Writing {
         planned,
-        run,
-        began_ns,
-        limit_ns: run.ramp_ns.saturating_add(run.time_ns),
-        bytes: 0,
-        elapsed_ns: 0,
-        cpu_ns: 0,
-        stopped: false,
-        ended_ns: began_ns,
+        phases: PhaseRunner::new(run, planned.engine),
+        ended_ns: run.system.monotonic_ns(),
         mib_ns: 0,
         kept_ns: 0,
         detail: Detail { before_bytes: FIRST_BYTES, rests_ns: Some(0), ..Detail::default() },
@@ -150,23 +143,12 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
         own.detail.slice_bytes = in_pieces(wanted as u64).clamp(MIB, most_of_slice(room));
         own.laps(room)?;
     }
-    Ok(own.ran())
+    Ok(own.phases.finish(own.detail))
 }
 
 impl Writing<'_> {
-    /// Nanoseconds that are over: of the clock, or of a simulated drive, whose time passes in none.
-    fn spent_ns(&self) -> u64 {
-        let passed = self.run.system.monotonic_ns().saturating_sub(self.began_ns);
-        passed.max(self.elapsed_ns)
-    }
-
-    /// When a share of the time is over.
-    fn end_ns(&self, twentieths: u64) -> u64 {
-        self.limit_ns / TWENTIETHS * twentieths
-    }
-
     fn may_go_on(&self, twentieths: u64) -> bool {
-        !self.stopped && self.spent_ns() < self.end_ns(twentieths)
+        !self.phases.stopped && self.phases.spent_ns() < self.phases.end_ns(twentieths)
     }
 
     /// Writes lap after lap, and, where the rate fell for good, the beginning once more.
@@ -178,7 +160,7 @@ impl Writing<'_> {
             Some((fall.from_bytes, after / first))
         });
         match fall {
-            Some((from_bytes, share)) if self.run.medium.law.is_none() => {
+            Some((from_bytes, share)) if self.phases.run.medium.law.is_none() => {
                 self.retry(from_bytes.min(room), share)
             }
             _ => self.write(room, place, TWENTIETHS).map(drop),
@@ -189,7 +171,7 @@ impl Writing<'_> {
     fn write(&mut self, room: u64, from: u64, twentieths: u64) -> Result<u64, String> {
         let mut walk = Walk { room, bytes: self.detail.slice_bytes, place: from };
         while self.may_go_on(twentieths) {
-            let until_ns = self.end_ns(twentieths).min(self.kept_ns.saturating_add(KEEP_NS));
+            let until_ns = self.phases.end_ns(twentieths).min(self.kept_ns.saturating_add(KEEP_NS));
             let leg = self.leg(&mut walk, until_ns)?;
             if !leg.slices_ns.is_empty() {
                 let rests_ns = self.detail.rests_ns.unwrap_or(0) + leg.rest_ns;
@@ -203,15 +185,12 @@ impl Writing<'_> {
 
     /// Keeps the slices so far, should the program be killed; not after each, as that is written, too.
     fn keep(&mut self) {
-        let spent_ns = self.spent_ns();
+        let spent_ns = self.phases.spent_ns();
         if spent_ns.saturating_sub(self.kept_ns) < KEEP_NS {
             return;
         }
         self.kept_ns = spent_ns;
-        let Some(keep) = self.run.keep else { return };
-        let after = show::duration(spent_ns as f64);
-        let ended = Some(format!("Assay was killed after {after} or slightly later"));
-        keep(&self.measured(Detail { ended, ..self.detail.clone() }));
+        self.phases.checkpoint(&self.detail, " or slightly later");
     }
 
     /// Writes the places of the beginning once more, at once and after a rest, in slices that take as long
@@ -222,9 +201,9 @@ impl Writing<'_> {
         let mut walk = Walk { room, bytes: slice_bytes, place: 0 };
         let at_once_ns = self.again(&mut walk, AT_ONCE)?;
         let mut retried = Retried { slice_bytes, at_once_ns, ..Retried::default() };
-        let rest_ns = self.end_ns(RESTED).saturating_sub(self.spent_ns());
-        if !self.stopped && rest_ns > 0 {
-            retried.rest_ns = self.run.rest(rest_ns, &mut self.stopped);
+        let rest_ns = self.phases.end_ns(RESTED).saturating_sub(self.phases.spent_ns());
+        if !self.phases.stopped && rest_ns > 0 {
+            retried.rest_ns = self.phases.idle(rest_ns);
             retried.rested_ns = self.again(&mut walk, TWENTIETHS)?;
         }
         self.detail.retried = Some(retried);
@@ -235,7 +214,7 @@ impl Writing<'_> {
     fn again(&mut self, walk: &mut Walk, twentieths: u64) -> Result<Vec<u64>, String> {
         let mut slices_ns = Vec::new();
         while self.may_go_on(twentieths) {
-            let until_ns = self.end_ns(twentieths);
+            let until_ns = self.phases.end_ns(twentieths);
             slices_ns.extend(self.leg(walk, until_ns)?.slices_ns);
         }
         Ok(slices_ns)
@@ -243,7 +222,7 @@ impl Writing<'_> {
 
     /// Writes slices one behind the other until about then, as many as one job takes.
     fn leg(&mut self, walk: &mut Walk, until_ns: u64) -> Result<Leg, String> {
-        let within_ns = until_ns.saturating_sub(self.spent_ns()).min(JOB_NS);
+        let within_ns = until_ns.saturating_sub(self.phases.spent_ns()).min(JOB_NS);
         let (part, slices) = walk.next(self.in_a_row(walk.bytes, within_ns));
         let leg = self.job(part, walk.bytes, slices, within_ns)?;
         walk.pass(leg.slices_ns.len() as u64);
@@ -269,11 +248,12 @@ impl Writing<'_> {
         slices: u64,
         within_ns: u64,
     ) -> Result<Leg, String> {
-        let run = self.run;
+        let run = self.phases.run;
         let of_slice = bytes / MIB;
         let start = run.medium.area.start;
-        let left_ns = self.limit_ns.saturating_sub(self.spent_ns());
-        let (area, seed) = (start + part.start..start + part.end, run.seed ^ self.bytes);
+        let left_ns = self.phases.left_ns();
+        let (area, seed) =
+            (start + part.start..start + part.end, run.seed ^ self.phases.claims.write.bytes);
         let job = Job {
             depth: DEPTH,
             // What is not whole by then says nothing of its rate.
@@ -285,9 +265,7 @@ impl Writing<'_> {
             }),
             ..Job::base(Pattern::Sequential, Mix::WRITES, MIB as u32, area, seed)
         };
-        let engine = self.planned.engine;
-        let outcome = io::run_job(engine, &job, &run.medium, run.bystanders, run.stop);
-        let outcome = outcome.map_err(|error| error.to_string())?;
+        let outcome = self.phases.job(&job)?;
         let sync_ns = self.sync()?;
         let busy_ns = (outcome.totals.elapsed_ns + sync_ns).max(1);
         let mut slices_ns = lengths(&outcome.slice_ends_ns);
@@ -295,10 +273,9 @@ impl Writing<'_> {
             *last_ns += sync_ns;
         }
         let written = outcome.totals.write_bytes;
-        self.bytes += written;
-        self.elapsed_ns += busy_ns;
-        self.cpu_ns += outcome.process_cpu_ns;
-        self.stopped |= outcome.stopped || run.stop.load(Ordering::Relaxed);
+        self.phases.elapsed_ns += busy_ns - outcome.totals.elapsed_ns;
+        self.phases.window_ns = self.phases.elapsed_ns;
+        self.phases.stopped |= run.stop.load(Ordering::Relaxed);
         self.mib_ns = busy_ns / (written / MIB).max(1);
         let now_ns = run.system.monotonic_ns();
         // Between the jobs of a simulated drive no time passes for it.
@@ -306,7 +283,7 @@ impl Writing<'_> {
         let passed_ns = if is_simulated { 0 } else { now_ns.saturating_sub(self.ended_ns) };
         self.ended_ns = now_ns;
         let cut_bytes = written - slices_ns.len() as u64 * bytes;
-        if cut_bytes > 0 && !self.stopped {
+        if cut_bytes > 0 && !self.phases.stopped {
             let cut_ns = busy_ns - slices_ns.iter().sum::<u64>().min(busy_ns);
             self.cut(cut_bytes, bytes, cut_ns, &slices_ns);
         }
@@ -315,7 +292,7 @@ impl Writing<'_> {
 
     /// Syncs what was written, where it goes through the page cache; nanoseconds.
     fn sync(&self) -> Result<u64, String> {
-        let run = self.run;
+        let run = self.phases.run;
         let Some(file) = run.medium.file.filter(|_| self.planned.synced) else { return Ok(0) };
         let began_ns = run.system.monotonic_ns();
         let synced = run.system.sync_data(file);
@@ -337,26 +314,6 @@ impl Writing<'_> {
             ));
         }
     }
-
-    fn measured(&self, detail: Detail) -> Measured {
-        let write = Count { operations: self.bytes / MIB, bytes: self.bytes };
-        Measured {
-            window_ns: self.elapsed_ns,
-            elapsed_ns: self.elapsed_ns,
-            cpu_ns: self.cpu_ns,
-            claims: Claims { write, ..Claims::default() },
-            notes: detail.ended.iter().cloned().collect(),
-            ..Measured::of(detail)
-        }
-    }
-
-    fn ran(mut self) -> Ran {
-        if self.stopped {
-            let after = show::duration(self.spent_ns() as f64);
-            self.detail.ended = Some(format!("the user stopped the trial after {after}"));
-        }
-        Ran::of(self.measured(self.detail.clone()), self.stopped)
-    }
 }
 
 #[cfg(test)]
@@ -370,6 +327,7 @@ mod tests {
     use super::*;
     use crate::Counts as _;
     use crate::io::Engine;
+    use crate::measured::Measured;
     use crate::place::{Area, Medium, Programs};
 
     const SECOND: u64 = 1_000_000_000;
