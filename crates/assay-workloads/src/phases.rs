@@ -94,7 +94,7 @@ impl<'a> PhaseRunner<'a> {
     pub fn io(&mut self, asked: io::Asked, time_ns: u64) -> Result<Outcome, String> {
         self.jobs += 1;
         let planned = io::Planned::new(asked, self.engine);
-        self.job(&planned.job(&self.area, (0, time_ns.max(1)), self.run.seed ^ self.jobs))
+        self.job(&planned.job(&self.area, 0, time_ns.max(1), self.run.seed ^ self.jobs))
     }
 
     pub fn job(&mut self, job: &Job) -> Result<Outcome, String> {

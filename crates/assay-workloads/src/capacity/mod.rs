@@ -181,7 +181,7 @@ impl WorkloadSpec for Asked {
         let job = planned::job(run, shape, 0);
         let costs = capacity_costs(&job, &planned::target(run), run.medium.law.as_ref());
         let costs = costs.map_err(|error| error.to_string())?;
-        Ok(Some((planned::whole_ns(&shape, costs) / planned::steps(&shape)).max(1)))
+        Ok(Some((planned::whole_ns(&shape, costs.0, costs.1) / planned::steps(&shape)).max(1)))
     }
 
     fn costs_like(&self, other: &Work) -> bool {

@@ -56,7 +56,7 @@ pub(super) fn target<'a>(run: &'a Run<'_>) -> assay_load::Target<'a> {
 }
 
 /// Nanoseconds of a whole pass, by what a MiB and a block take.
-pub(super) fn whole_ns(shape: &CapacityShape, (piece_ns, block_ns): (u64, u64)) -> u64 {
+pub(super) fn whole_ns(shape: &CapacityShape, piece_ns: u64, block_ns: u64) -> u64 {
     let (bytes, blocks) = shape.costs();
     (bytes / MIB).saturating_mul(piece_ns).saturating_add(blocks.saturating_mul(block_ns))
 }
@@ -70,7 +70,8 @@ pub(super) fn steps(shape: &CapacityShape) -> u64 {
 /// What passes over so many bytes take on a good card and on a poor one.
 fn times(bytes: u64) -> String {
     let of = |full: bool| {
-        let own = SUPPOSED.map(|(_, costs)| whole_ns(&CapacityShape::of(bytes, full), costs));
+        let own =
+            SUPPOSED.map(|(_, costs)| whole_ns(&CapacityShape::of(bytes, full), costs.0, costs.1));
         own.map(|ns| show::duration(ns as f64)).join(" to ")
     };
     let [good, poor] = SUPPOSED.map(|(words, _)| words);
@@ -122,7 +123,11 @@ impl PlannedWork for Planned {
         let [_, (_, poor)] = SUPPOSED;
         let shape = self.shape();
         let told = pilot_ns > 0;
-        Some(if told { steps(&shape).saturating_mul(pilot_ns) } else { whole_ns(&shape, poor) })
+        Some(if told {
+            steps(&shape).saturating_mul(pilot_ns)
+        } else {
+            whole_ns(&shape, poor.0, poor.1)
+        })
     }
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine {
@@ -259,7 +264,7 @@ mod tests {
         let blocks = 3 * 2048 + 512;
         assert_eq!(fast.expected_ns(0), Some(128 * 104_857_600 + blocks * 10_000_000));
         assert_eq!(fast.expected_ns(7), Some((128 + blocks) * 7));
-        assert_eq!(whole_ns(&CapacityShape::of(64 * GIB, false), (3, 2)), 128 * 3 + blocks * 2);
+        assert_eq!(whole_ns(&CapacityShape::of(64 * GIB, false), 3, 2), 128 * 3 + blocks * 2);
         assert_eq!(steps(&CapacityShape::of(0, true)), 1, "none is a step");
         assert_eq!(steps(&CapacityShape::of(64 * GIB, false)), 128 + blocks);
         assert!(!fast.ends_by_time() && fast.primary(&|_| true) == HELD.name);

@@ -411,7 +411,7 @@ impl Planned {
         let Some(peer) = self.peer.as_deref().filter(|_| self.acknowledged_writes > 0) else {
             return Ok(Detail::default());
         };
-        let course = &self.course(ground.area, time_ns, [seed, 0]);
+        let course = &self.course(ground.area, time_ns, seed, 0);
         Plug { course, peer, ground }.run()
     }
 
@@ -427,7 +427,7 @@ impl Planned {
         keys: [u64; 2],
         stop: &AtomicBool,
     ) -> Result<Detail, String> {
-        let course = self.course([0, AREA_BYTES], u64::MAX, keys);
+        let course = self.course([0, AREA_BYTES], u64::MAX, keys[0], keys[1]);
         let own = self.own.as_ref();
         let outage = Outage { course: &course, on: self.write_to, mounted: &self.mounted, own };
         match self.method {
@@ -438,7 +438,7 @@ impl Planned {
 
     /// A trial of it in an area (its beginning and its length); the keys are its seed, and what tells the run from all
     /// others.
-    pub const fn course(&self, area: [u64; 2], time_ns: u64, [seed, run]: [u64; 2]) -> Course {
+    pub const fn course(&self, area: [u64; 2], time_ns: u64, seed: u64, run: u64) -> Course {
         Course {
             pattern: self.pattern,
             sync: self.sync,
@@ -511,8 +511,8 @@ impl PlannedWork for Planned {
         let (area, file) = (run.medium.area, run.medium.file.map(AsFd::as_fd));
         let began_ns = run.system.monotonic_ns();
         // No other run left what could be taken for this one's.
-        let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
-        let course = self.course([area.start, area.length], run.time_ns, keys);
+        let key = mix64(run.seed ^ run.system.wall_ns());
+        let course = self.course([area.start, area.length], run.time_ns, run.seed, key);
         let target = Target { file, memory_alignment: run.medium.memory_alignment };
         let mut medium =
             OneByOne::open(&target, self.record_bytes as u32).map_err(|e| e.to_string())?;

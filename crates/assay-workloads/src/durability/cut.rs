@@ -89,7 +89,8 @@ pub fn moment(log: &Log, draws: &mut Draws) -> usize {
 /// whole. A write that was to go through is there in any case.
 pub fn survive(
     log: &Log,
-    (steps, uncovered): (usize, &[u32]),
+    steps: usize,
+    uncovered: &[u32],
     unit: u32,
     landed: &mut Vec<Landed>,
     draws: &mut Draws,
@@ -101,7 +102,7 @@ pub fn survive(
         if write.through && is_done(log, steps, *number) {
             landed.push(Landed { write: *number, first: 0, sectors: write.sectors });
         } else if is_there {
-            tear((*number, write), unit, landed, draws);
+            tear(*number, write, unit, landed, draws);
         }
     }
     survivors
@@ -113,7 +114,7 @@ pub(crate) fn is_done(log: &Log, steps: usize, number: u32) -> bool {
 }
 
 /// A write, whole or torn between the units in which it lies: they do not begin where it begins.
-fn tear((number, write): (u32, Write), unit: u32, landed: &mut Vec<Landed>, draws: &mut Draws) {
+fn tear(number: u32, write: Write, unit: u32, landed: &mut Vec<Landed>, draws: &mut Draws) {
     let (unit, end) = (u64::from(unit), write.at + u64::from(write.sectors));
     let units = write.at / unit..end.div_ceil(unit);
     let count = units.end - units.start;
@@ -164,10 +165,10 @@ mod tests {
         let (log, mut torn) = (log(false), 0);
         for _ in 0..400 {
             let mut whole = Vec::new();
-            survive(&log, (4, &[0, 1, 2, 3]), 8, &mut whole, &mut draws);
+            survive(&log, 4, &[0, 1, 2, 3], 8, &mut whole, &mut draws);
             assert!(whole.iter().all(|own| own.sectors == 8));
             let mut parts = Vec::new();
-            survive(&log, (4, &[0]), 1, &mut parts, &mut draws);
+            survive(&log, 4, &[0], 1, &mut parts, &mut draws);
             torn += usize::from(parts.iter().any(|own| own.sectors == 1));
             assert!(parts.iter().map(|own| own.sectors).sum::<u32>() <= 8);
         }
@@ -182,7 +183,7 @@ mod tests {
         let mut parts = std::collections::BTreeSet::new();
         for _ in 0..400 {
             let mut landed = Vec::new();
-            survive(&log, (1, &[0]), 8, &mut landed, &mut draws);
+            survive(&log, 1, &[0], 8, &mut landed, &mut draws);
             parts.extend(landed.iter().map(|own| [own.first, own.sectors]));
         }
         assert_eq!(parts, [[0, 2], [0, 6], [2, 4]].into());
@@ -195,7 +196,7 @@ mod tests {
         let mut last = [0; 2];
         for _ in 0..100 {
             let mut landed = Vec::new();
-            survive(&log, (4, &[0, 1, 2, 3]), 1, &mut landed, &mut draws);
+            survive(&log, 4, &[0, 1, 2, 3], 1, &mut landed, &mut draws);
             let whole = |number| landed.contains(&Landed { write: number, first: 0, sectors: 8 });
             assert!(whole(0) && whole(1) && whole(2));
             last[usize::from(whole(3))] += 1;

@@ -84,9 +84,9 @@ impl Drive {
             sectors: log.writes[*write as usize].sectors,
         };
         let mut landed: Vec<Landed> = covered.iter().map(whole).collect();
-        let survivors = survive(log, (steps, &uncovered), unit, &mut landed, draws);
+        let survivors = survive(log, steps, &uncovered, unit, &mut landed, draws);
         match self {
-            Self::TearsWrites => tear_newest(log, (steps, &uncovered), &mut landed, draws),
+            Self::TearsWrites => tear_newest(log, steps, &uncovered, &mut landed, draws),
             // What stayed in the cache is older than what others had covered since.
             Self::ReordersWrites => landed.sort_by_key(|own| own.write),
             Self::LosesLast => {
@@ -141,7 +141,8 @@ struct Held {
 /// The newest write that no flush covers is there in part: it was under way.
 fn tear_newest(
     log: &Log,
-    (steps, uncovered): (usize, &[u32]),
+    steps: usize,
+    uncovered: &[u32],
     landed: &mut Vec<Landed>,
     draws: &mut Draws,
 ) {

@@ -266,7 +266,7 @@ pub fn work(
             Err(error) => Answer::Failed(format!("invalid request: {error}")),
             Ok(Order::Make { on }) => place.make(on).map_or_else(Answer::Failed, |()| Answer::Done),
             Ok(Order::Write { on, mounted, writer }) => {
-                written(place, (on, &mounted), &writer, (hear, &mut say))
+                written(place, on, &mounted, &writer, hear, &mut say)
             }
             Ok(Order::Read { on, mounted, run, bytes }) => {
                 let pieces = place.read(on, &mounted, bytes);
@@ -274,14 +274,14 @@ pub fn work(
             }
             Ok(Order::List { on, mounted, shape, run }) => {
                 let script = files::Script::of(&shape);
-                asked(place, (on, &mounted), &mut |room| {
+                asked(place, on, &mounted, &mut |room| {
                     let listing = read_back(&script, run, &mut *room.files());
                     // A directory whose names cannot be read is as none.
                     Ok(listing.map_or_else(Answer::Unreachable, Answer::Listed))
                 })
             }
             Ok(Order::Check { on, mounted, own, lines }) => {
-                asked(place, (on, &mounted), &mut |room| {
+                asked(place, on, &mounted, &mut |room| {
                     room.check(&own, &lines).map(Answer::Checked)
                 })
             }
@@ -306,7 +306,8 @@ fn troubled(trouble: Trouble) -> Answer {
 /// What is asked in the program's directory.
 fn asked(
     place: &mut dyn Place,
-    (on, mounted): (On, &str),
+    on: On,
+    mounted: &str,
     ask: &mut dyn FnMut(&mut dyn Room) -> Result<Answer, String>,
 ) -> Answer {
     let mut answer = None;
@@ -318,15 +319,13 @@ fn asked(
     ended.map_or_else(troubled, |()| answer.unwrap_or_else(nothing))
 }
 
-/// What is heard, and what is said.
-type Talk<'a> =
-    (&'a mut dyn FnMut() -> Option<String>, &'a mut dyn FnMut(&Answer) -> Result<(), String>);
-
 fn written(
     place: &mut dyn Place,
-    (on, mounted): (On, &str),
+    on: On,
+    mounted: &str,
     writer: &Writer,
-    (hear, say): Talk<'_>,
+    hear: &mut dyn FnMut() -> Option<String>,
+    say: &mut dyn FnMut(&Answer) -> Result<(), String>,
 ) -> Answer {
     let ended = match writer {
         Writer::Pattern(script) => place.written(on, mounted, &mut |medium| {

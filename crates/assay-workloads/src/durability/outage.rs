@@ -70,7 +70,8 @@ impl Outage<'_> {
             drop(talk);
             let logged = drive.logged();
             let steps = logged.log.steps.len();
-            let (pages, cut) = logged.after(self.kept(), steps, &mut draws);
+            let (pages, cut) =
+                logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
             drive.begin(&pages, None);
             talk = Talk::begin(starts, &drive, stop)?;
             let made = Made { cut, heard: logged.rounds(steps), lines: &lines };
@@ -95,7 +96,7 @@ impl Outage<'_> {
         let fresh = self.made(&mut talk, &drive)?;
         if let Some((logged, lines)) = self.uncut(&*program, &mut talk, &drive, &fresh)? {
             count_logged(&*program, &logged, &mut detail);
-            self.cuts(&*program, (&logged, &lines), (&mut talk, &drive), &mut detail)?;
+            self.cuts(&*program, &logged, &lines, &mut talk, &drive, &mut detail)?;
         }
         detail.stopped = stop.load(Ordering::Relaxed);
         Ok(detail)
@@ -104,8 +105,10 @@ impl Outage<'_> {
     fn cuts(
         &self,
         program: &dyn Program,
-        (logged, lines): (&Logged, &[String]),
-        (talk, drive): (&mut Talk<'_>, &Served),
+        logged: &Logged,
+        lines: &[String],
+        talk: &mut Talk<'_>,
+        drive: &Served,
         detail: &mut Detail,
     ) -> Result<(), String> {
         if logged.log.steps.is_empty() {
@@ -117,7 +120,8 @@ impl Outage<'_> {
                 break;
             }
             let steps = moment(&logged.log, &mut draws);
-            let (pages, cut) = logged.after(self.kept(), steps, &mut draws);
+            let (pages, cut) =
+                logged.after(self.course.drive, self.course.atomic_sectors(), steps, &mut draws);
             let made = Made { cut, heard: logged.rounds(steps), lines };
             let here = if self.on.has_files() { None } else { program.seen(&pages) };
             let back = if let Some(answer) = here {
@@ -147,11 +151,6 @@ impl Outage<'_> {
             Some(other) => return Err(told(&other)),
         }
         Ok(())
-    }
-
-    /// What keeps what was written, and how much of it in one.
-    fn kept(&self) -> (crate::durability::drive::Drive, u32) {
-        (self.course.drive, (self.course.atomic_bytes / SECTOR_BYTES).max(1) as u32)
     }
 
     /// What lies on a drive on which a program can begin.

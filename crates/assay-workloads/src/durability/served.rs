@@ -159,12 +159,7 @@ impl FarSide for Served {
 
 impl Logged {
     /// What lies on the drive when the power goes after so many steps, and rounds that had been heard of by then.
-    pub fn after(
-        &self,
-        (drive, unit): (Drive, u32),
-        steps: usize,
-        draws: &mut Draws,
-    ) -> (Pages, Cut) {
+    pub fn after(&self, drive: Drive, unit: u32, steps: usize, draws: &mut Draws) -> (Pages, Cut) {
         let (landed, cut) = drive.after(&self.log, steps, unit, draws);
         let mut pages = self.base.clone();
         for own in landed {
@@ -219,15 +214,15 @@ mod tests {
         assert_eq!((logged.log.steps.len(), logged.log.promises()), (10, 3));
         for seed in 0..40 {
             let mut draws = Draws::new(seed, "test");
-            let (pages, _) = logged.after((Drive::HonorsFlushes, 8), 9, &mut draws);
+            let (pages, _) = logged.after(Drive::HonorsFlushes, 8, 9, &mut draws);
             assert_eq!([1, 2, 3].map(|at| read(&pages, at * 4096)), [1, 2, 3]);
-            let (pages, _) = logged.after((Drive::HonorsFlushes, 8), 6, &mut draws);
+            let (pages, _) = logged.after(Drive::HonorsFlushes, 8, 6, &mut draws);
             assert_eq!([1, 2, 3].map(|at| read(&pages, at * 4096)), [1, 2, 0]);
         }
         assert_eq!([0, 2, 3, 5, 6, 10].map(|steps| logged.rounds(steps)), [0, 0, 1, 1, 2, 3]);
         let mut draws = Draws::new(1, "test");
         let lost = (0..40).any(|_| {
-            let (pages, _) = logged.after((Drive::DropsFlushes, 8), 9, &mut draws);
+            let (pages, _) = logged.after(Drive::DropsFlushes, 8, 9, &mut draws);
             read(&pages, 8192) == 0
         });
         assert!(lost, "a liar's drive lacks what was flushed");
@@ -256,8 +251,7 @@ mod tests {
         content.write(0, &[5; 8192]);
         own.begin(&content, None);
         assert!(own.clear(0, 4096, false) && own.flush());
-        let (pages, _) =
-            own.logged().after((Drive::HonorsFlushes, 8), 2, &mut Draws::new(1, "test"));
+        let (pages, _) = own.logged().after(Drive::HonorsFlushes, 8, 2, &mut Draws::new(1, "test"));
         assert_eq!([read(&pages, 0), read(&pages, 4096)], [0, 5]);
     }
 }

@@ -89,7 +89,7 @@ impl Facts {
                 .filter(|_| tally.acknowledged_writes > 0),
             text: String::new(),
             counterexample_text: None,
-            method_text: grade_words(planned, tally.read_again),
+            method_text: grade_words(planned, tally.read_again[0], tally.read_again[1]),
             tally,
         };
         facts.text = facts.verdict();
@@ -280,7 +280,7 @@ fn writes(count: u64) -> String {
 }
 
 /// What a cut of this grade proves.
-fn grade_words(planned: &Planned, [read, wrong]: [u64; 2]) -> String {
+fn grade_words(planned: &Planned, read: u64, wrong: u64) -> String {
     let target = match wrong {
         0 => String::new(),
         wrong => format!(

@@ -235,7 +235,7 @@ impl Course {
             return;
         }
         let mut draws = Draws::new(self.seed, "durability cuts");
-        let unit = (self.atomic_bytes / SECTOR_BYTES).max(1) as u32;
+        let unit = self.atomic_sectors();
         for _ in 0..self.cuts {
             if stop.load(Ordering::Relaxed) {
                 detail.stopped = true;
@@ -247,6 +247,11 @@ impl Course {
             let judgement = written.judged(&image, steps);
             self.count(written, &cut, &judgement, &mut detail.tally);
         }
+    }
+
+    /// Sectors that the drive is assumed to write atomically.
+    pub(crate) fn atomic_sectors(&self) -> u32 {
+        (self.atomic_bytes / SECTOR_BYTES).max(1) as u32
     }
 
     pub(crate) fn count(

@@ -461,7 +461,7 @@ mod tests {
     #[test]
     fn an_engine_is_told_of_every_level() {
         let area = Area { start: 0, length: 1 << 30, asked: 1 << 30, written: true, fill_ns: 0 };
-        let jobs = all_the_same(|planned| format!("{:?}", planned.job(&area, (1, 2), 3)));
+        let jobs = all_the_same(|planned| format!("{:?}", planned.job(&area, 1, 2, 3)));
         // How the file is opened, the engine itself, and how starts are spread where there is no rate.
         assert_eq!(jobs, ["direct", "engine", "arrival_process"]);
     }

@@ -122,7 +122,7 @@ impl Planned {
     }
 
     /// The job of one run in an area of its own.
-    pub fn job(&self, area: &Area, (ramp_ns, time_ns): (u64, u64), seed: u64) -> Job {
+    pub fn job(&self, area: &Area, ramp_ns: u64, time_ns: u64, seed: u64) -> Job {
         let mut job = Job {
             ramp: Duration::from_nanos(ramp_ns),
             time: Duration::from_nanos(time_ns),
@@ -191,7 +191,7 @@ impl PlannedWork for Planned {
     }
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String> {
-        let job = self.job(&run.medium.area, (run.ramp_ns, run.time_ns), run.seed);
+        let job = self.job(&run.medium.area, run.ramp_ns, run.time_ns, run.seed);
         let job = Job { verify: verify::number(self, run.system), ..job };
         let ran = run::run_job(self.engine, &job, &run.medium, run.bystanders, run.stop);
         ran.map(|outcome| run::ran(&outcome)).map_err(|error| error.to_string())

@@ -66,7 +66,7 @@ pub(super) fn number(planned: &Planned, system: &dyn System) -> Option<u64> {
 
 /// The job of a run that wrote so, as its pass needs it: how long it went on does not matter.
 fn job(planned: &Planned, area: &Area, written: &Written) -> Job {
-    Job { verify: Some(written.run), ..planned.job(area, (0, 0), written.seed) }
+    Job { verify: Some(written.run), ..planned.job(area, 0, 0, written.seed) }
 }
 
 /// Reads what a trial wrote, and notes what was found beside what was measured; nothing where its work is not

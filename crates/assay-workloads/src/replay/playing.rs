@@ -55,7 +55,7 @@ pub(super) fn play(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     ran.measured.detail = Detail {
         classes: classes(&outcome),
         pace: outcome.pace,
-        fidelity: fidelity(own, was, fitted, (&outcome, job.track.as_deref()), &ran.histograms),
+        fidelity: fidelity(own, was, fitted, &outcome, job.track.as_deref(), &ran.histograms),
     }
     .into();
     Ok(ran)
@@ -126,7 +126,8 @@ fn fidelity(
     own: &Planned,
     was: Was,
     fitted: Fitted,
-    (outcome, track): (&Outcome, Option<&Track>),
+    outcome: &Outcome,
+    track: Option<&Track>,
     histograms: &Histograms,
 ) -> Fidelity {
     let none = Played::default();

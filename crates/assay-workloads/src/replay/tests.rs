@@ -81,8 +81,8 @@ fn planned_in(asked: &Asked, area: Area) -> Result<Planned, String> {
 }
 
 /// A play on a drive that serves so many at a time, each in so long.
-fn ran(planned: &Planned, area: Area, (service_ns, servers): (u64, u32)) -> Result<Ran, String> {
-    let law = Law::new(LawShape::Fixed { ns: service_ns }, servers).unwrap();
+fn ran(planned: &Planned, area: Area, drive: (u64, u32)) -> Result<Ran, String> {
+    let law = Law::new(LawShape::Fixed { ns: drive.0 }, drive.1).unwrap();
     planned.run(&Run {
         system: &Fake::new(),
         medium: Medium { file: None, area, memory_alignment: 4096, law: Some(law) },

@@ -24,7 +24,7 @@ const FILL_DEPTH: u32 = 32;
 /// Writing it takes at most so much of a time that is limited, in percent.
 const FILL_SHARE: u64 = 40;
 
-pub(super) fn io_of(test: Test, cell: Cell, [threads, depth]: [u32; 2]) -> io::Asked {
+pub(super) fn io_of(test: Test, cell: Cell, in_flight: [u32; 2]) -> io::Asked {
     let pattern = if test.is_sequential() { Pattern::Sequential } else { Pattern::Random };
     // All mixes of the tests are percentages that add up.
     let mix = cell.mix().parse().unwrap_or(io::Mix::WRITES);
@@ -33,8 +33,8 @@ pub(super) fn io_of(test: Test, cell: Cell, [threads, depth]: [u32; 2]) -> io::A
         pattern,
         mix,
         block_size: size,
-        queue_depth: depth,
-        threads,
+        queue_depth: in_flight[1],
+        threads: in_flight[0],
         ..io::Asked::default()
     }
 }
