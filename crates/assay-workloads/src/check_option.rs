@@ -12,11 +12,9 @@ pub struct CheckOption {
     pub help: &'static str,
     /// The values that it may have; none of a switch.
     pub values: Option<Values>,
-    /// Its lines among the examples of the help.
     pub examples: &'static [Example],
     /// Whether its work comes before that of the other options that it is given with.
     pub goes_first: bool,
-    /// What may be found that ends the command otherwise than well.
     pub gates: &'static [Gate],
 }
 
@@ -33,7 +31,6 @@ impl Values {
         self.names.split('|')
     }
 
-    /// What is meant where none is given.
     pub fn usual(&self) -> &'static str {
         self.all().next().unwrap_or(self.names)
     }
@@ -65,7 +62,6 @@ pub fn taking_all() -> Option<&'static str> {
     kinds.find(|kind| takes_all(kind)).map(|kind| kind.about.name)
 }
 
-/// Whether work of a kind takes all of a place.
 pub fn takes_all(kind: &Entry) -> bool {
     (kind.sample)().needs() == Needs::Whole
 }

@@ -20,7 +20,6 @@ pub(super) const fn work<K>(text: &'static str, example: &'static str, set: Set<
     Factor { text, example, is_work: true, written: None, set }
 }
 
-/// A factor that is a choice for the same work.
 pub(super) const fn choice<K>(text: &'static str, example: &'static str, set: Set<K>) -> Factor<K> {
     Factor { text, example, is_work: false, written: None, set }
 }

@@ -97,7 +97,6 @@ pub static COPY: Parameter = Parameter {
 };
 
 impl Work {
-    /// Programs without which it cannot be run.
     pub fn programs(&self) -> Vec<&str> {
         let Self::Command(own) = self else { return Vec::new() };
         own.needs.iter().map(String::as_str).collect()
@@ -156,18 +155,15 @@ impl Work {
 }
 
 impl Planned {
-    /// The same work for half as long.
     #[must_use]
     pub fn halved(&self) -> Self {
         self.half().unwrap_or_else(|| self.clone())
     }
 
-    /// Whether it is done in virtual machines of its own.
     pub fn makes_machines(&self) -> bool {
         matches!(self, Self::Durability(own) if own.is_in_machine())
     }
 
-    /// Whether a trial of it goes on when its machine is started again.
     pub fn outlives_cuts(&self) -> bool {
         matches!(self, Self::Durability(own) if own.is_plug())
     }
@@ -192,12 +188,10 @@ impl Planned {
         if let Self::Network(own) = self { own.permanent_commands() } else { Vec::new() }
     }
 
-    /// Whether it is others' work, under which settings change.
     pub fn is_others(&self) -> bool {
         matches!(self, Self::Production(_))
     }
 
-    /// Whether its result depends on how fast anything was.
     pub fn is_of_speed(&self) -> bool {
         !matches!(self, Self::Capacity(_))
     }

@@ -62,7 +62,6 @@ impl Claims {
         self.read.plus(self.write).operations
     }
 
-    /// Bytes in both directions.
     pub fn bytes(&self) -> u64 {
         self.read.plus(self.write).bytes
     }
@@ -93,7 +92,6 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Nothing but what its kind of work counts.
     pub fn of(detail: impl Into<Detail>) -> Self {
         Self {
             window_ns: 0,
@@ -118,7 +116,6 @@ impl Measured {
         self.values.get(metric).copied().map(Ok).or_else(reason)
     }
 
-    /// An amount of the window, per second.
     pub fn per_second(&self, amount: u64) -> Result<f64, String> {
         if self.window_ns == 0 {
             return Err("the measurement window was empty".to_owned());
@@ -145,12 +142,10 @@ pub(super) fn told(all: impl IntoIterator<Item = (Metric, Presence<f64>)>) -> To
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnMetric {
-    /// Its name, as the values of the trial have it.
     pub name: String,
     pub better: Better,
 }
 
-/// What is counted of every kind of work.
 pub trait Counts {
     /// Operations inside the window, of whatever the kind of work calls one.
     fn operations(&self) -> u64;
@@ -198,11 +193,9 @@ pub struct Ran {
     pub measured: Measured,
     /// Service times by class.
     pub histograms: Histograms,
-    /// Rows per second.
     pub series: Vec<SeriesRow>,
     /// Processor time of the measuring threads alone, nanoseconds.
     pub threads_cpu_ns: u64,
-    /// Whether the user asked to stop while it ran.
     pub stopped: bool,
 }
 

@@ -39,7 +39,6 @@ fn of_kinds() -> impl Iterator<Item = &'static Metric> {
     KINDS.iter().flat_map(|kind| kind.metrics).copied().flatten()
 }
 
-/// Names of all metrics that a study can have.
 pub fn names() -> Vec<&'static str> {
     all().map(|metric| metric.name).collect()
 }
@@ -82,7 +81,6 @@ pub fn is_of_speed(name: &str) -> bool {
     nature(name) == Nature::Speed
 }
 
-/// Whether a metric is one that programs tell of themselves.
 pub fn is_told(name: &str) -> bool {
     let sign = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     name.strip_prefix(TOLD).is_some_and(|own| !own.is_empty() && own.bytes().all(sign))

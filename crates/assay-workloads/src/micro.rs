@@ -184,7 +184,6 @@ fn ran(done: &[MicroOutcome], elapsed_ns: u64, stopped: bool) -> Ran {
     )
 }
 
-/// Starts a process of this program's own that repeats an operation.
 fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOutcome, String> {
     let own = run.system.read_link(Path::new("/proc/self/exe"));
     let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;
@@ -203,7 +202,6 @@ fn repeated(run: &Run<'_>, operation: Operation, time_ns: u64) -> Result<MicroOu
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     pub operations: u64,
-    /// Processes that did them, one after the other.
     pub processes: u64,
 }
 

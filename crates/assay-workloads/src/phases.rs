@@ -22,9 +22,7 @@ pub(super) struct PhaseRunner<'a> {
     pub run: &'a Run<'a>,
     engine: Engine,
     began_ns: u64,
-    /// Time of the whole trial.
     pub limit_ns: u64,
-    /// The bytes that the phases access.
     pub area: Area,
     pub claims: Claims,
     pub elapsed_ns: u64,
@@ -90,7 +88,6 @@ impl<'a> PhaseRunner<'a> {
         Ok(self.claims.write.bytes - before_bytes)
     }
 
-    /// Runs one load on the area.
     pub fn io(&mut self, asked: io::Asked, time_ns: u64) -> Result<Outcome, String> {
         self.jobs += 1;
         let planned = io::Planned::new(asked, self.engine);

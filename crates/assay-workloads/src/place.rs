@@ -62,7 +62,6 @@ pub struct DirectUse {
     pub offset_alignment: u32,
 }
 
-/// Which engine is used for asynchronous workloads.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EngineUse {
     pub name: Engine,
@@ -70,13 +69,11 @@ pub struct EngineUse {
     pub note: Option<String>,
 }
 
-/// What a target offers to the work that is planned on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Offer<'a> {
     pub area: Area,
     /// Whether direct I/O can be had; absent with the reason for going through the page cache.
     pub direct: &'a Presence<DirectUse>,
-    /// The engine for several operations in flight.
     pub engine: &'a EngineUse,
     /// What may answer for the medium, where that is known.
     pub between: Option<&'a Between>,
@@ -109,7 +106,6 @@ pub struct Programs<'a> {
 }
 
 impl Programs<'_> {
-    /// For work that runs none, and recalls nothing.
     pub const NONE: Self = Self {
         replicate: 0,
         trial: 0,
@@ -137,7 +133,6 @@ pub struct Run<'a> {
     /// Workers of the kernel that work for others.
     pub bystanders: &'a Bystanders,
     pub stop: &'a AtomicBool,
-    /// Who looks at the devices, for work that only looks.
     pub lookout: Option<&'a dyn Lookout>,
     /// Keeps what was measured so far, should nothing come after it.
     pub keep: Option<&'a (dyn Fn(&Measured) + Sync)>,

@@ -19,9 +19,7 @@ pub struct Recording {
     pub told_by: &'static str,
     /// Why one of which only the beginning was noted has no number.
     pub cut_off: &'static str,
-    /// Its line among the examples of `run`.
     pub example: Example,
-    /// Labels that a user gives to its trials.
     pub labels: RecordLabels,
 }
 
@@ -29,7 +27,6 @@ pub struct Recording {
 /// results: how many they were. An empty one is taken away.
 pub type GiveLabel = fn(&dyn System, &Path, Option<&str>, &str) -> Outcome<usize>;
 
-/// How trials are labelled by `assay note`.
 #[derive(Debug)]
 pub struct RecordLabels {
     pub give: GiveLabel,
@@ -65,12 +62,10 @@ pub enum Source {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// What tells it from all others.
     pub id: String,
     pub group: String,
     /// Microseconds since 1970 of the wall clock at its beginning.
     pub began_wall_us: Option<u64>,
-    /// What it measured, or why it gave no number.
     pub measured: Result<Measured, String>,
 }
 

@@ -126,7 +126,6 @@ macro_rules! kinds {
             $variant($module::$facts),)?)+
         }
 
-        /// The schemas of the facts of each kind, by key.
         #[cfg(feature = "schema")]
         pub fn facts_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
             schemars::json_schema!({ "properties": {

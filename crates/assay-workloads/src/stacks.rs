@@ -211,7 +211,6 @@ impl Counts for Detail {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Held {
     pub before: Memory,
-    /// While they ran.
     pub after: Memory,
     /// Nanoseconds until all of them ran.
     pub start_ns: u64,
@@ -249,7 +248,6 @@ impl Memory {
     }
 }
 
-/// Bytes of this process below a name.
 fn own_bytes(system: &dyn System, path: &str, name: &str) -> Presence<u64> {
     sysfs::parsed(sysfs::text(system, Path::new(path)), |text| machine::kilobytes(text, name))
 }
@@ -278,7 +276,6 @@ fn values(held: &[Held]) -> Told {
     told(all)
 }
 
-/// Starts a process of this program's own that has the threads; gives what it read.
 fn held(system: &dyn System, planned: &Planned) -> Result<Held, String> {
     let own = system.read_link(Path::new("/proc/self/exe"));
     let own = own.map_err(|error| format!("cannot find the assay program: {error}"))?;

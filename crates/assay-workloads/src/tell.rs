@@ -11,7 +11,6 @@ use assay_core::quantity::metric::Nature;
 
 use super::{Facts, Judged, Measured, Planned};
 
-/// Work of a kind that tells something of its own.
 pub trait Tells {
     /// What the trials of a row say; none where they say nothing.
     fn facts(&self, seen: &Seen<'_>) -> Option<Facts>;
@@ -36,7 +35,6 @@ pub struct Seen<'a> {
     /// What those measured that are left out by design.
     pub left_out: &'a [&'a Measured],
     pub failed: &'a [Failed<'a>],
-    /// What the rules of trust say of the row.
     pub spoken: &'a [Spoken<'a>],
     /// Of each of those that count: the part that came nearest to the temperature from which on it slows
     /// down, where anybody looked.
@@ -57,7 +55,6 @@ pub struct Failed<'a> {
     pub reason: &'a str,
 }
 
-/// What a rule of trust says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Spoken<'a> {
     pub rule: &'a str,
@@ -111,9 +108,7 @@ pub trait OfRow {
     }
 }
 
-/// What is known of rows beside the facts of a kind of work.
 pub trait Rows {
-    /// What a row is called in a sentence.
     fn name(&self, of: &Subject) -> String;
 
     fn numbers(&self, of: &Subject) -> Vec<Number<'_>>;
@@ -137,7 +132,6 @@ pub struct Resting<'a> {
     pub unsaid: Option<&'static str>,
 }
 
-/// What a kind of work shows of its metrics, with no facts beside them.
 #[derive(Clone, Copy, Debug)]
 pub struct ShownNumbers {
     /// The metric by which its rows are told from all others: no other kind has it.
@@ -147,10 +141,8 @@ pub struct ShownNumbers {
     pub figure: Option<&'static OwnFigure>,
 }
 
-/// The numbers of a study, as far as a kind of work hears of them.
 #[derive(Clone, Debug, Default)]
 pub struct StudyNumbers<'a> {
-    /// The rows of the kind, in the order of the study.
     pub rows: Vec<NumberedRow<'a>>,
     /// Metrics of which anything in the study has a number.
     pub known: BTreeSet<&'a str>,
@@ -180,7 +172,6 @@ pub struct OwnFigure {
 
 #[derive(Clone, Copy, Debug)]
 pub struct PhaseFigure {
-    /// What it is called among the others.
     pub name: &'static str,
     pub title: &'static str,
     pub values: &'static str,
@@ -198,7 +189,6 @@ pub struct TrialPhase {
     pub ramp_s: u64,
 }
 
-/// A rule of trust about what one kind of work alone counts.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnRule {
     pub about: About,

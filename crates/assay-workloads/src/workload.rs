@@ -39,7 +39,6 @@ pub trait WorkloadKind:
     const ABOUT: About;
     /// What is measured of it, beside what all work shares, in the order in which it is told.
     const METRICS: &'static [&'static [Metric]];
-    /// What the rules of trust may judge of it.
     const JUDGED: &'static [Judged];
 
     /// Whether it runs programs that a study names: nobody runs those of a stranger's result.
@@ -111,7 +110,6 @@ pub type Written = fn(&str) -> Option<String>;
 #[derive(Clone, Copy, Debug)]
 pub struct Parameter {
     pub about: About,
-    /// Levels as an example, in a list.
     pub example: &'static str,
     /// Whether its levels are different work, and not a choice for the same work: nobody chooses
     /// them to be faster, and writing is no bad setting of reading.
@@ -162,7 +160,6 @@ pub struct Touch {
 pub struct LinkNeeds {
     /// Whether name spaces with a slow link are made for it.
     pub in_lab: bool,
-    /// Whether anything of the network is changed that must be put back.
     pub changes: bool,
     /// Where nobody says to whom the link leads: what to do.
     pub to_nobody: Option<String>,
@@ -183,7 +180,6 @@ pub struct InStudy<'a> {
 }
 
 impl<'a> InStudy<'a> {
-    /// A study with these factors, of which nothing else is known.
     pub const fn of(factors: &'a BTreeMap<String, Vec<String>>) -> Self {
         Self { factors, area: None, has_budget: false, finds_rate: false }
     }
@@ -198,9 +194,7 @@ pub trait Complaints {
     fn is_wrong(&self, path: &str) -> bool;
 }
 
-/// Work as a study asks for it.
 pub trait WorkloadSpec {
-    /// What it does, in a line.
     fn words(&self) -> String;
 
     fn needs(&self) -> Needs {
@@ -264,7 +258,6 @@ pub struct ByHand<'a> {
     pub name: &'a str,
     /// All bytes that may be touched; the background load has the second half.
     pub area: Area,
-    /// The file, directory or device.
     pub path: &'a str,
     pub ramp_ns: u64,
     pub time_ns: u64,
@@ -273,7 +266,6 @@ pub struct ByHand<'a> {
     pub background: Option<&'a Background>,
 }
 
-/// A command line that does the same work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandLine {
     /// The words, the program first, none of them quoted.
@@ -284,14 +276,12 @@ pub struct CommandLine {
 
 /// Work as it will be run.
 pub trait PlannedWork {
-    /// How it was run, in a line.
     fn words(&self) -> String;
 
     fn touches(&self) -> Touch {
         Touch::default()
     }
 
-    /// Runs it once.
     fn run(&self, run: &Run<'_>) -> Result<Ran, String>;
 
     /// Runs again what comes once before its first run of all, for a study that goes on after an interruption;
@@ -319,7 +309,6 @@ pub trait PlannedWork {
         self.operations().is_none()
     }
 
-    /// Whether its operations start by a clock, so that there are response times.
     fn is_by_clock(&self) -> bool {
         false
     }
@@ -362,7 +351,6 @@ pub trait PlannedWork {
 
     fn by_hand(&self, how: &ByHand<'_>) -> CommandLine;
 
-    /// What no such command line can say.
     fn not_said(&self) -> &'static [&'static str] {
         &[]
     }

@@ -59,7 +59,6 @@ impl Counts for Detail {
     }
 }
 
-/// What a boot measured.
 pub fn measured(boot: Boot) -> Result<Measured, String> {
     if let End::Unfinished(why) = &boot.end {
         return Err(why.clone());

@@ -30,7 +30,6 @@ pub(super) static BOOTS: Recording = Recording {
     },
 };
 
-/// The boots of a study as recorded trials.
 impl Asked {
     pub fn recording(&self) -> &'static Recording {
         &BOOTS

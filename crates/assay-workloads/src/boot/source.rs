@@ -28,7 +28,6 @@ pub(super) struct Told {
     /// How many older ones there are that were not read.
     pub older: usize,
     pub faults: usize,
-    /// Whether they are of the machine that reads them.
     pub is_own: bool,
 }
 

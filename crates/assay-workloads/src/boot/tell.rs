@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 use super::{Detail, PHASES, Planned, UNTIL, USERSPACE, WHOLE};
 use crate::tell::{FactsFigure, Number, OfRow, Rows, Seen, Shows, Tells};
 
-/// Units that are told of a group.
 const MOST_UNITS: usize = 10;
 const MOST_SENTENCES: usize = 6;
 /// Boots of a figure: the newest.
@@ -125,7 +124,6 @@ const FIGURE: FactsFigure = FactsFigure {
     leads: true,
 };
 
-/// Why no rule of trust speaks of them.
 const RECORDED: &str =
     "These times come from systemd; Assay did not observe the boots and cannot verify them.";
 
@@ -178,7 +176,6 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// How long they took, and how many there were.
     fn sentence(&self) -> Sentence {
         let own = |metric| self.number(metric).filter(|number| number.n > 0);
         let whole = own(&WHOLE).map(|number| (number, "from kernel start"));
@@ -236,7 +233,6 @@ fn phases(groups: &[Group<'_>]) -> Table {
     table
 }
 
-/// What systemd's own manual says of such times.
 const MEANT: &str = "Time between the starting and started messages of a unit, including waits for other units and the \
                      disk. Units start in parallel. A service counts as started when systemd has spawned it or it \
                      reports ready. Units that started before the journal appear shorter.";
@@ -372,7 +368,6 @@ mod tests {
         }
     }
 
-    /// Groups by their kernels, each with its numbers.
     struct Known(Vec<(&'static str, Vec<Number<'static>>)>);
 
     impl Rows for Known {

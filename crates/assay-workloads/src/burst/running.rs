@@ -18,7 +18,6 @@ const MIB: u64 = 1 << 20;
 const FILLING: u64 = 2;
 const RESTING: u64 = 3;
 const LOADING: u64 = 11;
-/// The three rests, each against the first.
 const RESTS: [f64; 3] = [1.0, 2.0, 4.0];
 /// The longest of them brings back at most so much of the bucket.
 const MOST_BACK: f64 = 0.8;
@@ -28,9 +27,7 @@ const LONGER: f64 = 1.5;
 const MORE_S: f64 = 4.0;
 /// What ends a load, and is not whole: half a second, and what lengths are rounded up by.
 const ROUNDED_S: f64 = 1.5;
-/// Shorter rests tell nothing.
 const SHORTEST_REST_S: f64 = 1.0;
-/// In flight while a file is written before.
 const FILL_DEPTH: u32 = 8;
 
 /// Lengths of rests, and of the loads after them, seconds.
@@ -66,7 +63,6 @@ impl PhaseRecord for Detail {
 struct Running<'a> {
     planned: &'a Planned,
     phases: PhaseRunner<'a>,
-    /// Bytes of a file that was written before.
     filled_bytes: u64,
     histograms: Histograms,
     series: Vec<SeriesRow>,
@@ -133,7 +129,6 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Rests, and a load after each.
     fn rests(&mut self) -> Result<(), String> {
         let Some(Course::Fell(bucket)) = self.detail.course() else { return Ok(()) };
         self.phases.checkpoint(&self.detail, " or slightly later");
@@ -191,7 +186,6 @@ impl Running<'_> {
         Ok(by_second(&outcome))
     }
 
-    /// Keeps latencies and seconds of a load.
     fn note(&mut self, outcome: &Outcome, from_s: u64) {
         for class in &outcome.classes {
             let name = io::class_name(class.class).to_owned();

@@ -189,7 +189,6 @@ impl WorkloadSpec for Asked {
     }
 }
 
-/// Bytes of the whole blocks among so many.
 fn whole_blocks(bytes: u64) -> u64 {
     bytes / assay_load::BLOCK_BYTES * assay_load::BLOCK_BYTES
 }

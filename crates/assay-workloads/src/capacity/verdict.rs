@@ -33,7 +33,6 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// Whether it holds less than it says.
     pub const fn is_short(self) -> bool {
         matches!(
             self,
@@ -189,7 +188,6 @@ fn held(outcome: &CapacityOutcome, verdict: Verdict, in_free_space: bool) -> Opt
     Some((shares(outcome, verdict).0, true))
 }
 
-/// The first block that shows what is said.
 fn example(outcome: &CapacityOutcome, verdict: Verdict) -> Option<assay_load::WrongBlock> {
     let shows = |seen: Seen| match verdict {
         Verdict::Wraps => matches!(seen, Seen::Other { .. }),
@@ -214,7 +212,6 @@ mod tests {
         SeenCounts { as_written, ..rest }
     }
 
-    /// Nothing answers for the medium.
     const CLEAR: Option<&Between> = Some(&Between::Nothing);
 
     #[test]

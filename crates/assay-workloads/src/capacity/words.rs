@@ -5,7 +5,6 @@ use assay_load::{CapacityOutcome, Seen, WrongBlock};
 
 use super::{Detail, Limit, Told, Verdict};
 
-/// What to do where memory may have answered.
 const WAY_ON: &str = "Test the drive as a device, with direct I/O, on the computer to which the drive is attached \
                       (this destroys the data on the drive).";
 
@@ -148,7 +147,6 @@ fn example(verdict: Verdict, example: Option<WrongBlock>, refused: Option<&str>)
     }
 }
 
-/// What would have been found, and what would not.
 pub(super) fn limits(detail: &Detail, found: &Told) -> String {
     let outcome = &detail.outcome;
     let claimed = outcome.claimed_bytes.max(1) as f64;
@@ -168,7 +166,6 @@ pub(super) fn limits(detail: &Detail, found: &Told) -> String {
     told.join(" ")
 }
 
-/// What would have been found where the medium answered.
 fn would_have_found(
     outcome: &CapacityOutcome,
     limit: &Limit,

@@ -46,7 +46,6 @@ const SETUP: &str = "setup";
 struct How<'s> {
     timeout: Option<Duration>,
     stop: &'s AtomicBool,
-    /// Bytes of what it prints that are kept.
     heard_bytes: u64,
     hashed: bool,
     /// Whether processors count what they do for it.
@@ -56,12 +55,10 @@ struct How<'s> {
 }
 
 impl<'s> How<'s> {
-    /// What it prints is lost.
     fn silent(timeout: Option<Duration>, stop: &'s AtomicBool) -> Self {
         Self { timeout, stop, heard_bytes: 0, hashed: false, counted: false, shell: false }
     }
 
-    /// The same for what is measured.
     fn counted(self) -> Self {
         Self { counted: true, ..self }
     }
@@ -73,7 +70,6 @@ enum Break {
 }
 
 impl Break {
-    /// The same, with what it is about.
     fn of(self, what: &str) -> Self {
         match self {
             Self::Failed(reason) => Self::Failed(format!("{what}: {reason}")),
@@ -88,7 +84,6 @@ impl From<String> for Break {
     }
 }
 
-/// Runs a trial.
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let mut course = Course::new(planned, run)?;
     let stopped = match course.in_tree(Course::whole) {
@@ -225,7 +220,6 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The first run of all, before the study.
     fn first(&mut self) -> Result<(), Break> {
         self.set_up_once()?;
         self.set_up()?;
@@ -263,7 +257,6 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The shell with nothing to do.
     fn start_shell(&mut self) -> Result<(), Break> {
         let executed = self.execute("", &How::silent(None, self.run.stop).counted())?;
         fine(&executed, "the empty shell command", false, None)?;
@@ -362,7 +355,6 @@ impl<'a> Course<'a> {
         executed.map_err(|error| Break::Failed(format!("`{text}`: {error}")))
     }
 
-    /// Makes the kernel forget what it has of files, and looks how much it kept.
     fn empty_cache(&mut self) -> Result<(), Break> {
         self.tally.emptied(emptied::empty(self.run.system)?);
         Ok(())

@@ -26,7 +26,6 @@ pub struct Written {
     pub bytes: u64,
     /// Its end as plain text.
     pub text: String,
-    /// Whether its beginning is left out.
     #[serde(default, skip_serializing_if = "is_no")]
     pub is_cut: bool,
 }
@@ -40,7 +39,6 @@ impl Written {
         Self { file, bytes, text: read[from..].to_owned(), is_cut }
     }
 
-    /// That it was cut, in words.
     pub(super) fn words(&self) -> Option<String> {
         let what = self.file.as_deref().unwrap_or("the command's output");
         let kept = show::bytes(KEPT_BYTES as u64);
@@ -87,7 +85,6 @@ pub struct Detail {
     /// What the output of a tool says of its last run beside the numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<ImportEvidence>,
-    /// What the last run wrote that they were read from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub written: Vec<Written>,
     /// SHA-256 of what runs produced, hexadecimal, each with the number of runs that did; the first sixteen.
@@ -112,7 +109,6 @@ impl Detail {
         (window_ns as f64 - shells_ns).max(shells_ns)
     }
 
-    /// One run more produced something of this hash.
     pub(super) fn count_produced(&mut self, sum: String) {
         if self.produced.contains_key(&sum) || self.produced.len() < KEPT_SUMS {
             *self.produced.entry(sum).or_default() += 1;

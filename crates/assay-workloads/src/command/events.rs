@@ -90,7 +90,6 @@ pub(super) struct Events {
     instructions: Sum,
     cycles: Sum,
     cache_misses: Sum,
-    /// How processors counted; what is sure of all runs.
     how: Option<Counting>,
 }
 
@@ -129,7 +128,6 @@ impl Events {
         ]
     }
 
-    /// How processors counted, the shell's starts among it.
     pub(super) fn how(&self, shell: &Self) -> Option<Counting> {
         worse(self.how, shell.how)
     }

@@ -122,13 +122,11 @@ impl Asked {
         [self.run.as_str()].into_iter().chain(rest)
     }
 
-    /// Sets what is run: a line, or the name of one.
     fn set_line(&mut self, level: &str) {
         let line = self.commands.get(level).map_or(level, String::as_str);
         self.run = line.to_owned();
     }
 
-    /// The commit that it runs in, where it runs in one.
     fn side(&self) -> Result<Option<Revision>, String> {
         let Some(repository) = &self.repository else { return Ok(None) };
         let level = self
@@ -141,12 +139,10 @@ impl Asked {
         Ok(Some(Revision::new(repository, self.build.as_deref(), commit)))
     }
 
-    /// Whether a line of it says how many jobs there are by the word for that.
     pub fn names_jobs(&self) -> bool {
         self.lines().any(|text| line::names(text, JOBS))
     }
 
-    /// Whether it works in a tree that is made for it.
     pub fn has_tree(&self) -> bool {
         self.c_files.is_some() || self.source.is_some()
     }
@@ -185,7 +181,6 @@ impl Asked {
         }
     }
 
-    /// Variables with the levels that they have.
     fn given(&self) -> BTreeMap<String, String> {
         let of =
             |(name, level): (&String, &String)| Some((variable(name)?.to_owned(), level.clone()));
@@ -197,7 +192,6 @@ impl Asked {
         copied.or_else(|| self.c_files.map(Tree::generated))
     }
 
-    /// What must hold of the numbers that it tells.
     fn complain_of_reads(&self, path: &str, to: &mut dyn Complaints) {
         let mut known: Vec<String> = Vec::new();
         if self.parse.len() > MOST_READINGS {
@@ -226,7 +220,6 @@ impl Asked {
         }
     }
 
-    /// What must hold of names: of programs, of lines, and of variables.
     fn complain_of_names(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         // They are asked for their version by whoever runs the study, root among them.
         let is_path = |name: &&String| name.is_empty() || name.contains('/');
@@ -283,7 +276,6 @@ impl Asked {
         }
     }
 
-    /// What must hold between the keys of a tree.
     fn complain_of_tree(&self, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
         if self.c_files.is_some() && self.source.is_some() {
             let hint = "remove c_files or source".to_owned();

@@ -17,7 +17,6 @@ const NOT_SAID: &[&str] = &[
     "peak memory, and bytes read from and written to storage",
 ];
 
-/// A command, as it will be run: the levels of its arm are in its lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     pub run: String,
@@ -44,28 +43,23 @@ pub struct Planned {
     pub trial_setup: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setup: Option<String>,
-    /// Variables of its environment with the levels that they have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub variables: BTreeMap<String, String>,
-    /// What every run of all sides is to produce alike.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub same_output: Option<Produced>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parse: Vec<Reading>,
-    /// The commit in whose tree it runs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revision: Option<Box<Revision>>,
 }
 
 impl Planned {
-    /// Looks at its words.
     pub(super) fn check(&self) -> Result<(), String> {
         let aside = [&self.prepare, &self.conclude, &self.trial_setup, &self.setup];
         let lines = aside.into_iter().map(Option::as_ref).chain([Some(&self.run)]);
         lines.flatten().try_for_each(|text| line::words(text, self.shell).map(drop))
     }
 
-    /// A line as it is typed in the target.
     fn in_tree(&self, line: &str) -> String {
         if self.tree.is_some() { format!("cd {} && {line}", tree::NAME) } else { line.to_owned() }
     }

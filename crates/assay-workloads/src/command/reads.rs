@@ -7,7 +7,6 @@ use assay_core::outside;
 
 use crate::workload::Complaints;
 
-/// Words of a number that a program tells of itself.
 pub static READS: Fields = Fields {
     label: "parse",
     rows: &[
@@ -52,7 +51,6 @@ pub static READS: Fields = Fields {
     ],
 };
 
-/// Tells what must hold of it and does not.
 pub(super) fn complain(own: &Reading, path: &str, to: &mut dyn Complaints) {
     let mut value = |key: &str, message: String, hint: &str| {
         let path = format!("{path}/{key}");

@@ -15,12 +15,10 @@ pub struct Revision {
     pub repository: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<String>,
-    /// The directory that it lies in, below the target.
     pub tree: String,
 }
 
 impl Revision {
-    /// A commit of a repository, built by a line.
     pub fn new(repository: &str, build: Option<&str>, commit: &str) -> Self {
         Self {
             commit: commit.to_owned(),

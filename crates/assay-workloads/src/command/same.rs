@@ -2,11 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What is compared of the runs of all sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Produced {
-    /// What it prints, where that is wished for.
     Printed(bool),
     /// A file that it writes, or all that lies in a directory.
     At(String),

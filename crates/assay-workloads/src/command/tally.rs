@@ -49,7 +49,6 @@ impl Starts {
     }
 }
 
-/// What is taken of a run beside what it took.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
     pub(super) read: ToolOutput,
@@ -64,7 +63,6 @@ struct Own {
     runs: u64,
 }
 
-/// Sums over the runs of a trial.
 #[derive(Default)]
 pub(super) struct Tally {
     pub(super) shell: Starts,
@@ -74,7 +72,6 @@ pub(super) struct Tally {
     called_bytes: u64,
     user_ns: u64,
     system_ns: u64,
-    /// Processor time of what stands around the runs.
     aside_ns: u64,
     aside_left: bool,
     peak: Option<Presence<PeakMemory>>,
@@ -126,7 +123,6 @@ impl Tally {
             ));
     }
 
-    /// What that run told and produced.
     pub(super) fn take(&mut self, taken: Taken) {
         for Number { name, better, value } in taken.read.numbers {
             if let Some(own) = self.own.iter_mut().find(|own| own.metric.name == name) {
@@ -202,7 +198,6 @@ impl Tally {
         self.alone(self.wall_ns as f64 / self.detail.runs.max(1) as f64)
     }
 
-    /// Nanoseconds without the shell's own start.
     fn alone(&self, wall_ns: f64) -> f64 {
         (wall_ns - self.shell_ns()).max(0.0)
     }
@@ -224,7 +219,6 @@ impl Tally {
         Presence::Present(ns / 1e9)
     }
 
-    /// Metrics by name, and why there is none.
     fn values(&self) -> Told {
         let runs = self.detail.runs.max(1) as f64;
         let each = |sum: &Sum| {

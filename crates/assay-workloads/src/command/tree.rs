@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 
 pub use assay_core::calc::source_tree::{TreeFile, files};
 
-/// The directory that the tree is made as, below the target.
 pub const NAME: &str = "assay-tree";
 /// A file in it that says who made it: nothing else of that name is ever removed.
 pub const MARK: &str = ".made-by-assay";
@@ -26,7 +25,6 @@ const BUILT_TIMES: u64 = 4;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tree {
-    /// So many C files, generated.
     Generated {
         /// The files, the main program and headers not counted.
         c_files: u64,
@@ -74,7 +72,6 @@ impl Tree {
         }
     }
 
-    /// Why there is no room for it and for what is made of it.
     pub(super) fn lacks_room(&self, system: &dyn System, target: &Path) -> Option<String> {
         let Self::Generated { bytes, .. } = self else { return None };
         let space = system.space(target).ok()?;

@@ -109,7 +109,6 @@ impl Asked {
         }
     }
 
-    /// A key whose value cannot be, and why.
     pub fn unfit(&self) -> Option<(&'static str, String)> {
         if !is_option(&self.vm_mount_options) {
             let message = format!("`{}` is not a list of mount options", self.vm_mount_options);
@@ -130,7 +129,6 @@ impl Asked {
         })
     }
 
-    /// The same of a plug, which is that of this very machine.
     fn unfit_plug(&self) -> Option<(&'static str, String)> {
         let is_peer = |text: &str| {
             text.rsplit_once(':').is_some_and(|(host, port)| {
@@ -161,7 +159,6 @@ impl Asked {
         unfit.map(|(key, _, how)| (key, format!("method plug {how}")))
     }
 
-    /// The same of what is the user's own.
     fn unfit_own(&self) -> Option<(&'static str, String)> {
         let is_said =
             |line: &Option<String>| line.as_ref().is_some_and(|own| !own.trim().is_empty());
@@ -184,7 +181,6 @@ impl Asked {
         Some((key, format!("{key} requires writer = \"command\"")))
     }
 
-    /// What is the user's own, as the machine is told.
     fn own(&self) -> Option<Lines> {
         let ms = |time: Time| (time.0 / 1_000_000).max(1);
         Some(Lines {
@@ -211,17 +207,14 @@ impl Asked {
         }
     }
 
-    /// Whether its time is not that of writing alone.
     fn takes_its_time(&self) -> bool {
         self.is_in_machine() || self.method == Grade::Plug
     }
 
-    /// Whether it ends with the power of this machine.
     pub fn is_plug(&self) -> bool {
         self.method == Grade::Plug
     }
 
-    /// It as it will be done in an area.
     pub fn planned(&self, area_bytes: u64) -> Result<Planned, String> {
         if let Some((_, message)) = self.unfit() {
             return Err(message);
@@ -349,7 +342,6 @@ impl WorkloadSpec for Asked {
     }
 }
 
-/// How a plug is pulled, in a plan.
 const PLUG: &str = "one manual power cut of this machine per trial, when Assay asks for the cut";
 const NO_PEER: &str = "no peer records acknowledged writes while this machine is off; start `assay peer --listen \
                        ADDRESS:7710` on another machine and use --set peer=ADDRESS:7710";
@@ -366,7 +358,6 @@ fn counted(count: u64, what: &str) -> String {
     format!("{} {what}{}", show::count(count), if count == 1 { "" } else { "s" })
 }
 
-/// Promises, and how they are tried, as it will be done.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
     #[serde(rename = "writer")]
@@ -383,7 +374,6 @@ pub struct Planned {
     pub method: Grade,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub write_to: On,
-    /// Options that a file system in a machine is mounted with.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mounted: String,
     #[serde(default, skip_serializing_if = "is_usual")]
@@ -392,7 +382,6 @@ pub struct Planned {
     pub needs: Vec<String>,
     #[serde(default, skip_serializing_if = "is_usual")]
     pub vm: VmConfig,
-    /// Where a peer keeps the promises.
     #[serde(default, skip_serializing_if = "is_usual")]
     pub peer: Option<String>,
 }
@@ -415,12 +404,10 @@ impl Planned {
         Plug { course, peer, ground }.run()
     }
 
-    /// Whether it ends with the power of this machine.
     pub fn is_plug(&self) -> bool {
         self.method == Grade::Plug
     }
 
-    /// Does it there.
     pub fn in_machines(
         &self,
         starts: &mut dyn Starts,
@@ -456,7 +443,6 @@ impl Planned {
 }
 
 impl PlannedWork for Planned {
-    /// How it is done, and which number of cuts gives which bound.
     fn words(&self) -> String {
         let bound = match self.sync {
             Sync::None if self.own.is_none() => {

@@ -76,7 +76,6 @@ impl How {
 }
 
 impl Ended {
-    /// In a sentence, with its last words.
     fn words(&self) -> String {
         match last_words(&self.said) {
             None => self.how.words(),
@@ -134,7 +133,6 @@ impl Ended {
     }
 }
 
-/// What a check did not find.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refused(pub Found);
 
@@ -144,7 +142,6 @@ impl Missing for Refused {
     }
 }
 
-/// What the command and the check get beside what they have.
 pub fn environment(directory: &str, promised: Option<(&str, usize)>) -> Vec<(String, String)> {
     let own = [(DIRECTORY, directory.to_owned())];
     let lines =
@@ -153,7 +150,6 @@ pub fn environment(directory: &str, promised: Option<(&str, usize)>) -> Vec<(Str
     all.map(|(name, value)| (name.to_owned(), value)).collect()
 }
 
-/// What a command prints, line by line as it comes.
 #[derive(Debug, Default)]
 pub struct Printed {
     rest: Vec<u8>,

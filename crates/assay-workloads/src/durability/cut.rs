@@ -41,7 +41,6 @@ impl Survivors {
         Self::ALL[draws.below(Self::ALL.len() as u64) as usize]
     }
 
-    /// Which of so many survive, in their order.
     fn of(self, count: usize, draws: &mut Draws) -> Vec<bool> {
         let beginning = draws.below(count as u64 + 1) as usize;
         let one = draws.below(count.max(1) as u64) as usize;

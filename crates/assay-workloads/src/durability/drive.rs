@@ -45,7 +45,6 @@ names!(
 );
 
 impl Drive {
-    /// It in a sentence, with what it writes whole, or says so.
     pub fn assumed(self, atomic_bytes: u64) -> String {
         let (words, whole) = (self.words(), Bytes(atomic_bytes));
         match self {
@@ -105,7 +104,6 @@ impl Drive {
         (landed, Cut { steps, survivors, uncovered: uncovered.len() as u32, survived })
     }
 
-    /// Which writes flushes have covered for good.
     fn held(self, log: &Log, steps: usize, draws: &mut Draws) -> Held {
         let mut held = Held::default();
         // Of those that are not covered, as many were there at the flush before.
@@ -131,7 +129,6 @@ impl Drive {
     }
 }
 
-/// Writes on the medium, and those in the cache.
 #[derive(Default)]
 struct Held {
     covered: Vec<u32>,

@@ -14,7 +14,6 @@ use crate::durability::pattern::{Act, Layout, Pattern, Program};
 use crate::durability::sync::Sync;
 use crate::durability::trial::Medium;
 
-/// How a program writes, as far as a machine must know it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Script {
     pub pattern: Pattern,
@@ -23,7 +22,6 @@ pub struct Script {
     pub rounds: u32,
     pub area_bytes: u64,
     pub seed: u64,
-    /// What tells the run from all others.
     pub run: u64,
 }
 
@@ -37,7 +35,6 @@ impl Script {
         Ok((layout, rounds))
     }
 
-    /// Does it, and tells of each round when it is done.
     fn perform(
         &self,
         medium: &mut dyn Medium,
@@ -69,11 +66,8 @@ impl Script {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Writer {
-    /// A pattern of this program's own, in one place.
     Pattern(Script),
-    /// Files that are created, replaced, moved and removed in a directory.
     Files { shape: Shape, run: u64 },
-    /// A command of the user's in a directory.
     Command(Lines),
 }
 
@@ -101,11 +95,9 @@ pub enum Order {
         shape: Shape,
         run: u64,
     },
-    /// Runs the file system's own check on what was let go.
     Inspect {
         on: On,
     },
-    /// Runs the check of a command on what it had promised.
     Check {
         on: On,
         mounted: String,
@@ -119,7 +111,6 @@ pub enum Order {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// It is there, and listens.
     Ready,
     /// A round, or so many calls, are done.
     Round(u32),
@@ -135,18 +126,15 @@ pub enum Answer {
     Inspected(Option<String>),
     /// What is there cannot be reached: the file system does not mount, or has no such file.
     Unreachable(String),
-    /// An order could not be carried out.
     Failed(String),
 }
 
 impl Answer {
-    /// What is there, sector by sector.
     pub fn there(image: &[Seen]) -> Self {
         Self::There(runs(image))
     }
 }
 
-/// What a sector holds, as it is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Held {
@@ -196,10 +184,8 @@ pub fn image(runs: &[(u32, Held)], sectors: usize) -> Vec<Seen> {
     image
 }
 
-/// Why something could not be done on a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Trouble {
-    /// What lies on it cannot be reached.
     Unreachable(String),
     Otherwise(String),
 }
@@ -207,9 +193,7 @@ pub enum Trouble {
 /// What of a file was read: its pieces one after the other, each of which may not be readable.
 pub type Pieces = Vec<Option<Vec<u8>>>;
 
-/// A machine's drive, as its program sees it.
 pub trait Place {
-    /// Makes a file system on it.
     fn make(&mut self, on: On) -> Result<(), String>;
 
     /// Opens it, or a new file of the file system on it whose name is on the medium; when all is done, lets it go. Nothing
@@ -236,7 +220,6 @@ pub trait Place {
     ) -> Result<(), Trouble>;
 }
 
-/// A directory of the program's own on the drive of a machine.
 pub trait Room {
     fn files(&mut self) -> Box<dyn Directory + '_>;
 
@@ -247,13 +230,11 @@ pub trait Room {
         promised: &mut dyn FnMut(String) -> Result<(), String>,
     ) -> Result<Ended, String>;
 
-    /// Runs its check there, on lines that were promised.
     fn check(&mut self, own: &Lines, lines: &[String]) -> Result<Ended, String>;
 }
 
 pub const PIECE_BYTES: u64 = 4096;
 
-/// Does what it hears, until there is nothing more to hear.
 pub fn work(
     place: &mut dyn Place,
     hear: &mut dyn FnMut() -> Option<String>,
@@ -303,7 +284,6 @@ fn troubled(trouble: Trouble) -> Answer {
     }
 }
 
-/// What is asked in the program's directory.
 fn asked(
     place: &mut dyn Place,
     on: On,

@@ -35,7 +35,6 @@ pub enum Found {
 }
 
 impl Found {
-    /// In a sentence: "there lies ...".
     pub const fn words(self) -> &'static str {
         match self {
             Self::Older => "an older write",
@@ -52,7 +51,6 @@ impl Found {
     }
 }
 
-/// A promised write that is not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lost {
     pub write: u32,
@@ -143,7 +141,6 @@ impl Outcome {
         }
     }
 
-    /// As a name in a figure.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Quiet => "no pending write",
@@ -162,12 +159,10 @@ impl<L> Judgement<L> {
     }
 }
 
-/// What a run wrote, and where.
 #[derive(Clone, Debug)]
 pub struct Written {
     pub layout: Layout,
     pub log: Log,
-    /// What the writes are of, by their numbers.
     pub whats: Vec<What>,
 }
 
@@ -213,7 +208,6 @@ impl Written {
         Judgement { lost: in_order(promised.map(lost).collect()), unpromised }
     }
 
-    /// What lies at a sector, as a block.
     fn block(&self, image: &[Seen], at: u64) -> Block {
         let at = at as usize;
         let own = image.get(at..at + self.layout.sectors as usize).unwrap_or_default();

@@ -3,7 +3,6 @@
 /// Bytes of a sector: the smallest unit that any drive writes whole.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// Sectors that were written by one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Write {
     /// The first of them, from the beginning of what is logged.
@@ -26,7 +25,6 @@ pub enum Step {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     pub steps: Vec<Step>,
-    /// The writes by their numbers.
     pub writes: Vec<Write>,
 }
 
@@ -43,7 +41,6 @@ impl Log {
         self.steps.push(Step::Flush);
     }
 
-    /// Notes that all writes so far were promised.
     pub fn promise(&mut self) {
         self.steps.push(Step::Promise(self.writes.len() as u32));
     }

@@ -63,7 +63,6 @@ fn touch(is_in_machine: bool) -> Touch {
     if is_in_machine { Touch::default() } else { TOUCH }
 }
 
-/// A trial in virtual machines of its own.
 fn in_machines(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let began_ns = run.system.monotonic_ns();
     let keys = [run.seed, mix64(run.seed ^ run.system.wall_ns())];
@@ -77,7 +76,6 @@ fn in_machines(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     Ok(ran)
 }
 
-/// A trial that ends with the power of this machine, or the judgement of one that did.
 fn plugged(own: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let began_ns = run.system.monotonic_ns();
     let (device, area, notes) = (run.medium.file, run.medium.area, run.programs.notes);

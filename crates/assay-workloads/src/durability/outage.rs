@@ -32,13 +32,11 @@ const INSPECTED_OF: u64 = 20;
 /// Requests after a promise before the power goes, at most.
 const MOST_REQUESTS: u32 = 12;
 
-/// A trial in virtual machines.
 #[derive(Clone, Copy, Debug)]
 pub struct Outage<'a> {
     /// What is done; its area is not that of the target.
     pub course: &'a Course,
     pub on: On,
-    /// Options that the file system is mounted with.
     pub mounted: &'a str,
     /// The command of a user, where that is what is done.
     pub own: Option<&'a Lines>,
@@ -139,7 +137,6 @@ impl Outage<'_> {
         Ok(())
     }
 
-    /// Has the file system's own check look at what is there.
     fn inspect(&self, talk: &mut Talk<'_>, detail: &mut Detail) -> Result<(), String> {
         if !self.on.has_files() {
             return Ok(());
@@ -153,7 +150,6 @@ impl Outage<'_> {
         Ok(())
     }
 
-    /// What lies on a drive on which a program can begin.
     fn made(&self, talk: &mut Talk<'_>, drive: &Served) -> Result<Pages, String> {
         drive.begin(&Pages::default(), None);
         if self.on.has_files() {
@@ -268,7 +264,6 @@ impl Outage<'_> {
     }
 }
 
-/// Among what the moments of a program are drawn.
 #[derive(Clone, Copy, Debug)]
 enum Length {
     /// Times that it tells that something is done.
@@ -316,7 +311,6 @@ struct Talk<'a> {
 }
 
 impl<'a> Talk<'a> {
-    /// Starts a machine, and waits until its job listens.
     fn begin(
         starts: &'a mut dyn Starts,
         drive: &Arc<Served>,

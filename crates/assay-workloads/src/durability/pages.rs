@@ -30,7 +30,6 @@ impl Pages {
         }
     }
 
-    /// Has zeros in a place.
     pub fn clear(&mut self, at_bytes: u64, bytes: u64) {
         let end = at_bytes.saturating_add(bytes);
         let page = PAGE as u64;

@@ -39,15 +39,12 @@ names!(
 );
 
 impl Pattern {
-    /// Those that write to places of a device or file.
     pub const OF_PLACES: [Self; 3] = [Self::Log, Self::InPlace, Self::Transaction];
 
-    /// Whether it has a directory, and no places.
     pub const fn has_directory(self) -> bool {
         matches!(self, Self::Files | Self::Command)
     }
 
-    /// What it writes, with the bytes of a record or block.
     pub fn words(self, size: Bytes) -> String {
         match self {
             Self::Log => format!("sequential records of {size}"),
@@ -64,12 +61,10 @@ pub enum What {
     Record {
         place: u32,
     },
-    /// A block of a transaction in the log.
     Logged {
         transaction: u32,
         place: u32,
     },
-    /// The block that makes a transaction count.
     Commit {
         transaction: u32,
     },
@@ -82,11 +77,7 @@ pub enum What {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
-    Write {
-        what: What,
-        at: u64,
-    },
-    /// Has what it wrote lie on the medium before it goes on.
+    Write { what: What, at: u64 },
     Sync,
     Promise,
 }
@@ -95,12 +86,10 @@ pub enum Act {
 pub struct Layout {
     pub pattern: Pattern,
     pub sectors: u32,
-    /// Places of records, or of blocks.
     pub places: u32,
 }
 
 impl Layout {
-    /// In an area, with records of a size.
     pub fn of(pattern: Pattern, record_bytes: u64, area_bytes: u64) -> Result<Self, String> {
         let blocks = area_bytes / record_bytes.max(1);
         let (least, logged) = match pattern {

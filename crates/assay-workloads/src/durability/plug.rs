@@ -56,7 +56,6 @@ pub trait Notes: Sync {
     fn add(&self, text: &str) -> io::Result<()>;
 }
 
-/// Where a trial is done, and what it is handed.
 #[derive(Clone, Copy)]
 pub struct Ground<'a> {
     pub system: &'a dyn System,
@@ -74,11 +73,9 @@ pub struct Ground<'a> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Note {
-    /// It writes, until the power goes.
     Begun(Begun),
     /// The power went, and this is what came of it.
     Judged(Box<Detail>),
-    /// It ended, and nothing came of it.
     Over,
 }
 
@@ -87,7 +84,6 @@ struct Begun {
     boot: String,
     /// Under what the peer keeps its promises; its file is named by it.
     key: String,
-    /// What tells the run from all others.
     run: u64,
 }
 
@@ -101,15 +97,12 @@ impl Begun {
     }
 }
 
-/// What a peer says of a cut.
 enum Heard {
-    /// It had heard of so many rounds.
     Rounds(u64),
     /// It was not asked, or not by whom it answers, and why, where nobody stopped it: nothing is lost by that.
     NotNow(Option<String>),
 }
 
-/// A trial on the machine that is there.
 pub struct Plug<'a> {
     pub course: &'a Course,
     pub peer: &'a str,
@@ -365,7 +358,6 @@ impl Plug<'_> {
         Ok(format!("cannot evaluate the power cut yet: {why}; then run: assay resume {result}"))
     }
 
-    /// How many rounds the peer had heard of.
     fn told(&self, begun: &Begun) -> Result<Heard, String> {
         let trial = begun.trial()?;
         let mut why = String::new();
@@ -454,7 +446,6 @@ impl Plug<'_> {
         Ok(Some(image))
     }
 
-    /// Reads as much as there is.
     fn read(&self, file: &File, from: u64, into: &mut [u8]) -> io::Result<usize> {
         let mut done = 0;
         while done < into.len() {
@@ -480,7 +471,6 @@ fn rounds(layout: Layout, seed: u64) -> impl Iterator<Item = Vec<Act>> {
     })
 }
 
-/// What does the calls of a program.
 struct Writer {
     sync: SyncBy,
     run: u64,
@@ -516,7 +506,6 @@ pub fn is_over(note: &str) -> bool {
     matches!(serde_json::from_str(note), Ok(Note::Over))
 }
 
-/// Whether a pattern can be written so: those that write to places.
 pub fn suits(pattern: Pattern) -> bool {
     Pattern::OF_PLACES.contains(&pattern)
 }

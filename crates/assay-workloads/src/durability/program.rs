@@ -19,18 +19,15 @@ use crate::durability::trial::Course;
 /// What a machine said of what is there; or why nothing there can be reached.
 pub type Back = Result<Answer, String>;
 
-/// A cut, and what had been heard of by then.
 #[derive(Clone, Copy, Debug)]
 pub struct Made<'a> {
     pub cut: Cut,
     /// How often the program had told that something is done.
     pub heard: u32,
-    /// The lines that a command had printed.
     pub lines: &'a [String],
 }
 
 pub trait Program {
-    /// It, as the machine is told.
     fn writer(&self) -> Writer;
 
     /// How often it tells that something is done; none where nobody knows before.
@@ -58,7 +55,6 @@ pub trait Program {
         None
     }
 
-    /// Counts a cut.
     fn count(&self, made: &Made<'_>, back: &Back, tally: &mut Tally) -> Result<(), String>;
 }
 
@@ -90,7 +86,6 @@ struct Programmed<'a> {
     rounds: Vec<Round>,
 }
 
-/// What is known once a round is done.
 struct Round {
     /// Writes below that were promised by it.
     promised: u32,
@@ -125,7 +120,6 @@ impl<'a> Programmed<'a> {
         Ok(Self { course, script, written, rounds })
     }
 
-    /// Bytes up to the end of what it writes.
     fn bytes(&self) -> u64 {
         self.written.log.sectors() * SECTOR_BYTES
     }

@@ -33,7 +33,6 @@ const fn is_none(count: &u64) -> bool {
 }
 
 impl Reached {
-    /// Counts a cut after which nothing could be reached.
     pub fn not(&mut self, why: &str) {
         self.unreachable += 1;
         if self.unreachable_reason.is_none() {

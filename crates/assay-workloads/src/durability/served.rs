@@ -20,7 +20,6 @@ pub struct Served {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// What lay on it when it got power.
     base: Pages,
     now: Pages,
     log: Log,
@@ -39,7 +38,6 @@ pub struct End {
     pub rounds: u32,
     /// and so many requests that change something after that.
     pub requests: u32,
-    /// Whether the last of them is answered.
     pub answers: bool,
 }
 
@@ -93,7 +91,6 @@ impl Served {
         self.inner().is_off
     }
 
-    /// What was logged, which is taken away.
     pub fn logged(&self) -> Logged {
         let Inner { base, log, carried, rounds, .. } = std::mem::take(&mut *self.inner());
         Logged { base, log, carried, rounds }
@@ -175,7 +172,6 @@ impl Logged {
         (pages, cut)
     }
 
-    /// Rounds that had been heard of after so many steps.
     pub fn rounds(&self, steps: usize) -> u32 {
         self.rounds.partition_point(|own| *own <= steps) as u32
     }

@@ -79,7 +79,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Counts a cut; `story` tells a loss.
     pub fn count<L: Missing>(
         &mut self,
         judgement: &Judgement<L>,

@@ -144,7 +144,6 @@ impl Facts {
         )
     }
 
-    /// How its cuts were made, and on what.
     fn how(&self) -> String {
         let drive = self.assumed_drive.assumed(self.atomic_write_unit_bytes);
         let on = self.write_to.words(&self.mount_options, self.pattern.has_directory());
@@ -156,13 +155,11 @@ impl Facts {
         }
     }
 
-    /// Cuts after which all that had been written was there.
     fn untouched(&self) -> u64 {
         let of = |outcome| self.tally.outcomes.get(&outcome).copied().unwrap_or_default();
         of(Outcome::Quiet) + of(Outcome::AllThere)
     }
 
-    /// What lies there; of a command its check alone knows.
     fn found_words(&self) -> String {
         if self.pattern == Pattern::Command {
             return String::new();
@@ -233,10 +230,8 @@ fn called(workload: &str, setting: &str) -> String {
     format!("{workload} ({setting})")
 }
 
-/// What stands beside every number of a plug.
 const THIS_MACHINE: &str =
     "This result applies only to this machine, its drive and power cuts of this kind.";
-/// What stands beside every number of the other grades.
 const NOT_YOURS: &str = "The real drive was not tested.";
 
 /// Of each row the verdict and its story, those that lost something first, then those that promised something, and at
@@ -279,7 +274,6 @@ fn writes(count: u64) -> String {
     format!("{} acknowledged {}", show::count(count), if count == 1 { "write" } else { "writes" })
 }
 
-/// What a cut of this grade proves.
 fn grade_words(planned: &Planned, read: u64, wrong: u64) -> String {
     let target = match wrong {
         0 => String::new(),
@@ -307,7 +301,6 @@ const PLUG: &str = "Method plug: a second machine recorded the acknowledged writ
                     lost power. Assay cannot verify that the power was cut and the machine was not \
                     merely reset. This tests the kernel, the filesystem and the drive together.";
 
-/// The same where it was made in virtual machines.
 fn in_machine_words(planned: &Planned) -> String {
     let drive = planned.assumed_drive.assumed(planned.assumed_atomic_bytes);
     let below = if planned.write_to.has_files() {
@@ -385,12 +378,10 @@ fn survivors_words(law: Survivors, survived: u32, of: u32) -> String {
     )
 }
 
-/// What the numbers are, of whatever grade.
 const LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. \
                       At most: exact one-sided 95% upper bound of the share of such crash points, rounded \
                       up, with all trials of a row as one sample. The bound applies only to the row, these logs and \
                       this assumed drive, not to another run, a real drive or real power cuts.";
-/// When a cut comes, of each grade.
 const MOMENTS: [(Grade, &str); 3] = [
     (
         Grade::Replay,
@@ -406,7 +397,6 @@ const MOMENTS: [(Grade, &str); 3] = [
 const SURVIVES: &str = "with equal probability, the surviving cache content is none, all, the first \
                         writes, a random subset, all but one write, or only the newest write.";
 const UNPROMISED: &str = "Unacknowledged writes may be in any state.";
-/// What the numbers are of machines whose plug was pulled.
 const PLUG_LEGEND: &str = "Lost: crash points after which a write was missing although its sync had returned. \
                            At most: exact one-sided 95% upper bound of the share of such crash points, rounded \
                            up, with all trials of a row as one sample. The bound applies only to the row and this \
@@ -462,7 +452,6 @@ pub fn exhibit(all: &[&Facts], name: &dyn Fn(&Subject) -> String) -> Exhibit {
     }
 }
 
-/// What the cuts of rows are called.
 const CUTS: &str = "crash points";
 
 fn title(all: &[&Facts]) -> &'static str {

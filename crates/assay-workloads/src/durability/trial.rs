@@ -22,7 +22,6 @@ pub trait Medium {
     /// Has what was written on the medium, `all`: and what is known of the file.
     fn sync(&mut self, all: bool) -> Result<(), String>;
 
-    /// Reads bytes from a place.
     fn read(&mut self, at_bytes: u64, into: &mut [u8]) -> Result<(), String>;
 
     /// Nanoseconds; the zero point is arbitrary.
@@ -109,13 +108,11 @@ pub struct Detail {
     pub window_ns: u64,
     #[serde(flatten)]
     pub tally: Tally,
-    /// Whether it was ended before its last cut.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub stopped: bool,
 }
 
 impl Course {
-    /// Goes through all of it.
     pub fn run(&self, medium: &mut dyn Medium, stop: &AtomicBool) -> Result<Detail, String> {
         let (written, mut detail) = self.write(medium, stop)?;
         let sectors = written.log.sectors() as usize;
@@ -153,7 +150,6 @@ impl Course {
         Ok((own, detail))
     }
 
-    /// What is done for each promise, as far as there is room.
     fn rounds(&self, layout: &Layout) -> Vec<Vec<Act>> {
         let mut program = Program::new(self.seed);
         let all = (0..self.promises).map(|_| layout.next(&mut program));
@@ -229,7 +225,6 @@ impl Course {
         Ok(())
     }
 
-    /// Cuts the log and judges what is left each time.
     fn cut(&self, written: &Written, sectors: usize, stop: &AtomicBool, detail: &mut Detail) {
         if written.log.steps.is_empty() {
             return;

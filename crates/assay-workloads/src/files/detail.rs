@@ -36,7 +36,6 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Phase {
-    /// Nanoseconds that one file took of it.
     fn each_ns(&self) -> Result<f64, String> {
         if self.operations == 0 || self.elapsed_ns == 0 {
             return Err(format!("the phase {} processed no file", self.act.name()));
@@ -46,7 +45,6 @@ impl Phase {
 }
 
 impl Detail {
-    /// Files per second of a phase.
     pub fn rate(&self, act: FileAct) -> Result<f64, String> {
         let phase = self.phases.iter().find(|phase| phase.act == act);
         let phase = phase.ok_or_else(|| format!("the phase {} processed no file", act.name()))?;

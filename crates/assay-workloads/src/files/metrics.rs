@@ -92,7 +92,6 @@ pub(super) const METRICS: &[Metric] = &[
     DELETE.tail,
 ];
 
-/// Those of the phases, in their order.
 pub fn of() -> impl Iterator<Item = Of> {
     ALL.into_iter()
 }

@@ -84,7 +84,6 @@ keys! {
             ),
         }
 
-        /// Threads, each with files of its own.
         #[serde(default = "one")]
         threads: u32 = 1 => {
             key: "threads",

@@ -25,7 +25,6 @@ pub struct Planned {
     pub directories: u32,
     pub levels: u32,
     pub size_bytes: u32,
-    /// Order in which they are gone to once they are there.
     pub pattern: Pattern,
     pub threads: u32,
     pub fsync: FileSync,
@@ -68,7 +67,6 @@ impl Planned {
         format!("{} {size} in {} {plural}", number(self.files), number(self.directories))
     }
 
-    /// The tree and all that is asked of it, in a line.
     pub(super) fn tree_words(&self) -> String {
         let levels = (self.levels > 1).then(|| format!(", {} levels deep", self.levels));
         let threads = (self.threads > 1).then(|| format!(" by {} threads", self.threads));
@@ -132,7 +130,6 @@ impl PlannedWork for Planned {
         self.threads
     }
 
-    /// Makes the tree smaller where it would take longer than the trial.
     fn drain_within(
         &mut self,
         operation_ns: u64,

@@ -30,7 +30,6 @@ const TELLING_NS: u64 = 80_000_000;
 /// Shares of a trial's time: creating has two, the other phases one each.
 const CREATE_SHARES: u64 = 2;
 
-/// Runs a trial.
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     if let Some(reason) = lacks_room(planned, run) {
         return Err(reason);

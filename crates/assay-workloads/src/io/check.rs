@@ -46,7 +46,6 @@ fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) 
     }
 }
 
-/// A level of a factor that cannot be verified.
 fn unfit_level(io: &Asked, study: &InStudy<'_>) -> Option<Unfit> {
     Asked::FACTORS.iter().find_map(|own| {
         let name = own.about.about.name;
@@ -70,7 +69,6 @@ fn ramp(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     }
 }
 
-/// What goes with a number of operations, and what needs one.
 fn count(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let wrong = |key: &str| to.is_wrong(&format!("{path}/{key}"));
     let (told, unread) = (wrong("operations"), wrong("pattern"));
@@ -83,7 +81,6 @@ fn count(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     }
 }
 
-/// Whether it has the pattern spaced under some arm.
 fn goes_spread(io: &Asked, study: &InStudy<'_>) -> bool {
     match study.factors.get("pattern") {
         Some(levels) => levels.iter().any(|level| level == Pattern::Spaced.name()),

@@ -74,7 +74,6 @@ fn engine(io: &Planned) -> Engine {
     }
 }
 
-/// A name without anything that a shell would read.
 fn name(name: &str) -> String {
     let plain = name.chars().filter(|c| !c.is_whitespace());
     plain.map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' }).collect()
@@ -165,7 +164,6 @@ fn span(io: &Planned, area: &Area) -> Vec<String> {
     words
 }
 
-/// Random offsets, each drawn anew.
 pub(super) fn random(io: &Asked) -> Vec<String> {
     let drawn: &[&str] = if is_random(io) { &["--norandommap", "--randrepeat=0"] } else { &[] };
     drawn.iter().copied().map(str::to_owned).collect()

@@ -5,7 +5,6 @@ use assay_core::quantity::Bytes;
 use super::{Apart, Asked, Mix, Pattern};
 use crate::workload::{Complaints, DeclaredKeys as _, InStudy};
 
-/// Factors that these rules look at.
 const LOOKED_AT: [&str; 7] =
     ["pattern", "mix", "block_size", "distribution", "align", "stride", "rw_split"];
 /// Arms that are looked at: more differ in nothing that is new.
@@ -25,7 +24,6 @@ pub(super) fn unfit(
     Unfit { key, message: message.into(), hint }
 }
 
-/// Why these reads and writes cannot be done anywhere.
 pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     if io.pattern != Pattern::Random && !io.distribution.is_uniform() {
         let message = format!("distribution requires pattern random, not {}", io.pattern.name());

@@ -11,7 +11,6 @@ pub(super) static ACCESS: OwnForm = OwnForm {
     number: None,
 };
 
-/// Share of what is written that is copies.
 pub(super) static DUPLICATES: OwnForm = OwnForm {
     read: |text| text.parse::<Duplicates>().map(String::from),
     pattern: r"^[0-9]{1,3}\s*%$",

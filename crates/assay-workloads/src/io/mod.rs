@@ -56,7 +56,6 @@ const QUICK_BOUND: Time = Time(5_000_000_000);
 /// Time before a timed trial that is not counted.
 const QUICK_RAMP: Time = Time(30_000_000);
 
-/// Who a study wants to carry the operations out.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum AskedEngine {
     /// `io_uring` for more than one operation in flight where the kernel allows it, else threads.
@@ -105,7 +104,6 @@ impl Asked {
         self.align.filter(|_| self.pattern == Pattern::Random)
     }
 
-    /// From one block to the next, where the pattern is that of strides.
     fn strides(&self) -> Option<Bytes> {
         self.stride.filter(|_| self.pattern == Pattern::Stride)
     }

@@ -28,7 +28,6 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     to.key(&format!("{path}/duplicates"), message, Some("remove duplicates".to_owned()));
 }
 
-/// Why a target cannot do what is asked of it beside reads and writes.
 pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     if !io.mix.clears() {
         return None;

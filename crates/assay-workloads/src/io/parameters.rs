@@ -233,7 +233,6 @@ parameters! {
         kept: arrival_process,
     }
 
-    /// Time that a slot rests between its operations, in a closed loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     think_time: Option<Time> = None => {
         words: "think time between an operation's completion and the next operation of its queue slot",

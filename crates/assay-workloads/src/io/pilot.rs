@@ -44,7 +44,6 @@ fn pattern(io: &Asked) -> Pattern {
     }
 }
 
-/// How many operations are tried on so many bytes.
 fn operations(io: &Asked, length: u64) -> u64 {
     let blocks = length / io.block_size.largest().0.max(1);
     let most = if io.mix.clears() { (blocks / PILOT_SHARE).max(1) } else { PILOT_OPERATIONS };

@@ -25,7 +25,6 @@ const LARGE: Bytes = Bytes(64 << 10);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Engine {
-    /// A simulated drive, whose law comes with the target.
     #[serde(rename = "simulated")]
     Simulated,
     /// `pread` and `pwrite`, one operation in flight in each thread.
@@ -89,12 +88,10 @@ impl Planned {
         self.operations.is_none() && self.arrival_rate.is_none() && self.direct
     }
 
-    /// Whether nothing was run: somebody else's work was looked at.
     pub fn is_only_watched(&self) -> bool {
         self.engine == Engine::None
     }
 
-    /// Carried out by an engine, all of it as it was asked for.
     pub fn new(asked: Asked, engine: Engine) -> Self {
         let asked_depth = asked.in_flight();
         let mut granted = asked;
@@ -102,7 +99,6 @@ impl Planned {
         Self { granted, engine, asked_depth }
     }
 
-    /// Nothing was run: others' work was looked at.
     pub fn watched() -> Self {
         let nothing = Asked {
             block_size: Bytes(0).into(),
@@ -121,7 +117,6 @@ impl Planned {
         Some(set.map(|()| own))
     }
 
-    /// The job of one run in an area of its own.
     pub fn job(&self, area: &Area, ramp_ns: u64, time_ns: u64, seed: u64) -> Job {
         let mut job = Job {
             ramp: Duration::from_nanos(ramp_ns),
@@ -323,7 +318,6 @@ fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| unverifiable(io, offer))
 }
 
-/// Why what is written cannot be compared with what is read.
 fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     if !verify::stamps(io) {
         return None;
@@ -340,7 +334,6 @@ fn unverifiable(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     verify::obstacle(io).map(|unfit| unfit.message)
 }
 
-/// Why direct I/O of this size cannot be done.
 fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
     let unit = direct.value().map_or(1, |direct| u64::from(direct.offset_alignment));
     if !io.direct {
@@ -356,7 +349,6 @@ fn unaligned(io: &Asked, direct: &Presence<DirectUse>) -> Option<String> {
     Some(format!("{needs}, but {name} is {own}"))
 }
 
-/// Why evenly spaced places cannot be gone to one after another.
 fn no_spread(io: &Asked, area_bytes: u64) -> Option<String> {
     if io.pattern != Pattern::Spaced {
         return None;

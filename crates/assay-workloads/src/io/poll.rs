@@ -39,7 +39,6 @@ pub(super) fn fio(io: &Asked) -> Vec<String> {
     word.into_iter().collect()
 }
 
-/// Why nothing is polled for so, wherever it is.
 fn misfit(io: &Asked) -> Option<Unfit> {
     let poll = io.polled();
     if poll != Poll::None && io.engine == AskedEngine::Psync {
@@ -60,7 +59,6 @@ fn misfit(io: &Asked) -> Option<Unfit> {
     io.mix.clears().then(|| unfit("mix", message, None))
 }
 
-/// Tells which level does not fit the other keys.
 pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let own = format!("{path}/{NAME}");
     if to.is_wrong(&own) {
@@ -83,7 +81,6 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     }
 }
 
-/// Why a target, or this machine, cannot be polled.
 pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
     let poll = io.polled();
     if poll == Poll::None {

@@ -53,7 +53,6 @@ pub(super) static FORM: OwnForm = OwnForm {
     number: Some([1, MOST_PER_S]),
 };
 
-/// A level from any spelling of it.
 pub(super) fn written(text: &str) -> Option<String> {
     text.parse::<Rate>().ok().map(String::from)
 }
@@ -68,7 +67,6 @@ pub(super) fn tell(io: &Asked, job: &mut Job) {
         io.arrival_rate.map(|rate| Schedule { rate_per_s: rate.0, arrivals: io.arrival_process });
 }
 
-/// What is told of it in a list of what is run.
 pub(super) fn told(io: &Asked) -> Option<String> {
     let words = match io.arrival_process {
         Arrivals::Fixed => "at equal intervals",
@@ -77,7 +75,6 @@ pub(super) fn told(io: &Asked) -> Option<String> {
     io.arrival_rate.map(|rate| format!("{} starts per second {words}", show::count(rate.0)))
 }
 
-/// What later is late, in words.
 pub fn tolerance() -> String {
     show::duration(LATE_NS as f64)
 }

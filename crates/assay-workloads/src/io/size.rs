@@ -62,12 +62,10 @@ impl Size {
         self.parts().map(|part| part.bytes).min().unwrap_or_default()
     }
 
-    /// Whether writes have others than reads.
     pub fn is_by_direction(&self) -> bool {
         !self.writes.is_empty()
     }
 
-    /// Whether all of them are multiples of so many bytes.
     pub(super) fn is_multiple_of(&self, unit: u64) -> bool {
         self.parts().all(|part| part.bytes.0.is_multiple_of(unit))
     }

@@ -1,7 +1,6 @@
 //! One unit a parameter: what of it only reads and writes have is made from it; the rest is made where it is
 //! for all kinds.
 
-/// Whether a value is the one that is left out where it is written.
 pub(super) fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
@@ -35,7 +34,6 @@ macro_rules! parameters {
         }
     )+) => {
         keys! {
-            /// Reads and writes of blocks, as a study asks for them.
             #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
             #[serde(deny_unknown_fields)]
             pub struct Asked {
@@ -53,7 +51,6 @@ macro_rules! parameters {
             }
         }
 
-        /// The keys of the background load.
         pub(super) const BACKGROUND: &[Field] = &[$($(Field {
             $($other)*
             ..field(stringify!($name), $form, $words, $example)
@@ -61,7 +58,6 @@ macro_rules! parameters {
 
         pub(super) const JOB: &[fn(&Asked, &mut Job)] = &[$($($job,)?)+];
 
-        /// What is told of each in a list of what is run.
         pub(super) const TOLD: &[fn(&Asked) -> Option<String>] = &[$($($told,)?)+];
 
         pub(super) const FIO: &[fn(&Asked) -> Vec<String>] = &[$($($fio,)?)+];

@@ -86,7 +86,6 @@ pub fn after(
     }
 }
 
-/// Reads what a run wrote on a medium.
 pub fn pass(
     planned: &Planned,
     medium: &Medium<'_>,
@@ -137,7 +136,6 @@ pub fn example(wrong: &WrongData) -> String {
     )
 }
 
-/// What is wrong, after a place.
 const fn fault_words(fault: Fault) -> &'static str {
     match fault {
         Fault::Torn => "the block contains parts of different writes",

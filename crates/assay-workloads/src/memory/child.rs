@@ -39,9 +39,7 @@ impl Job {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Line {
-    /// So many bytes of the set hold something.
     Filled(u64),
-    /// It goes to them now.
     Touching,
     Done(Box<Done>),
 }

@@ -29,7 +29,6 @@ pub use planned::Planned;
 
 /// The factor that gives swap, and its level without any.
 pub const SWAP: &str = "swap";
-/// The level of it that gives none.
 pub const NO_SWAP: &str = "none";
 
 /// Time of a trial where neither the workload nor a budget sets one.

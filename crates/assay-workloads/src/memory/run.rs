@@ -87,7 +87,6 @@ pub(super) fn pilot(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     Ok((done.measured.window_ns / done.measured.operations().max(1)).max(1))
 }
 
-/// Starts the process, and hears what it says.
 fn told_of(job: &Job, run: &Run<'_>) -> Result<(Executed, Vec<Line>), String> {
     let own = own_program(run.system)?;
     let job_text = serde_json::to_string(job).map_err(|error| error.to_string())?;
@@ -131,7 +130,6 @@ fn reached(lines: &[Line]) -> u64 {
     filled.max().unwrap_or(0)
 }
 
-/// A trial whose process did not come to its end.
 fn ended(planned: &Planned, lines: &[Line], killed: Option<Stage>, executed: &Executed) -> Ran {
     let detail = Detail {
         set_bytes: planned.set_bytes,

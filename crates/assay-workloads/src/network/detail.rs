@@ -9,7 +9,6 @@ use crate::measured::Counts;
 pub struct Detail {
     /// The peer's address, as it was reached.
     pub peer: String,
-    /// Congestion control, as the kernel told it.
     pub congestion: String,
     /// The line of `tc` that shows how the way out was shaped, where it was looked at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -17,7 +16,6 @@ pub struct Detail {
     pub phases: Vec<PhaseDetail>,
 }
 
-/// One phase: what was found, and all that it was found from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseDetail {
     /// Every probe and every slice of it.

@@ -38,7 +38,6 @@ pub(super) struct Found {
     pub window_ns: u64,
 }
 
-/// Looks at all phases.
 pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<Found, String> {
     let mut phases = Vec::new();
     let mut histograms = Histograms::new();
@@ -57,7 +56,6 @@ pub(super) fn judge(run: LinkRun, probe_ns: u64) -> Result<Found, String> {
     Ok(Found { detail, told, histograms, series, window_ns })
 }
 
-/// One phase, and its round trips inside of what counts.
 fn judged(run: PhaseRun, probe_ns: u64) -> Result<(PhaseDetail, Histogram<u64>), String> {
     let window = run.job.ramp_ns..run.job.whole_ns();
     let counted = |bytes: &[u64]| loaded(bytes, &window);

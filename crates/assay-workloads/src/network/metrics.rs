@@ -16,7 +16,6 @@ pub struct Of {
     pub added: Option<Metric>,
     /// What all but one in twenty of its probes have more than half of an idle link.
     pub added_tail: Option<Metric>,
-    /// Share of the probes that did not come back.
     pub lost: Metric,
 }
 
@@ -95,7 +94,6 @@ pub const fn of(load: Load) -> &'static Of {
     }
 }
 
-/// What load adds to an idle link, where there is a load.
 type AddedByLoad = [Option<Metric>; 2];
 
 /// The metrics of a phase, by what their names begin with and what is said of its load.

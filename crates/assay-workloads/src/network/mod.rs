@@ -38,7 +38,6 @@ const IDLE_RAMP_NS: u64 = 200_000_000;
 /// Connecting, and waiting until a queue is empty again, for each phase.
 const AROUND_NS: u64 = 1_500_000_000;
 
-/// Nanoseconds of a phase that are run but not counted.
 const fn ramp_ns(load: Load) -> u64 {
     match load {
         Load::Idle => IDLE_RAMP_NS,
@@ -61,7 +60,6 @@ impl Asked {
         }
     }
 
-    /// Whether it is done in the laboratory's own name spaces.
     fn is_in_lab(&self) -> bool {
         self.peer.as_deref() == Some(LAB)
     }

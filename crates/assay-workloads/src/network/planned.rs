@@ -156,7 +156,6 @@ impl Planned {
         Ok(bits / on_the_wire(up).0.max(1))
     }
 
-    /// How the way out was shaped, as `tc` shows it.
     fn seen(&self, system: &dyn System) -> Option<String> {
         let shaped = self.shaping()?;
         let words = shown(shaped.namespace.as_deref(), &shaped.interface);

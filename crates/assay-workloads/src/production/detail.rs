@@ -26,7 +26,6 @@ pub struct Detail {
     pub harm: Option<Breach>,
 }
 
-/// The part of a period that counts, as a whole.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Period {
     pub span_ns: u64,
@@ -58,7 +57,6 @@ impl Default for Period {
 }
 
 impl Period {
-    /// One that begins with so many requests under way.
     pub fn beginning(in_flight: u64) -> Self {
         Self { in_flight: [in_flight; 2], ..Self::default() }
     }
@@ -82,7 +80,6 @@ impl Period {
         self.busy_ns = self.busy_ns.both(&glance.busy, |sum, share| sum + share * span_ns);
     }
 
-    /// All classes together.
     pub fn served(&self) -> Served {
         self.classes.values().fold(Served::default(), Served::plus)
     }

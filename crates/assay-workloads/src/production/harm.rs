@@ -53,7 +53,6 @@ impl Harm {
         self.0
     }
 
-    /// Ends a sentence on a workload.
     pub fn words(self) -> String {
         match self.0 {
             Some(_) => format!(", rolled back above {self} the worst value of the baseline"),
@@ -92,7 +91,6 @@ impl<'de> Deserialize<'de> for Harm {
     }
 }
 
-/// What a second may show of a class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassLimits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -104,7 +102,6 @@ pub struct ClassLimits {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Of each class that the baseline had enough of.
     pub classes: BTreeMap<String, ClassLimits>,
     /// Age of the oldest request under way, nanoseconds.
     pub oldest_ns: f64,
@@ -189,7 +186,6 @@ pub enum What {
     Mean,
     P99,
     Age,
-    /// Share of the time in which tasks wait for a device.
     Pressure,
 }
 
@@ -227,7 +223,6 @@ impl Breach {
     }
 }
 
-/// Holds second after second against the limits.
 #[derive(Debug)]
 pub struct Judge<'a> {
     limits: Option<&'a Limits>,

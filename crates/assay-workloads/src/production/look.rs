@@ -47,7 +47,6 @@ pub struct Waited {
 /// What went on since the glance before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Glance {
-    /// Nanoseconds since then.
     pub span_ns: u64,
     /// By class (`read`, `write`, `flush`, `discard`), of which something ended.
     pub classes: BTreeMap<String, Served>,
@@ -65,10 +64,8 @@ pub struct Glance {
     pub rows: Vec<SeriesRow>,
 }
 
-/// Who looks at the devices while others work.
 pub trait Lookout: Sync {
     /// What counts begins now: whatever else looks around a trial looks now, too.
     fn begin(&self);
-    /// What went on since the last glance.
     fn glance(&self) -> Result<Glance, String>;
 }

@@ -10,7 +10,6 @@ use super::look::Waited;
 /// What only others' work has: how many requests arrived.
 pub const ARRIVALS: &str = "device_arrivals_per_s";
 
-/// Metrics of others' work, all classes of requests together.
 pub const METRICS: &[Metric] = &[
     metric(
         "device_latency_mean_ns",

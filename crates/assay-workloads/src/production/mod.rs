@@ -139,7 +139,6 @@ impl WorkloadSpec for Asked {
     }
 }
 
-/// Why a factor makes no sense under others' work.
 fn refused(name: &str) -> Option<&'static str> {
     (name == "target").then_some(
         "cannot compare two targets, because their loads differ; use one target per study",

@@ -17,7 +17,6 @@ pub struct Planned {
     pub harm: Harm,
 }
 
-/// What a target makes of what was asked.
 pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<Planned, String> {
     if offer.engine.name == Engine::Simulated {
         return Err(

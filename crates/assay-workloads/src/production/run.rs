@@ -13,7 +13,6 @@ const GLANCE_NS: u64 = 1_000_000_000;
 /// The longest time without a look at the user's wish to stop, nanoseconds.
 const PATIENCE_NS: u64 = 50_000_000;
 
-/// Looks at a period.
 pub(super) fn run(run: &Run<'_>) -> Result<Ran, String> {
     let lookout = run.lookout.ok_or("no device observer is available")?;
     let began_ns = run.system.monotonic_ns();
@@ -38,7 +37,6 @@ pub(super) fn run(run: &Run<'_>) -> Result<Ran, String> {
     Ok(post.ran(period, before, harm))
 }
 
-/// Who looks, and what was seen so far.
 struct Post<'a> {
     run: &'a Run<'a>,
     lookout: &'a dyn Lookout,

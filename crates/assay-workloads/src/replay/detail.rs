@@ -156,7 +156,6 @@ impl Fidelity {
         counts.chain(rest.into_iter().flatten()).collect()
     }
 
-    /// By the clock: where the times are others.
     fn timing(&self) -> Option<String> {
         let distance = self.ks_distance?;
         // Of few requests each is a larger part: one that starts a little later is that far.
@@ -203,7 +202,6 @@ impl Fidelity {
         })
     }
 
-    /// Requests of the recording that can be played.
     fn recorded(&self) -> u64 {
         self.requests.values().fold(0, |sum, own| sum.saturating_add(own.recorded.operations))
     }

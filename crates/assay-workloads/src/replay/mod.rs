@@ -163,7 +163,6 @@ impl WorkloadKind for Asked {
     const RULES: &'static [OwnRule] = &[rule::UNFAITHFUL];
 }
 
-/// What requests of a recording do to a target; of one that is not known the worst.
 fn touch(source: Option<&Source>, direct: bool) -> Touch {
     let has = |acts: &[Act]| source.is_none_or(|own| acts.iter().any(|act| own.has(*act)));
     let reads = has(&[Act::Read]);

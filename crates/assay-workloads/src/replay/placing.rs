@@ -31,7 +31,6 @@ pub enum Placing {
 }
 
 impl Placing {
-    /// What an area of so many bytes allows.
     pub fn of(source: &Source, length: u64, unit: u64) -> Result<Self, String> {
         let by = source.from_bytes / REGION_BYTES * REGION_BYTES;
         let to = length / REGION_BYTES * REGION_BYTES;
@@ -74,7 +73,6 @@ pub fn slot_bytes(source: &Source, unit: u64) -> u64 {
     source.largest_bytes.clamp(1, MOST_CARRIED).next_multiple_of(unit) + unit
 }
 
-/// An area for the requests of a recording.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
     pub start: u64,

@@ -47,7 +47,6 @@ pub(super) fn time_ns(clock: Clock, scale: Scale, length_ns: u64) -> u64 {
     }
 }
 
-/// What a target makes of what was asked, and what differs and why.
 pub(super) fn plan(asked: &Asked, offer: &Offer<'_>) -> Result<(Planned, Option<String>), String> {
     let Some(source) = &asked.source else {
         return Err(format!("the trace {} was not loaded", asked.trace));
@@ -112,7 +111,6 @@ impl Planned {
         Fit { start, length, unit: self.unit_bytes.max(1), placing: self.placing }
     }
 
-    /// Bytes of what is in flight in one place at most.
     pub(super) fn slot_bytes(&self) -> u32 {
         u32::try_from(slot_bytes(&self.source, self.unit_bytes.max(1))).unwrap_or(u32::MAX)
     }

@@ -18,7 +18,6 @@ use crate::place::Run;
 
 struct Was {
     counts: [Moved; Act::ALL.len()],
-    /// From the first request to the last one.
     span_ns: u64,
     drawn: Sides,
 }
@@ -121,7 +120,6 @@ fn classes(outcome: &Outcome) -> BTreeMap<String, Count> {
     outcome.classes.iter().map(of).collect()
 }
 
-/// What was played beside what was recorded.
 fn fidelity(
     own: &Planned,
     was: Was,
@@ -163,7 +161,6 @@ fn sides<'s>(steps: impl Iterator<Item = (u64, &'s Step)>) -> Sides {
     sides
 }
 
-/// What was played, as far as it is drawn.
 fn drawn(played: &Played, track: Option<&Track>, by_clock: bool) -> Sides {
     let issued = track.map(|track| played.issued(track)).unwrap_or_default();
     let mut own = sides(issued.iter().copied());

@@ -17,13 +17,11 @@ const MOST: u32 = 100_000;
 impl Scale {
     pub const ONE: Self = Self(1000);
 
-    /// What a recorded time is in the play.
     pub fn time_ns(self, recorded_ns: u64) -> u64 {
         let scaled = u128::from(recorded_ns) * 1000 / u128::from(self.0.max(1));
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
 
-    /// What a time of the play is in the recording.
     pub fn recorded_ns(self, played_ns: u64) -> u64 {
         let recorded = u128::from(played_ns) * u128::from(self.0) / 1000;
         u64::try_from(recorded).unwrap_or(u64::MAX)

@@ -116,7 +116,6 @@ impl Source {
         self.to_bytes.saturating_sub(from).div_ceil(MIB).saturating_mul(MIB)
     }
 
-    /// Its numbers by name, but for those of kinds of requests.
     fn numbers(&mut self) -> [(&'static str, &mut u64); 8] {
         [
             ("device-bytes", &mut self.device_bytes),
@@ -274,7 +273,6 @@ pub struct Scan {
 }
 
 impl Scan {
-    /// Of a device, and of what arrived within so long of the beginning.
     pub fn new(device: &str, device_bytes: u64, until_ns: Option<u64>) -> Self {
         let source = Source {
             device: device.to_owned(),

@@ -71,7 +71,6 @@ fn words(own: &Fidelity, trials: usize) -> String {
     )
 }
 
-/// How the waits of a paced play were held.
 fn pacing_words(own: &Paced) -> String {
     let [recorded, played] = own.gap_ns.map(show::duration);
     format!(
@@ -142,7 +141,6 @@ fn figures(all: &[&Facts], rows: &dyn Rows) -> Vec<Figure> {
     drawn.flatten().collect()
 }
 
-/// Times of the recording and of the play.
 fn timing(all: &[&Facts], rows: &dyn Rows) -> Table {
     let ns = |title| Column::new(title, Unit::Nanoseconds);
     let mut table = Table::new("replay timing");

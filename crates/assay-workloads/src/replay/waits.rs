@@ -18,7 +18,6 @@ use super::{Scale, step_of};
 /// Who starts longer than this after an end did not wait for it.
 pub const MOST_GAP_NS: u64 = 100_000_000;
 
-/// A request, with what its waits are guessed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
     pub step: Step,

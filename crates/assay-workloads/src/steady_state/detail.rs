@@ -8,7 +8,6 @@ use assay_core::calc::pts::{Cell, Measure};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// What was done to the target before anything else.
     pub prepared: Prepared,
     pub cells: Vec<Cell>,
     pub cell_ns: u64,
@@ -40,7 +39,6 @@ pub struct Prepared {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Round {
-    /// What was seen of each cell, in their order.
     pub cells: Vec<Seen>,
     /// Bytes that were written since the purge, up to its end.
     pub written_bytes: u64,

@@ -145,7 +145,6 @@ fn of_target(planned: &Planned, detail: &Detail) -> Vec<String> {
     found
 }
 
-/// The write cache of the drive against what its class asks.
 fn of_cache(planned: &Planned, told: Option<&str>) -> Option<String> {
     let wanted = planned.class.has_write_cache();
     let (class, on) = (planned.class.name(), if wanted { "on" } else { "off" });
@@ -173,7 +172,6 @@ fn of_fill(planned: &Planned, detail: &Detail) -> Option<String> {
     })
 }
 
-/// Which cells there were, and for how long.
 fn of_cells(planned: &Planned, detail: &Detail) -> Vec<String> {
     let mut found = planned.left_out.clone();
     let (run, planned_cells) = (detail.cells.len(), planned.cells.len());

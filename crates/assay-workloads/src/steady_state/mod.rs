@@ -33,7 +33,6 @@ const CELL: Time = Time(judge::MINUTE_NS);
 /// Time of a trial at most, where neither the workload nor a budget says one: rounds end it before.
 const BOUND: Time = Time(30 * 86_400 * 1_000_000_000);
 const QUICK: Time = Time(30_000_000_000);
-/// Most of what may be asked for.
 const MOST_THREADS: u64 = 1024;
 const MOST_DEPTH: u64 = 4096;
 /// The range is whole in pieces of this size, of which all sizes of the tests are parts.

@@ -39,7 +39,6 @@ pub struct Planned {
 }
 
 impl Planned {
-    /// The cell by which a round is judged.
     pub fn tracked(&self) -> Cell {
         self.test.tracked(self.fill_bytes.map(Bytes))
     }
@@ -48,7 +47,6 @@ impl Planned {
         self.engine == Engine::Simulated
     }
 
-    /// What an operation of a cell does, in a word or two.
     pub(super) fn operations_words(&self) -> String {
         let how = if self.test.is_sequential() { "sequential" } else { "random" };
         format!("{how}, {} in flight, {}", show::count(u64::from(self.in_flight())), self.engine)

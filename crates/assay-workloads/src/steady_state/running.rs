@@ -177,7 +177,6 @@ impl Running<'_> {
         Ok(())
     }
 
-    /// Whether all that rounds go to was written once.
     fn was_written(&self) -> bool {
         self.planned.fill_bytes.is_some()
             || self.phases.claims.write.bytes >= self.phases.area.length

@@ -33,7 +33,6 @@ impl Schedule {
     }
 }
 
-/// So many cells, spread over all of them, among them the one that is tracked.
 fn some(all: &[Cell], count: usize, tracked: Cell) -> Vec<Cell> {
     if count >= all.len() {
         return all.to_vec();

@@ -129,7 +129,6 @@ fn seen(planned: &Planned, detail: &Detail, told: &Told) -> String {
     )
 }
 
-/// Whether it is the test of the specification, or what it lacks.
 fn conforming(test: Test, departures: &[String]) -> String {
     let title = test.title();
     if departures.is_empty() {
@@ -200,7 +199,6 @@ impl Facts {
         self.test.measure()
     }
 
-    /// What stands behind headings of its parts, where there are several rows.
     fn called(&self, what: &str) -> String {
         let names: Vec<&str> = [&self.workload]
             .into_iter()
@@ -315,7 +313,6 @@ impl Facts {
     }
 }
 
-/// How rounds of one workload converged: a line for each of its arms.
 fn figure(all: &[&Facts]) -> Option<Figure> {
     let (first, alone) = (all[0], all.len() == 1);
     let metric = match first.measure() {

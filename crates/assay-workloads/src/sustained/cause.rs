@@ -22,7 +22,6 @@ const FEWEST_RESTED: usize = 3;
 pub struct Retried {
     /// Bytes of a slice: fewer than before, so that slow ones are as many.
     pub slice_bytes: u64,
-    /// Nanoseconds of each slice at once.
     pub at_once_ns: Vec<u64>,
     pub rest_ns: u64,
     /// Nanoseconds of each slice after it.

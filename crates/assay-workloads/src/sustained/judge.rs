@@ -73,7 +73,6 @@ impl Course {
         self.fall().is_some() || self.declines.is_some()
     }
 
-    /// The last level, whose rate goes on.
     pub fn last(&self) -> Option<&Level> {
         self.levels.last()
     }
@@ -145,7 +144,6 @@ pub fn course(detail: &Detail) -> Option<Course> {
     Some(course)
 }
 
-/// The rates of the first and of the last fifth.
 fn ends(detail: &Detail) -> Option<[Rated; 2]> {
     let slices = &detail.slices_ns;
     let fifth = slices.len() / 5;

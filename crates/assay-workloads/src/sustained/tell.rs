@@ -105,7 +105,6 @@ fn several(trials: &[Trial<'_>], at: usize, all: usize) -> Option<Several> {
 }
 
 impl Several {
-    /// Of which trial everything before is, and what all of them say.
     fn words(&self) -> String {
         let Self { trial, trials, fell, .. } = self;
         let (why, fell) = match fell {
@@ -129,7 +128,6 @@ const LEGEND: &str = "From: bytes written before the change to this rate; the CI
                       there are several trials, the table shows the worst: a trial with a drop, or else the slowest \
                       trial at the end.";
 
-/// How the line of rests is read.
 const OF_RESTS: &str = "With gaps: all bytes divided by the time of slices and gaps, shown if gaps took more than 5% \
                         of the time. With such gaps, the rate may drop later or not at all. The figure omits gaps.";
 
@@ -203,7 +201,6 @@ impl Facts {
         Some(Row::of(self.subject(), [what.into(), Value::Missing, rate, Value::Missing]))
     }
 
-    /// The line of all trials, where there are several.
     fn of_all(&self) -> Option<Row> {
         let several = self.several?;
         let what = format!("all {} trials, at the end", several.trials);
@@ -212,7 +209,6 @@ impl Facts {
     }
 }
 
-/// The rule that speaks of heat.
 const THROTTLED: &str = "throttled";
 
 /// Whether heat slowed it down: what the rule says; where the rate fell without it, how near the hottest part
@@ -252,7 +248,6 @@ fn of_rated(rated: &Rated) -> String {
     rate(rated.rate_bytes_per_s, rated.rate_ci95)
 }
 
-/// The course in sentences; `ended` says why it ended before its time.
 pub(crate) fn words(course: &Course, ended: Option<&str>) -> String {
     let mut told = vec![seen(course)];
     told.extend(course.rests.as_ref().map(|rests| rested(course, rests)));
@@ -322,7 +317,6 @@ fn rested(course: &Course, rests: &Rests) -> String {
     )
 }
 
-/// What writing its beginning once more showed.
 fn cause(again: &Again) -> String {
     let (at_once, rested) = (of_rated(&again.at_once), of_rated(&again.rested));
     let rest = show::duration(again.rest_ns as f64);

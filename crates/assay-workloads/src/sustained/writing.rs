@@ -74,7 +74,6 @@ impl Walk {
         (start..start + slices.min(fits) * self.bytes, slices)
     }
 
-    /// How many lie between here and the end.
     fn fits(&self) -> u64 {
         ((self.room - self.place) / self.bytes).max(1)
     }
@@ -86,7 +85,6 @@ impl Walk {
     }
 }
 
-/// Slices that followed each other in one job.
 struct Leg {
     /// Nanoseconds of each whole one.
     slices_ns: Vec<u64>,

@@ -11,7 +11,6 @@ pub use assay_machine::system::machine::plain_id as id;
 
 /// Bytes of an entry at most: what is longer is no message about a boot.
 const LONGEST_ENTRY: usize = 1 << 20;
-/// Bytes of a message that are kept.
 const LONGEST_MESSAGE: usize = 8 << 10;
 /// Bytes of a name that are kept: of a unit, a kernel, a device.
 const LONGEST_NAME: usize = 300;
@@ -30,12 +29,10 @@ pub struct Entry {
     /// What kind of message it is, 32 hexadecimal digits; empty where it does not say.
     pub message_id: String,
     pub message: String,
-    /// The unit of the system that it is about.
     pub unit: String,
     /// How it came: `kernel`, `journal`, `driver`, ...
     pub transport: String,
     pub process: Option<u32>,
-    /// What became of the job that it is about.
     pub job_result: String,
     /// Microseconds of the phases that systemd counted, where it is the message about them.
     pub kernel_us: Option<u64>,
@@ -161,7 +158,6 @@ fn binary(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((value, after))
 }
 
-/// What comes after the next empty line.
 fn next_entry(bytes: &[u8]) -> &[u8] {
     let end = bytes.windows(2).position(|pair| pair == b"\n\n");
     end.map_or(&[], |end| &bytes[end + 2..])

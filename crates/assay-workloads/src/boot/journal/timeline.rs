@@ -17,16 +17,13 @@ const TELLING_STEP_US: i64 = 2_000_000;
 
 /// Messages of systemd, by the ids that its own catalogue gives them.
 pub mod ids {
-    /// The start-up is over, with its phases.
     pub const FINISHED: &str = "b07a249cd024414a82dd00cd181378ff";
     /// The same of a container, or of one user's services.
     pub const USER_FINISHED: &str = "eed00a68ffd84e31882105fd973abdd1";
     pub const STARTING: &str = "7d4958e842da4a758f6c1cdc7b36dcc5";
     pub const STARTED: &str = "39f53479d3a045ac8e11786248231fbf";
-    /// A unit could not be started.
     pub const FAILED: &str = "be02cf6855d2428ba40df7e9d022f03d";
     pub const JOURNAL_STARTED: &str = "f77379a8490b408bbe5f6940505a777b";
-    /// The journal was closed: the machine was shut down.
     pub const JOURNAL_STOPPED: &str = "d93fb3c9c24d451a97cea615ce59c00b";
 }
 
@@ -49,7 +46,6 @@ pub struct Boot {
     pub until: Option<Presence<u64>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub units: Vec<Unit>,
-    /// What is worth telling, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -57,7 +53,6 @@ pub struct Boot {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// Everything that was to be started was.
     Finished,
     /// It never was: why, as far as the journal tells.
     Unfinished(String),
@@ -93,7 +88,6 @@ impl Phases {
     }
 }
 
-/// How long one unit took to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unit {
     pub name: String,

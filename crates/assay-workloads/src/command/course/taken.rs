@@ -24,7 +24,6 @@ const STEP: Duration = Duration::from_millis(20);
 type Stamp = Option<(u64, u64, i64)>;
 
 impl<'a> Course<'a> {
-    /// A run whose output is taken, where somebody asks for it.
     pub(super) fn heard<'s>(&self, how: How<'s>) -> How<'s> {
         let hashed = self.planned.same_output == Some(Produced::Printed(true));
         let is_read = self.readers.iter().any(|reader| reader.from().is_none());
@@ -59,7 +58,6 @@ impl<'a> Course<'a> {
         status.is_ok_and(|status| status.kind != FileKind::File)
     }
 
-    /// Takes what a run that has ended well told and produced.
     pub(super) fn take(
         &mut self,
         executed: &Executed,
@@ -120,7 +118,6 @@ impl<'a> Course<'a> {
         Ok(all)
     }
 
-    /// The hash of what a run produced, where that is asked for.
     fn produced(&mut self, executed: &Executed) -> Result<Option<String>, Break> {
         let sum = match &self.planned.same_output {
             None | Some(Produced::Printed(false)) => return Ok(None),

@@ -24,13 +24,11 @@ const NAME_BYTES: usize = 200;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'t> {
-    /// Its end, as far as it was kept.
     pub text: &'t str,
     pub bytes: u64,
 }
 
 impl Text<'_> {
-    /// Why what needs all of it cannot be read.
     fn lacks_a_beginning(&self) -> Option<String> {
         (self.bytes > READ_BYTES).then(|| {
             format!(
@@ -59,7 +57,6 @@ enum How {
 }
 
 impl Reader {
-    /// Of a reading.
     pub fn new(reading: &Reading) -> Result<Self, String> {
         let how = match (&reading.format, &reading.regex, &reading.json_pointer) {
             (Some(format), ..) => How::Format(format.clone()),
@@ -161,7 +158,6 @@ fn by_pattern(
     Err(format!("no line matches `{}`{left_out}; {last}", regex.as_str()))
 }
 
-/// What no pattern was held against, in words.
 fn not_searched(text: &Text<'_>, searched: &str) -> String {
     let is_cut = searched.len() < text.text.len() || text.bytes > READ_BYTES;
     let is_line_cut = searched.split(['\n', '\r']).any(|line| line.len() > LINE_BYTES);

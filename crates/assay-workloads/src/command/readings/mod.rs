@@ -55,7 +55,6 @@ pub struct Number {
     pub value: f64,
 }
 
-/// What the file of another tool says of a run beside its numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportEvidence {
@@ -74,7 +73,6 @@ pub enum ImportEvidence {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
     pub numbers: Vec<Number>,
-    /// Of each run that it is about.
     pub evidence: Vec<ImportEvidence>,
 }
 
@@ -84,10 +82,8 @@ pub type ReadFormat = fn(format: &str, text: &str) -> Result<ToolOutput, String>
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Reading {
-    /// The whole is in a format of another tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<String>,
-    /// A regular expression that a line of it matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub regex: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,8 +1,6 @@
 //! What a program wrote as plain text: what only a terminal obeys is left out, and so is what is no text.
 
-/// What begins a sequence that a terminal obeys.
 const ESCAPE: u8 = 0x1b;
-/// What ends one of them, as ESC and a backslash do.
 const BELL: u8 = 0x07;
 /// Bytes of a sequence that ends only with a mark, such as the title of a window: more is none.
 const LONGEST_TITLE: usize = 4096;

@@ -21,7 +21,6 @@ const NO_OPTIONS: &str = "defaults";
 const PEER: &str = "address of the `assay peer` that records acknowledged writes for method plug";
 
 keys! {
-    /// Acknowledged writes and how Assay tests them, as a study asks for them.
     #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(deny_unknown_fields, rename_all = "snake_case")]
     pub struct Asked {

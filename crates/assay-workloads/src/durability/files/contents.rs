@@ -8,7 +8,6 @@ use super::script::Script;
 use crate::durability::image;
 use crate::durability::log::SECTOR_BYTES;
 
-/// What is under a name, by its bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Content {
@@ -22,7 +21,6 @@ pub enum Content {
     Unreadable,
 }
 
-/// What is under each name of the directory.
 pub type Listing = BTreeMap<String, Content>;
 
 impl Script {

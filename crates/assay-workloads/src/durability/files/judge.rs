@@ -26,7 +26,6 @@ impl Missing for Lost {
 
 pub type Judgement = judge::Judgement<Lost>;
 
-/// What is under a name that may be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     /// Nothing of it was under way.

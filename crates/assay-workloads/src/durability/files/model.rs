@@ -41,7 +41,6 @@ impl Keeps {
     ];
 }
 
-/// A change of names, and the names that it is about.
 #[derive(Clone, Debug)]
 enum Change {
     Create { name: String, file: usize },
@@ -60,7 +59,6 @@ impl Change {
 
 type Names = BTreeMap<String, usize>;
 
-/// Files by their numbers, and the names that they have.
 #[derive(Clone, Default)]
 pub struct Model {
     files: Vec<Vec<u8>>,
@@ -134,7 +132,6 @@ impl Model {
         own
     }
 
-    /// What is there when its power has gone and is back.
     pub fn cut(&self, keeps: Keeps, draws: &mut Draws) -> Self {
         let mut own = self.clone();
         own.names = match keeps {

@@ -26,13 +26,10 @@ pub trait Directory {
     /// Gives a file another name; what had that one is gone.
     fn rename(&mut self, from: &str, to: &str) -> Result<(), String>;
 
-    /// Removes a name.
     fn remove(&mut self, name: &str) -> Result<(), String>;
 
-    /// Has the names on the medium.
     fn sync_names(&mut self) -> Result<(), String>;
 
-    /// All names.
     fn names(&mut self) -> Result<Vec<String>, String>;
 
     /// What is in a file, so many bytes at most.

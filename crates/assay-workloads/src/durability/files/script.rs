@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::durability::sync::Sync;
 
-/// Names that files have for good.
 pub const NAMES: u32 = 16;
 /// What is behind the name of a file that is to replace another.
 const BESIDE: &str = ".new";
@@ -41,16 +40,25 @@ impl std::fmt::Display for Name {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Call {
     /// Opens a new file, empty, under a name that is free.
-    Create { name: Name, file: u32 },
+    Create {
+        name: Name,
+        file: u32,
+    },
     /// Writes all of the file that was opened last.
-    Write { file: u32 },
-    /// Has that file's contents on the medium.
-    SyncFile { file: u32 },
+    Write {
+        file: u32,
+    },
+    SyncFile {
+        file: u32,
+    },
     /// Gives a file another name; what had that one is gone.
-    Rename { from: Name, to: Name },
-    /// Removes a name, and the file.
-    Remove { name: Name },
-    /// Has the names on the medium.
+    Rename {
+        from: Name,
+        to: Name,
+    },
+    Remove {
+        name: Name,
+    },
     SyncNames,
 }
 
@@ -90,7 +98,6 @@ pub struct Moment {
 pub struct Script {
     pub sync: Sync,
     pub calls: Vec<Call>,
-    /// Bytes of each file.
     pub lengths: Vec<u64>,
     /// How many calls were made when each round had ended.
     pub rounds: Vec<usize>,

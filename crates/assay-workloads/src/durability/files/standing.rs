@@ -21,7 +21,6 @@ pub struct Moved {
     pub names: Vec<Name>,
 }
 
-/// What may be there after a cut.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// What each name that was ever used may stand for: first what was promised, then what it has been since.
@@ -32,7 +31,6 @@ pub struct Standing {
     pub synced: BTreeMap<u32, usize>,
     /// Those that must be under one of their names.
     pub moved: Vec<Moved>,
-    /// Which files each name has ever stood for.
     pub ever: BTreeSet<(Name, u32)>,
 }
 
