@@ -12,7 +12,7 @@ use crate::lab::Done;
 use crate::lab::fuzz::{self, HANGS, LONGEST, Ran, Reader, SLOW};
 use crate::options::Options;
 use crate::{bench, build, facts};
-use readers::READERS;
+use readers::readers;
 
 pub const COUNT: usize = 1_000_000;
 pub const SEED: usize = 20_261_122;
@@ -22,33 +22,33 @@ const KEPT: &str = "target/fuzz-findings";
 const MOST_BYTES: u64 = 1 << 30;
 
 struct Row {
-    reader: &'static Reader,
+    reader: Reader,
     seeds: usize,
     ran: Ran,
     seconds: f64,
 }
 
 pub fn run(options: &Options) -> Done<bool> {
-    let chosen: Vec<&Reader> = READERS
-        .iter()
-        .filter(|reader| options.text("--only").is_none_or(|only| is_of(reader.name, only)))
-        .collect();
+    let mut chosen = readers();
+    let names: Vec<String> = chosen.iter().map(|reader| reader.name.clone()).collect();
+    chosen.retain(|reader| options.text("--only").is_none_or(|only| is_of(&reader.name, only)));
     if chosen.is_empty() {
-        let names: Vec<&str> = READERS.iter().map(|reader| reader.name).collect();
         return Err(format!("--only: use one of {}", names.join(", ")));
     }
     let (count, seed) = (options.number("--count"), options.number("--seed"));
     let head = facts::lines();
     let mut rows = Vec::new();
-    for (index, reader) in chosen.iter().enumerate() {
+    let parts = chosen.len();
+    for (index, reader) in chosen.into_iter().enumerate() {
         // What does not divide falls to the first ones.
-        let share = count / chosen.len() + usize::from(index < count % chosen.len());
+        let share = count / parts + usize::from(index < count % parts);
         let began = Instant::now();
-        let ran = fuzz::run(reader, share as u64, seed as u64)?;
+        let ran = fuzz::run(&reader, share as u64, seed as u64)?;
         let seconds = began.elapsed().as_secs_f64();
-        println!("{}", line(reader, &ran, seconds));
-        keep(reader, &ran, seed)?;
-        rows.push(Row { reader, seeds: (reader.seeds)().len(), ran, seconds });
+        println!("{}", line(&reader, &ran, seconds));
+        keep(&reader, &ran, seed)?;
+        let seeds = (reader.seeds)().len();
+        rows.push(Row { reader, seeds, ran, seconds });
     }
     let peak = peak_bytes();
     let only = options.text("--only").map(|only| format!("--only {only} "));
@@ -67,7 +67,7 @@ fn is_of(name: &str, only: &str) -> bool {
 }
 
 fn line(reader: &Reader, ran: &Ran, seconds: f64) -> String {
-    let (name, all, found) = (reader.name, ran.executions, ran.findings.len());
+    let (name, all, found) = (&reader.name, ran.executions, ran.findings.len());
     format!("{name}: {all} in {seconds:.0} s, {} accepted, {found} failed", ran.accepted)
 }
 

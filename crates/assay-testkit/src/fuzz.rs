@@ -4,6 +4,7 @@
 //! any of them can be made again.
 
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -21,16 +22,26 @@ const MOST_PANICS: usize = 10;
 const MOST_CHANGES: u64 = 8;
 
 /// Something that reads what others wrote.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub struct Reader {
-    /// Its name: `csv`.
-    pub name: &'static str,
-    /// What it reads with, for the table.
+    pub name: String,
+    /// The function that reads, for the table.
     pub reads: &'static str,
     /// Inputs that are well formed, or nearly.
-    pub seeds: fn() -> Vec<Vec<u8>>,
-    /// Reads one; whether it was accepted. It may refuse, and must not panic.
-    pub read: fn(&[u8]) -> bool,
+    pub seeds: Arc<dyn Fn() -> Vec<Vec<u8>> + Send + Sync>,
+    /// Returns whether the reader accepts an input. It may refuse, and must not panic.
+    pub read: Arc<dyn Fn(&[u8]) -> bool + Send + Sync>,
+}
+
+impl Reader {
+    pub fn new(
+        name: impl Into<String>,
+        reads: &'static str,
+        seeds: impl Fn() -> Vec<Vec<u8>> + Send + Sync + 'static,
+        read: impl Fn(&[u8]) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        Self { name: name.into(), reads, seeds: Arc::new(seeds), read: Arc::new(read) }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -159,7 +170,7 @@ const CHANGES: [Change; 14] = [
 ];
 
 pub fn input(reader: &Reader, seeds: &[Vec<u8>], seed: u64, number: u64) -> Vec<u8> {
-    let mut draw = Draw::new(seed, reader.name, number);
+    let mut draw = Draw::new(seed, &reader.name, number);
     let mut bytes = seeds.get(draw.below(seeds.len())).cloned().unwrap_or_default();
     for _ in 0..=draw.next() % MOST_CHANGES {
         if let Some(change) = CHANGES.get(draw.below(CHANGES.len())) {
@@ -307,10 +318,10 @@ fn nest(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
 /// When the reader hangs; the input is told by its number. Its thread goes on: end the process.
 pub fn run(reader: &Reader, count: u64, seed: u64) -> Done<Ran> {
     let (sender, receiver) = mpsc::channel();
-    let of = *reader;
+    let own = reader.clone();
     let reading = thread::Builder::new()
         .name(format!("fuzz {}", reader.name))
-        .spawn(move || all(&of, count, seed, &sender))
+        .spawn(move || all(&own, count, seed, &sender))
         .map_err(|error| error.to_string())?;
     let mut at = 0;
     loop {
@@ -318,7 +329,7 @@ pub fn run(reader: &Reader, count: u64, seed: u64) -> Done<Ran> {
             Ok(number) => at = number,
             Err(RecvTimeoutError::Disconnected) => break,
             Err(RecvTimeoutError::Timeout) => {
-                let name = reader.name;
+                let name = &reader.name;
                 return Err(format!("{name} hangs at an input from number {at} on, seed {seed}"));
             }
         }
@@ -362,23 +373,22 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
 mod tests {
     use super::*;
 
-    const LINES: Reader = Reader {
-        name: "lines",
-        reads: "",
-        seeds: || vec![b"one,1\ntwo,2\n".to_vec(), b"three,3\n".to_vec(), Vec::new()],
-        read: |bytes| {
+    fn reader(name: &str) -> Reader {
+        let seeds = || vec![b"one,1\ntwo,2\n".to_vec(), b"three,3\n".to_vec(), Vec::new()];
+        Reader::new(name, "", seeds, |bytes: &[u8]| {
             assert!(!bytes.starts_with(b"two"), "two is first");
             bytes.starts_with(b"one")
-        },
-    };
+        })
+    }
 
     #[test]
     fn an_input_follows_from_seed_name_and_number() {
-        let seeds = (LINES.seeds)();
-        let inputs: Vec<_> = (0..500).map(|number| input(&LINES, &seeds, 7, number)).collect();
-        let again: Vec<_> = (0..500).map(|number| input(&LINES, &seeds, 7, number)).collect();
+        let lines = reader("lines");
+        let seeds = (lines.seeds)();
+        let inputs: Vec<_> = (0..500).map(|number| input(&lines, &seeds, 7, number)).collect();
+        let again: Vec<_> = (0..500).map(|number| input(&lines, &seeds, 7, number)).collect();
         assert!(inputs == again && inputs.iter().all(|input| input.len() <= LONGEST));
-        let other = Reader { name: "other", ..LINES };
+        let other = reader("other");
         assert!((0..20).any(|number| input(&other, &seeds, 7, number) != inputs[number as usize]));
         let distinct: std::collections::BTreeSet<_> = inputs.iter().collect();
         assert!(distinct.len() > 250, "{}", distinct.len());
@@ -386,11 +396,12 @@ mod tests {
 
     #[test]
     fn what_panics_is_kept_with_its_input() {
-        let ran = run(&LINES, 2_000, 7).unwrap();
+        let lines = reader("lines");
+        let ran = run(&lines, 2_000, 7).unwrap();
         assert!(ran.accepted > 0 && !ran.findings.is_empty());
         for found in ran.findings {
             assert!(found.input.starts_with(b"two") && found.what.contains("two is first"));
-            assert_eq!(input(&LINES, &(LINES.seeds)(), 7, found.number), found.input);
+            assert_eq!(input(&lines, &(lines.seeds)(), 7, found.number), found.input);
         }
     }
 }

@@ -24,52 +24,31 @@ use assay_study::results::imported::{Import, StoredImport};
 use assay_study::results::plan::Arm;
 use assay_testkit::fuzz::Reader;
 
-/// The reader of one format: a file that is recognised as any other is read as that, too.
-macro_rules! import {
-    ($format:literal) => {
-        Reader {
-            name: concat!("import/", $format),
-            reads: concat!("importers: ", $format),
-            seeds: || brought($format),
-            read: |bytes| read_brought($format, bytes),
-        }
-    };
+pub fn readers() -> Vec<Reader> {
+    let mut all = vec![
+        Reader::new("bundle", "store::evidence_at", bundles, read_bundle),
+        Reader::new("recording", "results::requests", recordings::seeds, recordings::read),
+        Reader::new("study", "study::file::parse", studies, read_study),
+        Reader::new("csv", "import::trials_csv", tables, read_table),
+        Reader::new("jobs", "fio_job::translate", jobs, read_jobs),
+        Reader::new("journal", "journal::restore", journals, read_journal),
+        Reader::new("edid", "calc::edid::read", edids, read_edid),
+        Reader::new("row", "collection::file::read", rows, read_row),
+        Reader::new("meter", "meter::parse", meters, read_meter),
+    ];
+    all.extend(IMPORTERS.iter().filter(|one| !matches!(one.reads, Reads::Table(_))).map(importer));
+    all
 }
 
-pub const READERS: &[Reader] = &[
-    Reader { name: "bundle", reads: "store::evidence_at", seeds: bundles, read: read_bundle },
-    Reader {
-        name: "recording",
-        reads: "results::requests",
-        seeds: recordings::seeds,
-        read: recordings::read,
-    },
-    Reader { name: "study", reads: "study::file::parse", seeds: studies, read: read_study },
-    Reader { name: "csv", reads: "import::trials_csv", seeds: tables, read: read_table },
-    Reader { name: "jobs", reads: "fio_job::translate", seeds: jobs, read: read_jobs },
-    import!("fio-json"),
-    import!("fio-log"),
-    import!("hyperfine-json"),
-    import!("bonnie-csv"),
-    import!("iozone"),
-    import!("tiobench"),
-    import!("elbencho-csv"),
-    import!("criterion"),
-    import!("go-bench"),
-    import!("pytest-benchmark"),
-    import!("phoronix-xml"),
-    import!("dd"),
-    import!("kdiskmark"),
-    import!("crystaldiskmark"),
-    import!("flent"),
-    import!("sysstat-json"),
-    import!("blkparse"),
-    import!("fio-iolog"),
-    Reader { name: "journal", reads: "journal::restore", seeds: journals, read: read_journal },
-    Reader { name: "edid", reads: "calc::edid::read", seeds: edids, read: read_edid },
-    Reader { name: "row", reads: "collection::file::read", seeds: rows, read: read_row },
-    Reader { name: "meter", reads: "meter::parse", seeds: meters, read: read_meter },
-];
+fn importer(own: &'static Importer) -> Reader {
+    let name = format!("import/{}", own.about.name);
+    Reader::new(
+        name,
+        "import::read",
+        || brought(own.about.name),
+        |bytes: &[u8]| read_brought(own, bytes),
+    )
+}
 
 /// Top of the workspace, from whichever of its crates this is part of.
 fn root() -> PathBuf {
@@ -202,11 +181,11 @@ fn brought(format: &str) -> Vec<Vec<u8>> {
 /// What a log of fio holds, its name tells.
 const NAMES: [&str; 3] = ["job_bw.1.log", "job_lat.1.log", "job_iops.1.log"];
 
-fn read_brought(format: &str, bytes: &[u8]) -> bool {
-    let Some(own) = import::find(format) else { return false };
+/// Reads a file with its importer, and with another one that recognises it.
+fn read_brought(own: &Importer, bytes: &[u8]) -> bool {
     let name = NAMES[bytes.len() % NAMES.len()];
     let other = import::of_bytes(name, bytes).ok();
-    if let Some(other) = other.filter(|other| other.about.name != format) {
+    if let Some(other) = other.filter(|other| other.about.name != own.about.name) {
         read_with(other, name, bytes);
     }
     read_with(own, name, bytes)
