@@ -22,6 +22,7 @@ pub const IMPORTER: Importer = Importer {
         lines.into_iter().any(|line| is_own(line) && line.split(',').count() >= FIELDS)
     },
     reads: Reads::Runs(read),
+    unused: &[("%CP, %CPU", "processor time")],
 };
 
 /// Versions of the format, as the first field tells them.

@@ -29,6 +29,12 @@ pub const IMPORTER: Importer = Importer {
         sample || estimates || message || start.starts_with(RAW)
     },
     reads: Reads::Runs(read),
+    unused: &[(
+        r#""median", median_abs_dev, "slope", std_dev, "typical", confidence_interval, standard_error,
+            lower_bound, upper_bound, "change", "throughput", "measured_values", "iteration_count",
+            throughput_num"#,
+        "criterion's own statistics of the samples of one process",
+    )],
 };
 
 const RAW: &str = "group,function,value,";

@@ -17,6 +17,7 @@ pub const IMPORTER: Importer = Importer {
     },
     recognises: |start| lines::lines(start).take(LINES).any(|(_, line)| copied(line).is_some()),
     reads: Reads::Runs(read),
+    unused: &[("records in, records out", "blocks, whose bytes are read")],
 };
 
 /// Lines among which one must be dd's.

@@ -2,56 +2,14 @@
 //! the importer reads has to change with it.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::run::Runs;
 use super::tests::fixtures;
-use super::{IMPORTERS, Importer, Reads, decoded, json, unused};
-
-/// Numbers of a format that are not measurements: names, versions and explanations of units.
-const NO_MEASUREMENTS: &[(&str, &[&str])] = &[
-    (
-        "fio-json",
-        &["fio version", "jobname", "timestamp", "groupid", "error", "runtime", "desc", "uuid"],
-    ),
-    ("hyperfine-json", &["command"]),
-    ("criterion", &["id", "report_directory", "group_name"]),
-    ("pytest-benchmark", &["version", "machine_info", "fullname", "param", "name"]),
-    ("flent", &["metadata", "version"]),
-    (
-        "sysstat-json",
-        &[
-            "number-of-cpus",
-            "release",
-            "date",
-            "timestamp",
-            // The mean since the machine was started, which a note names.
-            "statistics/0",
-            "sysdata-version",
-            "net",
-        ],
-    ),
-    ("phoronix-xml", &["<?xml", "AppVersion", "<Arguments>", "pts/"]),
-    ("elbencho-csv", &["version", "command"]),
-    ("kdiskmark", &["https://", "* MB/s", "* KB", "Date"]),
-    ("crystaldiskmark", &["%", "CrystalDiskMark", "* MB/s", "* KB", "Date", "Copyright"]),
-    (
-        "iozone",
-        &[
-            "Iozone:",
-            "Time Resolution",
-            "Version",
-            "Compiled",
-            "Run began",
-            "Command line",
-            "kBytes/sec",
-            "Processor cache",
-        ],
-    ),
-    ("bonnie-csv", &[]),
-    ("go-bench", &["PASS", "ok ", "cpu:"]),
-];
+use super::{IMPORTERS, Importer, Reads, decoded, json};
 
 /// Places of a line of bonnie++ that are its processor time, and others that name the run.
 const BONNIE_UNUSED: [usize; 19] =
@@ -65,14 +23,21 @@ fn runs(importer: &Importer, name: &str, text: &str) -> String {
     }
 }
 
+/// Names, versions and explanations of units of a format, a line each: numbers that are not measurements.
+#[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
+fn not_measured(importer: &Importer) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/import/not_measured");
+    fs::read_to_string(folder.join(format!("{}.txt", importer.about.name))).unwrap_or_default()
+}
+
 fn is_named(importer: &Importer, label: &str) -> bool {
-    let own = NO_MEASUREMENTS.iter().filter(|(name, _)| *name == importer.about.name);
-    let exempt = own.flat_map(|(_, names)| names.iter());
-    let unused: Vec<&str> = unused(importer.about.name).flat_map(|(names, _)| names).collect();
+    let exempt = not_measured(importer);
+    let unused: Vec<&str> = importer.unused().flat_map(|(names, _)| names).collect();
     let mut parts = label.split('/');
     let exact = |name: &str| label.split('/').any(|part| part == name.trim_matches('"'));
     exempt
-        .chain(&unused)
+        .lines()
+        .chain(unused)
         .any(|name| exact(name) || (!name.starts_with('"') && label.contains(name)))
         || parts.any(|part| part == "#unused")
 }
@@ -162,14 +127,16 @@ fn label(importer: &Importer, name: &str, text: &str, at: usize) -> String {
     let header = text.lines().next().unwrap_or_default();
     let behind = line[at - start..].trim_start_matches(|c: char| c.is_ascii_digit() || c == '.');
     match importer.about.name {
-        "elbencho-csv" => header.split(',').nth(column).unwrap_or("command").to_owned(),
-        "criterion" => header.split(',').nth(column).unwrap_or_default().to_owned(),
         "bonnie-csv" if line.matches(',').count() > 20 => {
             let is_unused = BONNIE_UNUSED.contains(&column);
             if is_unused { "#unused".to_owned() } else { format!("column {column}") }
         }
         // The table above is for the eye.
         "bonnie-csv" => "#unused".to_owned(),
+        // Commands have commas of their own.
+        name if name == "criterion" || name.ends_with("-csv") => {
+            header.split(',').nth(column).unwrap_or("command").to_owned()
+        }
         "go-bench" if word == 1 && line.starts_with("Benchmark") => "iterations".to_owned(),
         "go-bench" if text[..at].ends_with('-') => "#unused".to_owned(),
         "tiobench" if behind.starts_with('%') => "CPU%".to_owned(),

@@ -20,6 +20,7 @@ pub const CRYSTAL: Importer = Importer {
         tests(start) && start.lines().take(BANNER).any(|line| line.contains("CrystalDiskMark"))
     },
     reads: Reads::Runs(read),
+    unused: &[],
 };
 
 pub const K: Importer = Importer {
@@ -33,6 +34,7 @@ pub const K: Importer = Importer {
         tests(start) && start.lines().take(BANNER).any(|line| line.contains("KDiskMark"))
     },
     reads: Reads::Runs(read),
+    unused: &[],
 };
 
 /// Lines that say how all tests of a text were made.

@@ -8,7 +8,7 @@ use assay_core::lines::{self, Splitter};
 
 use super::mistakes::Mistakes;
 use super::run::{Run, Runs};
-use super::{Importer, Reads, evidence, times, unused};
+use super::{Importer, Reads, evidence, times};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -22,6 +22,16 @@ pub const IMPORTER: Importer = Importer {
         HEADER.iter().all(|name| header.split(',').any(|own| own.trim() == *name))
     },
     reads: Reads::Runs(read),
+    unused: &[
+        (
+            "time ms [first], entries/s [first], IOPS [first], MiB/s [first], IOs [first], MiB [first],
+                entries [first]",
+            "rates when the first thread was done, while others still ran",
+        ),
+        ("entries [last], IOs [last], MiB [last]", "amounts"),
+        ("CPU% [first], CPU% [last]", "processor time"),
+        ("IO lat us [min], Ent lat us [min], Ent lat us [max]", "one operation"),
+    ],
 };
 
 /// How the columns about the reads of a mix begin.
@@ -119,7 +129,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             let is_known = own == "version"
                 || SETTINGS.contains(&own)
                 || METRICS.iter().any(|(column, ..)| *column == own)
-                || unused(IMPORTER.about.name).any(|(names, _)| names.contains(&own));
+                || IMPORTER.unused().any(|(names, _)| names.contains(&own));
             if !is_known {
                 unknown.insert(name.clone());
             }

@@ -24,6 +24,31 @@ pub const IMPORTER: Importer = Importer {
     },
     recognises: |start| head::has_keys(start, &["fio version"]),
     reads: Reads::Runs(read),
+    unused: &[
+        (
+            r#"bw_min, bw_max, bw_mean, bw_dev, bw_agg, bw_samples, iops_min, iops_max, iops_mean, iops_stddev,
+                iops_samples, "stddev""#,
+            "samples within a run are not replicates",
+        ),
+        (
+            r#"slat_ns, lat_ns, "slat", "lat", latency_ns, latency_us, latency_ms, bins"#,
+            "the same latencies in other forms",
+        ),
+        (r#""percentile""#, "other percentiles than p50, p90, p99, p99.9 and p99.99"),
+        (r#"usr_cpu, sys_cpu, "ctx", majf, minf"#, "processor time and faults"),
+        (
+            "iodepth_submit, iodepth_complete, iodepth_level, disk_util",
+            "evidence for the rules of trust, or how fio submitted",
+        ),
+        (
+            r#"latency_depth, latency_target, latency_percentile, latency_window, elapsed, "eta""#,
+            "progress and limits of the job",
+        ),
+        (
+            r#"short_ios, drop_ios, io_kbytes, "bw", io_bytes, total_ios, "min", "N""#,
+            "the same amounts in other forms",
+        ),
+    ],
 };
 
 /// Jobs of a file: each is held against the others, for those that ran at once.

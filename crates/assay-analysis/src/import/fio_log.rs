@@ -24,6 +24,7 @@ pub const IMPORTER: Importer = Importer {
         some && all.iter().rev().skip(1).all(|good| *good) && all.first() == Some(&true)
     },
     reads: Reads::Runs(read),
+    unused: &[],
 };
 
 /// Lines by which a log is known.

@@ -22,6 +22,10 @@ pub const IMPORTER: Importer = Importer {
             || (head::has_keys(start, &["metadata"]) && head::has_keys(start, &["BATCH_NAME"]))
     },
     reads: Reads::Runs(read),
+    unused: &[
+        ("raw_values, x_values", "samples within a test are not replicates"),
+        ("MEAN_VALUE, MIN_VALUE, MAX_VALUE", "flent's own summaries"),
+    ],
 };
 
 /// What says how a test was made: tests that differ in it are not replicates.

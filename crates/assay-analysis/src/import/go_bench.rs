@@ -20,6 +20,7 @@ pub const IMPORTER: Importer = Importer {
     },
     recognises: |start| lines::lines(start).any(|(_, line)| line_of(line).is_some()),
     reads: Reads::Runs(read),
+    unused: &[("iterations", "Go divides by them already")],
 };
 
 /// How a line begins that says what a name of ours was, in lines that `assay export` wrote: the name as

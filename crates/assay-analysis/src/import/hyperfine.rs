@@ -22,6 +22,10 @@ pub const IMPORTER: Importer = Importer {
         head::has_keys(start, &["results", "command"]) && !head::has_keys(start, &["fio version"])
     },
     reads: Reads::Runs(read),
+    unused: &[
+        (r#""mean", "stddev", "median", "min", "max""#, "hyperfine's own summaries of the times"),
+        (r#""user", "system""#, "processor time"),
+    ],
 };
 
 const WORKLOAD: &str = "command";

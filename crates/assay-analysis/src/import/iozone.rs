@@ -23,6 +23,7 @@ pub const IMPORTER: Importer = Importer {
             })
     },
     reads: Reads::Runs(read),
+    unused: &[],
 };
 
 /// Lines in which the banner ends.

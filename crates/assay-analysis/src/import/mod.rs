@@ -102,24 +102,27 @@ pub struct Importer {
     /// Whether the beginning of a text is of its format alone.
     pub recognises: fn(head: &str) -> bool,
     pub reads: Reads,
+    /// Numbers that Assay does not compare: their names, separated by commas, and the reason. A name in quotation
+    /// marks is a whole key, others are parts of a key.
+    pub unused: &'static [(&'static str, &'static str)],
 }
 
-/// Names of numbers that an importer does not compare, with the reason.
-fn unused(importer: &str) -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
-    let lines = include_str!("unused.txt").lines().filter_map(move |line| {
-        let rest = line.strip_prefix(importer)?.strip_prefix(" | ")?;
-        rest.split_once(" | ")
-    });
-    lines.map(|(names, why)| (names.split(", ").collect(), why))
+impl Importer {
+    /// Returns the names of numbers that Assay does not compare, with the reason.
+    fn unused(&self) -> impl Iterator<Item = (Vec<&'static str>, &'static str)> {
+        self.unused
+            .iter()
+            .map(|(names, reason)| (names.split(',').map(str::trim).collect(), *reason))
+    }
 }
 
 /// A sentence that names the numbers of a text that are not compared; none if there are none.
 fn unused_note(importer: &Importer, text: &str) -> Option<String> {
     let mut parts = Vec::new();
-    for (names, why) in unused(importer.about.name) {
+    for (names, reason) in importer.unused() {
         let found: Vec<&str> = names.into_iter().filter(|name| has_number(text, name)).collect();
         if !found.is_empty() {
-            parts.push(format!("{} ({why})", found.join(", ").replace('"', "")));
+            parts.push(format!("{} ({reason})", found.join(", ").replace('"', "")));
         }
     }
     (!parts.is_empty()).then(|| format!("not compared: {}", parts.join("; ")))

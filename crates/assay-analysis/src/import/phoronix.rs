@@ -16,6 +16,7 @@ pub const IMPORTER: Importer = Importer {
     },
     recognises: |start| start.contains("<PhoronixTestSuite>"),
     reads: Reads::Runs(read),
+    unused: &[("<Value>", "the mean of the runs")],
 };
 
 /// Letters that XML writes otherwise.

@@ -19,6 +19,11 @@ pub const IMPORTER: Importer = Importer {
             || head::has_keys(start, &["machine_info", "commit_info"])
     },
     reads: Reads::Runs(read),
+    unused: &[(
+        r#""min", "max", "stddev", "rounds", "median", "iqr", "q1", "q3", iqr_outliers, stddev_outliers,
+            "outliers", ld15iqr, hd15iqr, "ops", "total", "iterations", "data""#,
+        "rounds of one process are not replicates",
+    )],
 };
 
 fn read(name: &str, text: &str) -> Outcome<Runs> {

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::json::{self, number, word};
 use super::run::{Run, Runs};
-use super::{Importer, Reads, head, unused};
+use super::{Importer, Reads, head};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -22,6 +22,17 @@ pub const IMPORTER: Importer = Importer {
     },
     recognises: |start| head::has_keys(start, &["sysstat", "hosts"]),
     reads: Reads::Runs(read),
+    unused: &[
+        (r#"avg-cpu, cpu-load, "util", util-percent, svctm"#, "how busy it was"),
+        (
+            "rrqm, wrqm, drqm, rqm/s, areq-sz, rareq-sz, wareq-sz, dareq-sz, avgrq-sz",
+            "sizes and merges of requests",
+        ),
+        (
+            r#""kB_read", "kB_wrtn", "kB_dscd", "MB_read", "MB_wrtn", "MB_dscd", "Blk_read", "Blk_wrtn", "Blk_dscd""#,
+            "sums since the machine was started",
+        ),
+    ],
 };
 
 /// What a wait is the mean over: so many requests, told by another field. As sysstat does it, a
@@ -106,7 +117,7 @@ fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<Run> {
         unknown.remove(name);
     }
     let is_unused = |name: &str| {
-        let mut all = unused(IMPORTER.about.name).flat_map(|(names, _)| names);
+        let mut all = IMPORTER.unused().flat_map(|(names, _)| names);
         all.any(|own| own.trim_matches('"') == name || name.trim_end_matches("/s") == own)
     };
     for name in unknown.into_iter().filter(|name| !is_unused(name)) {

@@ -19,6 +19,10 @@ pub const IMPORTER: Importer = Importer {
         lines.any(|line| SECTIONS.contains(&line)) && start.contains("Identifier")
     },
     reads: Reads::Runs(read),
+    unused: &[
+        ("(CPU%), CPU%", "processor time, of which the rate per share is read"),
+        (">2s, >10s", "shares of slow operations"),
+    ],
 };
 
 const SECTIONS: [&str; 4] =

@@ -33,6 +33,7 @@ pub const IMPORTER: Importer = Importer {
     // What has no header of another format is told what is wrong with it here.
     recognises: |_| false,
     reads: Reads::Table(read),
+    unused: &[],
 };
 
 /// Reads a file; `name` is what messages call it.

@@ -26,6 +26,7 @@ pub const IMPORTER: Importer = Importer {
         first.is_some_and(|line| Event::of(line).is_ok_and(|event| event.is_some()))
     },
     reads: Reads::Requests(begin),
+    unused: &[],
 };
 
 /// What stands before the events, and what begins that which stands behind them.

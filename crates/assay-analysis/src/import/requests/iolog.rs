@@ -17,6 +17,7 @@ pub const IMPORTER: Importer = Importer {
     },
     recognises: |head| version_of(head.lines().next().unwrap_or_default().trim()).is_ok(),
     reads: Reads::Requests(begin),
+    unused: &[],
 };
 
 const MOST_US: u64 = MOST_SECONDS * 1_000_000;
