@@ -33,7 +33,7 @@ pub struct Article {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeats: Option<String>,
     pub claims: Vec<Claim>,
-    pub tables: Vec<Table>,
+    pub tables: Vec<ArticleTable>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -63,7 +63,7 @@ pub struct Claim {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Table {
+pub struct ArticleTable {
     pub name: String,
     /// Source, unit and statistic.
     pub remark: String,
@@ -135,9 +135,9 @@ fn text(row: Row<'_>) -> Outcome<Text> {
     Ok(Text { title: title.to_owned(), measured, again })
 }
 
-fn table(library: &Library, name: &str) -> Outcome<Table> {
+fn table(library: &Library, name: &str) -> Outcome<ArticleTable> {
     let sheet = library.sheet(name)?;
-    Ok(Table {
+    Ok(ArticleTable {
         name: name.to_owned(),
         remark: sheet.remark().to_owned(),
         columns: sheet.columns().to_vec(),

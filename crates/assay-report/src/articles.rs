@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::document::{Block, Cell, Column, Document, Row, Section, Table, Tone};
-use assay_analysis::articles::{Article, Claim, FORMAT, Table as Published, Text};
+use assay_analysis::articles::{Article, ArticleTable, Claim, FORMAT, Text};
 use assay_core::exhibit::Role;
 use assay_study::findings::answers::Claim as Verdict;
 
@@ -117,7 +117,7 @@ fn claim_rows(judged: &Claim) -> Vec<(String, String)> {
     ]
 }
 
-fn published(table: &Published) -> Section {
+fn published(table: &ArticleTable) -> Section {
     let mut columns: Vec<Column> =
         table.columns.iter().map(|name| Column::left(name.replace('_', " "))).collect();
     if let Some(last) = columns.last_mut() {

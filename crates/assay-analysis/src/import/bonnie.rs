@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::lines::{self, Splitter};
 
-use super::mistakes::{Cell, Mistakes};
+use super::mistakes::{Field, Mistakes};
 use super::run::{Run, Runs};
 use super::words::quoted;
 use super::{Importer, Reads};
@@ -102,7 +102,7 @@ fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mista
     for (test, rate, latency, tells) in TESTS {
         let cell = |at: usize| {
             let at = own(at);
-            Cell { line, column: at + 1, name: test, text: fields.field(at) }
+            Field { line, column: at + 1, name: test, text: fields.field(at) }
         };
         let value = amount(&cell(rate), &[("", 1.0)], mistakes);
         let largest = amount(&cell(latency), &TIMES, mistakes);
@@ -146,7 +146,7 @@ fn is_too_fast(field: &str) -> bool {
 const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
 
 /// A number with one of the units; none where the field is empty or was too fast to time.
-fn amount(cell: &Cell<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
+fn amount(cell: &Field<'_>, units: &[(&str, f64)], mistakes: &mut Mistakes<'_>) -> Option<f64> {
     if cell.text.is_empty() || is_too_fast(cell.text) {
         return None;
     }

@@ -10,7 +10,7 @@ const TOLD: usize = 20;
 const KEPT: usize = 10_000;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Cell<'a> {
+pub(super) struct Field<'a> {
     /// Line from 1.
     pub line: usize,
     /// Number of the field from 1.
@@ -32,7 +32,7 @@ impl<'a> Mistakes<'a> {
     }
 
     /// What is wrong with a field, and what to do.
-    pub(super) fn at(&mut self, cell: &Cell<'_>, text: &str) {
+    pub(super) fn at(&mut self, cell: &Field<'_>, text: &str) {
         self.count += 1;
         if self.found.len() < KEPT {
             let name = match cell.name {
@@ -47,7 +47,7 @@ impl<'a> Mistakes<'a> {
 
     /// What is wrong with a line as a whole.
     pub(super) fn on(&mut self, line: usize, text: &str) {
-        self.at(&Cell { line, column: 1, name: "", text: "" }, text);
+        self.at(&Field { line, column: 1, name: "", text: "" }, text);
     }
 
     /// A failure with all of them, a line each, unless there are none.
@@ -73,7 +73,7 @@ mod tests {
         let mut mistakes = Mistakes::of("t.csv");
         for (line, column) in places {
             let name = if *column == 1 { "" } else { "value" };
-            let cell = Cell { line: *line, column: *column, name, text: "x" };
+            let cell = Field { line: *line, column: *column, name, text: "x" };
             mistakes.at(&cell, "it is none");
         }
         mistakes.outcome().map_or_else(|failure| failure.message, |()| "nothing".to_owned())

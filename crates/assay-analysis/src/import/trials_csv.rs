@@ -16,7 +16,7 @@ use super::mistakes::Mistakes;
 use super::{Imported, Importer, Options, Reads};
 
 use header::Header;
-use table::Table;
+use table::TrialTable;
 
 /// Bytes of a line: its words are repeated on each page about it.
 const LONGEST_LINE: usize = 16 * 1024;
@@ -54,7 +54,7 @@ pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
         mistakes.outcome()?;
         return Err(Failure::mistake(nothing(name, text)));
     };
-    let mut table = Table::new(&header);
+    let mut table = TrialTable::new(&header);
     for (number, line) in lines {
         if !table.read_row(&header, number, line, &mut splitter, &mut mistakes) {
             break;

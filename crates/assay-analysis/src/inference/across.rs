@@ -409,7 +409,7 @@ impl<'a> Book<'a> {
 }
 
 /// A row of two results that is not judged yet.
-struct Row {
+struct TestedComparison {
     found: Comparison,
     tests: Option<Tests>,
 }
@@ -426,12 +426,13 @@ pub(super) struct Tests {
 /// The comparisons of all later results with the first, workload by workload: one family.
 fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Vec<Comparison> {
     let later = later.iter().zip(&names[1..]);
-    let of_one: Vec<Vec<Row>> =
+    let of_one: Vec<Vec<TestedComparison>> =
         later.map(|(other, name)| rows([first, other], unit, [&names[0], name])).collect();
     let family = of_one.iter().flatten().filter(|row| row.found.primary).count();
-    let judged = |rows: Vec<Row>| {
-        let judged =
-            rows.into_iter().map(|Row { found, tests }| judged(found, tests, family, unit));
+    let judged = |rows: Vec<TestedComparison>| {
+        let judged = rows
+            .into_iter()
+            .map(|TestedComparison { found, tests }| judged(found, tests, family, unit));
         let mut judged: Vec<Comparison> = judged.collect();
         judge_across(&mut judged, |workload, class| is_live(first, workload, class));
         judged
@@ -441,7 +442,7 @@ fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Ve
     judged
 }
 
-fn rows([first, other]: [&Findings; 2], unit: Unit, names: [&str; 2]) -> Vec<Row> {
+fn rows([first, other]: [&Findings; 2], unit: Unit, names: [&str; 2]) -> Vec<TestedComparison> {
     let (before, after) = (Book::new(first), Book::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
     let mut found = Vec::new();
@@ -473,7 +474,7 @@ fn rows([first, other]: [&Findings; 2], unit: Unit, names: [&str; 2]) -> Vec<Row
             told.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
         }
         let tests = samples.and_then(|(before, after)| tests([&before, &after], unit));
-        found.push(Row { found: told, tests });
+        found.push(TestedComparison { found: told, tests });
     }
     found
 }

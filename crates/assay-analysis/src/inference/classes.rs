@@ -21,7 +21,7 @@ use assay_study::results::record::{Status, TrialRecord};
 use assay_workloads::metrics::change;
 use assay_workloads::production;
 
-use super::rows::{Measured, Row};
+use super::rows::{Measured, Measurement};
 use super::series::cell_trial;
 use super::verdicts::words;
 use crate::rules::{Remark, unstable};
@@ -143,13 +143,13 @@ pub(super) struct Classes {
     told: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
-pub(super) fn of_row(row: &Row<'_>) -> Vec<Classes> {
+pub(super) fn of_row(row: &Measurement<'_>) -> Vec<Classes> {
     let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
     let parts = parts(row.workload, row.site, block).into_iter();
     parts.map(|(part, devices)| of_part(row, part, &devices)).collect()
 }
 
-fn of_part(row: &Row<'_>, part: String, devices: &[String]) -> Classes {
+fn of_part(row: &Measurement<'_>, part: String, devices: &[String]) -> Classes {
     let spans = spans_of(row, devices);
     let untold = absent_cell(row, &spans);
     let mut told = Vec::new();
@@ -167,7 +167,7 @@ fn of_part(row: &Row<'_>, part: String, devices: &[String]) -> Classes {
 }
 
 /// Why nothing is told of any class of a row; none where there is something.
-fn absent_cell(row: &Row<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
+fn absent_cell(row: &Measurement<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
     if let Some(reason) = unseen(spans) {
         return Some(row.absent(Some(ALL), reason));
     }
@@ -176,7 +176,7 @@ fn absent_cell(row: &Row<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
 }
 
 /// Whether the work is not the tool's own: the classes are all that there is.
-fn is_looked_at(row: &Row<'_>) -> bool {
+fn is_looked_at(row: &Measurement<'_>) -> bool {
     row.workload.work.is_only_watched() || row.workload.work.is_others()
 }
 
@@ -202,7 +202,7 @@ pub(super) fn series(rows: Vec<Classes>) -> (Vec<Series>, Vec<AbsentCell>) {
 }
 
 /// The classes of each trial of a row; nothing where the study did not ask for them.
-fn spans_of<'a>(row: &'a Row<'a>, devices: &[String]) -> Spans<'a> {
+fn spans_of<'a>(row: &'a Measurement<'a>, devices: &[String]) -> Spans<'a> {
     let asked =
         row.trials.iter().filter(|trial| !is_not_recorded(&trial.record.evidence.block_latency));
     let spans = asked.map(|trial| {
@@ -240,7 +240,12 @@ fn metrics(class: &Class) -> impl Iterator<Item = &'static Metric> {
     CLASS_METRICS.iter().filter(move |metric| own(metric) == Some(class.key))
 }
 
-fn one(row: &Row<'_>, spans: &Spans<'_>, class: &Class, metric: &Metric) -> Result<Series, String> {
+fn one(
+    row: &Measurement<'_>,
+    spans: &Spans<'_>,
+    class: &Class,
+    metric: &Metric,
+) -> Result<Series, String> {
     let mut trials = Vec::new();
     for (trial, told) in spans {
         let value = told.as_ref().map_err(Clone::clone).and_then(|told| {
@@ -276,7 +281,7 @@ fn one(row: &Row<'_>, spans: &Spans<'_>, class: &Class, metric: &Metric) -> Resu
 const RULE: &str = "unstable";
 
 /// Whether the trials of a class of others' work lie so far apart that their mean says little.
-fn unstable(row: &Row<'_>, trials: &[CellTrial]) -> Option<Remark> {
+fn unstable(row: &Measurement<'_>, trials: &[CellTrial]) -> Option<Remark> {
     if !row.workload.work.is_others() {
         return None;
     }
@@ -290,7 +295,7 @@ fn none_of(class: &Class, trial: &Measured<'_>) -> String {
 }
 
 /// The value in the trial of a row of a metric that is of a class of requests; none of any other metric.
-pub(super) fn in_trial(metric: &str, row: &Row<'_>) -> Option<Result<f64, String>> {
+pub(super) fn in_trial(metric: &str, row: &Measurement<'_>) -> Option<Result<f64, String>> {
     let (key, _) = metric::class(metric)?;
     let class = CLASSES.iter().find(|class| class.key == key)?;
     let counted = row.site.filter(|_| !row.workload.work.is_only_watched());

@@ -5,7 +5,7 @@ use assay_machine::factors::layers::CONVERSION;
 use assay_machine::system::site::Site;
 use assay_study::findings::Sentence;
 
-use super::rows::Row;
+use super::rows::Measurement;
 
 /// Kind of the device that dm-crypt gives.
 const CRYPT: &str = "crypt";
@@ -17,7 +17,7 @@ pub(super) struct Conversion {
 }
 
 /// Those that were made for the trials of a row.
-pub(super) fn of_row(row: &Row<'_>) -> Vec<Conversion> {
+pub(super) fn of_row(row: &Measurement<'_>) -> Vec<Conversion> {
     let (factor, level) = CONVERSION;
     let in_place = row.arm.get(factor).is_some_and(|own| own == level);
     let Some(bytes) = row.site.filter(|_| in_place).and_then(encrypted) else { return Vec::new() };

@@ -10,11 +10,11 @@ use assay_study::results::record::{Status, TrialRecord};
 use assay_workloads::tell::{Failed, NearLimit, Resting, Seen, Spoken};
 use assay_workloads::{Facts, Measured};
 
-use super::rows::Row;
+use super::rows::Measurement;
 use crate::rules::Remark;
 
 /// What the trials of a row say; a second copy of the baseline would say it twice under one name.
-pub(super) fn of_row(row: &Row<'_>) -> Option<Facts> {
+pub(super) fn of_row(row: &Measurement<'_>) -> Option<Facts> {
     let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
     let records = || row.counting().map(|trial| trial.record);
     let near_limits: Vec<Option<Presence<NearLimit>>> =
@@ -42,14 +42,14 @@ fn of_failed(record: &TrialRecord) -> Failed<'_> {
 /// A metric that what the rules say may change; none of all others.
 pub(super) fn as_judged(
     metric: &str,
-    row: &Row<'_>,
+    row: &Measurement<'_>,
     measured: &Measured,
 ) -> Option<Result<f64, String>> {
     row.workload.work.tells()?.as_judged(metric, measured, &spoken(row))
 }
 
 /// What the rules say of a row, as kinds of work hear it.
-fn spoken<'a>(row: &'a Row<'_>) -> Vec<Spoken<'a>> {
+fn spoken<'a>(row: &'a Measurement<'_>) -> Vec<Spoken<'a>> {
     let of = |(rule, remark): &'a (&'static str, Remark)| {
         let invalid = remark.trust == Trust::Invalid;
         Spoken { rule, invalid, text: &remark.text }

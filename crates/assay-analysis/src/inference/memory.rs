@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::{Cell, Findings, Sentence, Trust};
 use assay_workloads::memory::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 
-use super::rows::{Row, workload_names};
+use super::rows::{Measurement, workload_names};
 
 /// A compressor that saves less than this saves nothing worth telling.
 const SMALL: f64 = 0.1;
@@ -24,11 +24,11 @@ struct Held {
 }
 
 /// A sentence for each workload that has pages under a limit.
-pub(super) fn sentences(found: &Findings, rows: &[Row<'_>]) -> Vec<Sentence> {
+pub(super) fn sentences(found: &Findings, rows: &[Measurement<'_>]) -> Vec<Sentence> {
     workload_names(rows).into_iter().filter_map(|name| sentence(name, found, rows)).collect()
 }
 
-fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Sentence> {
+fn sentence(workload: &str, found: &Findings, rows: &[Measurement<'_>]) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let all: Vec<Held> = own.filter_map(|row| held(found, row)).collect();
     let swaps = all.iter().any(|one| one.killed.0 > 0 || one.packs);
@@ -79,7 +79,7 @@ impl Held {
     }
 }
 
-fn held(found: &Findings, row: &Row<'_>) -> Option<Held> {
+fn held(found: &Findings, row: &Measurement<'_>) -> Option<Held> {
     let planned = memory::Planned::of(&row.workload.work)?;
     let cell = |metric: &Metric| {
         let own = found.cell(&row.workload.name, &row.workload.arm, metric.name);

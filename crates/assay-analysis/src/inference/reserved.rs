@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::{Findings, Sentence, SentenceRole, Trust};
 use assay_workloads::stacks;
 
-use super::rows::{Row, workload_names};
+use super::rows::{Measurement, workload_names};
 
 const TOPIC: &str = "reserved";
 
@@ -19,11 +19,11 @@ struct Size {
 }
 
 /// A sentence for each workload that starts threads with stacks.
-pub(super) fn sentences(found: &Findings, rows: &[Row<'_>]) -> Vec<Sentence> {
+pub(super) fn sentences(found: &Findings, rows: &[Measurement<'_>]) -> Vec<Sentence> {
     workload_names(rows).into_iter().filter_map(|name| sentence(name, found, rows)).collect()
 }
 
-fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Sentence> {
+fn sentence(workload: &str, found: &Findings, rows: &[Measurement<'_>]) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let mut sizes: Vec<Size> = own.filter_map(|row| size(found, row)).collect();
     // The largest first: it is the one that is feared.
@@ -51,7 +51,7 @@ fn sentence(workload: &str, found: &Findings, rows: &[Row<'_>]) -> Option<Senten
 }
 
 /// What was measured of one size; none where it was not, or is not what it says it is.
-fn size(found: &Findings, row: &Row<'_>) -> Option<Size> {
+fn size(found: &Findings, row: &Measurement<'_>) -> Option<Size> {
     let planned = stacks::Planned::of(&row.workload.work)?;
     let mean = |metric: &str| {
         let cell = found.cell(&row.workload.name, &row.arm, metric)?;

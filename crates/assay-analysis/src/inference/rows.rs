@@ -22,7 +22,7 @@ use super::{cells, distinct, hosts};
 use crate::rules::{self, Case, Remark, Unquiet};
 
 /// A workload under one arm.
-pub(super) struct Row<'a> {
+pub(super) struct Measurement<'a> {
     pub workload: &'a PlannedWorkload,
     pub arm: Arm,
     /// What its target stands on; none in a bundle that lost it.
@@ -89,7 +89,7 @@ impl Measured<'_> {
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> Measurement<'a> {
     /// Its series among those of all rows, those of its classes included.
     pub fn own_series<'s>(&self, series: &'s mut [Series]) -> impl Iterator<Item = &'s mut Series> {
         let own = (self.workload.name.as_str(), &self.arm, self.workload.control);
@@ -156,7 +156,7 @@ pub(super) fn row<'a>(
     plan: &'a Plan,
     environment: &'a Environment,
     trials: &[&'a Trial],
-) -> Row<'a> {
+) -> Measurement<'a> {
     let mut own = trials.to_vec();
     // Sums of floating point numbers depend on their order; the order of the plan decides it.
     own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
@@ -184,8 +184,8 @@ pub(super) fn bare<'a>(
     workload: &'a PlannedWorkload,
     plan: &Plan,
     environment: &'a Environment,
-) -> Row<'a> {
-    Row {
+) -> Measurement<'a> {
+    Measurement {
         workload,
         arm: if workload.arm.is_empty() {
             arm(plan, workload.target)
@@ -203,9 +203,13 @@ pub(super) fn bare<'a>(
 }
 
 /// The row of one trial alone, which nobody has judged.
-pub(super) fn one<'a>(plan: &'a Plan, environment: &'a Environment, trial: &'a Trial) -> Row<'a> {
+pub(super) fn one<'a>(
+    plan: &'a Plan,
+    environment: &'a Environment,
+    trial: &'a Trial,
+) -> Measurement<'a> {
     let workload = &plan.workloads[trial.record.workload];
-    Row {
+    Measurement {
         arm: trial.record.arm.clone(),
         trials: vec![Measured::of(trial)],
         ..bare(workload, plan, environment)
@@ -238,7 +242,7 @@ fn judged(
     Some((rules::remarks(&case), rules::unquiet(&case)))
 }
 
-pub(super) fn workload_names<'r>(rows: &'r [Row<'_>]) -> Vec<&'r str> {
+pub(super) fn workload_names<'r>(rows: &'r [Measurement<'_>]) -> Vec<&'r str> {
     distinct(rows.iter().map(|row| row.workload.name.as_str()))
 }
 

@@ -20,7 +20,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, arm_in_words, without_target};
 use assay_workloads::metrics::{change, nature};
 
-use super::rows::Row;
+use super::rows::Measurement;
 use super::verdicts::words::listed;
 use super::verdicts::{Stage, words};
 use super::{acknowledged, card, distinct, facts};
@@ -51,7 +51,7 @@ fn emulated(story: &Story<'_>) -> Option<Sentence> {
 pub(super) struct Story<'a> {
     pub plan: &'a Plan,
     pub environment: &'a Environment,
-    pub rows: &'a [Row<'a>],
+    pub rows: &'a [Measurement<'a>],
     pub found: &'a Findings,
     pub told: Vec<Sentence>,
 }
@@ -257,18 +257,18 @@ fn counted(comparisons: &[Comparison]) -> Option<String> {
 
 /// What comes before all numbers: that data were lost or changed.
 fn wrong_data(story: &Story<'_>) -> Option<Sentence> {
-    let rows: Vec<&Row<'_>> = story.rows.iter().filter(|row| has_wrong_data(row)).collect();
+    let rows: Vec<&Measurement<'_>> = story.rows.iter().filter(|row| has_wrong_data(row)).collect();
     (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, story.rows.len()))
 }
 
-fn has_wrong_data(row: &Row<'_>) -> bool {
+fn has_wrong_data(row: &Measurement<'_>) -> bool {
     let says = |rule: &str, trust| rule == WRONG_DATA && trust == Trust::Invalid;
     row.remarks.iter().any(|(rule, remark)| says(rule, remark.trust))
 }
 
 /// One sentence a rule that made rows invalid, with how many: what those rows measure instead.
 fn invalid(story: &Story<'_>) -> Vec<(usize, Sentence)> {
-    let mut by_rule: Vec<(&str, Vec<&Row<'_>>)> = Vec::new();
+    let mut by_rule: Vec<(&str, Vec<&Measurement<'_>>)> = Vec::new();
     for row in story.rows.iter().filter(|row| !has_wrong_data(row)) {
         let speaking = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid);
         let Some((rule, _)) = speaking else { continue };
@@ -282,7 +282,7 @@ fn invalid(story: &Story<'_>) -> Vec<(usize, Sentence)> {
     told.map(|(rule, rows)| (rows.len(), invalid_sentence(rule, rows, all))).collect()
 }
 
-fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> Sentence {
+fn invalid_sentence(rule: &str, rows: &[&Measurement<'_>], all: usize) -> Sentence {
     let (who, many) = if rows.len() == all && all > 1 {
         (every(all), true)
     } else {
@@ -312,7 +312,7 @@ fn invalid_sentence(rule: &str, rows: &[&Row<'_>], all: usize) -> Sentence {
 }
 
 /// `random-write-q1`, with its target where there are several.
-fn row_name(row: &Row<'_>) -> String {
+fn row_name(row: &Measurement<'_>) -> String {
     let name = match arm_in_words(without_target(&row.arm).iter()).as_str() {
         "" => row.workload.name.clone(),
         levels => format!("{} ({levels})", row.workload.name),
@@ -381,7 +381,7 @@ fn differs(found: &Comparison) -> bool {
 }
 
 /// What the syncs of a row rest on, with its target.
-fn acknowledged_on(row: &Row<'_>) -> Option<Sentence> {
+fn acknowledged_on(row: &Measurement<'_>) -> Option<Sentence> {
     let text = acknowledged::of_row(row)?;
     Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
 }
@@ -398,7 +398,7 @@ fn about(trust: Trust) -> Option<&'static str> {
 
 /// How a row stands and whether as given, by the number that pages count it by: that of the metric that
 /// matters, or else the first that was judged.
-fn stands(found: &Findings, row: &Row<'_>) -> Option<(Trust, bool)> {
+fn stands(found: &Findings, row: &Measurement<'_>) -> Option<(Trust, bool)> {
     let trust = row.trust?;
     let is_own = |cell: &&Cell| {
         (&cell.workload, &cell.configuration, cell.control)

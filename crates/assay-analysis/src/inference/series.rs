@@ -8,7 +8,7 @@ use assay_study::results::design::Design;
 use assay_study::results::record::Status;
 use assay_workloads::OwnMetric;
 
-use super::rows::{Measured, Row};
+use super::rows::{Measured, Measurement};
 use super::{hosts, metrics};
 
 struct What<'m> {
@@ -36,7 +36,7 @@ impl<'m> What<'m> {
 }
 
 /// All series of a row, and all its numbers that are not there.
-pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series(design: &Design, row: &Measurement<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
     absent.extend(nothing_measured(row));
     if row.trials.is_empty() {
@@ -57,14 +57,14 @@ pub(super) fn series(design: &Design, row: &Row<'_>) -> (Vec<Series>, Vec<Absent
 /// One of our metrics of a row, or why it is not there.
 pub(super) fn of_metric(
     design: &Design,
-    row: &Row<'_>,
+    row: &Measurement<'_>,
     metric: &'static Metric,
 ) -> Result<Series, String> {
     one(design, row, &What::known(metric))
 }
 
 /// Why a planned row has no number at all.
-fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
+fn nothing_measured(row: &Measurement<'_>) -> Option<AbsentCell> {
     if row.trust.is_some() {
         return None;
     }
@@ -78,7 +78,7 @@ fn nothing_measured(row: &Row<'_>) -> Option<AbsentCell> {
     Some(row.absent(None, reason))
 }
 
-fn one(design: &Design, row: &Row<'_>, what: &What<'_>) -> Result<Series, String> {
+fn one(design: &Design, row: &Measurement<'_>, what: &What<'_>) -> Result<Series, String> {
     if let Some(reason) = metrics::unsupported(what.metric, row) {
         return Err(reason);
     }
@@ -136,7 +136,7 @@ pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> CellTrial 
 
 /// The metric by which a row is compared where the study does not say: the first that programs told of
 /// themselves, where they were asked to.
-pub(super) fn primary<'r>(design: &Design, row: &'r Row<'_>) -> &'r str {
+pub(super) fn primary<'r>(design: &Design, row: &'r Measurement<'_>) -> &'r str {
     let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
     let told = row.told().into_iter().next();
     told.map_or_else(|| row.workload.work.primary(&varies), |own| own.name.as_str())

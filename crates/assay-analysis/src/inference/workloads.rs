@@ -17,7 +17,7 @@ use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
 use assay_workloads::Facts;
 
-use super::rows::{self, Row};
+use super::rows::{self, Measurement};
 use super::verdicts::{explain, words};
 use super::{
     acknowledged, borrowed, card, checks, classes, conversions, decide, design, different, facts,
@@ -32,7 +32,7 @@ pub struct Analysis<'a> {
     design: Cow<'a, Design>,
     found: Findings,
     /// Rows without their trials.
-    rows: Vec<Row<'a>>,
+    rows: Vec<Measurement<'a>>,
     series: Vec<Series>,
     classes: ClassSeries,
     trials: Trials,
@@ -117,7 +117,7 @@ impl<'a> Analysis<'a> {
         found.environment.activity.members.extend(watched::members(&row));
         surroundings::add(&mut found.environment.activity, &row);
         self.series.extend(series);
-        self.rows.push(Row {
+        self.rows.push(Measurement {
             remarks: row.remarks,
             unquiet: row.unquiet,
             trust: row.trust,
@@ -206,7 +206,13 @@ impl Trials {
 
 impl RowRules {
     /// Looks at the next row, the `at`th, and its series.
-    fn look(&mut self, at: usize, row: &Row<'_>, series: &[Series], environment: &Environment) {
+    fn look(
+        &mut self,
+        at: usize,
+        row: &Measurement<'_>,
+        series: &[Series],
+        environment: &Environment,
+    ) {
         self.borrowed.look(at, row, series);
         self.different.extend(different::work(at, row));
         if environment.machine.emulator().is_none() {
@@ -215,7 +221,7 @@ impl RowRules {
     }
 
     /// Adds what they say to the rows and their series.
-    fn apply(&self, rows: &mut [Row<'_>], series: &mut [Series]) {
+    fn apply(&self, rows: &mut [Measurement<'_>], series: &mut [Series]) {
         self.borrowed.tell(rows, series);
         different::tell(&self.different, rows, series);
         acknowledged::tell(&self.acknowledged, rows, series);
@@ -226,7 +232,7 @@ impl RowRules {
 fn trust_surfaces(
     surfaces: &mut [surfaces::Surface],
     accesses: &mut [surfaces::Accesses],
-    rows: &[Row<'_>],
+    rows: &[Measurement<'_>],
 ) {
     let worse = |workload: &str, arm: &Arm, trust: Option<Trust>| {
         let row = rows.iter().find(|row| row.workload.name == workload && row.arm == *arm);
@@ -258,7 +264,7 @@ fn add_checks(
 }
 
 /// Every workload under every arm that was planned, or left out where others of the workload were not.
-fn planned(plan: &Plan, rows: &[Row<'_>]) -> BTreeSet<gated::Planned> {
+fn planned(plan: &Plan, rows: &[Measurement<'_>]) -> BTreeSet<gated::Planned> {
     let is_there = |name: &String| rows.iter().any(|row| row.workload.name == *name);
     let left_out = planned_absences(plan).filter(|absent| is_there(&absent.workload));
     let left_out = left_out.map(|absent| (absent.workload, absent.configuration));
@@ -268,9 +274,10 @@ fn planned(plan: &Plan, rows: &[Row<'_>]) -> BTreeSet<gated::Planned> {
 
 /// Arms that could not keep the same number of operations in flight, though the study did not ask
 /// for that.
-fn in_flight(comparison: &Comparison, rows: &[Row<'_>]) -> Option<Note> {
+fn in_flight(comparison: &Comparison, rows: &[Measurement<'_>]) -> Option<Note> {
     let of = |arm: &Arm| {
-        let own = |row: &&Row<'_>| row.workload.name == comparison.workload && row.arm == *arm;
+        let own =
+            |row: &&Measurement<'_>| row.workload.name == comparison.workload && row.arm == *arm;
         rows.iter().find(own).map(|row| row.workload)
     };
     let (left, right) = (of(&comparison.baseline)?, of(&comparison.configuration)?);
@@ -294,7 +301,7 @@ fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     })
 }
 
-fn workload_facts(row: &Row<'_>) -> WorkloadFacts {
+fn workload_facts(row: &Measurement<'_>) -> WorkloadFacts {
     WorkloadFacts {
         name: row.workload.name.clone(),
         configuration: row.arm.clone(),

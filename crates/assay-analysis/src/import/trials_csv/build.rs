@@ -9,17 +9,17 @@ use assay_study::results::design::{self, Design, Stopping};
 use assay_study::results::plan::{Arm, arm_words};
 use assay_study::results::record::Status;
 
-use super::table::{Factor, Row, Table};
+use super::table::{Factor, TrialLine, TrialTable};
 use crate::import::levels;
 use crate::import::order::{self, Placed};
 use crate::import::{Imported, Options};
 
 /// The measurements of a table without mistakes.
-pub(super) fn build(table: Table, options: &Options) -> Imported {
+pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
     let placed = placed(&table);
     let primaries = primaries(&table, options.primary.as_deref());
     let notes = notes(&table, options, &primaries, &placed);
-    let trials = table.rows.iter().map(Row::trial).collect::<BTreeSet<_>>().len();
+    let trials = table.rows.iter().map(TrialLine::trial).collect::<BTreeSet<_>>().len();
     let design = design(&table, options, &placed);
     let series = series(table, &primaries);
     Imported {
@@ -29,8 +29,8 @@ pub(super) fn build(table: Table, options: &Options) -> Imported {
     }
 }
 
-fn placed(table: &Table) -> Vec<Placed> {
-    let placed = |row: &Row| {
+fn placed(table: &TrialTable) -> Vec<Placed> {
+    let placed = |row: &TrialLine| {
         let (workload, arm, replicate) = (row.workload, row.arm, row.replicate);
         let lead_in = row.status == Status::Warmup;
         Some(Placed { order: row.order?, lead_in, workload, arm, replicate })
@@ -38,7 +38,7 @@ fn placed(table: &Table) -> Vec<Placed> {
     table.rows.iter().filter_map(placed).collect()
 }
 
-fn design(table: &Table, options: &Options, placed: &[Placed]) -> Design {
+fn design(table: &TrialTable, options: &Options, placed: &[Placed]) -> Design {
     let baseline =
         if options.baseline.is_empty() { first_arm(table) } else { options.baseline.clone() };
     Design {
@@ -54,7 +54,7 @@ fn design(table: &Table, options: &Options, placed: &[Placed]) -> Design {
 }
 
 /// The arm of the first row: whoever writes a table begins with what is known.
-fn first_arm(table: &Table) -> Arm {
+fn first_arm(table: &TrialTable) -> Arm {
     let first = table.arms.all.first();
     first.map(|levels| arm(&table.factors, levels)).unwrap_or_default()
 }
@@ -74,7 +74,7 @@ fn in_order(factor: &Factor) -> Vec<usize> {
 }
 
 /// For each arm its place in the grid of ordered levels, the first factor slowest.
-fn places(table: &Table) -> Vec<usize> {
+fn places(table: &TrialTable) -> Vec<usize> {
     let levels: Vec<Vec<usize>> =
         table.factors.iter().map(|factor| ranks(&in_order(factor))).collect();
     let of = |arm: usize| -> Vec<usize> {
@@ -95,7 +95,7 @@ fn ranks(order: &[usize]) -> Vec<usize> {
 /// A series before it is named: its arm and its trials.
 type Unnamed = (usize, Vec<CellTrial>);
 
-fn series(table: Table, primaries: &[usize]) -> Vec<Series> {
+fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
     let places = places(&table);
     let mut unnamed: BTreeMap<(usize, usize, usize), Unnamed> = BTreeMap::new();
     for row in table.rows {
@@ -123,13 +123,13 @@ fn in_time(trial: &CellTrial) -> (Option<u32>, bool, u32) {
     (trial.order, trial.status != Status::Warmup, trial.replicate)
 }
 
-fn trial(row: Row) -> CellTrial {
+fn trial(row: TrialLine) -> CellTrial {
     let value = row.value.filter(|_| row.status != Status::Failed);
     CellTrial { reason: row.reason, ..CellTrial::bare(row.replicate, row.order, value, row.status) }
 }
 
 /// By workload the metric that verdicts are about: the one that was asked for, else the first.
-fn primaries(table: &Table, wanted: Option<&str>) -> Vec<usize> {
+fn primaries(table: &TrialTable, wanted: Option<&str>) -> Vec<usize> {
     let wanted =
         wanted.and_then(|name| table.metrics.all.iter().position(|metric| metric.name == name));
     let mut first: Vec<Option<usize>> = vec![wanted; table.workloads.all.len()];
@@ -140,12 +140,17 @@ fn primaries(table: &Table, wanted: Option<&str>) -> Vec<usize> {
     first.into_iter().map(Option::unwrap_or_default).collect()
 }
 
-fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed]) -> Vec<String> {
+fn notes(
+    table: &TrialTable,
+    options: &Options,
+    primaries: &[usize],
+    placed: &[Placed],
+) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(compared_note(table, options));
     notes.extend(reference_note(table, options));
     notes.extend(primary_notes(table, options, primaries));
-    let valued = |row: &&Row| row.status == Status::Failed && row.value.is_some();
+    let valued = |row: &&TrialLine| row.status == Status::Failed && row.value.is_some();
     match table.rows.iter().filter(valued).count() {
         0 => {}
         1 => notes.push("Assay ignores the value of a failed trial".to_owned()),
@@ -166,7 +171,7 @@ fn notes(table: &Table, options: &Options, primaries: &[usize], placed: &[Placed
 }
 
 /// What arms are compared with, unless the user said it.
-fn compared_note(table: &Table, options: &Options) -> Option<String> {
+fn compared_note(table: &TrialTable, options: &Options) -> Option<String> {
     if table.factors.is_empty() {
         return Some("no factor column; nothing to compare".to_owned());
     }
@@ -181,7 +186,7 @@ fn compared_note(table: &Table, options: &Options) -> Option<String> {
 }
 
 /// What effects of factors are told against that the user's baseline leaves open.
-fn reference_note(table: &Table, options: &Options) -> Option<String> {
+fn reference_note(table: &TrialTable, options: &Options) -> Option<String> {
     let open = |factor: &&Factor| {
         !options.baseline.contains_key(&factor.name) && factor.levels.all.len() > 1
     };
@@ -197,7 +202,7 @@ fn reference_note(table: &Table, options: &Options) -> Option<String> {
 }
 
 /// Which metric verdicts are about, where a workload has several or lacks the one asked for.
-fn primary_notes(table: &Table, options: &Options, primaries: &[usize]) -> Vec<String> {
+fn primary_notes(table: &TrialTable, options: &Options, primaries: &[usize]) -> Vec<String> {
     if table.arms.all.len() < 2 {
         return Vec::new();
     }

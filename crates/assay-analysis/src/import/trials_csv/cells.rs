@@ -2,7 +2,7 @@
 
 use assay_study::results::record::Status;
 
-use crate::import::mistakes::{Cell, Mistakes};
+use crate::import::mistakes::{Field, Mistakes};
 use crate::import::words::{advice, is_plain, quoted};
 
 const STATUSES: [(&str, Status); 6] = [
@@ -14,7 +14,7 @@ const STATUSES: [(&str, Status); 6] = [
     ("warmup", Status::Warmup),
 ];
 
-pub(super) fn status(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<Status> {
+pub(super) fn status(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<Status> {
     let found = STATUSES.iter().find(|(name, _)| *name == cell.text);
     if found.is_none() {
         let names = STATUSES.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
@@ -25,7 +25,7 @@ pub(super) fn status(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<Sta
 }
 
 /// A replicate; 0 only where it may be that of a warm-up.
-pub(super) fn replicate(cell: &Cell<'_>, zero: bool, mistakes: &mut Mistakes<'_>) -> Option<u32> {
+pub(super) fn replicate(cell: &Field<'_>, zero: bool, mistakes: &mut Mistakes<'_>) -> Option<u32> {
     let number = whole(cell, "number the replicates 1, 2, 3, ...", mistakes)?;
     if number == 0 && !zero {
         let text = "replicate 0 is for warm-ups; number other trials from 1, or use `warmup` as the `status`";
@@ -35,12 +35,12 @@ pub(super) fn replicate(cell: &Cell<'_>, zero: bool, mistakes: &mut Mistakes<'_>
     Some(number)
 }
 
-pub(super) fn order(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<u32> {
+pub(super) fn order(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<u32> {
     let advice = "number the trials 1, 2, 3, ... in run order, or remove the column";
     whole(cell, advice, mistakes)
 }
 
-fn whole(cell: &Cell<'_>, advice: &str, mistakes: &mut Mistakes<'_>) -> Option<u32> {
+fn whole(cell: &Field<'_>, advice: &str, mistakes: &mut Mistakes<'_>) -> Option<u32> {
     let digits = !cell.text.is_empty() && cell.text.bytes().all(|byte| byte.is_ascii_digit());
     let number = cell.text.parse().ok().filter(|_| digits);
     if number.is_none() {
@@ -56,7 +56,7 @@ fn whole(cell: &Cell<'_>, advice: &str, mistakes: &mut Mistakes<'_>) -> Option<u
 
 /// A name or a level, which must not be empty.
 pub(super) fn word<'a>(
-    cell: &Cell<'a>,
+    cell: &Field<'a>,
     advice: &str,
     mistakes: &mut Mistakes<'_>,
 ) -> Option<&'a str> {
@@ -71,7 +71,7 @@ pub(super) struct Reported;
 
 /// A value; it may be absent where the trial failed.
 pub(super) fn value(
-    cell: &Cell<'_>,
+    cell: &Field<'_>,
     absent: bool,
     mistakes: &mut Mistakes<'_>,
 ) -> Result<Option<f64>, Reported> {

@@ -7,7 +7,7 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
 use super::header::Header;
-use super::table::{Factor, Row, Table};
+use super::table::{Factor, TrialLine, TrialTable};
 use crate::import::Options;
 use crate::import::mistakes::Mistakes;
 use crate::import::words::{advice, quoted};
@@ -15,7 +15,7 @@ use crate::import::words::{advice, quoted};
 /// Everything that rows and options must fulfil together.
 pub(super) fn check(
     header: &Header,
-    table: &Table,
+    table: &TrialTable,
     options: &Options,
     mistakes: &mut Mistakes<'_>,
 ) {
@@ -30,7 +30,7 @@ pub(super) fn check(
     primary(header, table, options.primary.as_deref(), mistakes);
 }
 
-fn duplicates(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
+fn duplicates(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     let mut seen = HashMap::new();
     for row in &table.rows {
         let first = *seen.entry((row.trial(), row.metric)).or_insert(row.line);
@@ -46,9 +46,9 @@ fn duplicates(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
 }
 
 /// Two trials at one position in time. Several metrics of one trial share theirs.
-fn clashes(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
+fn clashes(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     let Some(column) = header.order else { return };
-    let mut taken: HashMap<u32, &Row> = HashMap::new();
+    let mut taken: HashMap<u32, &TrialLine> = HashMap::new();
     let mut told = HashSet::new();
     for row in &table.rows {
         let Some(order) = row.order else { continue };
@@ -66,7 +66,7 @@ fn clashes(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
 }
 
 /// A trial for people: `random-write, filesystem=ext4, replicate 2`.
-fn trial_words(table: &Table, row: &Row) -> String {
+fn trial_words(table: &TrialTable, row: &TrialLine) -> String {
     let workload = quoted(&table.workloads.all[row.workload]);
     let levels = table.factors.iter().zip(&table.arms.all[row.arm]);
     let levels = levels.map(|(factor, &level)| {
@@ -77,7 +77,7 @@ fn trial_words(table: &Table, row: &Row) -> String {
 }
 
 /// Values below zero have no ratio; what failed is not compared.
-fn below_zero(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
+fn below_zero(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) {
     let Some(column) = header.value else { return };
     for row in table.rows.iter().filter(|row| row.status != Status::Failed) {
         let metric = &table.metrics.all[row.metric];
@@ -93,7 +93,7 @@ fn below_zero(header: &Header, table: &Table, mistakes: &mut Mistakes<'_>) {
     }
 }
 
-fn baseline(header: &Header, table: &Table, wanted: &Arm, mistakes: &mut Mistakes<'_>) {
+fn baseline(header: &Header, table: &TrialTable, wanted: &Arm, mistakes: &mut Mistakes<'_>) {
     let mut levels: Vec<Option<usize>> = vec![None; table.factors.len()];
     let mut sound = true;
     for (name, level) in wanted {
@@ -147,7 +147,7 @@ fn unknown_factor(name: &str, level: &str, factors: &[Factor]) -> String {
     format!("--baseline {}={}: no such factor; {advice}", quoted(name), quoted(level))
 }
 
-fn primary(header: &Header, table: &Table, wanted: Option<&str>, mistakes: &mut Mistakes<'_>) {
+fn primary(header: &Header, table: &TrialTable, wanted: Option<&str>, mistakes: &mut Mistakes<'_>) {
     let Some(wanted) = wanted else { return };
     let names = table.metrics.all.iter().map(|metric| metric.name.as_str());
     // Without a metric in any row there are worse mistakes to tell.

@@ -2,7 +2,7 @@
 
 use assay_core::lines::{OpenQuote, Splitter};
 
-use crate::import::mistakes::{Cell, Mistakes};
+use crate::import::mistakes::{Field, Mistakes};
 use crate::import::words::{nearest, quoted};
 
 /// What a column of a setting begins with.
@@ -35,7 +35,7 @@ impl Header {
         mistakes: &mut Mistakes<'_>,
     ) -> Option<Self> {
         if let Err(OpenQuote(column)) = splitter.split(text) {
-            mistakes.at(&Cell { line, column, name: "", text }, OPEN_QUOTE);
+            mistakes.at(&Field { line, column, name: "", text }, OPEN_QUOTE);
             return None;
         }
         let names: Vec<String> =
@@ -59,7 +59,7 @@ impl Header {
     /// Gives a column its part; the name that was probably meant where it has none.
     fn take(&mut self, column: usize, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
         let name = self.names[column].clone();
-        let cell = Cell { line: self.line, column: column + 1, name: &name, text: &name };
+        let cell = Field { line: self.line, column: column + 1, name: &name, text: &name };
         if let Some(first) = self.names[..column].iter().position(|earlier| *earlier == name)
             && !name.is_empty()
         {
@@ -97,9 +97,9 @@ impl Header {
         self.names[column].strip_prefix(FACTOR).unwrap_or_default().trim()
     }
 
-    pub(super) fn cell<'a>(&'a self, line: usize, column: usize, text: &'a str) -> Cell<'a> {
+    pub(super) fn cell<'a>(&'a self, line: usize, column: usize, text: &'a str) -> Field<'a> {
         let name = self.names.get(column).map_or("", String::as_str);
-        Cell { line, column: column + 1, name, text }
+        Field { line, column: column + 1, name, text }
     }
 }
 
@@ -141,7 +141,7 @@ fn missing(name: &str) -> String {
 }
 
 /// Tells of an unknown column; returns the name that was probably meant.
-fn unknown(cell: &Cell<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
+fn unknown(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<&'static str> {
     if cell.text.is_empty() {
         mistakes.at(cell, "the column has no name; add a name, or remove the column and its comma");
         return None;

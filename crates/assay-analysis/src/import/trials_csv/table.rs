@@ -8,7 +8,7 @@ use assay_study::results::record::Status;
 use super::cells;
 use super::header::{Header, OPEN_QUOTE};
 use super::metrics::Metrics;
-use crate::import::mistakes::{Cell, Mistakes};
+use crate::import::mistakes::{Field, Mistakes};
 
 /// Arms that a file may have: more come from a column that is no setting.
 const MOST_ARMS: usize = 1000;
@@ -66,7 +66,7 @@ impl Arms {
 
 /// One row without a mistake in itself.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Row {
+pub(super) struct TrialLine {
     pub line: usize,
     pub replicate: u32,
     pub order: Option<u32>,
@@ -78,7 +78,7 @@ pub(super) struct Row {
     pub reason: Option<String>,
 }
 
-impl Row {
+impl TrialLine {
     /// What one trial is known by, whatever was measured in it.
     pub(super) fn trial(&self) -> (usize, usize, u32, bool) {
         (self.workload, self.arm, self.replicate, self.status == Status::Warmup)
@@ -87,17 +87,17 @@ impl Row {
 
 /// All rows. Names, levels and metrics of faulty rows are known, too, so that one mistake does not
 /// make others up.
-pub(super) struct Table {
+pub(super) struct TrialTable {
     pub factors: Vec<Factor>,
     pub workloads: Names,
     pub metrics: Metrics,
     pub arms: Arms,
-    pub rows: Vec<Row>,
+    pub rows: Vec<TrialLine>,
     /// Lines below the header, faulty ones too.
     pub lines: usize,
 }
 
-impl Table {
+impl TrialTable {
     pub(super) fn new(header: &Header) -> Self {
         let factor = |&column: &usize| Factor {
             name: header.factor(column).to_owned(),
@@ -145,7 +145,7 @@ impl Table {
         line: usize,
         splitter: &Splitter,
         mistakes: &mut Mistakes<'_>,
-    ) -> Option<Row> {
+    ) -> Option<TrialLine> {
         let cell = |column: usize| header.cell(line, column, splitter.field(column));
         let status = match header.status {
             Some(column) => cells::status(&cell(column), mistakes),
@@ -172,7 +172,7 @@ impl Table {
         let status = status?;
         let reason = header.reason.filter(|_| status != Status::Ok);
         let reason = reason.map(|column| splitter.field(column).to_owned());
-        Some(Row {
+        Some(TrialLine {
             line,
             replicate: replicate?,
             order: order?,
@@ -187,7 +187,7 @@ impl Table {
 
     fn arm<'a>(
         &mut self,
-        cell: impl Fn(usize) -> Cell<'a>,
+        cell: impl Fn(usize) -> Field<'a>,
         mistakes: &mut Mistakes<'_>,
     ) -> Option<usize> {
         let advice = "write the level, such as `default` or `none`";

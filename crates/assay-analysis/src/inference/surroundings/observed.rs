@@ -7,7 +7,7 @@ use assay_machine::probes::plain::leaves;
 use assay_study::results::surroundings::facts::ObservedField;
 use serde_json::Value;
 
-use super::super::rows::Row;
+use super::super::rows::Measurement;
 
 #[derive(Default)]
 struct Sum {
@@ -16,7 +16,7 @@ struct Sum {
 }
 
 /// Every field of every such observation of a row.
-pub(super) fn fields(row: &Row<'_>) -> Vec<ObservedField> {
+pub(super) fn fields(row: &Measurement<'_>) -> Vec<ObservedField> {
     let observed = row.counting().flat_map(|trial| trial.record.evidence.plain());
     let named = observed.map(|(entry, observed)| (entry.about.name, observed));
     let of_row = |field: ObservedField| ObservedField {

@@ -33,7 +33,8 @@ pub(super) fn rank(
     if is_load || runs.len() < FEWEST_ARMS {
         return None;
     }
-    let table = Table::of(question.better, &runs, &bound_of(design, runs.len(), question.sharing));
+    let table =
+        RankTable::of(question.better, &runs, &bound_of(design, runs.len(), question.sharing));
     let is_own =
         |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
     let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
@@ -91,7 +92,7 @@ pub(super) const fn pairs_of(arms: usize) -> usize {
 
 /// The same where the bound of each pair is known.
 pub(super) fn best_within(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Option<Best> {
-    let table = Table::of(better, runs, bound);
+    let table = RankTable::of(better, runs, bound);
     let sign = better.sign();
     let best = (0..runs.len())
         .max_by(|a, b| (sign * table.means[*a]).total_cmp(&(sign * table.means[*b])))?;
@@ -99,13 +100,13 @@ pub(super) fn best_within(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> 
 }
 
 /// How many arms are clearly better and clearly worse than each: all pairs at one error.
-struct Table {
+struct RankTable {
     means: Vec<f64>,
     ahead: Vec<usize>,
     behind: Vec<usize>,
 }
 
-impl Table {
+impl RankTable {
     fn of(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Self {
         let count = runs.len();
         let mut table = Self {
