@@ -427,7 +427,7 @@ pub(super) struct Tests {
 fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Vec<Comparison> {
     let later = later.iter().zip(&names[1..]);
     let of_one: Vec<Vec<TestedComparison>> =
-        later.map(|(other, name)| rows([first, other], unit, [&names[0], name])).collect();
+        later.map(|(other, name)| rows(first, other, unit, [&names[0], name])).collect();
     let family = of_one.iter().flatten().filter(|row| row.found.primary).count();
     let judged = |rows: Vec<TestedComparison>| {
         let judged = rows
@@ -442,7 +442,7 @@ fn all(first: &Findings, later: &[Findings], unit: Unit, names: &[String]) -> Ve
     judged
 }
 
-fn rows([first, other]: [&Findings; 2], unit: Unit, names: [&str; 2]) -> Vec<TestedComparison> {
+fn rows(first: &Findings, other: &Findings, unit: Unit, names: [&str; 2]) -> Vec<TestedComparison> {
     let (before, after) = (Book::new(first), Book::new(other));
     let emulated = [first, other].iter().any(|side| side.environment.is_emulated());
     let mut found = Vec::new();
@@ -463,7 +463,7 @@ fn rows([first, other]: [&Findings; 2], unit: Unit, names: [&str; 2]) -> Vec<Tes
         };
         let [earlier, own] = names;
         let arms = [named(&cell.configuration, earlier), named(&later.configuration, own)];
-        let mut told = comparison([cell, later], arms, kind, samples);
+        let mut told = comparison(cell, arms, kind, samples);
         doubt(&mut told, [cell, later], ["the earlier", "the later"]);
         if !told.better.is_known() {
             let note = Note::NoDirection { metric: told.metric.clone() };
@@ -473,14 +473,14 @@ fn rows([first, other]: [&Findings; 2], unit: Unit, names: [&str; 2]) -> Vec<Tes
         if emulated && is_of_speed(&told.metric) {
             told.add(Note::Emulated, words::note(&Note::Emulated, ["", ""]));
         }
-        let tests = samples.and_then(|(before, after)| tests([&before, &after], unit));
+        let tests = samples.and_then(|(before, after)| tests(&before, &after, unit));
         found.push(TestedComparison { found: told, tests });
     }
     found
 }
 
 /// The tests of two samples; two values have no interval (R4).
-fn tests([before, after]: [&Sample; 2], unit: Unit) -> Option<Tests> {
+fn tests(before: &Sample, after: &Sample, unit: Unit) -> Option<Tests> {
     if before.n.min(after.n) < FEWEST_FOR_INTERVAL {
         return None;
     }
@@ -502,10 +502,9 @@ pub(super) fn level(trial: &CellTrial) -> Option<f64> {
     trial.value.filter(|value| *value > 0.0).map(f64::ln)
 }
 
-/// A comparison of two cells with these arms: baseline first, as their samples are. What it says is
-/// still to be told.
+/// A comparison with the baseline's cell and the arms, baseline first, as their samples are. It has no text yet.
 pub(super) fn comparison(
-    [cell, _]: [&Cell; 2],
+    cell: &Cell,
     arms: [Arm; 2],
     kind: Kind,
     samples: Option<(Sample, Sample)>,
@@ -579,17 +578,14 @@ pub(super) fn weighed(
         let speaks = !invalid && !emulated && found.better.is_known();
         let told = speaks && found.ci95_simultaneous.is_some_and(|ends| ends[1].is_finite());
         let intervals = logs(alpha).zip(logs(2.0 * alpha)).filter(|_| told);
-        found.verdict = intervals.map(|intervals| verdict(&mut found, intervals, unit));
+        found.verdict =
+            intervals.map(|intervals| verdict(&mut found, intervals.0, intervals.1, unit));
     }
     found
 }
 
 /// The verdict by the family's interval and by that of the two one-sided tests, of logarithms.
-fn verdict(
-    found: &mut Comparison,
-    (family, one_sided): ([f64; 2], [f64; 2]),
-    unit: Unit,
-) -> Verdict {
+fn verdict(found: &mut Comparison, family: [f64; 2], one_sided: [f64; 2], unit: Unit) -> Verdict {
     let higher = found.better == Better::Higher;
     let margin = match unit {
         Unit::OneDay(_) => return Verdict::Inconclusive,

@@ -257,7 +257,7 @@ fn one(
         }
         trials.push(cell_trial(trial, value.ok()));
     }
-    let (trust, because) = row.judged((metric.nature, metric.side()));
+    let (trust, because) = row.judged(metric.nature, metric.side());
     let primary = metric::class(metric.name).is_some_and(|(_, what)| what == Statistic::Mean);
     let unstable = unstable(row, &trials).filter(|_| primary);
     let own = unstable.iter().map(|remark| remark.because(RULE));

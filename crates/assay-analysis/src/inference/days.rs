@@ -73,11 +73,11 @@ impl Days {
     /// The difference of two samples of so many sessions a side.
     pub(super) fn between(
         self,
-        [earlier, later]: [&Sample; 2],
+        sides: [&Sample; 2],
         sessions: [usize; 2],
     ) -> Option<BetweenSessions> {
         let shares: f64 = sessions.iter().map(|count| 1.0 / (*count).max(1) as f64).sum();
-        between_sessions(earlier, later, self.sd.ln_1p().powi(2) * shares)
+        between_sessions(sides[0], sides[1], self.sd.ln_1p().powi(2) * shares)
     }
 
     /// How far days are taken to lie apart, and why.

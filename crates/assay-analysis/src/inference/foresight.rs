@@ -81,7 +81,7 @@ fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Optio
         text: String::new(),
         sight: String::new(),
     };
-    told.sight = words(&told, metric, [margin, alpha]);
+    told.sight = words(&told, metric, margin, alpha);
     told.text = format!("{workload}: {}", told.sight);
     Some(told)
 }
@@ -150,7 +150,7 @@ fn is_rate(cell: &Cell) -> bool {
     matches!(cell.metric.as_str(), "iops" | "bandwidth_bytes_per_s")
 }
 
-fn words(told: &Foresight, metric: Option<&str>, [margin, alpha]: [f64; 2]) -> String {
+fn words(told: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> String {
     if (told.replicates as usize) < FEWEST_FOR_INTERVAL {
         return format!(
             "{} replicates are too few for a CI or a comparison; the minimum is {FEWEST_FOR_INTERVAL}",

@@ -81,7 +81,7 @@ fn row(key: &Key, better: Better, sides: [&[Book<'_>]; 2], rows: usize, asked: &
     };
     let row = match samples(key, sides) {
         Err(reason) => Gated::silent(name, reason),
-        Ok([earlier, later]) => judged(name, ([&earlier, &later], few), better, rows, asked),
+        Ok([earlier, later]) => judged(name, [&earlier, &later], few, better, rows, asked),
     };
     Gated { metric: Some(metric.clone()), ..row }
 }
@@ -153,18 +153,18 @@ pub(super) fn blinded(cell: &Cell, whose: &str) -> Option<String> {
 /// How far a row must be from what is allowed to fail, and from where on a loss is found. `few` are
 /// the results a side where trials are the data.
 fn reach(
-    [earlier, later]: [&Sample; 2],
+    sides: [&Sample; 2],
     few: Option<[usize; 2]>,
     rows: usize,
     days: Days,
 ) -> Option<[f64; 2]> {
     let alpha = ALPHA / rows.max(1) as f64;
     if let Some(results) = few {
-        let between = days.between([earlier, later], results)?;
+        let between = days.between(sides, results)?;
         return Some([between.reach(alpha)?, between.found(alpha, POWER)?]);
     }
     // Where neither side scatters, nothing is left to chance.
-    let Some(test) = welch(earlier, later) else { return Some([0.0; 2]) };
+    let Some(test) = welch(sides[0], sides[1]) else { return Some([0.0; 2]) };
     let quantile = |p: f64| t_quantile(p, test.degrees_of_freedom);
     let bound = quantile(1.0 - alpha)? * test.standard_error;
     Some([bound, bound + quantile(POWER)? * test.standard_error])
@@ -172,16 +172,18 @@ fn reach(
 
 fn judged(
     name: String,
-    ([earlier, later], few): ([&Sample; 2], Option<[usize; 2]>),
+    sides: [&Sample; 2],
+    few: Option<[usize; 2]>,
     better: Better,
     rows: usize,
     asked: &Gate,
 ) -> Gated {
-    match reach([earlier, later], few, rows, asked.days) {
+    match reach(sides, few, rows, asked.days) {
         None => Gated::silent(name, NO_INTERVAL.to_owned()),
         Some(reach) => {
             let allowed = Allowed::new(better, asked.max_regression);
-            allowed.judge(name, later.mean - earlier.mean, reach, Green::Sees(asked.must_detect))
+            let difference = sides[1].mean - sides[0].mean;
+            allowed.judge(name, difference, reach, Green::Sees(asked.must_detect))
         }
     }
 }
@@ -236,13 +238,8 @@ impl Allowed {
     }
 
     /// What becomes of a row with a difference, which is sure beyond one reach and found beyond the other.
-    pub fn judge(
-        &self,
-        name: String,
-        difference: f64,
-        [bound, found]: [f64; 2],
-        green: Green,
-    ) -> Gated {
+    pub fn judge(&self, name: String, difference: f64, reach: [f64; 2], green: Green) -> Gated {
+        let [bound, found] = reach;
         let worse = self.worse(difference);
         let seen = self.share(self.most + found);
         let ended = match green {
@@ -309,7 +306,7 @@ mod tests {
             let sides =
                 [draws.side(trials, sd, session, 0.0), draws.side(trials, sd, session, shift)];
             let [earlier, later] = &sides;
-            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, &five()).outcome
+            judged(String::new(), [earlier, later], ONE, Better::Higher, ROWS, &five()).outcome
         };
         (0..ROWS).map(row).collect()
     }
@@ -348,7 +345,7 @@ mod tests {
         let seen = |draws: &mut Normal| {
             let sides = [draws.side(6, 0.05, 0.03, 0.0), draws.side(6, 0.05, 0.03, 0.0)];
             let [earlier, later] = &sides;
-            judged(String::new(), ([earlier, later], ONE), Better::Higher, ROWS, &five())
+            judged(String::new(), [earlier, later], ONE, Better::Higher, ROWS, &five())
                 .min_detectable
                 .unwrap()
         };
@@ -364,7 +361,7 @@ mod tests {
 
     fn told_of(few: Option<[usize; 2]>, better: Better, sides: [&[f64]; 2]) -> Gated {
         let sides = sides.map(side);
-        judged("it".to_owned(), ([&sides[0], &sides[1]], few), better, 1, &five())
+        judged("it".to_owned(), [&sides[0], &sides[1]], few, better, 1, &five())
     }
 
     /// Of one result a side.

@@ -40,7 +40,7 @@ pub(super) fn tell(
     unfinished: bool,
 ) {
     let Some(asked) = &design.gate else { return };
-    let answer = answer((design, asked), found, planned, unfinished);
+    let answer = answer(design, asked, found, planned, unfinished);
     let ids = answer.rows.iter().filter_map(|row| row.comparison.as_ref());
     let about = ids.filter_map(|id| found.metric_of(id)).collect();
     let first = Sentence::new(SentenceRole::Answer, "gate", as_sentence(&answer.text));
@@ -56,7 +56,8 @@ pub(super) fn measured(found: &Findings) -> BTreeSet<Planned> {
 }
 
 fn answer(
-    (design, asked): (&Design, &Gate),
+    design: &Design,
+    asked: &Gate,
     found: &Findings,
     planned: &BTreeSet<Planned>,
     unfinished: bool,
@@ -79,7 +80,9 @@ fn answer(
     let replicates = replicates(found);
     let judge = Judge { design, asked, found, unfinished, must_detect, alpha, replicates };
     let judged = compared.into_iter().map(|one| judge.row(one));
-    let rows = judged.chain(missing.into_iter().map(|own| judge.missing(own))).collect();
+    let rows = judged
+        .chain(missing.into_iter().map(|(workload, arm)| judge.missing(workload, arm)))
+        .collect();
     let replicates = asked.until_decided.then_some(replicates);
     let limits = (asked.max_regression, must_detect);
     GateAnswer::of(limits, asked.allow_inconclusive, rows).of_study(
@@ -327,7 +330,7 @@ impl Judge<'_> {
     }
 
     /// A planned row that was not compared.
-    fn missing(&self, (workload, arm): &Planned) -> Gated {
+    fn missing(&self, workload: &str, arm: &Arm) -> Gated {
         let named = self.asked.metric.as_ref().or(self.design.primary.as_ref());
         let without = || named.map(|metric| format!("no {} was measured", noun(metric)));
         let why = self.absence(workload, arm).or_else(without);

@@ -94,7 +94,7 @@ impl RaceRuns {
             better,
         };
         answer.text = match race.pass(plan) {
-            Some(pass) if is_told => screened::under_way(&answer, pass),
+            Some((pass, passes)) if is_told => screened::under_way(&answer, pass, passes),
             _ => words(&answer, found, is_told),
         };
         if !is_told {

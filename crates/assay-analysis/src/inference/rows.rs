@@ -133,7 +133,7 @@ impl<'a> Measurement<'a> {
     }
 
     /// How far a metric of the row can be trusted, and why: what the rules say that can change it.
-    pub fn judged(&self, (nature, side): (Nature, Side)) -> (Option<Trust>, Vec<Because>) {
+    pub fn judged(&self, nature: Nature, side: Side) -> (Option<Trust>, Vec<Because>) {
         let about = |(rule, remark): &&(&'static str, Remark)| remark.is_about(rule, nature);
         let told: Vec<Because> = (self.remarks.iter().filter(about))
             .map(|(rule, remark)| remark.because_of(rule, side))
@@ -163,7 +163,7 @@ pub(super) fn row<'a>(
     let measured: Vec<Measured<'_>> = own.into_iter().map(Measured::of).collect();
     let site = environment.sites.get(workload.target);
     let fleet = environment.fleet.as_ref();
-    let judged = judged(workload, plan, (site, &environment.machine), &measured);
+    let judged = judged(workload, plan, site, &environment.machine, &measured);
     let judged = judged.map(|own| {
         let together = hosts::remarks(fleet, plan, workload, site, &measured);
         together.map_or(own, |remarks| (remarks, Unquiet::default()))
@@ -220,7 +220,8 @@ pub(super) fn one<'a>(
 fn judged(
     workload: &PlannedWorkload,
     plan: &Plan,
-    (site, machine): (Option<&Site>, &Machine),
+    site: Option<&Site>,
+    machine: &Machine,
     trials: &[Measured<'_>],
 ) -> Option<(Vec<(&'static str, Remark)>, Unquiet)> {
     let counting: Vec<&TrialRecord> =

@@ -110,7 +110,7 @@ fn one(design: &Design, row: &Measurement<'_>, what: &What<'_>) -> Result<Series
         return Err(why);
     }
     let wanted = design.primary.as_deref().unwrap_or_else(|| primary(design, row));
-    let (trust, mut because) = row.judged((what.nature, what.side));
+    let (trust, mut because) = row.judged(what.nature, what.side);
     let primary = what.metric == wanted;
     because.extend(row.as_given(what.nature).filter(|_| primary));
     Ok(Series {

@@ -66,7 +66,8 @@ fn allowed_bytes(trial: &TrialRecord) -> Option<f64> {
     Some((MIB as f64 * seconds(span_ns)).max(MOST_SHARE * own as f64))
 }
 
-fn words((out, back): (u64, u64)) -> String {
+fn words(pages: (u64, u64)) -> String {
+    let (out, back) = pages;
     format!("{} pages swapped out and {} swapped in", show::count(out), show::count(back))
 }
 

@@ -218,14 +218,16 @@ impl Lines for Blkparse {
                 }
             }
             ("D", place) => self.issue(device, place, event.at_ns),
-            ("C", Some(place)) => self.end(device, place, &event, kind, each),
+            ("C", Some((sector, sectors))) => {
+                self.end(device, sector, sectors, &event, kind, each);
+            }
             ("C", None) => {
                 let first = |of: &mut BTreeMap<usize, VecDeque<u64>>| {
                     of.get_mut(&device).and_then(VecDeque::pop_front)
                 };
                 let begun = first(&mut self.flushes).or_else(|| first(&mut self.queued_flushes));
                 match begun {
-                    Some(at_ns) => self.tell(device, (at_ns, None), &event, kind, each),
+                    Some(at_ns) => self.tell(device, at_ns, None, &event, kind, each),
                     None => self.unbegun += 1,
                 }
             }
@@ -301,7 +303,8 @@ impl Blkparse {
     fn end(
         &mut self,
         device: usize,
-        (sector, sectors): (u64, u64),
+        sector: u64,
+        sectors: u64,
         event: &Event<'_>,
         kind: Kind,
         each: &mut dyn FnMut(Request),
@@ -313,10 +316,11 @@ impl Blkparse {
                 self.issued.insert((device, sector + sectors), rest);
                 return;
             }
-            self.tell(device, (own.arrived_ns, Some((own.sector, own.sectors))), event, kind, each);
+            let place = Some((own.sector, own.sectors));
+            self.tell(device, own.arrived_ns, place, event, kind, each);
         } else if let Some(arrived_ns) = self.queued.remove(&(device, sector)) {
             // Devices without requests hand nothing over.
-            self.tell(device, (arrived_ns, Some((sector, sectors))), event, kind, each);
+            self.tell(device, arrived_ns, Some((sector, sectors)), event, kind, each);
         } else {
             self.unbegun += 1;
         }
@@ -325,7 +329,8 @@ impl Blkparse {
     fn tell(
         &mut self,
         device: usize,
-        (arrived_ns, place): (u64, Option<(u64, u64)>),
+        arrived_ns: u64,
+        place: Option<(u64, u64)>,
         event: &Event<'_>,
         kind: Kind,
         each: &mut dyn FnMut(Request),

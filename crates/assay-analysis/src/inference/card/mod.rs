@@ -166,7 +166,7 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
     let own = |work: &&PlannedWorkload| work.target == target && !work.control;
     for work in plan.workloads.iter().filter(own) {
         let Some((name, metric)) = io::Planned::of(&work.work)
-            .and_then(|io| measures(io, io.sync != WriteSync::None, [work.reads(), work.writes()]))
+            .and_then(|io| measures(io, io.sync != WriteSync::None, work.reads(), work.writes()))
         else {
             continue;
         };
@@ -188,7 +188,8 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
 fn measures(
     io: &io::Planned,
     synced: bool,
-    [reads, writes]: [bool; 2],
+    reads: bool,
+    writes: bool,
 ) -> Option<(&'static str, &'static str)> {
     let small = io.size_bytes() == SMALL_BYTES;
     let name = match (io.pattern, reads, writes, io.queue_depth * io.threads) {

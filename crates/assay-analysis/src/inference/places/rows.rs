@@ -7,6 +7,7 @@ use assay_study::findings::places::{PLACE, PUBLISHED_PERCENT, Printed, Row, Unit
 use assay_study::findings::{Cell, CellTrial, Comparison, Kind};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
+use assay_workloads::metrics;
 
 use super::super::across::{self, Key, Tests, Unit as Judged, key, level};
 use super::super::cells;
@@ -20,7 +21,6 @@ use super::words;
 pub(super) struct Told {
     pub cells: Vec<Cell>,
     pub comparisons: Vec<Comparison>,
-    /// Show this figure as a table.
     pub rows: Vec<Row>,
 }
 
@@ -34,7 +34,7 @@ pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
 pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> Told {
     let mut told = Told::default();
     for key in keys(spots) {
-        of_workload(spots, &key, (margin, days), &mut told);
+        of_workload(spots, &key, margin, days, &mut told);
     }
     told
 }
@@ -74,9 +74,9 @@ impl Own {
     }
 }
 
-fn of_workload(spots: &[Spot], key: &Key, how: (Option<f64>, Days), told: &mut Told) {
+fn of_workload(spots: &[Spot], key: &Key, margin: Option<f64>, days: Days, told: &mut Told) {
     let own: Vec<Option<Own>> = spots.iter().map(|spot| own(spot, key)).collect();
-    let compared = compared(spots, key, &own, how);
+    let compared = compared(spots, key, &own, margin, days);
     for (at, ((spot, own), found)) in spots.iter().zip(own).zip(compared).enumerate() {
         let mut row = row(spot, key, own.as_ref());
         match found {
@@ -126,11 +126,12 @@ fn compared(
     spots: &[Spot],
     key: &Key,
     own: &[Option<Own>],
-    how: (Option<f64>, Days),
+    margin: Option<f64>,
+    days: Days,
 ) -> Vec<Option<Comparison>> {
     let base = own.first().and_then(Option::as_ref);
     let pair = |(spot, own): (&Spot, &Option<Own>)| {
-        pair([&spots[0], spot], key, [base?, own.as_ref()?], how)
+        pair([&spots[0], spot], key, [base?, own.as_ref()?], margin, days)
     };
     let pairs: Vec<Option<Pair>> = spots.iter().zip(own).skip(1).map(pair).collect();
     // An emulated place is asked nothing, and has no part in the error of the others.
@@ -141,8 +142,7 @@ fn compared(
         let mut found = across::weighed(found, tests, family, unit);
         // What was asked nothing is all the same the number that the workload is known by.
         found.primary = true;
-        found.text =
-            words::between_places(&found, [&spots[0].placed, &spots[at + 1].placed], &key.2);
+        found.text = words::between_places(&found, &spots[0].placed, &spots[at + 1].placed, &key.2);
         Some(found)
     };
     let mut judged: Vec<Option<Comparison>> = pairs.into_iter().enumerate().map(judged).collect();
@@ -155,13 +155,14 @@ fn pair(
     spots: [&Spot; 2],
     key: &Key,
     own: [&Own; 2],
-    (margin, days): (Option<f64>, Days),
+    margin: Option<f64>,
+    days: Days,
 ) -> Option<Pair> {
     let [before, after] = [own[0].sample?, own[1].sample?];
     let names = spots.map(|spot| spot.placed.name.as_str());
     let arms = names.map(|name| placed(&key.2, name));
     let cells = own.map(|own| &own.cell);
-    let mut found = across::comparison(cells, arms, Kind::BetweenResults, Some((before, after)));
+    let mut found = across::comparison(cells[0], arms, Kind::BetweenResults, Some((before, after)));
     if let ([Some(base)], [Some(value)]) = (single(own[0]).as_slice(), single(own[1]).as_slice()) {
         // Two printed numbers have the ratio that a reader computes, to the last digit.
         (found.ratio, found.means) = (Some(value / base), Some([*value, *base]));
@@ -195,7 +196,7 @@ fn single(own: &Own) -> Vec<Option<f64>> {
 /// The row of a place, without its per cent.
 fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> Row {
     let (workload, metric, arm) = key.clone();
-    let better = own.map_or_else(|| better(spot, key), |own| own.cell.better);
+    let better = own.map_or_else(|| metrics::better(&metric), |own| own.cell.better);
     let known = own.filter(|own| own.sample.is_some());
     Row {
         workload,
@@ -226,11 +227,6 @@ fn centre(own: &Own) -> Option<f64> {
         [one] => *one,
         _ => own.sample.map(|sample| sample.mean.exp()),
     }
-}
-
-/// The direction of a metric that a place has no number of.
-fn better(_: &Spot, (_, metric, _): &Key) -> Better {
-    assay_workloads::metrics::better(metric)
 }
 
 /// Why a place has no number of a workload.

@@ -71,7 +71,12 @@ fn speeds(better: Better, seen: [f64; 2]) -> (String, String) {
     (show::percent(100.0 * (1.0 - low)), show::percent(100.0 * (high - 1.0)))
 }
 
-pub(super) fn between_places(found: &Comparison, [base, place]: [&Placed; 2], arm: &Arm) -> String {
+pub(super) fn between_places(
+    found: &Comparison,
+    base: &Placed,
+    place: &Placed,
+    arm: &Arm,
+) -> String {
     let (what, base, name) = (work(&found.workload, arm), &base.name, &place.name);
     let Some((percent, ends)) = speed(found) else {
         return format!("{what}: no ratio between {name} and {base}.");

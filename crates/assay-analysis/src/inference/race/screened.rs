@@ -53,7 +53,7 @@ pub(super) fn level(plan: &Plan, factor: usize, level: usize) -> Option<DroppedL
 }
 
 /// What is told while it is under way.
-pub(super) fn under_way(answer: &RaceAnswer, (pass, passes): (u32, u32)) -> String {
+pub(super) fn under_way(answer: &RaceAnswer, pass: u32, passes: u32) -> String {
     let settings = answer.entries.len();
     let complete = pass.saturating_sub(1);
     let verb = if answer.end.is_some() { "ended during the screen" } else { "has not begun" };

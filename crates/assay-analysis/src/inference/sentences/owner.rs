@@ -137,9 +137,9 @@ fn random_sentence(what: &str, told: &Spoken, noun: &str) -> String {
 }
 
 /// How many times as many: a number, or the ends of its interval where that is wide.
-fn times(ratio: f64, [low, high]: [f64; 2]) -> String {
-    if is_wide(Some([low, high])) {
-        format!("{} to {}", show::times(low), show::times(high))
+fn times(ratio: f64, ends: [f64; 2]) -> String {
+    if is_wide(Some(ends)) {
+        format!("{} to {}", show::times(ends[0]), show::times(ends[1]))
     } else {
         show::times(ratio)
     }

@@ -69,7 +69,7 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
             question.is_suspect(&best.configuration) || question.is_suspect(&best.baseline);
         let end = end_of_range(evidence.design, &best.configuration);
         let tied = tied.map(|tied| words::tied(evidence.design, &tied)).unwrap_or_default();
-        let sentence = words::candidate(evidence.design, best, (stage, suspect), (end, &tied));
+        let sentence = words::candidate(evidence.design, best, stage, suspect, end, &tied);
         let more = words::more(stage, evidence.unmeasured);
         advice.push(told(sentence, &more, vec![best.id.clone()], AdviceKind::Use));
     }

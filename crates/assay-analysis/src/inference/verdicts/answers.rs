@@ -78,14 +78,14 @@ impl Place<'_, '_> {
     /// How many comparisons share the error of that of two arms; one where the study does not judge it.
     fn family(&self, arms: [&Arm; 2]) -> usize {
         let own = self.comparisons.iter().filter(|found| self.is_of(found) && found.primary);
-        match self.compared(arms) {
+        match self.compared(arms[0], arms[1]) {
             Some(found) if found.primary => own.count() * self.question.sharing,
             _ => 1,
         }
     }
 
     /// The study's comparison of two arms, whichever of them is the baseline.
-    fn compared(&self, [one, other]: [&Arm; 2]) -> Option<&Comparison> {
+    fn compared(&self, one: &Arm, other: &Arm) -> Option<&Comparison> {
         let both = |found: &&Comparison| {
             [(&found.configuration, &found.baseline), (&found.baseline, &found.configuration)]
                 .contains(&(one, other))
@@ -148,14 +148,16 @@ pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static s
     }
 }
 
-pub(super) fn answers(
-    design: &Design,
-    (questions, emulated): (&[Question<'_>], bool),
-    series: &[Series],
-    comparisons: &[Comparison],
-) -> Vec<Answer> {
+/// What was measured, for the questions of a study.
+pub(super) struct Measured<'q, 'a> {
+    pub questions: &'q [Question<'a>],
+    pub series: &'q [Series],
+    pub comparisons: &'q [Comparison],
+}
+
+pub(super) fn answers(design: &Design, measured: &Measured<'_, '_>, emulated: bool) -> Vec<Answer> {
     let asked = design.questions.iter().map(|ask| with_levels(design, ask));
-    asked.map(|ask| answer(design, &ask, (questions, series, emulated), comparisons)).collect()
+    asked.map(|ask| answer(design, &ask, measured, emulated)).collect()
 }
 
 /// Says of answers without data why their level was left out, and what else can be done, as the plan has it.
@@ -210,15 +212,10 @@ fn with_levels<'a>(design: &Design, ask: &'a Ask) -> Cow<'a, Ask> {
     Cow::Owned(Ask { factor: Some(factor.name.clone()), level, versus: over, ..ask.clone() })
 }
 
-fn answer(
-    design: &Design,
-    ask: &Ask,
-    (questions, series, emulated): (&[Question<'_>], &[Series], bool),
-    comparisons: &[Comparison],
-) -> Answer {
-    let places = ask.workloads.iter();
-    let places: Vec<Place<'_, '_>> =
-        places.flat_map(|name| places_of(ask, name, questions, (series, comparisons))).collect();
+fn answer(design: &Design, ask: &Ask, all: &Measured<'_, '_>, emulated: bool) -> Answer {
+    let Measured { series, comparisons, .. } = *all;
+    let own = ask.workloads.iter().flat_map(|name| places(ask, name, all));
+    let places: Vec<Place<'_, '_>> = own.collect();
     let case = |place: &Place<'_, '_>| {
         if emulated && is_of_speed(place.question.metric) {
             let text = format!("{}: {}", name(design, place), words::NO_VERDICT_EMULATED);
@@ -281,17 +278,13 @@ fn has_level_of(ask: &Ask, arm: &Arm) -> bool {
 }
 
 /// Every combination of the other factors' levels that a claim is about.
-fn places_of<'q, 'a>(
-    ask: &Ask,
-    workload: &str,
-    all: &'q [Question<'a>],
-    (series, comparisons): (&'q [Series], &'q [Comparison]),
-) -> Vec<Place<'q, 'a>> {
+fn places<'q, 'a>(ask: &Ask, workload: &str, all: &Measured<'q, 'a>) -> Vec<Place<'q, 'a>> {
+    let Measured { questions, series, comparisons } = *all;
     let wanted = |question: &&Question<'_>| match &ask.metric {
         Some(metric) => question.metric == *metric,
         None => question.primary,
     };
-    let mut own = all.iter().filter(|question| question.workload == workload);
+    let mut own = questions.iter().filter(|question| question.workload == workload);
     let Some(question) = own.find(wanted) else { return Vec::new() };
     let here = |arm: &Arm| ask.at.iter().all(|(name, level)| arm.get(name) == Some(level));
     let others: Vec<Arm> = match &ask.factor {
@@ -342,11 +335,11 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
     let how = Sharing { name: &name, cases };
     match ask.kind {
         AskKind::Peak => peak(design, ask, place, &curve, how),
-        AskKind::Linear => slope(design, place, &curve, (1.0, &factor.name), how),
-        AskKind::Flat => slope(design, place, &curve, (0.0, &factor.name), how),
-        AskKind::Best => foremost(design, ask, (place, &curve), place.question.better, how),
+        AskKind::Linear => slope(design, place, &curve, 1.0, &factor.name, how),
+        AskKind::Flat => slope(design, place, &curve, 0.0, &factor.name, how),
+        AskKind::Best => foremost(design, ask, place, &curve, place.question.better, how),
         AskKind::Worst => {
-            foremost(design, ask, (place, &curve), opposite(place.question.better), how)
+            foremost(design, ask, place, &curve, opposite(place.question.better), how)
         }
         AskKind::Better => beats(design, ask, place, &curve, how),
         AskKind::Equivalent => equal(design, ask, place, &curve, how),
@@ -428,7 +421,8 @@ fn slope(
     design: &Design,
     place: &Place<'_, '_>,
     curve: &Curve<'_, '_>,
-    (wanted, factor): (f64, &str),
+    wanted: f64,
+    factor: &str,
     Sharing { name, cases }: Sharing<'_>,
 ) -> Case {
     let measured: Option<Vec<(f64, &Runs<'_>)>> =
@@ -455,7 +449,8 @@ fn slope(
 fn foremost(
     design: &Design,
     ask: &Ask,
-    (place, curve): (&Place<'_, '_>, &Curve<'_, '_>),
+    place: &Place<'_, '_>,
+    curve: &Curve<'_, '_>,
     better: Better,
     Sharing { name, cases }: Sharing<'_>,
 ) -> Case {
@@ -601,24 +596,19 @@ fn of_two(
     let ends = within(&bound).zip(within(&bound.equivalence()));
     let cases = if cases > family { cases } else { 1 };
     let shown = words::AtOnce { ends: ends.map(|(ends, _)| ends), cases };
-    let text = words::two_are(name, place.question.metric, [level.0, over.0], sample, shown);
+    let text = words::two_are(name, place.question.metric, level.0, over.0, sample, shown);
     let other_reason = |found: &Comparison| unequal_load(found).or_else(|| two_orders(found));
-    if let Some(reason) = place.compared(arms).and_then(other_reason) {
+    if let Some(reason) = place.compared(arms[0], arms[1]).and_then(other_reason) {
         return Case::new(Claim::NotShown, format!("{text}; {reason}"));
     }
     Case::new(ends.map_or(Claim::NotShown, |(ends, within)| claim(ends, within)), text)
 }
 
 /// The arms that questions about a knee find, each with its workload.
-pub(super) fn knees(
-    design: &Design,
-    questions: &[Question<'_>],
-    series: &[Series],
-) -> Vec<(String, Arm)> {
+pub(super) fn knees(design: &Design, measured: &Measured<'_, '_>) -> Vec<(String, Arm)> {
     let asked = design.questions.iter().filter(|ask| ask.kind == AskKind::Knee);
     let of = |ask: &Ask| -> Vec<(String, Arm)> {
-        let own =
-            ask.workloads.iter().flat_map(|name| places_of(ask, name, questions, (series, &[])));
+        let own = ask.workloads.iter().flat_map(|name| places(ask, name, measured));
         own.filter_map(|place| {
             Some((place.question.workload.to_owned(), arm_of(design, ask, &place)?))
         })
@@ -778,6 +768,6 @@ fn reaches(
     let mut limits = ask.min.iter().chain(&ask.max);
     let is_decimal = limits.any(Amount::is_decimal_rate);
     let at_once = words::AtOnce { ends, cases };
-    let text = words::level_is(name, (question.metric, is_decimal), sample.mean.exp(), at_once);
+    let text = words::level_is(name, question.metric, is_decimal, sample.mean.exp(), at_once);
     Case::new(claim, text)
 }

@@ -68,7 +68,7 @@ pub(super) fn checks(
         .collect();
     let drifts = lines.iter().filter(|(_, (line, _))| line.p < bonferroni(ALPHA, baselines));
     let mut told: Vec<Check> =
-        drifts.map(|(question, line)| drift(design, question, line)).collect();
+        drifts.map(|(question, (line, span))| drift(design, question, line, *span)).collect();
     if design.order == Order::Random && design.lead_in == LeadIn::None {
         told.push(check("carry-over", words::UNGUARDED.to_owned()));
     }
@@ -169,7 +169,7 @@ fn line(baseline: &Runs<'_>) -> Option<(Slope, f64)> {
     Some((slope(&x, &y)?, ends[1] - ends[0]))
 }
 
-fn drift(design: &Design, question: &Question<'_>, (line, span): &(Slope, f64)) -> Check {
+fn drift(design: &Design, question: &Question<'_>, line: &Slope, span: f64) -> Check {
     let change = match question.scale {
         Scale::Ratio => Some((line.slope * span).exp() - 1.0),
         Scale::Difference => None,

@@ -154,8 +154,8 @@ impl Ruler<'_, '_> {
         if beyond && !inside { verdict } else { Verdict::Inconclusive }
     }
 
-    fn is_sure(&self, [low, high]: [f64; 2]) -> bool {
-        low > 1.0 + self.margin || high < 1.0 / (1.0 + self.margin)
+    fn is_sure(&self, ends: [f64; 2]) -> bool {
+        ends[0] > 1.0 + self.margin || ends[1] < 1.0 / (1.0 + self.margin)
     }
 
     /// Whether an effect goes the same way at every combination of the other factors' levels.

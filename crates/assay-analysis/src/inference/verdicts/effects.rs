@@ -98,7 +98,7 @@ fn of_factor(
             let differences = corners.by_replicate(|means| means[1] - means[0]);
             let sample =
                 Sample::of(&differences).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)?;
-            let mut found = effect(question, (factor, base, level), &sample, ruler);
+            let mut found = effect(question, factor, [base, level], &sample, ruler);
             let is_open = matches!(design.stopping, Stopping::Open { .. });
             if found.verdict == Some(Verdict::Inconclusive) && !is_open {
                 found.replicates_needed = replicates_needed(&sample, ruler);
@@ -110,7 +110,8 @@ fn of_factor(
 
 fn effect(
     question: &Question<'_>,
-    (factor, base, level): (&Factor, &str, &str),
+    factor: &Factor,
+    levels: [&str; 2],
     sample: &Sample,
     ruler: &Ruler,
 ) -> Effect {
@@ -121,8 +122,8 @@ fn effect(
         metric: question.metric.to_owned(),
         better: question.better,
         factor: factor.name.clone(),
-        baseline: base.to_owned(),
-        level: level.to_owned(),
+        baseline: levels[0].to_owned(),
+        level: levels[1].to_owned(),
         n: sample.n,
         ratio: sample.mean.exp(),
         ci95: ci95.and_then(exp),
@@ -138,18 +139,20 @@ fn effect(
 /// Factors that depend on each other, one entry a pair of factors whose levels disagree clearly.
 fn interactions(design: &Design, question: &Question<'_>, family: &Bound) -> Vec<Interaction> {
     let factors: Vec<&Factor> = design.varied().collect();
-    let pairs: Vec<(&Factor, &Factor)> = factors
-        .iter()
-        .enumerate()
-        .flat_map(|(index, first)| factors[index + 1..].iter().map(move |second| (*first, *second)))
-        .collect();
-    pairs.iter().filter_map(|pair| interaction(design, question, *pair, family)).collect()
+    let mut found = Vec::new();
+    for (index, first) in factors.iter().enumerate() {
+        for second in &factors[index + 1..] {
+            found.extend(interaction(design, question, first, second, family));
+        }
+    }
+    found
 }
 
 fn interaction(
     design: &Design,
     question: &Question<'_>,
-    (first, second): (&Factor, &Factor),
+    first: &Factor,
+    second: &Factor,
     family: &Bound,
 ) -> Option<Interaction> {
     let (base1, others1) = levels(design, first)?;
@@ -198,7 +201,7 @@ fn contrast(
         ci95_simultaneous: exp(ends)?,
         text: String::new(),
     };
-    found.text = words::interaction(&found, corner.map(|(_, level)| level.as_str()), [low, high]);
+    found.text = words::interaction(&found, corner.map(|(_, level)| level.as_str()), low, high);
     Some((ends[0].abs().min(ends[1].abs()) / sample.sd?.max(f64::MIN_POSITIVE), found))
 }
 

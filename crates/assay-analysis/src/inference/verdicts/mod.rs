@@ -39,6 +39,7 @@ pub use words::note as note_words;
 use assay_core::catalogue::About;
 use assay_study::findings::measurements::Measurements;
 use assay_study::findings::{Comparison, Findings, Trust, Verdict};
+use assay_study::plan::most_load::asked as asked_load;
 use assay_study::results::design::Design;
 use assay_study::results::plan::level_words;
 use assay_workloads::metrics::is_of_speed;
@@ -93,17 +94,20 @@ pub(super) fn compare(
     let mut sound: Vec<Question<'_>> = arms::questions(sound, &measured.live);
     sound.retain(|question| question.better.is_known());
     let told = judged && !measured.unfinished;
-    let answers = match most_load::asked(design) {
+    let own = answers::Measured {
+        questions: &sound,
+        series: &measured.series,
+        comparisons: &comparisons,
+    };
+    let answers = match asked_load(design) {
         // A look that was not declared would be one before its end.
-        Some(asked) if !measured.unfinished => {
-            vec![most_load::answer(asked, &measured.series, emulated)]
+        Some((ask, limit)) if !measured.unfinished => {
+            vec![most_load::answer(ask, limit, &measured.series, emulated)]
         }
-        None if told => {
-            answers::answers(design, (&sound, emulated), &measured.series, &comparisons)
-        }
+        None if told => answers::answers(design, &own, emulated),
         _ => Vec::new(),
     };
-    let knees = answers::knees(design, &sound, &measured.series);
+    let knees = answers::knees(design, &own);
     let tells_nothing = |one: &&Comparison| {
         load::is_unequal(one)
             || one.primary && one.note_facts.iter().any(|note| unknowable(note).is_some())

@@ -6,9 +6,9 @@ use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::most_load::{MostLoad, Rate};
 use assay_study::findings::{CellTrial, Trust};
-use assay_study::plan::most_load::{self, RATE_METRIC};
+use assay_study::plan::most_load::RATE_METRIC;
 use assay_study::results::course::{self, RATE};
-use assay_study::results::design::{Ask, Design};
+use assay_study::results::design::Ask;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
@@ -18,12 +18,7 @@ use crate::inference::distinct;
 /// The rule of schedules that were not held.
 const BEHIND: &str = "late-submission";
 
-/// The question of a study that looks for the most load.
-pub(super) fn asked(design: &Design) -> Option<(&Ask, Limit)> {
-    most_load::asked(design)
-}
-
-pub(super) fn answer((ask, limit): (&Ask, Limit), series: &[Series], emulated: bool) -> Answer {
+pub(super) fn answer(ask: &Ask, limit: Limit, series: &[Series], emulated: bool) -> Answer {
     let workload = ask.workloads.first().map_or("", String::as_str);
     let rates = rates(workload, limit, series);
     let standings: Vec<Standing> = rates.iter().map(|own| own.outcome).collect();
@@ -84,13 +79,19 @@ fn rates(workload: &str, limit: Limit, series: &[Series]) -> Vec<Rate> {
     known.sort_by(|one, other| one.0.total_cmp(&other.0));
     let of = |metric: &str, arm: &Arm| own().find(|one| one.metric == metric && one.arm == *arm);
     let rate = |(per_s, arm): (f64, &Arm)| {
-        rate(arm, per_s, limit, [limit.metric(), RATE_METRIC].map(|metric| of(metric, arm)))
+        rate(arm, per_s, limit, of(limit.metric(), arm), of(RATE_METRIC, arm))
     };
     known.into_iter().map(rate).collect()
 }
 
 /// One rate, by the percentiles and by the operations per second of its trials.
-fn rate(arm: &Arm, per_s: f64, limit: Limit, [percentiles, done]: [Option<&Series>; 2]) -> Rate {
+fn rate(
+    arm: &Arm,
+    per_s: f64,
+    limit: Limit,
+    percentiles: Option<&Series>,
+    done: Option<&Series>,
+) -> Rate {
     let trials = [percentiles, done].into_iter().flatten().flat_map(counting);
     let replicates = distinct(trials.map(|trial| trial.replicate));
     let value = |of: Option<&Series>, replicate: u32| {

@@ -40,7 +40,7 @@ pub(super) fn smallest<'a>(
             && !is_other_work(&other.configuration, &best.configuration)
             && question
                 .find(&other.configuration)
-                .is_some_and(|runs| does_as_much(evidence.design, question, [runs, top]))
+                .is_some_and(|runs| does_as_much(evidence.design, question, runs, top))
     });
     let least = tied
         .min_by(|one, other| in_order(evidence.design, &one.configuration, &other.configuration));
@@ -77,7 +77,7 @@ fn in_order(design: &Design, one: &Arm, other: &Arm) -> Ordering {
 }
 
 /// Whether an arm is surely not worse by more than the margin: one-sided, at 5% for the pair.
-fn does_as_much(design: &Design, question: &Question<'_>, [arm, best]: [&Runs<'_>; 2]) -> bool {
+fn does_as_much(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &Runs<'_>) -> bool {
     let sample = Sample::of(&pairs(best, arm).differences());
     let bound = Bound::of(design, 1).equivalence();
     let worst = sample.and_then(|sample| bound.interval(&sample)).map(|[low, high]| {

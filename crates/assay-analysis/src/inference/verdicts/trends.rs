@@ -123,7 +123,7 @@ impl<'q, 'a> Curve<'q, 'a> {
             text: String::new(),
         };
         if line.is_none() {
-            self.level_off(&mut trend, (&levels, best.best), margin);
+            self.level_off(&mut trend, &levels, best.best, margin);
         }
         trend.text = words::trend(&trend, better, self.factor);
         Some(trend)
@@ -183,7 +183,7 @@ impl<'q, 'a> Curve<'q, 'a> {
 
     /// Where the curve levels off: the levels around the best one that do as much, if they reach an end of
     /// what was tried. A level that does so behind one that does not is chance.
-    fn level_off(&self, trend: &mut Trend, (levels, best): (&[Level], usize), margin: f64) {
+    fn level_off(&self, trend: &mut Trend, levels: &[Level], best: usize, margin: f64) {
         let last = levels.len() - 1;
         let reach = |does: &dyn Fn(&Level) -> bool| {
             let from = (0..=best).rev().take_while(|at| does(&levels[*at])).last();

@@ -395,8 +395,9 @@ fn p_words(p: f64) -> String {
     if p < 0.0001 { "p < 0.0001".to_owned() } else { format!("p = {}", rounded(p)) }
 }
 
-pub(super) fn noise_floor(floor: &NoiseFloor, [low, high]: [f64; 2]) -> String {
-    let [ratio, from, to] = show::ratios(floor.ratio, [low, high]);
+pub(super) fn noise_floor(floor: &NoiseFloor, ends: [f64; 2]) -> String {
+    let [low, high] = ends;
+    let [ratio, from, to] = show::ratios(floor.ratio, ends);
     let had = format!(
         "{} in the second copy of {} (ratio {ratio}, 95% CI {from}-{to}, n = {})",
         change(&ratio, &floor.metric),
@@ -446,7 +447,8 @@ fn with_interval(ratio: f64, ends: Option<[f64; 2]>, n: usize) -> [String; 2] {
 pub(super) fn interaction(
     found: &Interaction,
     corner: [&str; 2],
-    [low, high]: [assay_core::stats::Sample; 2],
+    low: assay_core::stats::Sample,
+    high: assay_core::stats::Sample,
 ) -> String {
     let ([first, second], [level1, level2]) = (&found.factors, &found.levels);
     let [_, basis] = with_interval(found.ratio, Some(found.ci95_simultaneous), found.n);
@@ -563,7 +565,7 @@ pub(in crate::inference) fn across(found: &Comparison) -> String {
             format!("this suggests equivalence within {margin}")
         }
         Some(Verdict::Inconclusive) => match found.min_detectable_ratios {
-            Some(seen) => return one_day(found, (&what, own), [&later, &earlier], seen),
+            Some(seen) => return one_day(found, &what, own, [&later, &earlier], seen),
             None => "the difference is inconclusive".to_owned(),
         },
         None if found.note_facts.contains(&Note::Emulated) => NO_VERDICT_EMULATED.to_owned(),
@@ -579,10 +581,12 @@ pub(in crate::inference) fn across(found: &Comparison) -> String {
 /// One result per side: its trials say nothing of days, so that no direction is suggested.
 fn one_day(
     found: &Comparison,
-    (what, own): (&str, &str),
-    [later, earlier]: [&str; 2],
+    what: &str,
+    own: &str,
+    results: [&str; 2],
     seen: [f64; 2],
 ) -> String {
+    let [later, earlier] = results;
     let amount = found.ratio.zip(found.ci95_simultaneous).map(|(ratio, ends)| {
         let [ratio, low, high] = show::ratios(ratio, ends);
         let basis = format!("ratio {ratio}, 95% CI {low}-{high}, including day-to-day variation");
@@ -640,7 +644,7 @@ pub(in crate::inference) fn agreement(found: &[&Comparison]) -> Option<String> {
         {
             return None;
         }
-        Verdict::Inconclusive => return Some(no_difference(found, [&later, &earlier])),
+        Verdict::Inconclusive => return Some(no_difference(found, &later, &earlier)),
     };
     Some(format!(
         "All {} rows agree: {later} has {} to {} times the value of {earlier}. Across days or machines, {says}.",
@@ -652,7 +656,7 @@ pub(in crate::inference) fn agreement(found: &[&Comparison]) -> Option<String> {
 
 /// Rows of two results of which none shows a difference. A ratio that the table of its row calls unknown is
 /// not told here either.
-fn no_difference(found: &[&Comparison], [later, earlier]: [&str; 2]) -> String {
+fn no_difference(found: &[&Comparison], later: &str, earlier: &str) -> String {
     let known = found.iter().filter(|one| !one.cannot_tell()).filter_map(|one| one.ratio);
     let known: Vec<f64> = known.collect();
     let ends = known.iter().copied().reduce(f64::min).zip(known.iter().copied().reduce(f64::max));

@@ -14,8 +14,10 @@ use super::words::{amount, interval, short_words};
 pub(super) fn candidate(
     design: &Design,
     best: &Comparison,
-    (stage, suspect): (Stage, bool),
-    (end, tied): (Option<&str>, &str),
+    stage: Stage,
+    suspect: bool,
+    end: Option<&str>,
+    tied: &str,
 ) -> String {
     let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
     let [arm, base] = [&best.configuration, &best.baseline].map(|arm| short_words(arm, design));

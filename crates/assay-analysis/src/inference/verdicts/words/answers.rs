@@ -180,7 +180,8 @@ pub(in crate::inference::verdicts) struct AtOnce {
 pub(in crate::inference::verdicts) fn two_are(
     name: &str,
     metric: &str,
-    [level, over]: [&str; 2],
+    level: &str,
+    over: &str,
     sample: Option<Sample>,
     AtOnce { ends, cases }: AtOnce,
 ) -> String {
@@ -273,7 +274,8 @@ fn at_once(cases: usize) -> String {
 /// `is_decimal`: in MB/s, as the limit.
 pub(in crate::inference::verdicts) fn level_is(
     name: &str,
-    (metric, is_decimal): (&str, bool),
+    metric: &str,
+    is_decimal: bool,
     mean: f64,
     AtOnce { ends, cases }: AtOnce,
 ) -> String {

@@ -12,7 +12,8 @@ use crate::inference::verdicts::notes::SETTLED;
 const FEW: usize = 5;
 
 /// A remark in words; the names are those of the baseline and of the arm.
-pub fn note(note: &Note, [baseline, arm]: [&str; 2]) -> String {
+pub fn note(note: &Note, arms: [&str; 2]) -> String {
+    let [baseline, arm] = arms;
     let name = |side: Side| match side {
         Side::Baseline => baseline,
         Side::Arm => arm,

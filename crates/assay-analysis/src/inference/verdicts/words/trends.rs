@@ -42,7 +42,8 @@ fn name(factor: &Factor, level: f64) -> String {
 }
 
 /// Levels between which something may lie; nothing where it is one.
-fn range([from, to]: [f64; 2], name: &impl Fn(f64) -> String) -> String {
+fn range(ends: [f64; 2], name: &impl Fn(f64) -> String) -> String {
+    let [from, to] = ends;
     if from == to {
         String::new()
     } else {
