@@ -13,7 +13,7 @@ use assay_workloads::io::{self, Pattern};
 use super::cached::is_loop_in_memory;
 use super::evidence::is_simulated;
 use super::host_cache::hides_its_cache;
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 pub const NAME: &str = "cached-sync";
 
@@ -58,7 +58,7 @@ pub static RULE: Rule = Rule {
                may still be in use.",
     },
     looks_at: Judged::Medium,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

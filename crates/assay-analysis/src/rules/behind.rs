@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_workloads::io::{Pace, tolerance};
 use assay_workloads::{Judged, io};
 
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 /// Share of the scheduled operations that may be late or missing.
 const HELD: f64 = 0.005;
@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
                sleeping thread wakes within 0.1 ms if a CPU is free.",
     },
     looks_at: Judged::Operations,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

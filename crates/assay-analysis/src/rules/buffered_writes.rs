@@ -6,7 +6,7 @@ use assay_study::results::record::TrialRecord;
 use assay_workloads::Judged;
 
 use super::evidence::MIB;
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 /// Bytes of a page where the bundle does not say: the most common size.
 const PAGE_BYTES: u64 = 4096;
@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
                because other programs also dirty pages.",
     },
     looks_at: Judged::Bytes,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

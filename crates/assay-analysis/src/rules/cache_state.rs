@@ -6,7 +6,7 @@ use assay_study::results::record::TrialRecord;
 use assay_workloads::{command, files};
 
 use super::evidence::in_trials;
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Bytes from storage that are worth a word.
 const LEAST_BYTES: u64 = 1 << 20;
@@ -27,7 +27,7 @@ pub static RULE: Rule = Rule {
                than 128 MiB and more than a quarter of the earlier amount remains cached, the runs were not cold.",
     },
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

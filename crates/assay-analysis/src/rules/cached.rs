@@ -12,7 +12,7 @@ use assay_workloads::io::Pattern;
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
 use super::host_cache::ReadAgain;
 use super::imported::first_objection;
-use super::{Case, MOVED, Remark, Rule, emptied};
+use super::{Case, Check, MOVED, Remark, Rule, emptied};
 
 /// Share of the claimed reads below which memory must have answered the rest.
 const LEAST_SHARE: f64 = 0.5;
@@ -60,7 +60,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Medium,
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     judge_import,
     ..Rule::NONE
 };

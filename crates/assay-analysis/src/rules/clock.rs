@@ -6,8 +6,7 @@ use assay_machine::probes::clock;
 use assay_study::results::record::TrialRecord;
 use assay_workloads::io;
 
-use super::evidence::in_trials;
-use super::{Case, Remark, Rule};
+use super::{Check, Remark, Rule};
 
 /// Steps up to here are corrections of nobody's concern, nanoseconds.
 const SMALL_STEP_NS: u64 = 10_000_000;
@@ -21,20 +20,9 @@ pub static RULE: Rule = Rule {
                ran for a time that Assay did not measure. The limit is 10 ms because routine clock corrections can \
                reach 10 ms. Numbers from a trace without times are invalid.",
     },
-    judge,
-    disturbance: Some(disturbance),
+    check: Check::Event(|_, trial| event(trial)),
     ..Rule::NONE
 };
-
-fn judge(case: &Case<'_>) -> Option<Remark> {
-    let told: Vec<String> = case.trials.iter().filter_map(|trial| event(trial)).collect();
-    let first = told.first()?;
-    Some(Remark::suspect(format!("{first}{}", in_trials(told.len(), case))))
-}
-
-fn disturbance(_case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-    event(trial)
-}
 
 /// Returns the remark on a recording whose requests have no times.
 pub(super) fn of_recording(trials: &[&TrialRecord]) -> Option<Remark> {

@@ -6,7 +6,7 @@ use assay_workloads::Judged;
 use assay_workloads::io::Content;
 
 use super::evidence::{Share, Witnessed, compression, in_trials, witnessed};
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Share of the claim below which compression has earned part of the speed.
 const LEAST_SHARE: f64 = 0.9;
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Bytes,
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -8,7 +8,7 @@ use assay_workloads::{Judged, io};
 
 use super::evidence::{counted_devices, in_trials, is_simulated};
 use super::imported::first_objection;
-use super::{Case, Remark, Rule, emptied};
+use super::{Case, Check, Remark, Rule, emptied};
 
 /// Share of the asked depth that the device must have had on average.
 const LEAST_SHARE: f64 = 0.5;
@@ -31,7 +31,7 @@ pub static RULE: Rule = Rule {
                trial can hide the true queue depth. For numbers imported from fio, Assay uses iodepth_level.",
     },
     looks_at: Judged::Operations,
-    judge,
+    check: Check::Custom(judge),
     judge_import,
     ..Rule::NONE
 };

@@ -10,7 +10,7 @@ use assay_workloads::Judged;
 use super::evidence::{
     Mover, Share, Witnessed, compression, in_trials, is_simulated, mover, witnessed,
 };
-use super::{Case, MOVED, Remark, Rule, cached, emptied};
+use super::{Case, Check, MOVED, Remark, Rule, cached, emptied};
 
 /// Share of the claim that the device must have moved.
 const LEAST_SHARE: f64 = 0.9;
@@ -34,7 +34,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Medium,
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

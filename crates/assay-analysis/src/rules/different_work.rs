@@ -7,7 +7,7 @@ use assay_core::quantity::units::show;
 use assay_study::results::record::TrialRecord;
 use assay_workloads::command;
 
-use super::{ALL, Case, Remark, Rule};
+use super::{ALL, Case, Check, Remark, Rule};
 
 /// Bytes of a run that are worth a word.
 const LEAST_BYTES: f64 = (1_u64 << 20) as f64;
@@ -32,7 +32,7 @@ pub static RULE: Rule = Rule {
                codes, and bytes read or written that differ by more than 10% (from 1 MiB).",
     },
     changes: ALL,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -7,7 +7,7 @@ use assay_workloads::Judged;
 use assay_workloads::io::{Apart, Class};
 
 use super::evidence::{Share, in_trials, is_simulated, mover, witnessed};
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Share of the bytes read that the device must have delivered.
 const LEAST_SHARE: f64 = 0.9;
@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Bytes,
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -13,7 +13,7 @@ pub static RULE: Rule = Rule {
                much memory it uses. Assay gives no verdict and no rank for times and rates, and does not compare them \
                within or across results. Amounts of memory remain comparable.",
     },
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_workloads::Judged;
 
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 pub const NAME: &str = "missing-hosts";
 
@@ -18,7 +18,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Operations,
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

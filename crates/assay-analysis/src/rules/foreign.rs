@@ -9,7 +9,7 @@ use assay_study::results::record::TrialRecord;
 use assay_workloads::{Judged, Measured};
 
 use super::evidence::{MIB, compression, counted_devices, in_trials, is_simulated, seconds};
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Share of the trial's own bytes that other traffic may reach.
 const MOST_SHARE: f64 = 0.01;
@@ -36,7 +36,7 @@ pub static RULE: Rule = Rule {
     looks_at: Judged::Bytes,
     changes: MOVED,
     minds_others: true,
-    judge,
+    check: Check::Custom(judge),
     disturbance: Some(disturbance),
     ..Rule::NONE
 };

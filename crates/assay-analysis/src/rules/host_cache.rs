@@ -11,7 +11,7 @@ use assay_workloads::Judged;
 use assay_workloads::io;
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 /// A drive that is a file.
 const LOOP: &str = "loop";
@@ -46,7 +46,7 @@ pub static RULE: Rule = Rule {
                cache type.",
     },
     looks_at: Judged::Medium,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

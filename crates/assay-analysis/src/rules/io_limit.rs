@@ -7,7 +7,7 @@ use assay_study::results::record::{Traffic, TrialRecord};
 use assay_workloads::Judged;
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Share of a limit from which on the limit decides the rate.
 const NEAR: f64 = 0.8;
@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Medium,
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

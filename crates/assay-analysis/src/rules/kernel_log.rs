@@ -3,8 +3,7 @@
 use assay_core::catalogue::About;
 use assay_study::results::record::TrialRecord;
 
-use super::evidence::in_trials;
-use super::{ALL, Case, Remark, Rule};
+use super::{ALL, Case, Check, Rule};
 
 /// How names of block devices begin.
 const DEVICES: [&str; 9] = ["sd", "vd", "loop", "nvme", "mmcblk", "dm-", "md", "zram", "sr"];
@@ -21,19 +20,11 @@ pub static RULE: Rule = Rule {
                outside the target's device stack or about ATA and USB ports of other drives.",
     },
     changes: ALL,
-    judge,
-    disturbance: Some(disturbance),
+    check: Check::Event(event),
     ..Rule::NONE
 };
 
-fn judge(case: &Case<'_>) -> Option<Remark> {
-    let told: Vec<String> =
-        case.trials.iter().filter_map(|trial| disturbance(case, trial)).collect();
-    let example = told.first()?;
-    Some(Remark::suspect(format!("{example}{}", in_trials(told.len(), case))))
-}
-
-fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+fn event(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
     let lines = trial.evidence.kernel_log.value()?;
     let line = lines.iter().find(|line| line.is_telling() && is_ours(case, &line.text))?;
     let mut text: String = line.text.chars().take(LONGEST).collect();

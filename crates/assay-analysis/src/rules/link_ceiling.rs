@@ -6,7 +6,7 @@ use assay_machine::system::site::{Link, Site};
 use assay_workloads::{Judged, Measured, io};
 
 use super::evidence::{in_trials, is_simulated, seconds};
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Measured rates may exceed the ceiling by this factor: clocks and windows are not perfect.
 const TOLERANCE: f64 = 1.01;
@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Bytes,
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -22,7 +22,6 @@ mod io_limit;
 mod kernel_log;
 mod link_ceiling;
 mod of_kinds;
-mod oom;
 mod power_supply;
 mod printed_rate;
 mod skew;
@@ -30,10 +29,10 @@ mod slow_host;
 mod slow_member;
 mod stalled;
 mod starved;
-mod steal;
 mod swap;
 #[cfg(test)]
 pub(crate) mod testing;
+mod thresholds;
 mod throttled;
 mod too_small;
 mod tool_fault;
@@ -57,10 +56,12 @@ use assay_workloads::{Judged, KINDS, io};
 
 pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
+use evidence::in_trials;
 pub use fewer_hosts::NAME as FEWER_HOSTS;
 pub use host_cache::{IdleFlush, RULE as HOST_CACHE, hides_its_cache};
 pub use imported::weigh;
 pub(crate) use link_ceiling::carried;
+use thresholds::Threshold;
 pub use wrong_data::NAME as WRONG_DATA;
 
 /// Everything that a rule may look at: one workload at one target, with the trials that count.
@@ -151,10 +152,8 @@ pub struct Rule {
     looks_at: Judged,
     /// What it can change: metrics of another nature are not judged by it.
     changes: &'static [Nature],
-    judge: fn(&Case<'_>) -> Option<Remark>,
-    /// The rule of a kind of work that judges instead.
-    own: Option<&'static OwnRule>,
-    /// For rules about events in time: what happened during this trial that nobody asked for.
+    check: Check,
+    /// For other rules than thresholds and events: what happened during this trial that nobody asked for.
     disturbance: Option<OfTrial>,
     /// For rules whose word leaves a gate without a statement: what of a trial does. Where a study has a
     /// gate, that is a disturbance, so that one trial is left out and the gate is not blind.
@@ -167,6 +166,17 @@ pub struct Rule {
     blames_others: Option<fn(&Case<'_>, &TrialRecord) -> bool>,
 }
 
+/// How a rule judges a case.
+#[derive(Clone, Copy)]
+enum Check {
+    Threshold(Threshold),
+    /// Each trial with an event is disturbed, and makes its row suspect. The remark describes the first event.
+    Event(OfTrial),
+    /// The rule of a kind of work.
+    Kind(&'static OwnRule),
+    Custom(fn(&Case<'_>) -> Option<Remark>),
+}
+
 type OfTrial = fn(&Case<'_>, &TrialRecord) -> Option<String>;
 
 impl Rule {
@@ -175,8 +185,7 @@ impl Rule {
         about: About { name: "", summary: "", text: "" },
         looks_at: Judged::Machine,
         changes: SPEED,
-        judge: |_| None,
-        own: None,
+        check: Check::Custom(|_| None),
         disturbance: None,
         blinds: None,
         judge_import: |_| None,
@@ -185,11 +194,25 @@ impl Rule {
     };
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
-        self.own.map_or_else(|| (self.judge)(case), |own| of_kinds::remark(own, case))
+        match &self.check {
+            Check::Threshold(threshold) => threshold.judge(case),
+            Check::Event(event) => {
+                let all = case.trials.iter().filter_map(|trial| event(case, trial));
+                let all: Vec<String> = all.collect();
+                let first = all.first()?;
+                Some(Remark::suspect(format!("{first}{}", in_trials(all.len(), case))))
+            }
+            Check::Kind(own) => of_kinds::remark(own, case),
+            Check::Custom(judge) => judge(case),
+        }
     }
 
     fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
-        self.disturbance.and_then(|own| own(case, trial))
+        match &self.check {
+            Check::Threshold(threshold) => threshold.disturbance(case, trial),
+            Check::Event(event) => event(case, trial),
+            Check::Kind(_) | Check::Custom(_) => self.disturbance.and_then(|own| own(case, trial)),
+        }
     }
 
     /// Whether others were at work during this trial, so that the machine should be quieter.
@@ -239,10 +262,10 @@ static OF_MACHINE: &[&Rule] = &[
     &stalled::RULE,
     &unstable::RULE,
     &slow_member::RULE,
-    &steal::RULE,
+    &thresholds::STEAL,
     &foreign::RULE,
     &swap::RULE,
-    &oom::RULE,
+    &thresholds::OOM,
     &kernel_log::RULE,
     &clock::RULE,
     &power_supply::RULE,
@@ -258,7 +281,7 @@ static OF_HOSTS: &[&Rule] = &[&fewer_hosts::RULE, &skew::RULE, &slow_host::RULE]
 static ONLY_SLOW: &[&Rule] = &[
     &throttled::RULE,
     &starved::RULE,
-    &steal::RULE,
+    &thresholds::STEAL,
     &foreign::RULE,
     &swap::RULE,
     &unstable::RULE,

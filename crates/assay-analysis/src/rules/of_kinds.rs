@@ -5,11 +5,11 @@ use assay_workloads::Measured;
 use assay_workloads::tell::OwnRule;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 pub(super) fn rule(own: &'static OwnRule) -> Rule {
     let OwnRule { about, looks_at, changes, .. } = *own;
-    Rule { about, looks_at, changes, own: Some(own), ..Rule::NONE }
+    Rule { about, looks_at, changes, check: Check::Kind(own), ..Rule::NONE }
 }
 
 pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<Remark> {

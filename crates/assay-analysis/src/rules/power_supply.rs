@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -14,7 +14,7 @@ pub static RULE: Rule = Rule {
                changes. If mains power appears or disappears during a trial, the trial is disturbed. If only some of \
                the trials ran on battery, Assay adds a note.",
     },
-    judge,
+    check: Check::Custom(judge),
     disturbance: Some(disturbance),
     ..Rule::NONE
 };

@@ -6,7 +6,7 @@ use assay_study::results::record::TrialRecord;
 use assay_workloads::{Measured, command, metrics};
 
 use super::evidence::{Share, compression, in_trials, is_simulated, seconds, witnessed};
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Share of the bytes that must have moved where the program prints its time: as of rule `cached`.
 const LEAST_SHARE: f64 = 0.5;
@@ -31,7 +31,7 @@ pub static RULE: Rule = Rule {
                the bytes of the command's system calls, so compute rates stay trusted.",
     },
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::results::fleet::{Share, Together};
 use assay_workloads::Judged;
 
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 /// What of the longest window all hosts have to share.
 const SHARED: f64 = 0.95;
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
                storage for a while, and the sum is suspect. Assay reports when the first and the last host finished.",
     },
     looks_at: Judged::Operations,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::results::fleet::{Share, Together, words};
 use assay_workloads::Judged;
 
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 /// A host is slow in a trial where the others' median is so many times its rate.
 const TIMES: f64 = 2.0;
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
                port, path and disk. The number stays trusted.",
     },
     looks_at: Judged::Operations,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -8,7 +8,7 @@ use assay_machine::system::devices::{self, Array};
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::is_simulated;
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 /// Fewest trials in which the same member must be the slow one.
 const FEWEST_TRIALS: usize = 3;
@@ -36,7 +36,7 @@ pub static RULE: Rule = Rule {
                half of all trials. The rule only adds a note, because the number describes the array correctly. ZFS \
                does not report its members.",
     },
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

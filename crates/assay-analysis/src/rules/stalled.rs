@@ -6,7 +6,7 @@ use assay_study::results::record::TrialRecord;
 use assay_workloads::{Judged, Measured, io};
 
 use super::evidence::{in_trials, seconds};
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 /// Share of the window that one operation may take.
 const LONGEST_SHARE: f64 = 0.2;
@@ -28,7 +28,7 @@ pub static RULE: Rule = Rule {
                stall occurred.",
     },
     looks_at: Judged::Operations,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -9,7 +9,7 @@ use assay_study::results::record::{Status, TrialRecord};
 use assay_workloads::{Measured, command};
 
 use super::evidence::{in_trials, is_simulated, seconds};
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 /// Share of their time that threads may wait for a processor: a tenth of the time is about a tenth
 /// of the rate, twice the usual margin.
@@ -50,7 +50,7 @@ pub static RULE: Rule = Rule {
                such a trial as disturbed, repeats it, and excludes it if enough other trials remain.",
     },
     minds_others: true,
-    judge,
+    check: Check::Custom(judge),
     blames_others: Some(blames_others),
     blinds: Some(blinds),
     ..Rule::NONE

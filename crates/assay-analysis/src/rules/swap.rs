@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::{MIB, in_trials, seconds};
-use super::{ALL, Case, Remark, Rule};
+use super::{ALL, Case, Check, Remark, Rule};
 
 /// Bytes of a page where the bundle does not say: the most common size.
 const PAGE_BYTES: u64 = 4096;
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     },
     changes: ALL,
     minds_others: true,
-    judge,
+    check: Check::Custom(judge),
     disturbance: Some(disturbance),
     ..Rule::NONE
 };

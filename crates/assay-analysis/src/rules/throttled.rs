@@ -6,7 +6,7 @@ use assay_machine::probes::temperature::LEAST_LIMIT_MC;
 use assay_study::results::record::TrialRecord;
 
 use super::evidence::in_trials;
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -17,7 +17,7 @@ pub static RULE: Rule = Rule {
                does a sensor that reaches the slowdown temperature of its CPU or drive (if known). One event is \
                enough, because the clock stays reduced for a while and the counter does not show by how much.",
     },
-    judge,
+    check: Check::Custom(judge),
     disturbance: Some(disturbance),
     ..Rule::NONE
 };

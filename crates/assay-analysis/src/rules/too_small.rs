@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_workloads::Judged;
 
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Smallest area, bytes: below it the drive's own cache may hold all of it.
 const SMALLEST_AREA: u64 = 16 << 20;
@@ -21,7 +21,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Bytes,
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -5,7 +5,7 @@ use assay_workloads::Judged;
 use assay_workloads::command::ImportEvidence;
 
 use super::imported::first_objection;
-use super::{Case, MOVED, Remark, Rule};
+use super::{MOVED, Remark, Rule};
 
 pub static RULE: Rule = Rule {
     about: About {
@@ -16,14 +16,9 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Bytes,
     changes: MOVED,
-    judge,
     judge_import,
     ..Rule::NONE
 };
-
-fn judge(_: &Case<'_>) -> Option<Remark> {
-    None
-}
 
 fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
     let (text, share) = first_objection(runs, |own| match own {

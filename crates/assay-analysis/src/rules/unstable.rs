@@ -6,7 +6,7 @@ use assay_core::stats::geometric_mean;
 use assay_study::results::record::{Status, TrialRecord};
 use assay_workloads::Judged;
 
-use super::{Case, Remark, Rule};
+use super::{Case, Check, Remark, Rule};
 
 /// Up to so many trials their range is looked at, from there on the interval of their mean.
 const FEW: usize = 4;
@@ -30,7 +30,7 @@ pub static RULE: Rule = Rule {
                method).",
     },
     looks_at: Judged::Operations,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

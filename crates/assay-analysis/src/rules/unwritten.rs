@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_workloads::Judged;
 
-use super::{Case, MOVED, Remark, Rule};
+use super::{Case, Check, MOVED, Remark, Rule};
 
 /// Percent of the area from which on reads do not tell the drive's speed.
 const MOST_PERCENT: f64 = 5.0;
@@ -19,7 +19,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Bytes,
     changes: MOVED,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 

@@ -6,7 +6,7 @@ use assay_workloads::Judged;
 use assay_workloads::io::{Detail, verify};
 
 use super::evidence::in_trials;
-use super::{ALL, Case, Remark, Rule};
+use super::{ALL, Case, Check, Remark, Rule};
 
 /// Its name, for those who end a command by it.
 pub const NAME: &str = "data-mismatch";
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     },
     looks_at: Judged::Bytes,
     changes: ALL,
-    judge,
+    check: Check::Custom(judge),
     ..Rule::NONE
 };
 
