@@ -17,7 +17,6 @@ use assay_study::plan::arms::makes_layers;
 use serde::Serialize;
 
 pub const FORMAT: &str = "assay-articles/1";
-/// What the articles conclude, with verdicts and reasons.
 const CLAIMS: &str = "claims.csv";
 /// Their texts: what each measured, a command that does it again, and the tables that it prints.
 const TEXTS: &str = "texts.csv";
@@ -25,7 +24,6 @@ const TEXTS: &str = "texts.csv";
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Article {
     pub article: String,
-    /// Titles of its texts as one line.
     pub title: String,
     /// Its texts that say something of performance.
     pub texts: Vec<Text>,
@@ -47,7 +45,6 @@ pub struct Text {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunIt {
     pub command: Option<String>,
-    /// What it does, or why there is none.
     pub text: String,
 }
 
@@ -55,23 +52,19 @@ pub struct RunIt {
 pub struct Claim {
     pub claim: String,
     pub verdict: Verdict,
-    /// Why, in one or two sentences.
     pub because: String,
     pub title: String,
-    /// The table that speaks to it.
     pub data: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ArticleTable {
     pub name: String,
-    /// Source, unit and statistic.
     pub remark: String,
     pub columns: Vec<String>,
     pub rows: Vec<Vec<String>>,
 }
 
-/// All articles, by number.
 pub fn all() -> Outcome<Vec<Article>> {
     let library = Library::shipped();
     let mut articles: Vec<Article> = Vec::new();
@@ -190,7 +183,6 @@ pub fn named<'a>(articles: &'a [Article], name: &str) -> Outcome<Vec<&'a Article
     Ok(found)
 }
 
-/// Words that name an article beside its number.
 fn names(article: &Article) -> Vec<String> {
     let mut words: Vec<&str> = article.title.split(|c: char| !c.is_alphanumeric()).collect();
     for stem in stems(article) {
@@ -200,7 +192,6 @@ fn names(article: &Article) -> Vec<String> {
     words.iter().filter(|word| word.len() > 2).map(|word| word.to_lowercase()).collect()
 }
 
-/// Names of its tables without their ending.
 fn stems(article: &Article) -> Vec<&str> {
     let claims = article.claims.iter().map(|claim| &claim.data);
     let tables = article.tables.iter().map(|table| &table.name);

@@ -6,7 +6,6 @@ use assay_core::reference::sheet::Row;
 use assay_study::findings::places::{Beside, BesideRow, Printed};
 
 const DATA: &str = "virtualisation.csv";
-/// What the others are percentages of.
 const BARE: &str = "bare metal";
 const ARTICLE: &str = "000";
 

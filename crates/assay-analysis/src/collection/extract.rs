@@ -19,18 +19,13 @@ const QUANTILES: [(&str, f64); 4] = [
     ("latency_p999_ns", 0.999),
 ];
 
-/// What a contributor adds to what was measured.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Extra {
-    /// Name of the device instead of its model.
     pub device: Option<String>,
     pub claimed: Vec<String>,
     pub price: Option<String>,
-    /// What the contributor wants to be called.
     pub by: Option<String>,
-    /// Whether serial numbers and targets are told.
     pub identity: bool,
-    /// Whether somebody else measured it.
     pub foreign: bool,
 }
 
@@ -126,7 +121,6 @@ fn row(
     })
 }
 
-/// An arm without its target.
 fn bare(arm: &Arm) -> Arm {
     let others = arm.iter().filter(|(name, _)| *name != TARGET_FACTOR);
     others.map(|(name, level)| (name.clone(), level.clone())).collect()

@@ -11,7 +11,6 @@ use super::numbers::{self, ENERGY};
 use super::row::{FORMAT, Number, Row};
 
 pub const MOST_BYTES: u64 = 64 << 10;
-/// Letters of a text at most.
 const LONGEST: usize = 120;
 /// Claims of a row, rules and quantiles of a number at most.
 const MOST_CLAIMS: usize = 16;
@@ -41,7 +40,6 @@ struct Head {
     format: String,
 }
 
-/// Reads a row.
 pub fn read(text: &str) -> Result<Row, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("the row has {} bytes; the limit is {MOST_BYTES}", text.len()));

@@ -13,7 +13,6 @@ use super::row::Row;
 pub struct Flat {
     /// The file that it is of, below the rows; of a published row its article.
     pub file: String,
-    /// Model.
     pub device: String,
     pub capacity_gb: Option<f64>,
     pub claimed: String,
@@ -28,10 +27,8 @@ pub struct Flat {
     /// `trusted`, `suspect`, `invalid`, `published`; `foreign-io` before it where somebody else measured it.
     pub trust: String,
     pub date: String,
-    /// Kernel, processor and place.
     pub machine: String,
     pub filesystem: String,
-    /// Who contributed it.
     pub by: String,
 }
 
@@ -39,7 +36,6 @@ pub struct Flat {
 pub const PUBLISHED: &str = "published";
 const INVALID: &str = "invalid";
 
-/// The columns before the numbers, and after them.
 const BEFORE: [&str; 5] = ["file", "device", "capacity_gb", "claimed", "reached"];
 const AFTER: [&str; 8] =
     [ENERGY, "price_per_gb", "currency", "trust", "date", "machine", "filesystem", "by"];
@@ -133,7 +129,6 @@ fn trust(row: &Row) -> String {
     if row.foreign { format!("foreign, {own}") } else { own.to_owned() }
 }
 
-/// The claims of a row, held against its numbers.
 pub fn held(row: &Row) -> Vec<CardClaim> {
     let parsed: Vec<(&str, Claim)> =
         row.claimed.iter().filter_map(|text| Some((text.as_str(), text.parse().ok()?))).collect();

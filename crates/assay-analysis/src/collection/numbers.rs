@@ -7,7 +7,6 @@ use assay_workloads::io::Pattern;
 pub struct Kind {
     pub name: &'static str,
     pub title: &'static str,
-    /// Its work alone, without the unit.
     pub work: &'static str,
     pub metric: &'static str,
     /// What one of the shown unit is.
@@ -33,7 +32,6 @@ fn is_unsynced(io: &IoFacts) -> bool {
     !io.data_sync && !io.partly_synced
 }
 
-/// All of them, in the order of columns.
 pub static NUMBERS: [Kind; 7] = [
     Kind {
         name: "read_mb_s",

@@ -7,7 +7,6 @@ use assay_core::lines::{Splitter, lines};
 use super::numbers;
 use super::row::{FORMAT, Number, Published, Row};
 
-/// The table, in the author's own digits.
 const TABLE: &str = include_str!("../../reference/collection.csv");
 
 pub fn rows() -> Vec<Row> {

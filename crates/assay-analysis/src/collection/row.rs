@@ -13,7 +13,6 @@ pub const FORMAT: &str = "assay-collection/1";
 #[serde(deny_unknown_fields)]
 pub struct Row {
     pub format: String,
-    /// Model of the device.
     pub device: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
@@ -29,15 +28,12 @@ pub struct Row {
     /// Day, `2026-11-24`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// Kernel and processor, without any name.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub machine: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub filesystem: String,
-    /// What the contributor wants to be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Result that it was made of, where it was measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub result: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,13 +58,11 @@ pub struct Number {
     pub value: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ci95: Option<[f64; 2]>,
-    /// Trust of the rules; absent where nothing was judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
     /// Rules that speak against it, by name; what each says is told from the registry.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub because: Vec<String>,
-    /// How it was measured: pattern, size, depth.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub how: String,
     /// Each trial that counts, in the order of time: the evidence.

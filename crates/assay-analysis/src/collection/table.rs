@@ -7,22 +7,18 @@ use super::numbers::NUMBERS;
 
 #[derive(Clone, Debug)]
 pub struct Group<'a> {
-    /// The device as its first row spells it.
     pub device: &'a str,
     pub rows: Vec<&'a Flat>,
 }
 
-/// How far numbers of one device lie apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     pub least: f64,
     pub most: f64,
-    /// How many measurements.
     pub rows: usize,
 }
 
 impl Spread {
-    /// The largest over the smallest.
     pub fn ratio(&self) -> f64 {
         self.most / self.least
     }

@@ -25,7 +25,6 @@ pub const IMPORTER: Importer = Importer {
     unused: &[("%CP, %CPU", "processor time")],
 };
 
-/// Versions of the format, as the first field tells them.
 const VERSIONS: [&str; 4] = ["1.96", "1.97", "1.98", "2.00"];
 /// Lines in which one of the CSV stands: a table for the eye may stand above it.
 const LINES: usize = 40;
@@ -39,7 +38,6 @@ const BEHIND_SEEKS: usize = 9;
 enum Tells {
     /// KiB a second, of so many bytes an operation.
     Bytes,
-    /// Operations a second.
     Count,
 }
 
@@ -67,7 +65,6 @@ const SETTINGS: [(&str, usize); 6] = [
     ("directories", 24),
 ];
 
-/// Whether a line begins with a version of the format.
 fn is_own(line: &str) -> bool {
     line.split_once(',').is_some_and(|(version, _)| VERSIONS.contains(&version.trim()))
 }
@@ -142,7 +139,6 @@ fn is_too_fast(field: &str) -> bool {
     !field.is_empty() && field.bytes().all(|byte| byte == b'+')
 }
 
-/// Units of latencies in ns.
 const TIMES: [(&str, f64); 4] = [("us", 1e3), ("ms", 1e6), ("ns", 1.0), ("s", 1e9)];
 
 /// A number with one of the units; none where the field is empty or was too fast to time.

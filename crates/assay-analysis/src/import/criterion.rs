@@ -42,7 +42,6 @@ const TIME: &str = "time_per_iteration_ns";
 
 /// Files that criterion names in the same way for each benchmark.
 const FILES: [&str; 3] = ["sample.json", "estimates.json", "raw.csv"];
-/// Directories of the last run and of the one before.
 const SAVED: [&str; 2] = ["new", "base"];
 /// Parts of a benchmark's name: group, function and value.
 const NAME_PARTS: usize = 3;
@@ -140,7 +139,6 @@ fn sum(values: &[Value]) -> Option<f64> {
     all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())
 }
 
-/// A message a line; other lines are passed over.
 fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
     let one = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
@@ -157,7 +155,6 @@ fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
     text.lines().filter_map(one).collect()
 }
 
-/// Sums over the samples of each benchmark.
 fn raw(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
     let mut splitter = Splitter::new();
     let mut sums: BTreeMap<String, (usize, f64, f64)> = BTreeMap::new();

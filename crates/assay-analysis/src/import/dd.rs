@@ -20,7 +20,6 @@ pub const IMPORTER: Importer = Importer {
     unused: &[("records in, records out", "blocks, whose bytes are read")],
 };
 
-/// Lines among which one must be dd's.
 const LINES: usize = 50;
 
 fn read(name: &str, text: &str) -> Outcome<Runs> {
@@ -60,7 +59,6 @@ fn english(line: &str) -> Option<(f64, f64)> {
     ["s", "sec", "secs", "seconds"].contains(&unit).then_some((bytes, seconds))
 }
 
-/// Units of the rate that a line ends with.
 const RATES: [(&str, f64); 5] =
     [("kB/s", 1e3), ("MB/s", 1e6), ("GB/s", 1e9), ("TB/s", 1e12), ("B/s", 1.0)];
 

@@ -42,7 +42,6 @@ const SETTINGS: [&str; 4] = ["Test", "Time", "Profile", "OS"];
 /// The first version of KDiskMark without the fault.
 const SOUND: [u32; 2] = [3, 3];
 
-/// Lines in which the name of the program stands.
 const BANNER: usize = 5;
 
 fn tests(start: &str) -> bool {

@@ -34,7 +34,6 @@ pub const IMPORTER: Importer = Importer {
     ],
 };
 
-/// How the columns about the reads of a mix begin.
 const MIX: &str = "rwmix read ";
 
 const HEADER: [&str; 4] = ["operation", "path type", "threads", "block size"];

@@ -57,7 +57,6 @@ const MOST_JOBS: usize = 10_000;
 const DIRECTIONS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), ("trim", "trims")];
 /// What fio counts apart: all directions together (unified_rw_reporting), and flushes.
 const APART: [(&str, &str); 2] = [("mixed", "all"), ("sync", "syncs")];
-/// Options that say what a workload is.
 const WORK: [&str; 4] = ["rw", "readwrite", "bs", "blocksize"];
 /// Options that change nothing of what is measured, beside those that only say how fio reports.
 const TOLD: [&str; 10] = [
@@ -194,7 +193,6 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
     Ok(())
 }
 
-/// The entry that adds up what clients did.
 fn is_sum(job: &Value) -> bool {
     word(job, &["jobname"]) == Some("All clients")
 }

@@ -27,7 +27,6 @@ pub const IMPORTER: Importer = Importer {
     unused: &[],
 };
 
-/// Lines by which a log is known.
 const LINES: usize = 20;
 
 #[derive(Clone, Copy, PartialEq)]

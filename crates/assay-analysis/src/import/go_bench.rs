@@ -95,7 +95,6 @@ fn names(text: &str) -> Option<BTreeMap<&str, &str>> {
     Some(own.filter_map(|line| line.strip_prefix(' ')?.split_once(' ')).collect())
 }
 
-/// `Unit iops better=higher`.
 fn direction(line: &str) -> Option<(&str, Better)> {
     let (unit, words) = line.strip_prefix("Unit ")?.split_once(' ')?;
     words.split_whitespace().find_map(|word| match word {

@@ -20,7 +20,6 @@ fn for_the_eye(head: &str) -> Option<&'static str> {
 const BLKTRACE: &str = "a binary blktrace file of one CPU; join the files of all CPUs (NAME.blktrace.0, \
                         NAME.blktrace.1, ...) with blkparse -i NAME -o trace.txt, and import trace.txt";
 
-/// As much of a text as formats are told by.
 pub(super) fn of(text: &str) -> &str {
     let mut end = text.len().min(HEAD_BYTES);
     while !text.is_char_boundary(end) {
@@ -52,7 +51,6 @@ fn names(json: &str) -> Vec<&str> {
     found
 }
 
-/// Where a JSON text that has begun ends.
 fn closing(text: &str) -> Option<usize> {
     let mut escaped = false;
     text.bytes().position(|byte| {

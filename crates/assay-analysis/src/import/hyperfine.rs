@@ -74,7 +74,6 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     Ok(Runs::in_order(runs))
 }
 
-/// Whether different commands ran with equal parameters.
 fn shares_parameters(results: &[Value]) -> bool {
     let key = |result: &Value| result.get("parameters").map(Value::to_string);
     results.iter().enumerate().any(|(at, one)| {

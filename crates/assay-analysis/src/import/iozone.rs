@@ -26,7 +26,6 @@ pub const IMPORTER: Importer = Importer {
     unused: &[],
 };
 
-/// Lines in which the banner ends.
 const BANNER: usize = 80;
 /// Tests in the order of the columns; two lines of header make one name.
 const TESTS: [(&str, &str); 13] = [
@@ -124,7 +123,6 @@ fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
     }
 }
 
-/// Numbers of a line with where each ends.
 fn placed(line: &str) -> Vec<(usize, u64)> {
     let mut found = Vec::new();
     let mut from = None;

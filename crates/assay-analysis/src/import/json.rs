@@ -113,7 +113,6 @@ pub(super) fn at<'v>(value: &'v Value, keys: &[&str]) -> Option<&'v Value> {
     keys.iter().try_fold(value, |value, key| value.get(key))
 }
 
-/// A plain value as a word, as levels are told.
 pub(super) fn level(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

@@ -31,7 +31,6 @@ impl<'a> Mistakes<'a> {
         Self { file, found: Vec::new(), count: 0 }
     }
 
-    /// What is wrong with a field, and what to do.
     pub(super) fn at(&mut self, cell: &Field<'_>, text: &str) {
         self.count += 1;
         if self.found.len() < KEPT {
@@ -45,7 +44,6 @@ impl<'a> Mistakes<'a> {
         }
     }
 
-    /// What is wrong with a line as a whole.
     pub(super) fn on(&mut self, line: usize, text: &str) {
         self.at(&Field { line, column: 1, name: "", text: "" }, text);
     }

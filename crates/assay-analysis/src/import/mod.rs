@@ -55,7 +55,6 @@ pub use one_run::numbers;
 
 use run::Runs;
 
-/// What the user says about the numbers beside the file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Options {
     /// Levels that arms are compared with; the arm of the first levels where there are none.
@@ -79,9 +78,7 @@ pub struct Imported {
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Brought {
-    /// What messages call it.
     pub name: String,
-    /// Levels that the user says of it.
     pub arm: Arm,
     pub bytes: Vec<u8>,
 }
@@ -320,7 +317,6 @@ pub fn text(name: &str, bytes: Vec<u8>) -> Outcome<String> {
 /// How two bytes are one unit of UTF-16.
 type Join = fn([u8; 2]) -> u16;
 
-/// Marks of UTF-16, with how its bytes are joined.
 const UTF_16: [([u8; 2], Join); 2] =
     [([0xff, 0xfe], u16::from_le_bytes), ([0xfe, 0xff], u16::from_be_bytes)];
 

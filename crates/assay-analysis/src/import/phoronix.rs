@@ -19,7 +19,6 @@ pub const IMPORTER: Importer = Importer {
     unused: &[("<Value>", "the mean of the runs")],
 };
 
-/// Letters that XML writes otherwise.
 const ENTITIES: [(&str, &str); 5] =
     [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&apos;", "'"), ("&amp;", "&")];
 

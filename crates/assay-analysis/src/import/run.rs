@@ -33,13 +33,11 @@ pub struct Run {
     pub span_ms: Option<(u64, u64)>,
     /// What was measured, the most important first.
     pub values: Vec<Told>,
-    /// Why it counts for nothing, where it does.
     pub failed: Option<String>,
     pub evidence: Vec<ImportEvidence>,
 }
 
 impl Run {
-    /// A run without settings and numbers so far.
     pub fn of(workload: impl Into<String>) -> Self {
         Self { workload: workload.into(), ..Self::default() }
     }
@@ -86,7 +84,6 @@ impl Run {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Runs {
     pub runs: Vec<Run>,
-    /// Whether they stand in the order in which they ran.
     pub in_order: bool,
     /// What was taken for granted, one sentence each.
     pub notes: Vec<String>,

@@ -169,7 +169,6 @@ fn differs(all: &All<'_>, name: &str) -> bool {
     })
 }
 
-/// Whether the kept factors tell the level of another one.
 fn told_by(all: &All<'_>, kept: &[String], name: &str) -> bool {
     let mut seen: BTreeMap<(usize, Vec<&str>), &str> = BTreeMap::new();
     all.runs.iter().all(|one| {

@@ -36,7 +36,6 @@ pub const IMPORTER: Importer = Importer {
     unused: &[],
 };
 
-/// Reads a file; `name` is what messages call it.
 pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
     let mut mistakes = Mistakes::of(name);
     for (number, line) in lines::lines(text).filter(|(_, line)| line.len() > LONGEST_LINE) {

@@ -2,7 +2,6 @@
 
 pub(super) use assay_core::catalogue::nearest;
 
-/// Letters of a field that a message repeats.
 const SHOWN: usize = 40;
 const NAMED: usize = 8;
 

@@ -8,7 +8,6 @@ use serde::Serialize;
 use super::distinct;
 
 pub const AA_TEST_FORMAT: &str = "assay-aa-test/1";
-/// Power of the smallest detectable difference.
 const POWER: f64 = 0.8;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -18,9 +17,7 @@ pub struct AaTest {
     pub workloads: Vec<AaWorkload>,
     /// Comparisons with the first copy that a study would have called better or worse.
     pub false_verdicts: usize,
-    /// All comparisons with the first copy.
     pub verdicts: usize,
-    /// Drift, carry-over and similar.
     pub checks: Vec<Check>,
 }
 
@@ -88,7 +85,6 @@ fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
     })
 }
 
-/// Differences of the logarithms of two copies within their replicates.
 fn differences(first: &Cell, second: &Cell) -> Option<Sample> {
     let others = second.counting();
     let level = |trial: &CellTrial| trial.value.filter(|value| *value > 0.0).map(f64::ln);

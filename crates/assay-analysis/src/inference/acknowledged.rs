@@ -16,7 +16,6 @@ const SYNC: &str = "sync";
 #[derive(PartialEq)]
 struct Alike {
     target: usize,
-    /// The levels of all other factors.
     arm: Arm,
     control: bool,
     pattern: Pattern,
@@ -83,7 +82,6 @@ pub(super) fn of_row<'r>(row: &'r Measurement<'_>) -> Option<&'r str> {
     own.filter(|_| row.trust != Some(Trust::Invalid)).map(|(_, remark)| remark.text.as_str())
 }
 
-/// The same among the reasons of a cell.
 pub(super) fn of_because(because: &[Because]) -> Option<&str> {
     let own = because.iter().find(|own| own.rule == rules::ACKNOWLEDGED);
     own.map(|own| own.text.as_str())
@@ -120,7 +118,6 @@ mod tests {
         own.count()
     }
 
-    /// As if a flush did nothing.
     fn costless() -> Bench {
         bench([50_000, 50_200, 50_400], [49_800, 50_100, 50_200])
     }

@@ -30,7 +30,6 @@ use super::verdicts::{across_words, correct, judge_across, verdict_of_ends, verd
 use super::windows;
 use crate::inference::distinct;
 
-/// Later results that the ID of a comparison names.
 const MOST_IN_ID: usize = 8;
 /// Letters of a time up to its minute; those of the second are three more.
 const MINUTE: usize = 16;
@@ -38,7 +37,6 @@ const MINUTE: usize = 16;
 /// Name of the made-up factor that tells the results apart.
 pub const RESULT: &str = "result";
 
-/// What the data of a comparison are.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Unit {
     /// The trials of one result a side: nothing is ever *equivalent*.
@@ -46,10 +44,7 @@ pub(super) enum Unit {
     /// The same, where days scatter by so much: nothing is suggested.
     OneDay(Days),
     /// Results, three or more a side, with what counts as equivalent.
-    Sessions {
-        /// As a share.
-        margin: Option<f64>,
-    },
+    Sessions { margin: Option<f64> },
 }
 
 /// The ID of what is made of several results, short enough for the name of a file.
@@ -76,7 +71,6 @@ pub fn compare(first: &Findings, later: &[Findings], days: Days) -> Findings {
     found
 }
 
-/// The same, of trials or of sessions.
 pub(super) fn compare_as(first: &Findings, later: &[Findings], unit: Unit) -> Findings {
     let results: Vec<&Findings> = std::iter::once(first).chain(later).collect();
     let names = names(&results);
@@ -187,7 +181,6 @@ fn named_cells<'a>(findings: &'a Findings, name: &'a str) -> impl Iterator<Item 
 }
 
 pub(super) struct Fact {
-    /// What sets it apart from the others.
     pub key: String,
     /// What it is called: what all workloads have in common is told once.
     pub name: String,
@@ -348,7 +341,6 @@ fn row_of(cell: &Cell, arm: &Arm) -> Key {
     (cell.workload.clone(), cell.metric.clone(), settable(arm))
 }
 
-/// How the numbers of a row are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Plain,
@@ -548,7 +540,6 @@ fn judged(found: Comparison, tests: Option<Tests>, family: usize, unit: Unit) ->
     found
 }
 
-/// The same without its sentence.
 pub(super) fn weighed(
     mut found: Comparison,
     tests: Option<Tests>,

@@ -21,7 +21,6 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    /// Looks at the next row, the `at`th, and its series.
     pub fn look(&mut self, at: usize, row: &Measurement<'_>, series: &[Series]) {
         let Some(site) = row.site.filter(|_| row.is_borrowed() && row.trust.is_some()) else {
             return;

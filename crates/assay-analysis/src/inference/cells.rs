@@ -58,7 +58,6 @@ fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<CellTrial
     series.iter().enumerate().filter_map(of).collect()
 }
 
-/// The cell of a series that is compared with nothing.
 pub(super) fn cell(series: Series) -> Cell {
     of(series, None)
 }
@@ -113,7 +112,6 @@ fn positions(trials: &[CellTrial], some: &[&CellTrial]) -> Vec<usize> {
     some.iter().filter_map(|own| places.get(&std::ptr::from_ref(*own)).copied()).collect()
 }
 
-/// Where those trials stand that a cell sums up.
 pub(super) fn counting(trials: &[CellTrial]) -> Vec<usize> {
     positions(trials, &summed_up(trials, None))
 }
@@ -172,7 +170,6 @@ fn standing<'t>(trials: &'t [CellTrial], first: &'t CellTrial) -> Option<&'t Cel
     }
 }
 
-/// The undisturbed repeats of a trial.
 fn rounds<'t>(trials: &'t [CellTrial], first: &CellTrial) -> impl Iterator<Item = &'t CellTrial> {
     let replicate = first.replicate;
     trials.iter().filter(move |trial| {

@@ -10,7 +10,6 @@ use assay_study::results::record::{Status, TrialRecord};
 
 use super::time::Time;
 
-/// What is said of a recording without its end.
 const CUT: &str = "the recording is truncated or still running; export and replay use only the requests recorded so far";
 
 #[derive(Clone, Debug, Default)]
@@ -46,7 +45,6 @@ impl Counts {
     }
 }
 
-/// Order, missing trials, disturbed trials, failed trials.
 pub(super) fn checks(plan: &Plan, counts: &Counts, ended: Option<&str>) -> Vec<Check> {
     let &Counts { run, repeats, .. } = counts;
     let watched = plan.is_only_watched();
@@ -169,7 +167,6 @@ fn stopping(plan: &Plan) -> Option<Check> {
     Some(Check::new("stopping", text))
 }
 
-/// What comes before a race.
 fn screened(passes: u32) -> String {
     match passes {
         0 => String::new(),

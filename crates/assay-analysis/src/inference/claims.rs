@@ -82,7 +82,6 @@ fn best<'n>(names: [&str; 2], numbers: &'n Numbers) -> Option<&'n CardNumber> {
     found.max_by(|a, b| a.value.total_cmp(&b.value))
 }
 
-/// What a class is held against, each with its limit.
 fn limits<'n>(class: &Class, numbers: &'n Numbers) -> Vec<(Option<&'n CardNumber>, f64)> {
     let mut all = vec![(numbers.get("write_mb_s"), class.write_mb_s * 1e6)];
     if class.iops[0] > 0.0 {

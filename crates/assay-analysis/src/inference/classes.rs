@@ -27,9 +27,7 @@ use super::verdicts::words;
 use crate::rules::{Remark, unstable};
 
 struct Class {
-    /// In the names of metrics.
     key: &'static str,
-    /// In tables and sentences.
     words: &'static str,
     /// Classes of records that belong to it: a write that must be on the medium is a write.
     of: &'static [&'static str],
@@ -109,7 +107,6 @@ struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// What the probe saw of a trial.
     fn traced(block: &BlockLatency, devices: &[String]) -> Result<Self, String> {
         Ok(Self { classes: spans(block, devices)?, span_ns: block.span_ns, sums_alone: None })
     }
@@ -136,7 +133,6 @@ type Spans<'a> = Vec<(&'a Measured<'a>, Result<Told<'a>, String>)>;
 /// What the classes of one row say, before it is known which classes its workload has at all.
 pub(super) struct Classes {
     workload: String,
-    /// Why nothing is told of any class.
     untold: Option<AbsentCell>,
     held: Vec<&'static str>,
     /// Each metric of each class, or that it is not there.
@@ -415,7 +411,6 @@ fn sentence(found: &Findings, of: &str, classes: &[&Comparison]) -> Option<Sente
     Some(Sentence { about, interval, ..Sentence::finding("classes", text) })
 }
 
-/// How the load differed, where that took the verdict.
 fn other_load(one: &Comparison) -> Option<String> {
     one.note_facts.iter().find_map(words::load)
 }

@@ -7,7 +7,6 @@ use assay_study::findings::Sentence;
 
 use super::rows::Measurement;
 
-/// Kind of the device that dm-crypt gives.
 const CRYPT: &str = "crypt";
 
 /// A device that was encrypted with what lay on it.
@@ -16,7 +15,6 @@ pub(super) struct Conversion {
     took_ns: u64,
 }
 
-/// Those that were made for the trials of a row.
 pub(super) fn of_row(row: &Measurement<'_>) -> Vec<Conversion> {
     let (factor, level) = CONVERSION;
     let in_place = row.arm.get(factor).is_some_and(|own| own == level);

@@ -15,22 +15,18 @@ const USUAL: f64 = 0.03;
 /// Results of one study from which on its sessions are known.
 const ENOUGH: usize = 5;
 
-/// Power with which a difference is said to be found.
 pub(super) const POWER: f64 = 0.8;
 
 /// The spread of a session's mean, as a share, and who says so.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Days {
-    /// Standard deviation.
     pub sd: f64,
     pub from: Source,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// It is what is taken where nothing is known.
     Usual,
-    /// The user said so.
     Asked,
     /// So many earlier results of the study.
     Results(usize),
@@ -80,7 +76,6 @@ impl Days {
         between_sessions(sides[0], sides[1], self.sd.ln_1p().powi(2) * shares)
     }
 
-    /// How far days are taken to lie apart, and why.
     pub fn words(self) -> String {
         let why = match self.from {
             Source::Usual => "assumed; set the value with --between-day-sd".to_owned(),

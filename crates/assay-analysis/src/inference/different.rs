@@ -10,10 +10,8 @@ use crate::rules::{self, Remark, Worked};
 
 const COMMAND: &str = "command";
 
-/// What the runs of a row did.
 pub(super) struct WorkOfRow {
     at: usize,
-    /// What it is compared with.
     group: (String, Arm),
     worked: Worked,
 }
@@ -28,7 +26,6 @@ pub(super) fn work(at: usize, row: &Measurement<'_>) -> Option<WorkOfRow> {
     Some(WorkOfRow { at, group: (row.workload.name.clone(), compared(&row.arm)), worked })
 }
 
-/// Tells all rows that were compared, and their series.
 pub(super) fn tell(all: &[WorkOfRow], rows: &mut [Measurement<'_>], series: &mut [Series]) {
     for group in distinct(all.iter().map(|one| &one.group)) {
         let own = || all.iter().filter(|one| one.group == *group);

@@ -222,7 +222,6 @@ fn filesystem_words(site: &Site) -> String {
     words.join(" on ")
 }
 
-/// Options that matter, each once.
 fn options(mount: &Mount) -> Vec<&str> {
     let tells = |option: &str| {
         TELLING_OPTIONS.iter().any(|telling| {
@@ -254,7 +253,6 @@ pub(super) fn pace(row: &Measurement<'_>) -> Option<Pace> {
     own.reduce(Pace::plus)
 }
 
-/// What an owner calls the thing: card, stick or drive.
 pub(super) fn noun(site: Option<&Site>) -> &'static str {
     let Some([drive]) = site.map(|site| site.drives.as_slice()) else { return "storage" };
     let removable = drive.removable.value() == Some(&true);

@@ -28,7 +28,6 @@ const LARGEST_USEFUL: f64 = 0.5;
 pub struct Foresight {
     pub workload: String,
     pub replicates: u32,
-    /// Comparisons that share the error.
     pub comparisons: usize,
     /// Spread of the differences within a replicate, as a share, and the smallest difference that
     /// is found with 80% power at it.
@@ -36,7 +35,6 @@ pub struct Foresight {
     /// Id of the result that the spread was taken from, or `pilot`.
     pub sd_source: Option<String>,
     pub text: String,
-    /// The same without the name of the workload.
     #[serde(skip)]
     pub sight: String,
 }

@@ -205,12 +205,10 @@ pub(super) struct Allowed {
 pub(super) enum Green {
     /// Where a loss of this share would have been found.
     Sees(f64),
-    /// Where it is surely within what is allowed.
     Within,
 }
 
 impl Allowed {
-    /// A loss up to a share.
     pub fn new(better: Better, share: f64) -> Self {
         let most = match better {
             // A rate cannot lose more than all.

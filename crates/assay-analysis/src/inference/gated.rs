@@ -28,7 +28,6 @@ use super::gate::{self, Allowed, Green, NO_INTERVAL, UNDECIDED, blinded};
 use super::played::row_of;
 use super::verdicts::{self, error_of_family};
 
-/// A workload under an arm.
 pub(super) type Planned = (String, Arm);
 
 /// Says in the findings how the gate of their study ended, before everything else. `planned` are the rows
@@ -124,7 +123,6 @@ fn replicates(found: &Findings) -> u32 {
     first.map(|trial| trial.replicate).max().unwrap_or(0)
 }
 
-/// What every row of a study is judged by.
 struct Judge<'a> {
     design: &'a Design,
     asked: &'a Gate,
@@ -251,7 +249,6 @@ impl Judge<'_> {
         self.found.environment.is_emulated() && is_of_speed(&one.metric)
     }
 
-    /// The rows of both sides, with what they are called.
     fn sides<'c>(&'c self, one: &'c Comparison) -> impl Iterator<Item = (&'c Cell, String)> {
         let sides = [
             (&one.baseline, "the baseline".to_owned()),
@@ -329,7 +326,6 @@ impl Judge<'_> {
         Some([bound, bound + t_quantile(POWER, freedom)? * error])
     }
 
-    /// A planned row that was not compared.
     fn missing(&self, workload: &str, arm: &Arm) -> Gated {
         let named = self.asked.metric.as_ref().or(self.design.primary.as_ref());
         let without = || named.map(|metric| format!("no {} was measured", noun(metric)));
@@ -375,7 +371,6 @@ impl Judge<'_> {
     }
 }
 
-/// Why values of zero make no statement.
 const ZEROS: &str = "zero values have no ratio";
 
 /// Whether trials are left out of a comparison because their values allow no ratio.

@@ -84,7 +84,6 @@ pub(super) fn broken(fleet: Option<&Fleet>, plan: &Plan) -> BTreeSet<u32> {
     lost.filter(|(order, replicate)| is_cut(*order, *replicate)).map(|(_, own)| own).collect()
 }
 
-/// Why a trial of such a replicate does not count.
 pub(super) const BROKEN: &str =
     "the replicate lost a host: Assay does not compare trials with different numbers of hosts";
 

@@ -27,7 +27,6 @@ pub(super) fn add(found: &mut Findings, plan: &Plan, environment: &Environment) 
     }
 }
 
-/// The lines, and what is lost by them.
 fn lines(arm: &Arm, plan: &Plan, environment: &Environment) -> (Vec<String>, Option<String>) {
     let own = plan.workloads.iter().find(|work| work.arm == *arm);
     let site = own.and_then(|work| environment.sites.get(work.target));

@@ -230,9 +230,7 @@ fn busy_s_per_gib(row: &Measurement<'_>, trial: &Measured<'_>) -> Result<f64, St
     Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
 }
 
-/// How fast an array brings each member in line.
 pub(super) const SYNC_RATE: &str = "resync_bytes_per_s";
-/// How long that takes for the whole of them.
 pub(super) const SYNC_WHOLE: &str = "resync_total_s";
 
 fn told(metric: &str, measured: &assay_workloads::Measured) -> Result<f64, String> {

@@ -127,7 +127,6 @@ pub fn counting(trials: &[&TrialRecord]) -> Vec<usize> {
 
 /// Requests of one class that the devices of a trial's target completed.
 pub struct ClassOfTrial {
-    /// The name of their cells.
     pub workload: String,
     pub class: &'static str,
     pub span: ClassSpan,

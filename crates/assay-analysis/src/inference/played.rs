@@ -61,7 +61,6 @@ fn is_told(class: &Class, row: &Measurement<'_>) -> bool {
     class.metrics.first().is_some_and(|first| own.any(|metric| metric.name == first.name))
 }
 
-/// Why a response that a study names is not there.
 const NO_CLOCK: &str = "this replay has no intended starts, so response time is undefined";
 
 /// There are response times of work by the clock alone.

@@ -22,7 +22,6 @@ pub fn log(plan: &Plan, environment: &Environment, trial: &Trial) -> Option<f64>
     measured(plan, environment, trial).map(|(_, _, log)| log)
 }
 
-/// Metric, direction and logarithm.
 fn measured(
     plan: &Plan,
     environment: &Environment,
@@ -120,7 +119,6 @@ fn trust(found: &Findings, arm: &Arm, metric: &str) -> Option<Trust> {
     own.and_then(|cell| cell.trust)
 }
 
-/// Makes ratios of values of differences of logarithms.
 struct Teller<'a> {
     plan: &'a Plan,
     race: &'a Race,
@@ -280,7 +278,6 @@ fn alone(answer: &RaceAnswer, left: usize) -> String {
     }
 }
 
-/// What the winner promises, and how that is found out.
 fn promise(answer: &RaceAnswer, found: &Findings) -> String {
     if answer.winner.as_ref() == Some(&answer.baseline) {
         return "The winner is the baseline; change nothing.".to_owned();

@@ -81,7 +81,6 @@ impl Size {
         )
     }
 
-    /// What it means, where the numbers show it.
     fn lesson(&self) -> &'static str {
         /// A share that nobody would call using it.
         const SMALL: f64 = 0.05;

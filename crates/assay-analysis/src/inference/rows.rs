@@ -21,7 +21,6 @@ use super::series::cell_trial;
 use super::{cells, distinct, hosts};
 use crate::rules::{self, Case, Remark, Unquiet};
 
-/// A workload under one arm.
 pub(super) struct Measurement<'a> {
     pub workload: &'a PlannedWorkload,
     pub arm: Arm,
@@ -40,7 +39,6 @@ pub(super) struct Measurement<'a> {
     pub broken: BTreeSet<u32>,
 }
 
-/// A trial with the latencies of all its classes.
 pub(super) struct Measured<'a> {
     pub record: &'a TrialRecord,
     /// Service times in nanoseconds.
@@ -202,7 +200,6 @@ pub(super) fn bare<'a>(
     }
 }
 
-/// The row of one trial alone, which nobody has judged.
 pub(super) fn one<'a>(
     plan: &'a Plan,
     environment: &'a Environment,

@@ -471,7 +471,6 @@ fn trust_words(story: &Story<'_>) -> String {
     }
 }
 
-/// All rows, more than one.
 fn every(all: usize) -> String {
     if all == 2 { "Both rows".to_owned() } else { format!("All {all} rows") }
 }

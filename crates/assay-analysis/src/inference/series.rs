@@ -63,7 +63,6 @@ pub(super) fn of_metric(
     one(design, row, &What::known(metric))
 }
 
-/// Why a planned row has no number at all.
 fn nothing_measured(row: &Measurement<'_>) -> Option<AbsentCell> {
     if row.trust.is_some() {
         return None;

@@ -35,7 +35,6 @@ pub(super) fn common_margin<'a>(results: impl Iterator<Item = &'a Findings>) -> 
     margins.all(|margin| margin == Some(first)).then_some(first)
 }
 
-/// Several results as one whose trials are the results.
 fn side(results: &[Findings]) -> Option<Findings> {
     let (first, more) = results.split_first()?;
     let books: Vec<Book<'_>> = results.iter().map(Book::new).collect();

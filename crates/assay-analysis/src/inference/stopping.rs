@@ -5,10 +5,8 @@ use assay_study::findings::gate::{FEWEST_TO_END, GateAnswer, Gated};
 use assay_study::findings::{Comparison, Findings, Verdict};
 use assay_study::results::design::Stopping;
 
-/// What a study has shown enough of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Enough {
-    /// Every comparison has its verdict.
     Decided,
     /// Every interval is within this share of its middle.
     Narrow(f64),

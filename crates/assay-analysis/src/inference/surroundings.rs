@@ -33,7 +33,6 @@ pub(super) fn add(found: &mut Activity, row: &Measurement<'_>) {
     }
 }
 
-/// Adds what was seen before and after all trials.
 pub(super) fn finish(found: &mut Activity, environment: &Environment) {
     let seen = &environment.surroundings;
     for (name, before) in &seen.health_before {
@@ -43,7 +42,6 @@ pub(super) fn finish(found: &mut Activity, environment: &Environment) {
     found.idle_w = seen.idle.value().map(Energy::watts);
 }
 
-/// What should be read with the study as a whole.
 pub(super) fn checks(surroundings: &Activity, environment: &Environment) -> Vec<Check> {
     let mut found = Vec::new();
     for drive in &surroundings.drives {
@@ -61,7 +59,6 @@ pub(super) fn checks(surroundings: &Activity, environment: &Environment) -> Vec<
     found
 }
 
-/// What of this process looked on.
 pub(super) fn observer(environment: &Environment) -> Option<Check> {
     let text = environment.observer.clone()?;
     Some(Check::new("observer", text))
@@ -156,7 +153,6 @@ fn of_row(row: &Measurement<'_>) -> Option<WorkloadSurroundings> {
     })
 }
 
-/// Whether anything around the target was looked at.
 fn tells(evidence: &Evidence) -> bool {
     !(is_not_recorded(&evidence.load)
         && is_not_recorded(&evidence.pressure)

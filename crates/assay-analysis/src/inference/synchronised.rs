@@ -8,7 +8,6 @@ use assay_study::results::plan::{Arm, arm_in_words};
 use super::distinct;
 use super::metrics::{SYNC_RATE, SYNC_WHOLE};
 
-/// The factor that chooses an array.
 const ARRAY: &str = "raid";
 
 /// A sentence for each arm in which an array did.

@@ -18,7 +18,6 @@ use hdrhistogram::Histogram;
 use super::*;
 use crate::rules::testing;
 
-/// A study that ran, built piece by piece.
 pub(super) struct Bench {
     pub plan: Plan,
     pub environment: Environment,

@@ -10,7 +10,6 @@ use assay_study::results::surroundings::facts::{Member, ProbeCost};
 
 use super::rows::{Measured, Measurement};
 
-/// Each device below a row, where there are several.
 pub(super) fn members(row: &Measurement<'_>) -> Vec<Member> {
     let layers = row.site.map_or(&[][..], |site| &site.layers);
     if layers.len() < 2 || row.workload.control || row.trust.is_none() {
@@ -72,7 +71,6 @@ fn reason(row: &Measurement<'_>) -> String {
     reason.unwrap_or("the device's counters were not recorded").to_owned()
 }
 
-/// What the readings of each probe cost around the trials.
 #[derive(Debug, Default)]
 pub(super) struct Costs(BTreeMap<String, Cost>);
 

@@ -63,7 +63,6 @@ fn window(found: &Findings) -> Option<Window> {
     })
 }
 
-/// Both windows with what speaks against their numbers.
 pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2] {
     let because = windows.unequal_pressure.then(|| Because {
         rule: ABOUT.name.to_owned(),

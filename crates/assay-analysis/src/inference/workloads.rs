@@ -61,7 +61,6 @@ struct Trials {
     race: race::RaceRuns,
 }
 
-/// Rules on several rows at once.
 #[derive(Default)]
 struct RowRules {
     borrowed: borrowed::Rates,
@@ -205,7 +204,6 @@ impl Trials {
 }
 
 impl RowRules {
-    /// Looks at the next row, the `at`th, and its series.
     fn look(
         &mut self,
         at: usize,
@@ -220,7 +218,6 @@ impl RowRules {
         }
     }
 
-    /// Adds what they say to the rows and their series.
     fn apply(&self, rows: &mut [Measurement<'_>], series: &mut [Series]) {
         self.borrowed.tell(rows, series);
         different::tell(&self.different, rows, series);

@@ -83,7 +83,6 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     })
 }
 
-/// Why a target is memory, where it is.
 fn memory(site: &Site) -> Option<String> {
     let is_memory = |drive: &Drive| is_on(drive, &["zram", "ram"]);
     match site.drives.first() {
@@ -105,7 +104,6 @@ fn is_on(drive: &Drive, buses: &[&str]) -> bool {
 /// What a sync would take that waits for the medium.
 struct Needed {
     least_ns: f64,
-    /// Why, and what follows from a shorter time.
     words: String,
 }
 

@@ -33,7 +33,6 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     unissued(&pace).or_else(|| late(&pace))
 }
 
-/// What of so many was more than may be.
 fn share(part: u64, pace: &Pace) -> Option<String> {
     let share = part as f64 / pace.scheduled.max(1) as f64;
     (share > HELD).then(|| show::percent(100.0 * share))

@@ -46,7 +46,6 @@ fn emptied_bytes(trial: &TrialRecord) -> Option<[u64; 2]> {
     detail(trial).and_then(|own| own.emptied_bytes).or_else(files)
 }
 
-/// That the page cache held much after it was emptied.
 fn not_emptied(case: &Case<'_>) -> Option<String> {
     let is_left = |[before, left]: &[u64; 2]| *left > LEFT_BYTES && *left > before / LEFT_SHARE;
     let left: Vec<[u64; 2]> =

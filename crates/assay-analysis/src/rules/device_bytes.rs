@@ -12,7 +12,6 @@ use super::evidence::{
 };
 use super::{Case, Check, MOVED, Remark, Rule, cached, emptied};
 
-/// Share of the claim that the device must have moved.
 const LEAST_SHARE: f64 = 0.9;
 
 /// Bytes written per byte asked for from which on it is worth telling.

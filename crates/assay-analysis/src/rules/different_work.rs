@@ -59,7 +59,6 @@ fn prints_its_number(case: &Case<'_>) -> bool {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Worked {
     name: String,
-    /// Hashes of what they produced.
     sums: BTreeSet<String>,
     endings: BTreeSet<String>,
     /// Bytes of a run, mean of its trials.
@@ -141,7 +140,6 @@ pub fn between(sides: &[&Worked]) -> Vec<Remark> {
     found
 }
 
-/// The first few of many, in words.
 fn several(each: impl ExactSizeIterator<Item = String>) -> String {
     const NAMED: usize = 4;
     let more = each.len().saturating_sub(NAMED);

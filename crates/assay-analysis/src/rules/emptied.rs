@@ -61,7 +61,6 @@ fn nothing_left(case: &Case<'_>) -> Option<Remark> {
     )))
 }
 
-/// Reads of blocks that are gone.
 fn holes_read(case: &Case<'_>) -> Option<Remark> {
     let trials = witnessed(case);
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));

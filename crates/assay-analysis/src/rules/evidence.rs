@@ -67,7 +67,6 @@ pub(super) struct Witnessed {
     pub mover: Mover,
 }
 
-/// Whose counters are held against what is claimed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mover {
     /// Those of the topmost block devices.
@@ -78,7 +77,6 @@ pub(super) enum Mover {
     Server,
 }
 
-/// Trials whose bytes can be checked.
 pub(super) fn witnessed(case: &Case<'_>) -> Vec<Witnessed> {
     case.trials
         .iter()
@@ -110,7 +108,6 @@ fn of_server(trial: &TrialRecord) -> Option<DeviceEvidence> {
     Some(DeviceEvidence { gap: Traffic::default(), run, settle })
 }
 
-/// Who moved fewer bytes than are claimed.
 pub(super) fn mover(trials: &[Witnessed]) -> &'static str {
     let is = |mover: Mover| trials.iter().any(|trial| trial.mover == mover);
     match () {

@@ -104,7 +104,6 @@ impl<'a> ReadAgain<'a> {
     }
 }
 
-/// A trial that only wrote, and the flush after it.
 struct Writing {
     bytes: u64,
     wrote_s: f64,
@@ -132,7 +131,6 @@ impl Writing {
     }
 }
 
-/// Writing of which much came after its end.
 fn kept(case: &Case<'_>) -> Option<String> {
     let all: Vec<Writing> =
         case.trials.iter().filter_map(|trial| Writing::of(case.workload, trial)).collect();

@@ -5,9 +5,7 @@ use assay_study::results::record::TrialRecord;
 
 use super::{ALL, Case, Check, Rule};
 
-/// How names of block devices begin.
 const DEVICES: [&str; 9] = ["sd", "vd", "loop", "nvme", "mmcblk", "dm-", "md", "zram", "sr"];
-/// Letters of a line that are told.
 const LONGEST: usize = 120;
 
 pub static RULE: Rule = Rule {

@@ -87,7 +87,6 @@ impl<'a> Case<'a> {
 pub struct Remark {
     /// How much it takes away; `Trusted` makes it a note.
     pub trust: Trust,
-    /// One plain sentence, with numbers and units.
     pub text: String,
     /// Of which direction: metrics of the other one it takes nothing from.
     pub side: Side,
@@ -101,7 +100,6 @@ impl Remark {
         Self { trust, text: text.into(), side: Side::Both, changes: None }
     }
 
-    /// The number is not what it says it is.
     fn invalid(text: impl Into<String>) -> Self {
         Self::of(Trust::Invalid, text)
     }
@@ -166,13 +164,11 @@ pub struct Rule {
     blames_others: Option<fn(&Case<'_>, &TrialRecord) -> bool>,
 }
 
-/// How a rule judges a case.
 #[derive(Clone, Copy)]
 enum Check {
     Threshold(Threshold),
     /// Each trial with an event is disturbed, and makes its row suspect. The remark describes the first event.
     Event(OfTrial),
-    /// The rule of a kind of work.
     Kind(&'static OwnRule),
     Custom(fn(&Case<'_>) -> Option<Remark>),
 }
@@ -376,7 +372,6 @@ pub struct Unquiet {
     pub trials: usize,
     /// Of how many that count.
     pub of: usize,
-    /// Names of the rules, each once, in their order.
     pub rules: Vec<&'static str>,
 }
 

@@ -15,7 +15,6 @@ const LEAST_SHARE_OF_RUN: f64 = 0.1;
 /// Share of what the program moved below which compression has earned part of the rate: as of rule `compressed`.
 const LEAST_COMPRESSED: f64 = 0.9;
 
-/// The time that a tool prints with its rate.
 const PRINTED_TIME: &str = "reported_duration_s";
 
 pub static RULE: Rule = Rule {

@@ -45,7 +45,6 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     )))
 }
 
-/// Who was done first, and who last.
 fn done(own: &Together) -> Option<(&Share, &Share)> {
     let first = own.hosts.iter().min_by_key(|share| share.ended_ns())?;
     let last = own.hosts.iter().max_by_key(|share| share.ended_ns())?;

@@ -8,7 +8,6 @@ use assay_workloads::{Judged, Measured, io};
 use super::evidence::{in_trials, seconds};
 use super::{Case, Check, Remark, Rule};
 
-/// Share of the window that one operation may take.
 const LONGEST_SHARE: f64 = 0.2;
 
 /// A stall is this many times what an operation takes on average: where every operation is slow,

@@ -120,7 +120,6 @@ fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
     )
 }
 
-/// Waiting for a processor in one trial.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     share: f64,

@@ -43,7 +43,6 @@ impl Bench {
         Self::new("random-write-q32", 0)
     }
 
-    /// Half reads, half writes.
     pub fn mixed() -> Self {
         Self::new("mixed", 50)
     }

@@ -12,7 +12,6 @@ use super::{ALL, Case, Check, Remark, Rule};
 pub(super) struct Threshold {
     pub value: fn(&Case<'_>, &TrialRecord) -> Option<f64>,
     pub limit: f64,
-    /// Combines the values of two trials.
     pub combine: fn(f64, f64) -> f64,
     /// The message for the combined value of a number of trials.
     pub message: fn(f64, usize) -> String,

@@ -57,7 +57,6 @@ fn hot(trial: &TrialRecord) -> Option<String> {
     Some(format!("{name} reached {most} \u{b0}C; it throttles at {limit} \u{b0}C"))
 }
 
-/// Throttle events by heat and by the control group.
 fn events(trial: &TrialRecord) -> (u64, u64) {
     let Some(told) = trial.evidence.processors.value() else { return (0, 0) };
     let value = |seen: &assay_core::presence::Presence<u64>| seen.value().copied().unwrap_or(0);

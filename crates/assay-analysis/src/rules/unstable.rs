@@ -55,9 +55,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
 
 /// How values lie apart whose mean says little.
 enum Spread {
-    /// A few, by the largest over the smallest.
     Few { ratio: f64 },
-    /// More of them, by the interval of their mean.
     Wide { least: f64, most: f64, half_width: f64 },
 }
 

@@ -60,7 +60,6 @@ fn unread(case: &Case<'_>, details: &[&Detail]) -> Option<Remark> {
     Some(Remark::suspect(format!("Assay could not read back the written blocks{trials}: {first}")))
 }
 
-/// What the passes could not tell.
 fn untold(case: &Case<'_>, details: &[&Detail], is_direct: bool) -> Option<Remark> {
     let told = details.iter().filter_map(|own| own.verified.as_ref());
     let told: Vec<Vec<String>> = told.map(|own| verify::untold(own, is_direct)).collect();

@@ -41,7 +41,6 @@ pub fn begin() -> Box<dyn Lines> {
     Box::new(Blkparse::default())
 }
 
-/// Device and sector.
 type Place = (usize, u64);
 
 #[derive(Debug, Default)]
@@ -50,7 +49,6 @@ struct Blkparse {
     /// When what is there arrived, nanoseconds.
     queued: BTreeMap<Place, u64>,
     issued: BTreeMap<Place, Issued>,
-    /// Flushes have no place: they end in their order.
     flushes: BTreeMap<usize, VecDeque<u64>>,
     /// Those that arrived where nothing is handed over.
     queued_flushes: BTreeMap<usize, VecDeque<u64>>,
@@ -59,11 +57,9 @@ struct Blkparse {
     /// Requests whose arrival is that of their hand-over.
     unqueued: u64,
     unbegun: u64,
-    /// What was forgotten because too much had begun.
     forgotten: u64,
 }
 
-/// What was handed to the driver.
 #[derive(Clone, Copy, Debug)]
 struct Issued {
     arrived_ns: u64,

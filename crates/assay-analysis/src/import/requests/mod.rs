@@ -35,7 +35,6 @@ pub trait Lines {
 /// What stands in a text beside its requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Told {
-    /// In the order in which requests name them.
     pub devices: Vec<Device>,
     /// What was taken for granted or left out, one sentence each.
     pub notes: Vec<String>,
@@ -118,7 +117,6 @@ impl Devices {
         std::iter::once(plain.clone()).chain(others).find(is_free).unwrap_or(plain)
     }
 
-    /// Notes that a request reached so far.
     fn reach(&mut self, at: usize, end: u64) {
         if let Some(own) = self.all.get_mut(at) {
             own.bytes = own.bytes.max(end);
@@ -135,7 +133,6 @@ impl Devices {
     }
 }
 
-/// A whole number that is at most so large.
 fn number(text: Option<&str>, what: &str, most: u64) -> Result<u64, String> {
     let text = text.ok_or_else(|| format!("{what} is missing"))?;
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());

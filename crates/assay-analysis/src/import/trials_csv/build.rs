@@ -14,7 +14,6 @@ use crate::import::levels;
 use crate::import::order::{self, Placed};
 use crate::import::{Imported, Options};
 
-/// The measurements of a table without mistakes.
 pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
     let placed = placed(&table);
     let primaries = primaries(&table, options.primary.as_deref());
@@ -170,7 +169,6 @@ fn notes(
     notes
 }
 
-/// What arms are compared with, unless the user said it.
 fn compared_note(table: &TrialTable, options: &Options) -> Option<String> {
     if table.factors.is_empty() {
         return Some("no factor column; nothing to compare".to_owned());
@@ -232,7 +230,6 @@ fn primary_notes(table: &TrialTable, options: &Options, primaries: &[usize]) -> 
     by_metric.into_iter().map(note).collect()
 }
 
-/// `a`, `a and b`, `a, b and c`.
 fn list(words: &[&str]) -> String {
     match words {
         [] => String::new(),

@@ -54,7 +54,6 @@ fn whole(cell: &Field<'_>, advice: &str, mistakes: &mut Mistakes<'_>) -> Option<
     number
 }
 
-/// A name or a level, which must not be empty.
 pub(super) fn word<'a>(
     cell: &Field<'a>,
     advice: &str,
@@ -69,7 +68,6 @@ pub(super) fn word<'a>(
 
 pub(super) struct Reported;
 
-/// A value; it may be absent where the trial failed.
 pub(super) fn value(
     cell: &Field<'_>,
     absent: bool,

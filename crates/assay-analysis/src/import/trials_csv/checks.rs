@@ -12,7 +12,6 @@ use crate::import::Options;
 use crate::import::mistakes::Mistakes;
 use crate::import::words::{advice, quoted};
 
-/// Everything that rows and options must fulfil together.
 pub(super) fn check(
     header: &Header,
     table: &TrialTable,

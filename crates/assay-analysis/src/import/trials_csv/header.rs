@@ -5,10 +5,8 @@ use assay_core::lines::{OpenQuote, Splitter};
 use crate::import::mistakes::{Field, Mistakes};
 use crate::import::words::{nearest, quoted};
 
-/// What a column of a setting begins with.
 pub(super) const FACTOR: &str = "factor_";
 const REQUIRED: [&str; 4] = ["replicate", "workload", "metric", "value"];
-/// Columns that a file may have.
 const OPTIONAL: [&str; 5] = ["order", "status", "reason", "counted", "mean_kind"];
 
 /// Which column holds what; columns are counted from 0.

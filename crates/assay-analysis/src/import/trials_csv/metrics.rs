@@ -19,7 +19,6 @@ struct Suffix {
     scale: Scale,
 }
 
-/// A metric with what its cells say of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Declared {
     pub name: String,
@@ -28,7 +27,6 @@ pub(super) struct Declared {
 }
 
 impl Declared {
-    /// Direction that the cells say, else that of the name.
     pub(super) fn better(&self) -> Better {
         let said = self.suffix.as_ref().and_then(|(suffix, ..)| suffix.better);
         said.unwrap_or_else(|| metrics::better(&self.name))
@@ -58,7 +56,6 @@ pub(super) struct Metrics {
 }
 
 impl Metrics {
-    /// The metric that a cell names.
     pub(super) fn read(&mut self, cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<usize> {
         if let Some(known) = self.cells.get(cell.text) {
             return *known;

@@ -13,7 +13,6 @@ use crate::import::mistakes::{Field, Mistakes};
 /// Arms that a file may have: more come from a column that is no setting.
 const MOST_ARMS: usize = 1000;
 
-/// Distinct names in order of their first appearance.
 #[derive(Default)]
 pub(super) struct Names {
     pub all: Vec<String>,
@@ -64,7 +63,6 @@ impl Arms {
     }
 }
 
-/// One row without a mistake in itself.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct TrialLine {
     pub line: usize,

@@ -89,7 +89,6 @@ fn name(row: &CardRow) -> String {
     }
 }
 
-/// Where random writes lie against the article's line.
 fn line(row: &CardRow) -> Option<&'static str> {
     let own = row.published.iter().find(|one| one.writes)?;
     Some(match own.place {

@@ -27,7 +27,6 @@ const RATE: &str = "bandwidth_bytes_per_s";
 /// Bytes of the operations that figures of random access are of.
 const SMALL_BYTES: u32 = 4 << 10;
 
-/// Topic of the sentences on the classes of SD cards.
 pub(super) const CLASS_TOPIC: &str = "card-class";
 
 const SD_CARD: &str = "card";
@@ -56,14 +55,11 @@ pub struct CardRow {
     pub price_per_gb: Option<f64>,
     /// Its place against published figures, the line of the article first.
     pub published: Vec<Beside>,
-    /// The same in sentences.
     pub text: Vec<String>,
 }
 
-/// Something printed on a card, held against what was measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CardClaim {
-    /// As it is printed.
     pub rating: String,
     /// Above: reached. Below: not reached.
     pub outcome: Standing,
@@ -86,12 +82,9 @@ impl CardNumber {
     }
 }
 
-/// A card beside a published figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Beside {
-    /// What was published.
     pub item: String,
-    /// What was counted there.
     pub metric: String,
     /// Operations per second.
     pub iops: f64,
@@ -105,7 +98,6 @@ pub struct Beside {
     pub line: bool,
 }
 
-/// Where a number lies against another, by its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     Above,

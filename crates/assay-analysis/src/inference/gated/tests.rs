@@ -457,7 +457,6 @@ fn rows_that_have_no_number_are_named_with_the_reason() {
     assert!(rows[1].contains("/c") && rows[1].contains("has no number: no room"), "{rows:?}");
 }
 
-/// The same, which goes on until its gate is decided.
 fn until_of_targets(rates: [&[u64]; 2]) -> Bench {
     let mut bench = two_targets(rates);
     bench.plan.design.stopping = Stopping::Open { half_width: None };

@@ -27,7 +27,6 @@ use spots::Spot;
 #[derive(Clone, Debug)]
 pub struct Brought {
     pub findings: Findings,
-    /// What its user calls its place.
     pub label: Option<String>,
 }
 
@@ -37,7 +36,6 @@ pub struct Question {
     pub baseline: Option<String>,
     /// What counts as equivalent where both places have three results or more, as a share.
     pub margin: Option<f64>,
-    /// Published tables that stand beside.
     pub beside: Vec<Beside>,
     /// How far days scatter, for places with fewer than three results.
     pub days: Days,
@@ -171,7 +169,6 @@ fn study(brought: &[Brought], places: &Places) -> StudyFacts {
     }
 }
 
-/// Names up to which a title has them all.
 const MOST_NAMES: usize = 4;
 
 fn title(places: &[Placed]) -> String {

@@ -9,7 +9,6 @@ use super::rows::Told;
 use super::spots::{Spot, is_same_machine};
 use crate::inference::across::{self, Fact};
 
-/// All of it, a check a sentence.
 pub(super) fn remarks(
     spots: &[Spot],
     chosen: Chosen,
@@ -40,7 +39,6 @@ fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
     Some(Check::new("baseline", text))
 }
 
-/// What a place with several results is made of.
 fn results(spot: &Spot, rows: &[Row]) -> Vec<Check> {
     let place = &spot.placed;
     let count = place.results.len();

@@ -16,7 +16,6 @@ use super::super::verdicts::correct;
 use super::spots::Spot;
 use super::words;
 
-/// What places say, workload by workload.
 #[derive(Default)]
 pub(super) struct Told {
     pub cells: Vec<Cell>,
@@ -54,7 +53,6 @@ fn keys(spots: &[Spot]) -> Vec<Key> {
     keys
 }
 
-/// One place's numbers of one workload.
 struct Own {
     cell: Cell,
     unit: Unit,
@@ -114,7 +112,6 @@ fn percents(better: Better, ends: [f64; 2]) -> Option<[f64; 2]> {
     ends.iter().all(|end| end.is_finite()).then_some(ends)
 }
 
-/// A comparison that is not judged yet.
 struct Pair {
     found: Comparison,
     tests: Option<Tests>,
@@ -229,7 +226,6 @@ fn centre(own: &Own) -> Option<f64> {
     }
 }
 
-/// Why a place has no number of a workload.
 fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
     let (workload, metric, _) = key;
     let absent = spot.results.iter().flat_map(|one| &one.absent);

@@ -11,7 +11,6 @@ use super::super::verdicts::words::listed;
 use super::{Brought, words};
 use crate::inference::distinct;
 
-/// A place with the findings of its results.
 pub(super) struct Spot {
     pub placed: Placed,
     /// What was found there, a result at a time; arms are without the place.
@@ -82,7 +81,6 @@ fn of_result(one: &Brought) -> Outcome<Vec<Spot>> {
     Ok(of_table.collect())
 }
 
-/// Levels of the factor `place`, as the study has them.
 fn levels(findings: &Findings) -> Vec<String> {
     if let Some(factor) = findings.study.factors.iter().find(|factor| factor.name == PLACE) {
         return factor.levels.clone();
@@ -91,7 +89,6 @@ fn levels(findings: &Findings) -> Vec<String> {
     distinct(cells.filter_map(|cell| cell.configuration.get(PLACE)).cloned())
 }
 
-/// What was found at one level of the factor `place`.
 fn within(findings: &Findings, level: &String) -> Findings {
     let is_own = |arm: &Arm| arm.get(PLACE).is_none_or(|own| own == level);
     let mut own = findings.clone();
@@ -103,7 +100,6 @@ fn within(findings: &Findings, level: &String) -> Findings {
     own
 }
 
-/// The place where a result was measured.
 fn measured(one: &Brought) -> Outcome<Spot> {
     let findings = &one.findings;
     let environment = &findings.environment;

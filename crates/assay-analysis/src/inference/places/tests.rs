@@ -93,7 +93,6 @@ fn tidy(text: &str) -> String {
     tidy
 }
 
-/// A table as somebody brings it along.
 fn table(text: &str) -> Brought {
     let text = &tidy(text);
     let bytes = text.as_bytes().to_vec();

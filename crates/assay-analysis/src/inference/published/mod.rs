@@ -18,11 +18,8 @@ pub use figure::PUBLISHED;
 pub struct Published {
     /// Title of the text that it stands in.
     pub article: String,
-    /// The table that holds it, with the line.
     pub table: String,
-    /// What it is of: `noop on ext4`.
     pub of: String,
-    /// The workload that it stands beside.
     pub workload: String,
     /// Levels of the arms that it stands beside; empty where it stands beside all of them.
     pub configuration: Arm,
@@ -36,7 +33,6 @@ pub struct Published {
     pub ratio: Option<String>,
     /// What it is: `mean of 5 runs, spread not published`.
     pub statistic: String,
-    /// What speaks against it.
     pub flags: Vec<String>,
 }
 
@@ -47,7 +43,6 @@ pub struct Unit {
     pub size: f64,
 }
 
-/// Name of the kind of figure.
 const TOPIC: &str = "published";
 
 /// Tables and figures of published numbers next to the numbers of the study; `None` without published numbers.

@@ -38,7 +38,6 @@ pub(super) struct Own {
     pub rating: Option<Rating>,
 }
 
-/// The groups in the order of the study.
 pub(super) fn groups<'a>(findings: &'a Findings, all: &'a [Published]) -> Vec<Group<'a>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for one in all {
@@ -185,7 +184,6 @@ impl Group<'_> {
         units.all(|unit| unit == first).then_some(first)
     }
 
-    /// An own number as the author would have written it.
     pub fn told(&self, value: f64) -> String {
         match (self.ratio, self.unit()) {
             (None, Some(unit)) => format!("{} {}", self.bare(value), unit.name),
@@ -193,7 +191,6 @@ impl Group<'_> {
         }
     }
 
-    /// The same without the author's unit.
     fn bare(&self, value: f64) -> String {
         match (self.ratio, self.unit()) {
             (Some(_), _) => show::ratio(value),

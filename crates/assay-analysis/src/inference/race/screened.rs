@@ -52,7 +52,6 @@ pub(super) fn level(plan: &Plan, factor: usize, level: usize) -> Option<DroppedL
     Some(DroppedLevel { factor: factor.name.clone(), level })
 }
 
-/// What is told while it is under way.
 pub(super) fn under_way(answer: &RaceAnswer, pass: u32, passes: u32) -> String {
     let settings = answer.entries.len();
     let complete = pass.saturating_sub(1);

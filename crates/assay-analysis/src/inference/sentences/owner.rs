@@ -165,12 +165,10 @@ fn commits(told: &Told<'_>) -> Option<String> {
     ))
 }
 
-/// What syncs rest on where that is not the medium.
 fn acknowledged(told: &Told<'_>) -> Option<String> {
     told.rows.iter().find_map(of_row).map(as_sentence)
 }
 
-/// Sequential rates against links that people know.
 fn sequential(told: &Told<'_>) -> Option<String> {
     let metric = "bandwidth_bytes_per_s";
     let (what, number) = match told.number(Usual::SequentialRead, metric) {

@@ -149,7 +149,6 @@ fn reads_and_writes_far_apart() {
     assert!(!reads([2900, 3250, 3600]).contains("times as fast"));
 }
 
-/// No yardstick is held against what an emulator did.
 #[test]
 fn an_emulated_machine_is_told_first_and_held_against_nothing() {
     let bench = Bench::new(&["."])

@@ -4,7 +4,6 @@ use assay_study::findings::{Sentence, SentenceRole};
 
 use super::super::rows::Measurement;
 
-/// What each rule that blames others says of them.
 const BLAMED: [(&str, &str); 5] = [
     ("foreign-io", "other programs used the drive"),
     ("cpu-starved", "other programs used the CPUs"),

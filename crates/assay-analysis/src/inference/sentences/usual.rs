@@ -5,21 +5,14 @@ use assay_workloads::io::Pattern;
 use super::super::facts;
 use super::super::rows::Measurement;
 
-/// Bytes of a small operation.
 const SMALL: u64 = 4096;
 
-/// What owners ask of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Usual {
-    /// Small random reads, one after the other.
     RandomRead,
-    /// Small random writes, one after the other.
     RandomWrite,
-    /// Small writes, each synced before the next.
     Commit,
-    /// Reads from the first byte to the last.
     SequentialRead,
-    /// Writes from the first byte to the last.
     SequentialWrite,
 }
 

@@ -200,7 +200,6 @@ fn points(surface: &Surface, name: &str) -> Vec<Point> {
     points
 }
 
-/// Access times as dots, with their mean.
 fn access_figure(own: &[Accesses], names: &Names) -> Option<Figure> {
     let first = own.first()?;
     let several = own.iter().any(|one| one.workload != first.workload);

@@ -31,13 +31,10 @@ pub struct Surface {
     /// Each place that was gone to, where there are so many that they can be drawn; places that no
     /// trial came to are left out.
     pub positions: Vec<Spot>,
-    /// What the places say together.
     pub whole: Option<Extremes>,
-    /// What keeps it from being whole.
     pub note: Option<String>,
 }
 
-/// One place of an area.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Spot {
     /// Where it lies, in percent of the area.
@@ -51,7 +48,6 @@ pub struct Spot {
     pub max: f64,
 }
 
-/// The lowest, the mean and the highest of several numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Extremes {
     pub lowest: f64,
@@ -68,7 +64,6 @@ pub struct Accesses {
     pub trust: Option<Trust>,
     /// Trials that the three numbers are of.
     pub n: usize,
-    /// Nanoseconds of single operations, over all trials that count.
     pub whole: Extremes,
     /// The operations of the first of them: percent of the area, and nanoseconds.
     pub dots: Vec<(f64, u64)>,
@@ -191,7 +186,6 @@ pub(super) fn accesses(plan: &Plan, row: &Measurement<'_>, series: &[Series]) ->
     })
 }
 
-/// Trials whose time was over before their last place.
 fn cut_short(row: &Measurement<'_>) -> Option<String> {
     let places = row.workload.work.operations()?;
     let reached = |trial: &Measured<'_>| {

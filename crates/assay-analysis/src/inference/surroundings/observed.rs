@@ -15,7 +15,6 @@ struct Sum {
     words: Vec<String>,
 }
 
-/// Every field of every such observation of a row.
 pub(super) fn fields(row: &Measurement<'_>) -> Vec<ObservedField> {
     let observed = row.counting().flat_map(|trial| trial.record.evidence.plain());
     let named = observed.map(|(entry, observed)| (entry.about.name, observed));

@@ -16,11 +16,8 @@ use super::words_of_advice as words;
 /// How far the numbers have been confirmed, and whether they can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::inference) enum Stage {
-    /// A study that ran here.
     Measured,
-    /// Numbers that were brought along.
     Imported,
-    /// Those of several hosts, or of one of them.
     Together,
     /// Fresh trials of an earlier study's winner.
     Confirming,
@@ -30,7 +27,6 @@ pub(super) struct Evidence<'a, 'q> {
     pub design: &'a Design,
     /// Questions about the primary metric, without invalid numbers.
     pub questions: &'a [&'a Question<'q>],
-    /// All questions, without invalid numbers.
     pub all: &'a [Question<'q>],
     pub comparisons: &'a [Comparison],
     pub effects: &'a [Effect],

@@ -445,7 +445,6 @@ fn slope(
     Case::new(claim, text)
 }
 
-/// Whether one level alone can be the best.
 fn foremost(
     design: &Design,
     ask: &Ask,

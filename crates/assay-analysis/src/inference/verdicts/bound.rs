@@ -36,7 +36,6 @@ impl Bound {
         Self::new(alpha * share, sequence)
     }
 
-    /// Plain t intervals with an error.
     pub fn t(alpha: f64) -> Self {
         Self::new(alpha, false)
     }

@@ -177,14 +177,12 @@ fn drift(design: &Design, question: &Question<'_>, line: &Slope, span: f64) -> C
     check("drift", words::drift(question.workload, question.metric, change, line.p, design.order))
 }
 
-/// What ran at each position in time.
 struct Neighbours<'a> {
     arms: BTreeMap<&'a Arm, usize>,
     /// The number of the arm that ran there, and whether that was a lead-in.
     at: HashMap<u32, (usize, bool)>,
 }
 
-/// What ran at each position in time, over all workloads.
 fn neighbours<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
     let (mut arms, mut at) = (BTreeMap::new(), HashMap::new());
     for question in questions {
@@ -199,7 +197,6 @@ fn neighbours<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
     Neighbours { arms, at }
 }
 
-/// Trials with the arm that each one follows.
 #[derive(Default)]
 struct Followers {
     levels: Vec<f64>,

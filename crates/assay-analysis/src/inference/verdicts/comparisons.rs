@@ -40,7 +40,6 @@ pub(super) fn comparisons(design: &Design, question: &Question<'_>) -> Vec<Compa
     found
 }
 
-/// What the comparisons of a family have in common.
 pub(super) struct Ruler {
     single: Bound,
     family: Bound,
@@ -54,7 +53,6 @@ impl Ruler {
         Self::with(design, Bound::of(design, comparisons), better)
     }
 
-    /// The same for a family whose bound is known.
     pub fn with(design: &Design, family: Bound, better: Better) -> Self {
         Self {
             single: Bound::of(design, 1),
@@ -75,7 +73,6 @@ impl Ruler {
         [self.single.alpha, self.family.alpha]
     }
 
-    /// The verdict on a mean difference of logarithms.
     pub fn verdict(&self, sample: &Sample) -> Option<Judgement> {
         let family = self.family.interval(sample)?;
         let equivalence = self.equivalence.interval(sample)?;

@@ -24,7 +24,6 @@ pub(super) struct Contrast {
     /// Inconclusive where the difference is one that identical arms may show, or that does not
     /// matter.
     pub verdict: Verdict,
-    /// Whether the whole interval lies beyond the margin.
     pub sure: bool,
     pub suspect: bool,
     /// Averaged over the levels of other factors.
@@ -147,7 +146,6 @@ impl Ruler<'_, '_> {
         })
     }
 
-    /// A verdict that something can be made of.
     fn weighed(&self, verdict: Verdict, ratio: f64, ends: [f64; 2]) -> Verdict {
         let beyond = self.reach.is_none_or(|reach| reach.is_passed_by(ratio, Some(ends)));
         let inside = ends[0] > 1.0 / (1.0 + self.margin) && ends[1] < 1.0 + self.margin;

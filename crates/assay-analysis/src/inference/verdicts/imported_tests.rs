@@ -220,7 +220,6 @@ fn permuting_runs_of_one_file_changes_nothing() {
     }
 }
 
-/// A command after the other, three times each (c01).
 #[test]
 fn commands_in_lumps_are_not_paired() {
     let text = r#"{"results": [
@@ -238,7 +237,6 @@ fn commands_in_lumps_are_not_paired() {
     assert!(one.p_holm.is_some_and(|p| p > 0.05), "{:?}", one.p_holm);
 }
 
-/// Runs that took turns are pairs as before.
 #[test]
 fn runs_in_turn_are_paired() {
     let lines: String =
@@ -348,7 +346,6 @@ fn baseline_is_the_first_row_or_file() {
     assert_eq!(found.comparisons[0].baseline["side"], "old");
 }
 
-/// A suite that says nothing, and one that does.
 #[test]
 fn phoronix_direction_is_what_the_suite_states() {
     for (said, better) in

@@ -30,7 +30,6 @@ const RATES: [Statistic; 2] = [Statistic::Rate, Statistic::Bytes];
 /// What counts as the same load where no margin was declared.
 const LIKE: f64 = 0.05;
 
-/// How a rate of an arm compares with the baseline's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Lower,
@@ -92,7 +91,6 @@ fn differs(metric: &str, ratio: f64, ends: [f64; 2], margin: f64) -> Option<(Way
     Some((way.filter(|_| !same)?, ratio.ln().abs(), note))
 }
 
-/// The clearest of the differences that may explain a verdict.
 fn clearest(differs: impl Iterator<Item = (Way, f64, Note)>, verdict: Verdict) -> Option<Note> {
     let explains = differs.filter(|(way, ..)| explains(*way, verdict));
     explains.max_by(|one, other| one.1.total_cmp(&other.1)).map(|(.., note)| note)

@@ -183,7 +183,6 @@ fn doubt(grid: &[&Question<'_>], found: &mut Findings) {
     }
 }
 
-/// Levels of which there is no number, in words.
 fn unmeasured(measured: &Measurements) -> Vec<String> {
     let there = |name: &str, level: &String| {
         let own = measured.series.iter().filter(|one| one.arm.get(name) == Some(level));

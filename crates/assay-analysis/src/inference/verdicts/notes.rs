@@ -12,7 +12,6 @@ use super::pairs::Pairs;
 /// Pairs below which no test without an assumed distribution reaches 5% (R4).
 pub(super) const SETTLED: usize = 6;
 
-/// All remarks, the gravest first.
 pub(super) fn notes(
     design: &Design,
     question: &Question<'_>,
@@ -43,7 +42,6 @@ pub(super) fn notes(
     told
 }
 
-/// How much so few pairs can say.
 fn strength(design: &Design, pairs: usize) -> Option<Note> {
     match pairs {
         _ if !design.order.tells_arms_from_time() => Some(Note::NoOrder { order: design.order }),

@@ -27,7 +27,6 @@ impl Pair {
         Self { replicate, arm: arm.level, baseline: baseline.level, arm_first }
     }
 
-    /// Arm minus baseline.
     pub fn difference(&self) -> f64 {
         self.arm - self.baseline
     }

@@ -90,7 +90,6 @@ pub(super) const fn pairs_of(arms: usize) -> usize {
     arms * arms.saturating_sub(1) / 2
 }
 
-/// The same where the bound of each pair is known.
 pub(super) fn best_within(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Option<Best> {
     let table = RankTable::of(better, runs, bound);
     let sign = better.sign();

@@ -129,7 +129,6 @@ impl<'q, 'a> Curve<'q, 'a> {
         Some(trend)
     }
 
-    /// Replicates that have every level.
     fn replicates(&self) -> usize {
         by_replicate(&self.runs, |_| ()).len()
     }
@@ -237,7 +236,6 @@ fn by_replicate<T>(arms: &[&Runs<'_>], value: impl Fn(&[f64]) -> T) -> Vec<T> {
     replicates.filter_map(|replicate| Some(value(&together(arms, *replicate)?))).collect()
 }
 
-/// The least-squares slope of a line.
 fn slope(x: &[f64], y: &[f64]) -> f64 {
     let centre = mean(x);
     let squares: f64 = x.iter().map(|x| (x - centre).powi(2)).sum();

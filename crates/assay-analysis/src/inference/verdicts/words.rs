@@ -42,11 +42,9 @@ pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
     }
 }
 
-/// Why numbers of an emulated machine get no verdict.
 pub(in crate::inference) const NO_VERDICT_EMULATED: &str =
     "no verdict: times and rates of an emulated machine do not describe hardware";
 
-/// An arm for a sentence, by what varies.
 pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
     arm_in_words(arm.iter().filter(|(factor, _)| design.tells(factor)))
 }
@@ -191,7 +189,6 @@ pub(in crate::inference) fn undecided(found: &[&Comparison], all: usize) -> Opti
     ))
 }
 
-/// Three significant digits, as a number.
 fn rounded(value: f64) -> f64 {
     if value == 0.0 {
         return 0.0;
@@ -223,11 +220,9 @@ pub(super) const UNORDERED_STUDY: &str =
 pub(super) const RECORDED_STUDY: &str = "the data are observational, in time order: a difference between groups does \
                                          not show a cause, so Assay gives no verdict";
 
-/// Where every arm had its own time.
 pub(super) const NO_DRIFT_SEQUENTIAL: &str =
     "drift and carry-over are not detectable, because each configuration ran in a separate period";
 
-/// Invalid arms, which are compared with nothing.
 pub(super) fn left_out(arms: usize) -> String {
     let verb = if arms == 1 { "is" } else { "are" };
     format!(
@@ -253,7 +248,6 @@ pub(super) fn emulated(found: &Comparison, design: &Design) -> String {
     format!("{}; {NO_VERDICT_EMULATED}.", plain.trim_end_matches('.'))
 }
 
-/// A comparison whose difference the load may explain.
 pub(super) fn unequal_load(found: &Comparison, design: &Design, unequal: &Note) -> String {
     let load = load(unequal).unwrap_or_default();
     let why = format!("the load differed ({load}) and could explain the result");
@@ -276,7 +270,6 @@ pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) ->
     format!("{head}{}; no verdict: {why}.", interval(found, design))
 }
 
-/// The same for the whole study.
 pub(super) fn carried_between(workload: &str, p: f64) -> String {
     format!(
         "{workload}: the difference depends on the order of the two configurations ({}), so one affects the other, and \
@@ -285,14 +278,11 @@ pub(super) fn carried_between(workload: &str, p: f64) -> String {
     )
 }
 
-/// Where no order was recorded.
 pub(super) const NO_ORDER: &str =
     "no order was recorded: Assay could not check for drift and carry-over between trials";
 
-/// Where both were looked for and nothing was seen.
 pub(super) const NO_DRIFT: &str = "no drift or carry-over detected";
 
-/// The same of carry-over where something was seen of drift.
 pub(super) const NO_CARRY_OVER: &str = "no carry-over detected";
 
 /// An effect of ten times, beyond which a number says no more than that any size went unseen.
@@ -331,10 +321,8 @@ pub(super) const NO_DRIFT_ALONE: &str =
 pub(super) const NO_CARRY_OVER_ALONE: &str =
     "no carry-over detected; Assay could not check for drift";
 
-/// Where there are too few trials for either.
 pub(super) const TOO_FEW: &str = "too few trials to check for drift or carry-over";
 
-/// A change of the baseline over the study.
 pub(super) fn drift(
     workload: &str,
     metric: &str,
@@ -360,7 +348,6 @@ pub(super) fn drift(
     format!("{workload}: the {what} of the baseline {how} over the study ({}); {end}", p_words(p))
 }
 
-/// An arm that changes what its successor measures.
 pub(super) fn carry_over(workload: &str, p: f64) -> String {
     format!(
         "{workload}: the configuration that ran before a trial affects the trial's result ({}); longer rests or \
@@ -369,7 +356,6 @@ pub(super) fn carry_over(workload: &str, p: f64) -> String {
     )
 }
 
-/// A lead-in that is too short.
 pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> String {
     let p = p_words(p);
     let head = format!(
@@ -387,7 +373,6 @@ pub(super) fn through_the_lead_in(workload: &str, lead_in: LeadIn, p: f64) -> St
     }
 }
 
-/// A study that runs nothing before its replicates.
 pub(super) const UNGUARDED: &str = "nothing reduces carry-over: no warm-up ran before the replicates (warmup_trial = \
                                     \"none\")";
 

@@ -54,7 +54,6 @@ fn would_be(cases: &[Case]) -> Option<&'static str> {
     }
 }
 
-/// What an answer rests on: what decided it first.
 pub(in crate::inference::verdicts) fn because(verdict: Claim, cases: &[Case]) -> Vec<String> {
     let first = cases.iter().filter(|case| case.claim == verdict);
     let others = cases.iter().filter(|case| case.claim != verdict);
@@ -77,7 +76,6 @@ pub(in crate::inference::verdicts) const FEW: &str = "has too few trials";
 pub(in crate::inference::verdicts) const NOT_TOGETHER: &str =
     "has no replicate with all required measurements";
 
-/// Why a level was left out by the plan.
 pub(in crate::inference::verdicts) fn left_out_because(reason: &str) -> String {
     format!("Excluded: {reason}.")
 }
@@ -116,7 +114,6 @@ pub(in crate::inference::verdicts) fn no_levels(name: &str, between: &[String]) 
     }
 }
 
-/// Where a metric is best, and where it could be.
 pub(in crate::inference::verdicts) fn peak_is(
     name: &str,
     metric: &str,
@@ -176,7 +173,6 @@ pub(in crate::inference::verdicts) struct AtOnce {
     pub cases: usize,
 }
 
-/// Two levels side by side, by their logarithms.
 pub(in crate::inference::verdicts) fn two_are(
     name: &str,
     metric: &str,
@@ -198,7 +194,6 @@ pub(in crate::inference::verdicts) fn two_are(
     }
 }
 
-/// Up to which level a metric stays below a bound.
 pub(in crate::inference::verdicts) fn knee_is(
     name: &str,
     metric: &str,
@@ -231,7 +226,6 @@ pub(in crate::inference::verdicts) struct Enough<'a> {
     pub claimed: &'a str,
     /// Whether nothing is smaller than the best.
     pub is_smallest: bool,
-    /// As a share.
     pub margin: f64,
 }
 

@@ -9,11 +9,9 @@ use assay_study::results::course;
 
 use super::{SUSPECT, counted};
 
-/// No rate was reached at all.
 pub(in crate::inference::verdicts) const NOTHING: &str =
     "Assay tested no rate, so there is no answer.";
 
-/// Where a program makes the machine up.
 pub(in crate::inference::verdicts) const EMULATED: &str =
     "No verdict: times and rates of an emulated machine do not describe hardware.";
 
@@ -23,7 +21,6 @@ pub(in crate::inference::verdicts) fn answer(found: &MostLoad, limit: Limit) -> 
     format!("{}.", head(found, limit))
 }
 
-/// The same from numbers of which some are suspect.
 pub(in crate::inference::verdicts) fn suspect(found: &MostLoad, limit: Limit) -> String {
     format!("{}, {SUSPECT}.", head(found, limit))
 }

@@ -120,7 +120,6 @@ fn failed(own: Failures, name: &str) -> String {
     format!("{} of {} {trials} of {name}", own.failed, own.started)
 }
 
-/// Replicates whose absence would change the verdict.
 fn fragile(replicates: &[u32]) -> String {
     match replicates {
         [one] => format!("fragile: without replicate {one}, the verdict changes"),

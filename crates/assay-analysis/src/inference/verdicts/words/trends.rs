@@ -51,7 +51,6 @@ fn range(ends: [f64; 2], name: &impl Fn(f64) -> String) -> String {
     }
 }
 
-/// How a metric goes over the levels.
 fn how(trend: &Trend, name: &impl Fn(f64) -> String) -> String {
     let (what, factor) = (noun(&trend.metric), &trend.factor);
     let margin = percent(trend.margin.unwrap_or_default());
