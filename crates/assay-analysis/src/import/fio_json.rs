@@ -159,7 +159,8 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
     }
     let global = whole.get("global options");
     let is_own = whole.get("assay").is_some();
-    let jobs = jobs.iter().filter(|job| !is_sum(job)).map(|job| job_of(job, global, is_own));
+    let own = jobs.iter().filter(|job| word(job, &["jobname"]) != Some("All clients"));
+    let jobs = own.map(|job| job_of(job, global, is_own));
     let mut groups: Vec<Vec<Job<'_>>> = Vec::new();
     for job in jobs {
         let same = |other: &&mut Vec<Job<'_>>| {
@@ -191,10 +192,6 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
         )));
     }
     Ok(())
-}
-
-fn is_sum(job: &Value) -> bool {
-    word(job, &["jobname"]) == Some("All clients")
 }
 
 fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> Job<'v> {

@@ -38,7 +38,7 @@ mod times;
 mod tiobench;
 mod together;
 pub mod trials_csv;
-mod words;
+pub(crate) mod words;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

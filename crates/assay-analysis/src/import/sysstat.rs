@@ -63,7 +63,8 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     for host in json::list(&whole, &["sysstat", "hosts"]) {
         let reports = json::list(host, &["statistics"]);
         let timed = |report: &Value| report.get("timestamp").is_some();
-        let since_start = host.get("date").is_some() && !reports.first().is_some_and(own_interval);
+        let is_interval = |report: &Value| number(report, &["timestamp", "interval"]).is_some();
+        let since_start = host.get("date").is_some() && !reports.first().is_some_and(is_interval);
         let skipped = usize::from(since_start && reports.len() > 1);
         if skipped > 0 {
             runs.notes.push("the first report is the mean since boot; skipped".to_owned());
@@ -84,11 +85,6 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         )));
     }
     Ok(runs)
-}
-
-/// Reports of sadf tell their interval.
-fn own_interval(report: &Value) -> bool {
-    number(report, &["timestamp", "interval"]).is_some()
 }
 
 /// A run per device; fields that are not known here are noted.

@@ -27,6 +27,17 @@ pub(super) fn advice<'a>(word: &str, choices: impl Iterator<Item = &'a str> + Cl
     format!("use {}{end}", named.join(", "))
 }
 
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
+    let names: Vec<_> = names.into_iter().collect();
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
 /// Digits with at most one point, a sign and an exponent: no words, no other separators.
 pub(super) fn is_plain(text: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());

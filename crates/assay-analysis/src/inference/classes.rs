@@ -107,10 +107,6 @@ struct Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    fn traced(block: &BlockLatency, devices: &[String]) -> Result<Self, String> {
-        Ok(Self { classes: spans(block, devices)?, span_ns: block.span_ns, sums_alone: None })
-    }
-
     /// What the kernel counts for everybody, of a period of others' work.
     fn summed(record: &'a TrialRecord) -> Option<Self> {
         let detail = production::Detail::of(record.measured.as_ref()?)?;
@@ -205,7 +201,11 @@ fn spans_of<'a>(row: &'a Measurement<'a>, devices: &[String]) -> Spans<'a> {
         let block = &trial.record.evidence.block_latency;
         let unseen = || block.reason().unwrap_or_default().to_owned();
         let told = match block.value() {
-            Some(block) => Told::traced(block, devices),
+            Some(block) => spans(block, devices).map(|classes| Told {
+                classes,
+                span_ns: block.span_ns,
+                sums_alone: None,
+            }),
             None => Told::summed(trial.record).ok_or_else(unseen),
         };
         (trial, told)

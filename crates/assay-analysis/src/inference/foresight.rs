@@ -134,7 +134,7 @@ fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64>
     let asks_for_rate = facts.filter_map(|facts| facts.io).any(|io| io.rate_limited);
     // Two arms that scatter alike differ by the root of two more than one.
     let is_own = |cell: &&Cell| match metric {
-        None if !asks_for_rate => is_rate(cell),
+        None if !asks_for_rate => ["iops", "bandwidth_bytes_per_s"].contains(&&*cell.metric),
         _ => is_judged(&cell.metric, cell.primary),
     };
     let cell = found.measurements.iter().filter(|cell| cell.workload == workload).find(is_own)?;
@@ -142,10 +142,6 @@ fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64>
     let logs: Vec<f64> = values.map(f64::ln).collect();
     let sd = Sample::of(&logs)?.sd?;
     Some((sd * std::f64::consts::SQRT_2).exp_m1())
-}
-
-fn is_rate(cell: &Cell) -> bool {
-    matches!(cell.metric.as_str(), "iops" | "bandwidth_bytes_per_s")
 }
 
 fn words(told: &Foresight, metric: Option<&str>, margin: f64, alpha: f64) -> String {

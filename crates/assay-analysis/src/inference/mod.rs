@@ -59,6 +59,7 @@ pub use workloads::Analysis;
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
+use assay_core::exhibit::parts::distinct;
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_study::findings::measurements::Measurements;
 use assay_study::findings::{EnvironmentFacts, Findings, Sentence, StudyFacts};
@@ -157,16 +158,6 @@ pub fn judge(
 fn decide(found: &mut Findings, measured: &Measurements, planned: &BTreeSet<gated::Planned>) {
     fitness::tell(found, &measured.design);
     gated::tell(found, &measured.design, planned, measured.unfinished);
-}
-
-fn distinct<T: PartialEq>(all: impl IntoIterator<Item = T>) -> Vec<T> {
-    let mut found = Vec::new();
-    for one in all {
-        if !found.contains(&one) {
-            found.push(one);
-        }
-    }
-    found
 }
 
 /// How far numbers have been confirmed, and whether they can be.

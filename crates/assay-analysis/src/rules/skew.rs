@@ -29,7 +29,8 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     let shared = own.iter().filter_map(|own| Some((own.shared()?, *own)));
     let apart: Vec<(f64, &Together)> = shared.filter(|(shared, _)| *shared < SHARED).collect();
     let (least, worst) = apart.iter().min_by(|one, other| one.0.total_cmp(&other.0))?;
-    let (first, last) = done(worst)?;
+    let first = worst.hosts.iter().min_by_key(|share| share.ended_ns())?;
+    let last = worst.hosts.iter().max_by_key(|share| share.ended_ns())?;
     let words = |share: &Share| {
         let name = assay_study::results::fleet::words(share.rank, &share.name);
         format!("{name} {} after the start", show::duration(share.ended_ns() as f64))
@@ -43,12 +44,6 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         words(first),
         words(last)
     )))
-}
-
-fn done(own: &Together) -> Option<(&Share, &Share)> {
-    let first = own.hosts.iter().min_by_key(|share| share.ended_ns())?;
-    let last = own.hosts.iter().max_by_key(|share| share.ended_ns())?;
-    Some((first, last))
 }
 
 #[cfg(test)]

@@ -112,10 +112,10 @@ fn told(waits: &[Wait], of: Option<&Case<'_>>) -> String {
     let up_to = if of.is_some() { "up to " } else { "" };
     let share = |of: fn(&Wait) -> f64| most(waits, of).unwrap_or_default();
     format!(
-        "{} waited for a CPU for {up_to}{} of the time while other programs used {up_to}{}{}",
+        "{} waited for a CPU for {up_to}{} of the time while other programs used {up_to}{} CPUs{}",
         if waits.iter().any(|wait| wait.is_own) { "the tool" } else { "programs" },
         show::percent(100.0 * share(|wait| wait.share)),
-        processors(share(|wait| wait.others)),
+        show::three_digits(share(|wait| wait.others)),
         of.map_or_else(String::new, |case| in_trials(waits.len(), case))
     )
 }
@@ -177,10 +177,6 @@ fn others(trial: &TrialRecord, measured: &Measured) -> Option<f64> {
 
 fn most(waits: &[Wait], of: impl Fn(&Wait) -> f64) -> Option<f64> {
     waits.iter().map(of).reduce(f64::max)
-}
-
-fn processors(count: f64) -> String {
-    format!("{} CPUs", show::three_digits(count))
 }
 
 #[cfg(test)]

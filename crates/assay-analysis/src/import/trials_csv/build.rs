@@ -10,8 +10,9 @@ use assay_study::results::plan::{Arm, arm_words};
 use assay_study::results::record::Status;
 
 use super::table::{Factor, TrialLine, TrialTable};
-use crate::import::levels;
+use crate::import::levels::in_order;
 use crate::import::order::{self, Placed};
+use crate::import::words::listed;
 use crate::import::{Imported, Options};
 
 pub(super) fn build(table: TrialTable, options: &Options) -> Imported {
@@ -64,18 +65,15 @@ fn arm(factors: &[Factor], levels: &[usize]) -> Arm {
 }
 
 fn factor(factor: &Factor) -> design::Factor {
-    let levels = in_order(factor).into_iter().map(|level| factor.levels.all[level].clone());
+    let levels =
+        in_order(&factor.levels.all).into_iter().map(|level| factor.levels.all[level].clone());
     design::Factor { name: factor.name.clone(), levels: levels.collect() }
-}
-
-fn in_order(factor: &Factor) -> Vec<usize> {
-    levels::in_order(&factor.levels.all)
 }
 
 /// For each arm its place in the grid of ordered levels, the first factor slowest.
 fn places(table: &TrialTable) -> Vec<usize> {
     let levels: Vec<Vec<usize>> =
-        table.factors.iter().map(|factor| ranks(&in_order(factor))).collect();
+        table.factors.iter().map(|factor| ranks(&in_order(&factor.levels.all))).collect();
     let of = |arm: usize| -> Vec<usize> {
         table.arms.all[arm].iter().zip(&levels).map(|(&level, rank)| rank[level]).collect()
     };
@@ -163,7 +161,7 @@ fn notes(
         notes.push(format!(
             "every replicate of {} runs its configurations in the same order, so carry-over always affects the same \
              configuration",
-            list(&same)
+            listed(&same)
         ));
     }
     notes
@@ -189,13 +187,12 @@ fn reference_note(table: &TrialTable, options: &Options) -> Option<String> {
         !options.baseline.contains_key(&factor.name) && factor.levels.all.len() > 1
     };
     let first = |factor: &Factor| {
-        let level = in_order(factor).first().map(|&level| &factor.levels.all[level]);
+        let level = in_order(&factor.levels.all).first().map(|&level| &factor.levels.all[level]);
         format!("{}={}", factor.name, level.map(String::as_str).unwrap_or_default())
     };
     let told: Vec<String> = table.factors.iter().filter(open).map(first).collect();
     (!told.is_empty() && !options.baseline.is_empty()).then(|| {
-        let told: Vec<&str> = told.iter().map(String::as_str).collect();
-        format!("effects are relative to {}, unless --baseline sets another", list(&told))
+        format!("effects are relative to {}, unless --baseline sets another", listed(&told))
     })
 }
 
@@ -213,7 +210,7 @@ fn primary_notes(table: &TrialTable, options: &Options, primaries: &[usize]) -> 
         let lacking = |workload: &usize| !metrics[*workload].contains(&primaries[*workload]);
         let lacking: Vec<&str> =
             names.filter(|(workload, _)| lacking(workload)).map(|(_, name)| name).collect();
-        let note = || format!("no verdict for {}: metric {wanted} is missing", list(&lacking));
+        let note = || format!("no verdict for {}: metric {wanted} is missing", listed(&lacking));
         return (!lacking.is_empty()).then(note).into_iter().collect();
     }
     let mut by_metric: BTreeMap<usize, Vec<&str>> = BTreeMap::new();
@@ -223,17 +220,9 @@ fn primary_notes(table: &TrialTable, options: &Options, primaries: &[usize]) -> 
     let note = |(metric, workloads): (usize, Vec<&str>)| {
         format!(
             "verdicts for {} use {}, the first metric in the table; --primary-metric sets another",
-            list(&workloads),
+            listed(&workloads),
             table.metrics.all[metric].name
         )
     };
     by_metric.into_iter().map(note).collect()
-}
-
-fn list(words: &[&str]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }

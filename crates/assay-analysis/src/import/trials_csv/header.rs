@@ -106,8 +106,8 @@ pub(super) const OPEN_QUOTE: &str = "unclosed quotation mark on this line; close
 
 /// What to do about a first line that names none of the columns.
 fn no_header(names: &[String]) -> Option<String> {
-    let known = |name: &String| is_known(name) || name.starts_with(FACTOR);
-    if names.iter().any(known) {
+    let known = REQUIRED.into_iter().chain(OPTIONAL);
+    if names.iter().any(|name| name.starts_with(FACTOR) || known.clone().any(|own| own == name)) {
         return None;
     }
     let single = names.first().filter(|_| names.len() == 1);
@@ -122,10 +122,6 @@ fn no_header(names: &[String]) -> Option<String> {
          replicate,workload,metric,value; see assay list importers for other formats"
             .to_owned()
     })
-}
-
-fn is_known(name: &str) -> bool {
-    REQUIRED.contains(&name) || OPTIONAL.contains(&name)
 }
 
 fn missing(name: &str) -> String {

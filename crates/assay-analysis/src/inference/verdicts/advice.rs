@@ -4,11 +4,12 @@
 use std::collections::BTreeSet;
 
 use assay_study::findings::{Advice, AdviceKind, AdviceStatus, Comparison, Effect, Rank, Verdict};
+use assay_study::plan::arms::matches;
 use assay_study::results::design::Design;
 use assay_study::results::plan::Arm;
 
 use super::arms::Question;
-use super::contrasts::{Contrast, contrasts, holds, is_other_work};
+use super::contrasts::{Contrast, contrasts, is_other_work};
 use super::noise::{Reach, reach};
 use super::tied::{self, Tied};
 use super::words_of_advice as words;
@@ -58,7 +59,7 @@ pub(super) fn advice(evidence: &Evidence<'_, '_>, stage: Stage) -> Vec<Advice> {
     let mut advice = Vec::new();
     for question in evidence.questions {
         let Some((best, tied)) = best(evidence, question) else { continue };
-        if torn.iter().any(|levels| holds(&best.configuration, levels)) {
+        if torn.iter().any(|levels| matches(&best.configuration, levels)) {
             continue;
         }
         let suspect =

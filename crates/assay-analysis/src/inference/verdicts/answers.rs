@@ -182,7 +182,7 @@ pub(in crate::inference) fn explain(
         let absent: Vec<&AbsentCell> = absent.iter().filter(is_asked).collect();
         let obstacles = absent.iter().filter_map(|one| one.obstacle.as_ref());
         let reasons = distinct(obstacles).into_iter();
-        answer.reasons.extend(reasons.map(|reason| words::left_out_because(reason)));
+        answer.reasons.extend(reasons.map(|reason| format!("Excluded: {reason}.")));
         design.fit.is_some() || !absent.is_empty() || has_asked_levels(design, &ask)
     });
 }
@@ -329,7 +329,7 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         return Case::new(Claim::NotShown, format!("{name}: {why}"));
     }
     let Some(factor) = design.factors.iter().find(|one| one.name == *factor) else {
-        return no_data(words::not_varied(&name, factor));
+        return no_data(format!("{name}: {factor} did not vary"));
     };
     let curve = curve(place, factor);
     let how = Sharing { name: &name, cases };

@@ -68,11 +68,6 @@ impl Ruler {
         [self.single.interval(sample), self.family.interval(sample)]
     }
 
-    /// The error of a single interval, and of one of the family.
-    fn alphas(&self) -> [f64; 2] {
-        [self.single.alpha, self.family.alpha]
-    }
-
     pub fn verdict(&self, sample: &Sample) -> Option<Judgement> {
         let family = self.family.interval(sample)?;
         let equivalence = self.equivalence.interval(sample)?;
@@ -155,7 +150,7 @@ fn comparison(
             sample.as_ref().and_then(|sample| replicates_needed(sample, ruler));
     }
     if !design.order.tells_arms_from_time() {
-        unpaired::put(&mut found, sides, &ruler.alphas(), question.scale);
+        unpaired::put(&mut found, sides, &[ruler.single.alpha, ruler.family.alpha], question.scale);
     }
     let mut told = notes::notes(design, question, sides, &pairs, &found);
     if let Some(judged) = judged.filter(|_| verdict.is_some()) {

@@ -2,6 +2,7 @@
 
 use assay_core::quantity::Better;
 use assay_study::findings::{Comparison, Effect, Verdict};
+use assay_study::plan::arms::matches;
 use assay_study::results::design::Design;
 use assay_study::results::plan::Arm;
 use assay_workloads::is_work;
@@ -57,7 +58,7 @@ pub(super) fn contrasts(evidence: &Evidence<'_, '_>) -> Vec<Contrast> {
         let told: Vec<Arm> =
             all[before..].iter().filter(|one| one.is_bad()).map(|one| one.what.clone()).collect();
         let alone = own.filter(|found| {
-            in_one_factor(found) && !told.iter().any(|levels| holds(&found.configuration, levels))
+            in_one_factor(found) && !told.iter().any(|levels| matches(&found.configuration, levels))
         });
         all.extend(alone.filter_map(|found| ruler.of_comparison(found)).filter(Contrast::is_bad));
     }
@@ -74,10 +75,6 @@ pub(super) fn is_other_work(arm: &Arm, baseline: &Arm) -> bool {
 fn in_one_factor(found: &Comparison) -> bool {
     let differs = |(name, level): (&String, &String)| found.baseline.get(name) != Some(level);
     found.configuration.iter().filter(|pair| differs(*pair)).count() == 1
-}
-
-pub(super) fn holds(arm: &Arm, levels: &Arm) -> bool {
-    levels.iter().all(|(factor, level)| arm.get(factor) == Some(level))
 }
 
 impl Contrast {

@@ -162,10 +162,6 @@ pub(super) fn compare(
     factors
 }
 
-fn is_gated(design: &Design, metric: &str, primary: bool) -> bool {
-    design.gate.as_ref().is_some_and(|gate| gate.is_about(metric, primary))
-}
-
 /// Says of what rests on several arms at once that some of their numbers are suspect.
 fn doubt(grid: &[&Question<'_>], found: &mut Findings) {
     let own = |name: &str| {
@@ -181,6 +177,10 @@ fn doubt(grid: &[&Question<'_>], found: &mut Findings) {
             *text = words::from_suspect_numbers(text);
         }
     }
+}
+
+fn is_gated(design: &Design, metric: &str, primary: bool) -> bool {
+    design.gate.as_ref().is_some_and(|gate| gate.is_about(metric, primary))
 }
 
 fn unmeasured(measured: &Measurements) -> Vec<String> {

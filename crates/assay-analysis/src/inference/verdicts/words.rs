@@ -6,10 +6,10 @@ pub(super) mod most_load;
 mod notes;
 mod trends;
 
+pub(in crate::inference) use crate::import::words::listed;
 pub(in crate::inference) use answers::SUSPECT;
 pub(super) use answers::*;
 pub(super) use factors::factor;
-pub(in crate::inference) use factors::listed;
 pub use notes::note;
 pub(super) use notes::orders;
 pub(in crate::inference) use notes::{load, no_direction};

@@ -76,16 +76,8 @@ pub(in crate::inference::verdicts) const FEW: &str = "has too few trials";
 pub(in crate::inference::verdicts) const NOT_TOGETHER: &str =
     "has no replicate with all required measurements";
 
-pub(in crate::inference::verdicts) fn left_out_because(reason: &str) -> String {
-    format!("Excluded: {reason}.")
-}
-
 pub(in crate::inference::verdicts) fn missing(name: &str, why: &str) -> String {
     format!("{name} {why}")
-}
-
-pub(in crate::inference::verdicts) fn not_varied(name: &str, factor: &str) -> String {
-    format!("{name}: {factor} did not vary")
 }
 
 /// A workload that was measured without the number that is asked for.

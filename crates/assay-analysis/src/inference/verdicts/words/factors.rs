@@ -4,6 +4,7 @@ use assay_study::findings::{Effect, Interaction, Needed, Verdict};
 use assay_study::results::design::Design;
 use assay_study::results::plan::level_words;
 
+use crate::import::words::listed;
 use crate::inference::distinct;
 
 /// Which level of a factor to take, by its main effects in all workloads, and on which other factors that
@@ -93,15 +94,4 @@ fn would_tell<'a>(design: &Design, open: impl Iterator<Item = &'a &'a Effect>) -
     let counts = open.filter_map(|effect| effect.replicates_needed);
     let needed = Needed::of(counts, design.margin.unwrap_or_default());
     needed.map_or_else(|| "less variation between trials would decide".to_owned(), Needed::words)
-}
-
-/// Names in a row: `a, b and c`.
-pub(in crate::inference) fn listed(names: impl IntoIterator<Item: AsRef<str>>) -> String {
-    let names: Vec<_> = names.into_iter().collect();
-    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-    match names.as_slice() {
-        [] => String::new(),
-        [one] => (*one).to_owned(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
 }
