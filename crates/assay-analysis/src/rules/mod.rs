@@ -160,8 +160,6 @@ pub struct Rule {
     judge_import: fn(&[Vec<ImportEvidence>]) -> Option<Remark>,
     /// Whether it minds that others use the machine: it says nothing of others' work.
     minds_others: bool,
-    /// Whether others were at work during this trial, where that is no disturbance.
-    blames_others: Option<fn(&Case<'_>, &TrialRecord) -> bool>,
 }
 
 #[derive(Clone, Copy)]
@@ -186,7 +184,6 @@ impl Rule {
         blinds: None,
         judge_import: |_| None,
         minds_others: false,
-        blames_others: None,
     };
 
     fn judge(&self, case: &Case<'_>) -> Option<Remark> {
@@ -213,8 +210,8 @@ impl Rule {
 
     /// Whether others were at work during this trial, so that the machine should be quieter.
     fn blames_others(&self, case: &Case<'_>, trial: &TrialRecord) -> bool {
-        let own = self.blames_others.map(|own| own(case, trial));
-        own.unwrap_or_else(|| self.disturbance(case, trial).is_some())
+        let blinds = self.blinds.and_then(|own| own(case, trial));
+        blinds.is_some() || self.disturbance(case, trial).is_some()
     }
 }
 

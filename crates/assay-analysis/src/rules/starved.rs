@@ -51,14 +51,9 @@ pub static RULE: Rule = Rule {
     },
     minds_others: true,
     check: Check::Custom(judge),
-    blames_others: Some(blames_others),
     blinds: Some(blinds),
     ..Rule::NONE
 };
-
-fn blames_others(case: &Case<'_>, trial: &TrialRecord) -> bool {
-    starved(case, trial).is_some()
-}
 
 fn blinds(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
     let wait = starved(case, trial)?;

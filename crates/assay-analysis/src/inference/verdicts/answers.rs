@@ -305,10 +305,15 @@ fn overall(cases: &[Case]) -> Claim {
     }
 }
 
-/// A case among those that share the error of a claim: its name, and how many they are.
-#[derive(Clone, Copy)]
-struct Sharing<'n> {
-    name: &'n str,
+/// A question about one place.
+struct PlaceCheck<'c, 'q, 'a> {
+    design: &'c Design,
+    ask: &'c Ask,
+    place: &'c Place<'q, 'a>,
+    /// The levels of the factor in question; empty if the question names no factor.
+    curve: &'c Curve<'c, 'a>,
+    name: &'c str,
+    /// Number of cases that share the error of the claim.
     cases: usize,
 }
 
@@ -322,9 +327,8 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
     if ask.kind.is_of_two() && (ask.level.is_none() || ask.versus.is_none()) {
         return no_data(words::no_two(&name, ask.factor.as_deref()));
     }
-    let Some(factor) = &ask.factor else {
-        return reaches(design, ask, place, Sharing { name: &name, cases });
-    };
+    let mut check = PlaceCheck { design, ask, place, curve: &Vec::new(), name: &name, cases };
+    let Some(factor) = &ask.factor else { return reaches(&check) };
     if let Some(why) = words::no_verdict(design.order) {
         return Case::new(Claim::NotShown, format!("{name}: {why}"));
     }
@@ -332,21 +336,19 @@ fn case(design: &Design, ask: &Ask, place: &Place<'_, '_>, cases: usize) -> Case
         return no_data(format!("{name}: {factor} did not vary"));
     };
     let curve = curve(place, factor);
-    let how = Sharing { name: &name, cases };
+    check.curve = &curve;
     match ask.kind {
-        AskKind::Peak => peak(design, ask, place, &curve, how),
-        AskKind::Linear => slope(design, place, &curve, 1.0, &factor.name, how),
-        AskKind::Flat => slope(design, place, &curve, 0.0, &factor.name, how),
-        AskKind::Best => foremost(design, ask, place, &curve, place.question.better, how),
-        AskKind::Worst => {
-            foremost(design, ask, place, &curve, opposite(place.question.better), how)
-        }
-        AskKind::Better => beats(design, ask, place, &curve, how),
-        AskKind::Equivalent => equal(design, ask, place, &curve, how),
-        AskKind::Bound => reaches(design, ask, place, how),
-        AskKind::Ratio => ratio(design, ask, place, &curve, how),
-        AskKind::Knee => knee(ask, place, &curve, &name),
-        AskKind::Enough => enough(design, ask, place, &curve, how),
+        AskKind::Peak => peak(&check),
+        AskKind::Linear => slope(&check, 1.0, &factor.name),
+        AskKind::Flat => slope(&check, 0.0, &factor.name),
+        AskKind::Best => foremost(&check, place.question.better),
+        AskKind::Worst => foremost(&check, opposite(place.question.better)),
+        AskKind::Better => beats(&check),
+        AskKind::Equivalent => equal(&check),
+        AskKind::Bound => reaches(&check),
+        AskKind::Ratio => ratio(&check),
+        AskKind::Knee => knee(&check),
+        AskKind::Enough => enough(&check),
         // Such a study asks nothing else, and is answered by itself.
         AskKind::MaxRate => no_data(words::missing(&name, words::UNMEASURED)),
     }
@@ -379,13 +381,8 @@ fn runs_of<'q, 'a>(curve: &Curve<'q, 'a>) -> Vec<&'q Runs<'a>> {
     curve.iter().map(|(_, runs)| *runs).collect()
 }
 
-fn peak(
-    design: &Design,
-    ask: &Ask,
-    place: &Place<'_, '_>,
-    curve: &Curve<'_, '_>,
-    Sharing { name, cases }: Sharing<'_>,
-) -> Case {
+fn peak(check: &PlaceCheck<'_, '_, '_>) -> Case {
+    let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let ends: Option<Vec<f64>> = ask.between.iter().map(|level| level_number(level)).collect();
     let levels: Option<Vec<f64>> = curve.iter().map(|(level, _)| level_number(level)).collect();
     let (Some([low, high]), Some(levels)) = (ends.as_deref(), levels) else {
@@ -417,14 +414,8 @@ fn peak(
 }
 
 /// A line through logarithms: near a slope, surely away from it, or neither.
-fn slope(
-    design: &Design,
-    place: &Place<'_, '_>,
-    curve: &Curve<'_, '_>,
-    wanted: f64,
-    factor: &str,
-    Sharing { name, cases }: Sharing<'_>,
-) -> Case {
+fn slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> Case {
+    let PlaceCheck { design, place, curve, name, cases, .. } = *check;
     let measured: Option<Vec<(f64, &Runs<'_>)>> =
         curve.iter().map(|(level, runs)| Some((level_number(level)?, *runs))).collect();
     let ratio = place.question.scale == Scale::Ratio;
@@ -445,14 +436,8 @@ fn slope(
     Case::new(claim, text)
 }
 
-fn foremost(
-    design: &Design,
-    ask: &Ask,
-    place: &Place<'_, '_>,
-    curve: &Curve<'_, '_>,
-    better: Better,
-    Sharing { name, cases }: Sharing<'_>,
-) -> Case {
+fn foremost(check: &PlaceCheck<'_, '_, '_>, better: Better) -> Case {
+    let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let level = ask.level.as_deref().unwrap_or_default();
     let Some(own) = curve.iter().position(|(one, _)| *one == level) else {
         return no_data(no_level(place, ask, level, name));
@@ -490,29 +475,9 @@ fn no_level(place: &Place<'_, '_>, ask: &Ask, level: &str, name: &str) -> String
     words::missing(&format!("{name}: {level}"), place.why(at))
 }
 
-fn two<'q, 'a>(
-    ask: &Ask,
-    place: &Place<'_, '_>,
-    curve: &Curve<'q, 'a>,
-    name: &str,
-) -> Result<[(&'q str, &'q Runs<'a>); 2], Case> {
-    let of = |level: &Option<String>| {
-        let level = level.as_deref().unwrap_or_default();
-        let found = curve.iter().find(|(one, _)| *one == level).copied();
-        found.ok_or_else(|| no_data(no_level(place, ask, level, name)))
-    };
-    Ok([of(&ask.level)?, of(&ask.versus)?])
-}
-
-fn beats(
-    design: &Design,
-    ask: &Ask,
-    place: &Place<'_, '_>,
-    curve: &Curve<'_, '_>,
-    told: Sharing<'_>,
-) -> Case {
+fn beats(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
-        let (above, below) = match place.question.better {
+        let (above, below) = match check.place.question.better {
             Better::Unknown => (Claim::NotShown, Claim::NotShown),
             Better::Higher => (Claim::Supported, Claim::Contradicted),
             Better::Lower => (Claim::Contradicted, Claim::Supported),
@@ -523,18 +488,12 @@ fn beats(
             _ => Claim::NotShown,
         }
     };
-    of_two(design, ask, place, curve, told, claim)
+    of_two(check, claim)
 }
 
 /// Within the margin by the interval that equivalence is read from, surely beyond it, or neither.
-fn equal(
-    design: &Design,
-    ask: &Ask,
-    place: &Place<'_, '_>,
-    curve: &Curve<'_, '_>,
-    told: Sharing<'_>,
-) -> Case {
-    let margin = design.margin.unwrap_or_default().ln_1p();
+fn equal(check: &PlaceCheck<'_, '_, '_>) -> Case {
+    let margin = check.design.margin.unwrap_or_default().ln_1p();
     let claim = |[low, high]: [f64; 2], equivalence: [f64; 2]| {
         if equivalence[0] > -margin && equivalence[1] < margin {
             Claim::Supported
@@ -544,19 +503,13 @@ fn equal(
             Claim::NotShown
         }
     };
-    of_two(design, ask, place, curve, told, claim)
+    of_two(check, claim)
 }
 
 /// Whether the ratio of two levels lies within what is claimed, surely outside, or neither.
-fn ratio(
-    design: &Design,
-    ask: &Ask,
-    place: &Place<'_, '_>,
-    curve: &Curve<'_, '_>,
-    told: Sharing<'_>,
-) -> Case {
-    let least = ask.min.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
-    let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
+fn ratio(check: &PlaceCheck<'_, '_, '_>) -> Case {
+    let least = check.ask.min.as_ref().map_or(f64::NEG_INFINITY, |amount| amount.value.ln());
+    let most = check.ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.value.ln());
     let claim = |[low, high]: [f64; 2], _: [f64; 2]| {
         if low >= least && high <= most {
             Claim::Supported
@@ -566,22 +519,21 @@ fn ratio(
             Claim::NotShown
         }
     };
-    of_two(design, ask, place, curve, told, claim)
+    of_two(check, claim)
 }
 
 /// What the interval of the ratio of two levels says, and the one that equivalence is read from; nothing
 /// without them, or where the load may explain it.
-fn of_two(
-    design: &Design,
-    ask: &Ask,
-    place: &Place<'_, '_>,
-    curve: &Curve<'_, '_>,
-    Sharing { name, cases }: Sharing<'_>,
-    claim: impl Fn([f64; 2], [f64; 2]) -> Claim,
-) -> Case {
-    let [level, over] = match two(ask, place, curve, name) {
-        Ok(two) => two,
-        Err(case) => return case,
+fn of_two(check: &PlaceCheck<'_, '_, '_>, claim: impl Fn([f64; 2], [f64; 2]) -> Claim) -> Case {
+    let PlaceCheck { design, ask, place, curve, name, cases } = *check;
+    let runs = |level: &Option<String>| {
+        let level = level.as_deref().unwrap_or_default();
+        let found = curve.iter().find(|(one, _)| *one == level).copied();
+        found.ok_or_else(|| no_data(no_level(place, ask, level, name)))
+    };
+    let [level, over] = match (runs(&ask.level), runs(&ask.versus)) {
+        (Ok(level), Ok(over)) => [level, over],
+        (Err(case), _) | (_, Err(case)) => return case,
     };
     let undisturbed = |runs: &Runs<'_>| runs.first.keys().any(|one| runs.standing(*one).is_some());
     if let Some((level, _)) = [level, over].iter().find(|(_, runs)| !undisturbed(runs)) {
@@ -657,7 +609,8 @@ fn bound_of(ask: &Ask, place: &Place<'_, '_>) -> f64 {
 
 /// The highest level whose median trial stays below a bound, with all below it: a level that does so by
 /// luck above one that does not is none.
-fn knee(ask: &Ask, place: &Place<'_, '_>, curve: &Curve<'_, '_>, name: &str) -> Case {
+fn knee(check: &PlaceCheck<'_, '_, '_>) -> Case {
+    let PlaceCheck { ask, place, curve, name, .. } = *check;
     let (metric, most) = (place.question.metric, bound_of(ask, place));
     let (levels, below) = by_share(ask, place, curve);
     if levels.len() < FEWEST_LEVELS {
@@ -676,13 +629,8 @@ fn knee(ask: &Ask, place: &Place<'_, '_>, curve: &Curve<'_, '_>, name: &str) -> 
 
 /// Whether a level has as much as the best of all within the margin, surely not, or neither; and from which
 /// level on that is so.
-fn enough(
-    design: &Design,
-    ask: &Ask,
-    place: &Place<'_, '_>,
-    curve: &Curve<'_, '_>,
-    Sharing { name, cases }: Sharing<'_>,
-) -> Case {
+fn enough(check: &PlaceCheck<'_, '_, '_>) -> Case {
+    let PlaceCheck { design, ask, place, curve, name, cases } = *check;
     let levels = numbered(curve);
     if levels.len() < FEWEST_LEVELS {
         return no_data(words::no_numbers(name));
@@ -741,12 +689,8 @@ fn middle(runs: &Runs<'_>) -> Option<f64> {
     Some(f64::midpoint(lower, upper))
 }
 
-fn reaches(
-    design: &Design,
-    ask: &Ask,
-    place: &Place<'_, '_>,
-    Sharing { name, cases }: Sharing<'_>,
-) -> Case {
+fn reaches(check: &PlaceCheck<'_, '_, '_>) -> Case {
+    let PlaceCheck { design, ask, place, name, cases, .. } = *check;
     let question = place.question;
     let runs = question.find(&place.others).filter(|runs| !runs.first.is_empty());
     let sample = runs.and_then(|runs| Sample::of(&own_levels(runs)));
