@@ -16,7 +16,7 @@ use super::words_of_advice as words;
 
 /// How far the numbers have been confirmed, and whether they can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::inference) enum Stage {
+pub(crate) enum Stage {
     Measured,
     Imported,
     Together,

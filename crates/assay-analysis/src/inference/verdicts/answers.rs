@@ -162,11 +162,7 @@ pub(super) fn answers(design: &Design, measured: &Measured<'_, '_>, emulated: bo
 
 /// Says of answers without data why their level was left out, and what else can be done, as the plan has it.
 /// Removes those to questions about levels that the user removed from the study.
-pub(in crate::inference) fn explain(
-    answers: &mut Vec<Answer>,
-    design: &Design,
-    absent: &[AbsentCell],
-) {
+pub(crate) fn explain(answers: &mut Vec<Answer>, design: &Design, absent: &[AbsentCell]) {
     let mut questions = design.questions.iter();
     answers.retain_mut(|answer| {
         let Some(ask) = questions.next().filter(|_| answer.verdict == Claim::NoData) else {

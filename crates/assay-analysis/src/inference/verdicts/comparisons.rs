@@ -86,7 +86,7 @@ impl Ruler {
     }
 }
 
-pub(in crate::inference) fn word(verdict: assay_core::stats::Verdict) -> Verdict {
+pub(crate) fn word(verdict: assay_core::stats::Verdict) -> Verdict {
     match verdict {
         assay_core::stats::Verdict::Better => Verdict::Better,
         assay_core::stats::Verdict::Worse => Verdict::Worse,
@@ -240,7 +240,7 @@ fn depends(pairs: &Pairs, judged: Judgement, ruler: &Ruler, scale: Scale) -> Vec
 }
 
 /// Holm's p in the place of the plain one, over the comparisons of a family.
-pub(in crate::inference) fn correct<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
+pub(crate) fn correct<'a>(family: impl Iterator<Item = &'a mut Comparison>) {
     let mut told: Vec<&mut Comparison> = family.filter(|one| one.p_holm.is_some()).collect();
     let p: Vec<f64> = told.iter().filter_map(|one| one.p_holm).collect();
     for (one, p) in told.iter_mut().zip(holm(&p)) {

@@ -98,10 +98,7 @@ fn clearest(differs: impl Iterator<Item = (Way, f64, Note)>, verdict: Verdict) -
 
 /// The same of two results, whose rates stand among what is compared; `is_live` tells of a workload and a
 /// class whether it was others' work.
-pub(in crate::inference) fn judge_across(
-    found: &mut [Comparison],
-    is_live: impl Fn(&str, &'static str) -> bool,
-) {
+pub(crate) fn judge_across(found: &mut [Comparison], is_live: impl Fn(&str, &'static str) -> bool) {
     let unequal: Vec<Option<Note>> =
         found.iter().map(|one| between(found, one, &is_live)).collect();
     for (one, unequal) in found.iter_mut().zip(unequal) {

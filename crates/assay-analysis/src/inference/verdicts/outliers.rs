@@ -13,7 +13,7 @@ const FEWEST: usize = 4;
 /// Arms from which the common part of a replicate can be told from one arm's own.
 const FEWEST_ARMS: usize = 3;
 
-pub(in crate::inference) fn mark(series: &mut [Series]) {
+pub(crate) fn mark(series: &mut [Series]) {
     let mut groups: BTreeMap<(String, String), Vec<usize>> = BTreeMap::new();
     for (index, one) in series.iter().enumerate() {
         groups.entry((one.workload.clone(), one.metric.clone())).or_default().push(index);

@@ -11,12 +11,12 @@ use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 
 /// A study of one workload and one factor, arm by arm.
-pub(in crate::inference) struct Study {
+pub(crate) struct Study {
     pub measured: Measurements,
     pub emulated: bool,
 }
 
-pub(in crate::inference) fn arm(pairs: &[(&str, &str)]) -> Arm {
+pub(crate) fn arm(pairs: &[(&str, &str)]) -> Arm {
     pairs.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned())).collect()
 }
 

@@ -50,7 +50,7 @@ fn take_back(design: &Design, one: &mut Comparison, note: Note) {
 }
 
 /// Why nothing can be known from a comparison, if a remark says so.
-pub(in crate::inference) fn unknowable(note: &Note) -> Option<String> {
+pub(crate) fn unknowable(note: &Note) -> Option<String> {
     let is_one = matches!(note, Note::NoDirection { .. } | Note::CoarseClock { .. });
     is_one.then(|| words::note(note, ["", ""]))
 }

@@ -6,13 +6,13 @@ pub(super) mod most_load;
 mod notes;
 mod trends;
 
-pub(in crate::inference) use crate::import::words::listed;
-pub(in crate::inference) use answers::SUSPECT;
+pub(crate) use crate::import::words::listed;
+pub(crate) use answers::SUSPECT;
 pub(super) use answers::*;
 pub(super) use factors::factor;
 pub use notes::note;
 pub(super) use notes::orders;
-pub(in crate::inference) use notes::{load, no_direction};
+pub(crate) use notes::{load, no_direction};
 pub(super) use trends::trend;
 
 use assay_core::quantity::Better;
@@ -42,7 +42,7 @@ pub(super) fn no_verdict(order: Order) -> Option<&'static str> {
     }
 }
 
-pub(in crate::inference) const NO_VERDICT_EMULATED: &str =
+pub(crate) const NO_VERDICT_EMULATED: &str =
     "no verdict: times and rates of an emulated machine do not describe hardware";
 
 pub(super) fn short_words(arm: &Arm, design: &Design) -> String {
@@ -54,7 +54,7 @@ pub(super) fn replicates(count: usize) -> String {
     counted(count, "replicate")
 }
 
-pub(in crate::inference) fn counted(count: usize, thing: &str) -> String {
+pub(crate) fn counted(count: usize, thing: &str) -> String {
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
@@ -174,7 +174,7 @@ fn needed(found: &Comparison) -> String {
 const MOST_WORKLOADS: usize = 4;
 
 /// Comparisons of which the numbers tell nothing yet, in one sentence; nothing where there is none.
-pub(in crate::inference) fn undecided(found: &[&Comparison], all: usize) -> Option<String> {
+pub(crate) fn undecided(found: &[&Comparison], all: usize) -> Option<String> {
     let needed = Needed::of_comparisons(found.iter().copied())?;
     let mut workloads: Vec<&str> = found.iter().map(|one| one.workload.as_str()).collect();
     workloads.dedup();
@@ -518,7 +518,7 @@ fn tells_more(rank: &Rank, compared: &[Comparison]) -> bool {
 }
 
 /// Two results of different days or machines: what the numbers suggest.
-pub(in crate::inference) fn across(found: &Comparison) -> String {
+pub(crate) fn across(found: &Comparison) -> String {
     let result = |arm: &Arm| arm.get("result").cloned().unwrap_or_default();
     let mut levels = found.configuration.clone();
     levels.remove("result");
@@ -600,7 +600,7 @@ fn may_be_days(found: &Comparison) -> bool {
 const MANY: usize = 3;
 
 /// Rows of two results that all say the same, in one sentence; none where they differ.
-pub(in crate::inference) fn agreement(found: &[&Comparison]) -> Option<String> {
+pub(crate) fn agreement(found: &[&Comparison]) -> Option<String> {
     let (first, others) = found.split_first()?;
     if found.iter().all(|one| one.n < 2) {
         return Some("n = 1 each: no interval, differences cannot be judged.".to_owned());

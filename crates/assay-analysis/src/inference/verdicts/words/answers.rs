@@ -13,7 +13,7 @@ use crate::inference::verdicts::answers::Case;
 
 const MOST_TOLD: usize = 5;
 
-pub(in crate::inference::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> String {
+pub(crate) fn answer(verdict: Claim, cases: &[Case]) -> String {
     let count = |claim: Claim| cases.iter().filter(|case| case.claim == claim).count();
     let (all, with) = (cases.len(), count(Claim::Supported));
     let doubted = would_be(cases).filter(|_| verdict == Claim::NotShown);
@@ -38,7 +38,7 @@ pub(in crate::inference::verdicts) fn answer(verdict: Claim, cases: &[Case]) -> 
 }
 
 /// What stands beside a case whose numbers decide nothing.
-pub(in crate::inference) const SUSPECT: &str = "from suspect numbers";
+pub(crate) const SUSPECT: &str = "from suspect numbers";
 
 /// What would become of a claim, were its numbers not suspect; nothing where that is not what stands in
 /// the way.
@@ -54,7 +54,7 @@ fn would_be(cases: &[Case]) -> Option<&'static str> {
     }
 }
 
-pub(in crate::inference::verdicts) fn because(verdict: Claim, cases: &[Case]) -> Vec<String> {
+pub(crate) fn because(verdict: Claim, cases: &[Case]) -> Vec<String> {
     let first = cases.iter().filter(|case| case.claim == verdict);
     let others = cases.iter().filter(|case| case.claim != verdict);
     let told: Vec<&Case> = first.chain(others).collect();
@@ -68,36 +68,35 @@ pub(in crate::inference::verdicts) fn because(verdict: Claim, cases: &[Case]) ->
 }
 
 /// Why there is no number where one is asked for: different things.
-pub(in crate::inference::verdicts) const UNMEASURED: &str = "was not measured";
-pub(in crate::inference::verdicts) const INVALID: &str = "has invalid numbers";
-pub(in crate::inference::verdicts) const FAILED: &str = "failed in every trial";
-pub(in crate::inference::verdicts) const DISTURBED: &str = "has too few undisturbed trials";
-pub(in crate::inference::verdicts) const FEW: &str = "has too few trials";
-pub(in crate::inference::verdicts) const NOT_TOGETHER: &str =
-    "has no replicate with all required measurements";
+pub(crate) const UNMEASURED: &str = "was not measured";
+pub(crate) const INVALID: &str = "has invalid numbers";
+pub(crate) const FAILED: &str = "failed in every trial";
+pub(crate) const DISTURBED: &str = "has too few undisturbed trials";
+pub(crate) const FEW: &str = "has too few trials";
+pub(crate) const NOT_TOGETHER: &str = "has no replicate with all required measurements";
 
-pub(in crate::inference::verdicts) fn missing(name: &str, why: &str) -> String {
+pub(crate) fn missing(name: &str, why: &str) -> String {
     format!("{name} {why}")
 }
 
 /// A workload that was measured without the number that is asked for.
-pub(in crate::inference::verdicts) fn no_metric(name: &str, metric: &str) -> String {
+pub(crate) fn no_metric(name: &str, metric: &str) -> String {
     format!("{name}: its {} was not measured", noun(metric))
 }
 
 /// A claim of two levels, where there are not two.
-pub(in crate::inference::verdicts) fn no_two(name: &str, factor: Option<&str>) -> String {
+pub(crate) fn no_two(name: &str, factor: Option<&str>) -> String {
     match factor {
         Some(factor) => format!("{name}: the check needs two levels of {factor}"),
         None => format!("{name}: the check needs one configuration with two levels"),
     }
 }
 
-pub(in crate::inference::verdicts) fn no_numbers(name: &str) -> String {
+pub(crate) fn no_numbers(name: &str) -> String {
     format!("{name}: too few numeric levels")
 }
 
-pub(in crate::inference::verdicts) fn no_levels(name: &str, between: &[String]) -> String {
+pub(crate) fn no_levels(name: &str, between: &[String]) -> String {
     match between {
         [low, high] => format!(
             "{name}: the check needs levels both inside and outside the range {low} to {high}"
@@ -106,7 +105,7 @@ pub(in crate::inference::verdicts) fn no_levels(name: &str, between: &[String]) 
     }
 }
 
-pub(in crate::inference::verdicts) fn peak_is(
+pub(crate) fn peak_is(
     name: &str,
     metric: &str,
     best: &str,
@@ -121,7 +120,7 @@ pub(in crate::inference::verdicts) fn peak_is(
     }
 }
 
-pub(in crate::inference::verdicts) fn slope_is(
+pub(crate) fn slope_is(
     name: &str,
     metric: &str,
     factor: &str,
@@ -142,12 +141,7 @@ pub(in crate::inference::verdicts) fn slope_is(
 }
 
 /// Who is the best, or the worst, and who could be.
-pub(in crate::inference::verdicts) fn foremost_is(
-    name: &str,
-    last: bool,
-    could: &[&str],
-    levels: usize,
-) -> String {
+pub(crate) fn foremost_is(name: &str, last: bool, could: &[&str], levels: usize) -> String {
     let word = if last { "worst" } else { "best" };
     match could {
         [one] => format!("{name}: {one} is the {word} (significant)"),
@@ -160,12 +154,12 @@ pub(in crate::inference::verdicts) fn foremost_is(
 
 /// The ends of an interval, where there is one, and of how many cases at once it is.
 #[derive(Clone, Copy)]
-pub(in crate::inference::verdicts) struct AtOnce {
+pub(crate) struct AtOnce {
     pub ends: Option<[f64; 2]>,
     pub cases: usize,
 }
 
-pub(in crate::inference::verdicts) fn two_are(
+pub(crate) fn two_are(
     name: &str,
     metric: &str,
     level: &str,
@@ -186,7 +180,7 @@ pub(in crate::inference::verdicts) fn two_are(
     }
 }
 
-pub(in crate::inference::verdicts) fn knee_is(
+pub(crate) fn knee_is(
     name: &str,
     metric: &str,
     most: f64,
@@ -212,7 +206,7 @@ pub(in crate::inference::verdicts) fn knee_is(
 }
 
 /// From which level on a metric is as good as anywhere, and how the level of the claim stands.
-pub(in crate::inference::verdicts) struct Enough<'a> {
+pub(crate) struct Enough<'a> {
     pub from: &'a str,
     pub best: &'a str,
     pub claimed: &'a str,
@@ -221,7 +215,7 @@ pub(in crate::inference::verdicts) struct Enough<'a> {
     pub margin: f64,
 }
 
-pub(in crate::inference::verdicts) fn enough_is(
+pub(crate) fn enough_is(
     name: &str,
     metric: &str,
     better: Better,
@@ -258,7 +252,7 @@ fn at_once(cases: usize) -> String {
 }
 
 /// `is_decimal`: in MB/s, as the limit.
-pub(in crate::inference::verdicts) fn level_is(
+pub(crate) fn level_is(
     name: &str,
     metric: &str,
     is_decimal: bool,

@@ -9,7 +9,7 @@ use crate::inference::distinct;
 
 /// Which level of a factor to take, by its main effects in all workloads, and on which other factors that
 /// depends; nothing where it has no effects.
-pub(in crate::inference::verdicts) fn factor(
+pub(crate) fn factor(
     design: &Design,
     name: &str,
     effects: &[&Effect],

@@ -9,19 +9,18 @@ use assay_study::results::course;
 
 use super::{SUSPECT, counted};
 
-pub(in crate::inference::verdicts) const NOTHING: &str =
-    "Assay tested no rate, so there is no answer.";
+pub(crate) const NOTHING: &str = "Assay tested no rate, so there is no answer.";
 
-pub(in crate::inference::verdicts) const EMULATED: &str =
+pub(crate) const EMULATED: &str =
     "No verdict: times and rates of an emulated machine do not describe hardware.";
 
 /// `p99 < 2 ms: holds at 41,000/s (p99 1.6 ms, 1.4 ms to 1.8 ms), fails at 48,000/s (...); between them this
 /// study cannot tell.`
-pub(in crate::inference::verdicts) fn answer(found: &MostLoad, limit: Limit) -> String {
+pub(crate) fn answer(found: &MostLoad, limit: Limit) -> String {
     format!("{}.", head(found, limit))
 }
 
-pub(in crate::inference::verdicts) fn suspect(found: &MostLoad, limit: Limit) -> String {
+pub(crate) fn suspect(found: &MostLoad, limit: Limit) -> String {
     format!("{}, {SUSPECT}.", head(found, limit))
 }
 
@@ -46,7 +45,7 @@ fn head(found: &MostLoad, limit: Limit) -> String {
     format!("{limit}: {told}")
 }
 
-pub(in crate::inference::verdicts) fn rate(own: &Rate, limit: Limit) -> String {
+pub(crate) fn rate(own: &Rate, limit: Limit) -> String {
     let standing = match own.outcome {
         Standing::Within => "passes",
         Standing::Exceeds => "fails",

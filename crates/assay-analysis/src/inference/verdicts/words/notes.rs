@@ -76,7 +76,7 @@ pub fn note(note: &Note, arms: [&str; 2]) -> String {
 
 /// By how much the load differed: `40% fewer reads per second, ratio 0.6, 95% CI 0.5-0.7`; none of
 /// another remark.
-pub(in crate::inference) fn load(note: &Note) -> Option<String> {
+pub(crate) fn load(note: &Note) -> Option<String> {
     let Note::UnequalLoad { metric, ratio, ci95_family } = note else { return None };
     let [ratio, low, high] = show::ratios(*ratio, *ci95_family);
     Some(format!("{}, ratio {ratio}, 95% CI {low}-{high}", change(&ratio, metric)))
@@ -84,7 +84,7 @@ pub(in crate::inference) fn load(note: &Note) -> Option<String> {
 
 /// What a comparison is in each order: `1.03 where it ran first (3 replicates), 1.44 where it ran second
 /// (3 replicates; p = 0.01)`; none of another remark.
-pub(in crate::inference::verdicts) fn orders(note: &Note) -> Option<String> {
+pub(crate) fn orders(note: &Note) -> Option<String> {
     let Note::TwoOrders { first, second, replicates: [one, other], p } = note else { return None };
     Some(format!(
         "ratio {} when run first ({}), {} when run second ({}; {}): one configuration affects the next",
@@ -97,7 +97,7 @@ pub(in crate::inference::verdicts) fn orders(note: &Note) -> Option<String> {
 }
 
 /// Why a metric gets no verdict of which nobody says which direction is better, and what states it.
-pub(in crate::inference) fn no_direction(metric: &str) -> String {
+pub(crate) fn no_direction(metric: &str) -> String {
     let name = noun(metric);
     let option = if is_told(metric) {
         "--parse FORMAT::higher or --parse FORMAT::lower".to_owned()

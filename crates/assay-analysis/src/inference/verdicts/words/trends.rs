@@ -10,11 +10,7 @@ use assay_workloads::metrics::noun;
 
 use super::with_interval;
 
-pub(in crate::inference::verdicts) fn trend(
-    trend: &Trend,
-    better: Better,
-    factor: &Factor,
-) -> String {
+pub(crate) fn trend(trend: &Trend, better: Better, factor: &Factor) -> String {
     let name = |level: f64| name(factor, level);
     let place = if trend.configuration.is_empty() {
         String::new()
