@@ -34,7 +34,6 @@ pub struct Flat {
 
 /// What [`Flat::trust`] says of published rows.
 pub const PUBLISHED: &str = "published";
-const INVALID: &str = "invalid";
 
 const BEFORE: [&str; 5] = ["file", "device", "capacity_gb", "claimed", "reached"];
 const AFTER: [&str; 8] =
@@ -78,7 +77,7 @@ impl Flat {
     }
 
     pub fn is_invalid(&self) -> bool {
-        self.trust.ends_with(INVALID)
+        self.trust.ends_with(Trust::Invalid.word())
     }
 
     /// Its fields as they are written, in the order of [`columns`]; empty where there is none.
@@ -120,12 +119,7 @@ fn trust(row: &Row) -> String {
     if row.published.is_some() {
         return PUBLISHED.to_owned();
     }
-    let own = match row.trust() {
-        Some(Trust::Trusted) => "trusted",
-        Some(Trust::Suspect) => "suspect",
-        Some(Trust::Invalid) => INVALID,
-        None => "not rated",
-    };
+    let own = row.trust().map_or("not rated", Trust::word);
     if row.foreign { format!("foreign, {own}") } else { own.to_owned() }
 }
 

@@ -93,12 +93,7 @@ pub struct Identity {
 impl Row {
     /// The least trusted of its numbers; none where nothing was judged.
     pub fn trust(&self) -> Option<Trust> {
-        let rank = |trust: &Trust| match trust {
-            Trust::Trusted => 0,
-            Trust::Suspect => 1,
-            Trust::Invalid => 2,
-        };
-        self.measured.values().filter_map(|number| number.trust).max_by_key(rank)
+        self.measured.values().filter_map(|number| number.trust).max()
     }
 
     /// Price of 10^9 bytes and its currency.

@@ -115,8 +115,8 @@ fn is_of(cell: &Cell, subject: &Subject) -> bool {
 }
 
 fn doubt_words(because: &Because) -> String {
-    let word = if because.trust == Trust::Invalid { "invalid" } else { "suspect" };
-    format!(" The numbers are {word}: {}.", because.text.trim_end_matches('.'))
+    let (word, text) = (because.trust.word(), because.text.trim_end_matches('.'));
+    format!(" The numbers are {word}: {text}.")
 }
 
 pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {

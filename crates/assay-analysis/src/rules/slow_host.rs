@@ -2,6 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
+use assay_core::stats::median;
 use assay_study::results::fleet::{Share, Together, words};
 use assay_workloads::Judged;
 
@@ -58,11 +59,7 @@ fn slow(host: &Share, whole: &[&Together]) -> Option<String> {
 fn times_behind(own: &Together, rank: u32) -> Option<f64> {
     let rate = own.hosts.iter().find(|share| share.rank == rank)?.operations_per_s;
     let others = own.hosts.iter().filter(|share| share.rank != rank);
-    let mut others: Vec<f64> = others.map(|share| share.operations_per_s).collect();
-    others.sort_by(f64::total_cmp);
-    let (low, high) =
-        (others.get(others.len().checked_sub(1)? / 2)?, others.get(others.len() / 2)?);
-    let others = f64::midpoint(*low, *high);
+    let others = median(&others.map(|share| share.operations_per_s).collect::<Vec<f64>>())?;
     // Where nobody gets on, nobody is behind.
     (others > 0.0).then(|| if rate > 0.0 { others / rate } else { f64::INFINITY })
 }

@@ -1,6 +1,8 @@
 //! The rows of a file, with names, levels and arms by number.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
+use std::hash::Hash;
 
 use assay_core::lines::{OpenQuote, Splitter};
 use assay_study::results::record::Status;
@@ -13,23 +15,32 @@ use crate::import::mistakes::{Field, Mistakes};
 /// Arms that a file may have: more come from a column that is no setting.
 const MOST_ARMS: usize = 1000;
 
+/// Distinct values in order of their first appearance.
 #[derive(Default)]
-pub(super) struct Names {
-    pub all: Vec<String>,
-    index: HashMap<String, usize>,
+pub(super) struct Numbered<T> {
+    pub all: Vec<T>,
+    index: HashMap<T, usize>,
+}
+
+pub(super) type Names = Numbered<String>;
+
+impl<T: Clone + Eq + Hash> Numbered<T> {
+    /// Returns the number of a value, which is added if it is new.
+    pub(super) fn add<K>(&mut self, value: &K) -> usize
+    where
+        K: Eq + Hash + ToOwned<Owned = T> + ?Sized,
+        T: Borrow<K>,
+    {
+        if let Some(known) = self.index.get(value) {
+            return *known;
+        }
+        self.index.insert(value.to_owned(), self.all.len());
+        self.all.push(value.to_owned());
+        self.all.len() - 1
+    }
 }
 
 impl Names {
-    /// The number of a name, which is added if it is new.
-    pub(super) fn add(&mut self, name: &str) -> usize {
-        if let Some(known) = self.index.get(name) {
-            return *known;
-        }
-        self.index.insert(name.to_owned(), self.all.len());
-        self.all.push(name.to_owned());
-        self.all.len() - 1
-    }
-
     pub(super) fn has(&self, name: &str) -> bool {
         self.index.contains_key(name)
     }
@@ -43,24 +54,6 @@ pub(super) struct Factor {
     pub name: String,
     pub column: usize,
     pub levels: Names,
-}
-
-/// Combinations of levels in order of their first appearance, a number a factor.
-#[derive(Default)]
-pub(super) struct Arms {
-    pub all: Vec<Vec<usize>>,
-    index: HashMap<Vec<usize>, usize>,
-}
-
-impl Arms {
-    fn add(&mut self, levels: Vec<usize>) -> usize {
-        if let Some(known) = self.index.get(&levels) {
-            return *known;
-        }
-        self.index.insert(levels.clone(), self.all.len());
-        self.all.push(levels);
-        self.all.len() - 1
-    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -89,7 +82,8 @@ pub(super) struct TrialTable {
     pub factors: Vec<Factor>,
     pub workloads: Names,
     pub metrics: Metrics,
-    pub arms: Arms,
+    /// Combinations of levels, a number per factor.
+    pub arms: Numbered<Vec<usize>>,
     pub rows: Vec<TrialLine>,
     /// Lines below the header, faulty ones too.
     pub lines: usize,
@@ -106,7 +100,7 @@ impl TrialTable {
             factors: header.factors.iter().map(factor).collect(),
             workloads: Names::default(),
             metrics: Metrics::default(),
-            arms: Arms::default(),
+            arms: Numbered::default(),
             rows: Vec::new(),
             lines: 0,
         }
@@ -194,7 +188,7 @@ impl TrialTable {
             let level = cells::word(&cell(factor.column), advice, mistakes);
             levels.extend(level.map(|level| factor.levels.add(level)));
         }
-        (levels.len() == self.factors.len()).then(|| self.arms.add(levels))
+        (levels.len() == self.factors.len()).then(|| self.arms.add(&levels))
     }
 
     fn tell_too_many_arms(&self, header: &Header, line: usize, mistakes: &mut Mistakes<'_>) {

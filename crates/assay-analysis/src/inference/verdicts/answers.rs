@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 
 use assay_core::quantity::{Better, Scale, level_number};
-use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample};
+use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, median};
 use assay_study::file::Amount;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
@@ -678,11 +678,7 @@ fn share_or_number(level: &str) -> Option<f64> {
 /// The median of the trials that stand: one that something else disturbed moves it little.
 fn middle(runs: &Runs<'_>) -> Option<f64> {
     let standing = runs.first.keys().filter_map(|replicate| runs.standing(*replicate));
-    let mut levels: Vec<f64> = standing.map(|run| run.level.exp()).collect();
-    levels.sort_by(f64::total_cmp);
-    let upper = *levels.get(levels.len() / 2)?;
-    let lower = *levels.get(levels.len().saturating_sub(1) / 2)?;
-    Some(f64::midpoint(lower, upper))
+    median(&standing.map(|run| run.level.exp()).collect::<Vec<f64>>())
 }
 
 fn reaches(check: &PlaceCheck<'_, '_, '_>) -> Case {

@@ -1,7 +1,6 @@
 //! The words of remarks beside a comparison.
 
 use assay_core::quantity::units::show;
-use assay_study::findings::Trust;
 use assay_study::findings::notes::{Failures, Note, Side};
 use assay_workloads::metrics::{change, is_told, noun};
 
@@ -19,8 +18,8 @@ pub fn note(note: &Note, arms: [&str; 2]) -> String {
         Side::Arm => arm,
     };
     match note {
-        Note::Trust { of, trust } => format!("the number of {} is {}", name(*of), word(*trust)),
-        Note::TrustOfResult { of, trust } => format!("{} number is {}", name(*of), word(*trust)),
+        Note::Trust { of, trust } => format!("the number of {} is {}", name(*of), trust.word()),
+        Note::TrustOfResult { of, trust } => format!("{} number is {}", name(*of), trust.word()),
         Note::Failed { arm: own, baseline: other, more } => {
             let more = more.map(|side| format!("; {} fails more often", name(side)));
             let (own, other) = (failed(*own, arm), failed(*other, baseline));
@@ -105,14 +104,6 @@ pub(crate) fn no_direction(metric: &str) -> String {
         format!("--better {metric}=higher or --better {metric}=lower")
     };
     format!("the better direction of {name} is unknown; use {option}")
-}
-
-fn word(trust: Trust) -> &'static str {
-    match trust {
-        Trust::Trusted => "trusted",
-        Trust::Suspect => "suspect",
-        Trust::Invalid => "invalid",
-    }
 }
 
 fn failed(own: Failures, name: &str) -> String {
