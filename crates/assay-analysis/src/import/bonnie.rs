@@ -1,7 +1,7 @@
 //! bonnie++'s CSV: each line is a run of all its tests.
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
 
 use super::mistakes::{Field, Mistakes};
@@ -87,10 +87,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         one(line, &splitter, &mut runs, &mut mistakes);
     }
     mistakes.outcome()?;
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: contains no test with a rate")));
-    }
-    Ok(Runs::in_order(runs))
+    Runs::in_order(runs).require(name, "contains no test with a rate")
 }
 
 fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mistakes<'_>) {

@@ -1,7 +1,7 @@
 //! The line that dd ends with: bytes, seconds, and a rate that is computed anew from both.
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::lines;
 
 use super::run::{Run, Runs};
@@ -32,13 +32,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         evidence::may_be_buffered(&mut run, bytes);
         runs.push(run);
     }
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!(
-            "{name}: contains no dd summary line; dd prints it to stderr, so add 2>&1"
-        )));
-    }
     let notes = vec!["dd prints its lines in order".to_owned()];
-    Ok(Runs { notes, ..Runs::in_order(runs) })
+    let runs = Runs { notes, ..Runs::in_order(runs) };
+    runs.require(name, "contains no dd summary line; dd prints it to stderr, so add 2>&1")
 }
 
 /// Bytes and seconds of a line in any language: `8388608 bytes (8.4 MB, 8.0 MiB) copied, 0.043 s, 195 MB/s`.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_workloads::command::ImportEvidence;
 
 use super::run::{Run, Runs};
@@ -100,10 +100,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.span_ms = at.map(|at| (at, at + 1));
         runs.push(run);
     }
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: contains no test with MB/s")));
-    }
-    Ok(Runs::in_order(runs))
+    Runs::in_order(runs).require(name, "contains no test with MB/s")
 }
 
 fn version(text: &str) -> Option<[u32; 2]> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
 
 use super::mistakes::Mistakes;
@@ -135,10 +135,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
     }
     mistakes.outcome()?;
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: contains no line below the header")));
-    }
-    let mut runs = Runs::in_order(runs);
-    runs.notes.extend(unknown.iter().map(|name| format!("not compared: {name} (unknown column)")));
-    Ok(runs)
+    let unknown = unknown.iter().map(|name| format!("not compared: {name} (unknown column)"));
+    let runs = Runs { notes: unknown.collect(), ..Runs::in_order(runs) };
+    runs.require(name, "contains no line below the header")
 }

@@ -1,7 +1,7 @@
 //! flent's data files (JSON, as a rule packed with gzip): each series of a file is a run, by its mean.
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::direction;
 use serde_json::Value;
 
@@ -64,8 +64,5 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.span_ms = at.map(|at| (at, at + 1));
         runs.push(run);
     }
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no series in `results` has a number")));
-    }
-    Ok(Runs::in_order(runs))
+    Runs::in_order(runs).require(name, "no series in `results` has a number")
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::lines;
 use assay_core::quantity::Better;
 
@@ -82,10 +82,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
         runs.push(run);
     }
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: contains no benchmark line")));
-    }
-    Ok(Runs::in_order(runs))
+    Runs::in_order(runs).require(name, "contains no benchmark line")
 }
 
 /// Names of ours by those that stand in the lines; none where others wrote them.

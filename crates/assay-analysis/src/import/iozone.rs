@@ -2,7 +2,7 @@
 //! header tells, as tests that were not chosen leave blanks.
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 
 use super::run::{Run, Runs};
 use super::{Importer, Reads, evidence};
@@ -86,17 +86,12 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             row(line, columns, unit, &mut runs);
         }
     }
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!(
-            "{name}: no numeric row below the header; Assay reads only the table of iozone's \
-             automatic mode, not of -t"
-        )));
-    }
     let notes = vec![
         "iozone does not report cache use; without -e, -c or -I, it may have measured memory"
             .to_owned(),
     ];
-    Ok(Runs { notes, ..Runs::in_order(runs) })
+    let missing = "no numeric row below the header; Assay reads only the table of iozone's automatic mode, not of -t";
+    Runs { notes, ..Runs::in_order(runs) }.require(name, missing)
 }
 
 fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {

@@ -1,7 +1,7 @@
 //! Phoronix Test Suite's `composite.xml`: results with the values of all their runs.
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::Better;
 
 use super::run::{Run, Runs};
@@ -55,12 +55,8 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             }
         }
     }
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!(
-            "{name}: contains no Result with an Entry and a Value; the file may be truncated"
-        )));
-    }
-    Ok(Runs { runs, ..Runs::default() })
+    let missing = "contains no Result with an Entry and a Value; the file may be truncated";
+    Runs { runs, ..Runs::default() }.require(name, missing)
 }
 
 /// The insides of all elements of a name that stand in no other of that name.

@@ -1,7 +1,7 @@
 //! pytest-benchmark's JSON: each benchmark of a file is one run, by its mean.
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 
 use super::json::{self, level, number};
 use super::run::{Run, Runs};
@@ -47,8 +47,5 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.tell("duration_s", number(benchmark, &["stats", "mean"]));
         runs.push(run);
     }
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: contains no `benchmarks`")));
-    }
-    Ok(Runs::in_order(runs))
+    Runs::in_order(runs).require(name, "contains no `benchmarks`")
 }

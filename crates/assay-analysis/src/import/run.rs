@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show;
 use assay_core::stats::{observations_needed, percentile_is_supported};
@@ -92,6 +93,15 @@ pub struct Runs {
 impl Runs {
     pub fn in_order(runs: Vec<Run>) -> Self {
         Self { runs, in_order: true, notes: Vec::new() }
+    }
+
+    /// # Errors
+    /// The user's mistake if there is no run: the file lacks what `missing` names.
+    pub fn require(self, name: &str, missing: &str) -> Outcome<Self> {
+        if self.runs.is_empty() {
+            return Err(Failure::mistake(format!("{name}: {missing}")));
+        }
+        Ok(self)
     }
 }
 

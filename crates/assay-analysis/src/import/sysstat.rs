@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use serde_json::Value;
 
 use super::json::{self, number, word};
@@ -79,12 +79,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
         runs.runs.extend(own);
     }
-    if runs.runs.is_empty() {
-        return Err(Failure::mistake(format!(
-            "{name}: no report has a `disk`; use iostat -x, or sadf -j -- -d"
-        )));
-    }
-    Ok(runs)
+    runs.require(name, "no report has a `disk`; use iostat -x, or sadf -j -- -d")
 }
 
 /// A run per device; fields that are not known here are noted.

@@ -1,7 +1,7 @@
 //! tiobench.pl's tables: a section a kind of access, a row a run.
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::Better;
 
 use super::run::{Run, Runs};
@@ -53,10 +53,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.values.retain(|told| told.value.is_some());
         runs.push(run);
     }
-    if runs.is_empty() {
-        return Err(Failure::mistake(format!("{name}: no tiobench section has a row")));
-    }
-    Ok(Runs::in_order(runs))
+    Runs::in_order(runs).require(name, "no tiobench section has a row")
 }
 
 /// The identifier and the fields of a row; asterisks stand for what was not told.
