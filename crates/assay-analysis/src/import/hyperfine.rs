@@ -1,7 +1,5 @@
 //! hyperfine's JSON: each time is a run; commands, or their parameters, are the arms.
 
-use std::collections::BTreeSet;
-
 use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use serde_json::Value;
@@ -35,7 +33,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     let is_own = whole.get("assay").is_some();
     let results = json::list(&whole, &["results"]);
     let has_parameters = |result: &Value| result.get("parameters").is_some();
-    let by_command = !results.iter().any(has_parameters) && different(results, "command") > 1;
+    let has_other_command =
+        |result: &Value| json::word(result, &["command"]) != json::word(&results[0], &["command"]);
+    let by_command = !results.iter().any(has_parameters) && results.iter().any(has_other_command);
     let by_template = !is_own && shares_parameters(results);
     let mut runs = Vec::new();
     for result in results {
@@ -91,10 +91,4 @@ fn template(result: &Value) -> String {
         command = command.replace(&level(value).unwrap_or_default(), &format!("{{{name}}}"));
     }
     command
-}
-
-fn different(results: &[Value], key: &str) -> usize {
-    let words: BTreeSet<Option<&str>> =
-        results.iter().map(|result| json::word(result, &[key])).collect();
-    words.len()
 }

@@ -503,16 +503,4 @@ mod tests {
         let rules: Vec<_> = because.iter().map(|because| because.rule.as_str()).collect();
         assert_eq!(rules, ["cached", "steal"]);
     }
-
-    #[test]
-    fn remarks_are_one_line_without_a_full_stop() {
-        let bench = Bench::read().each(|trial| {
-            *testing::device(trial) = assay_study::results::record::DeviceEvidence::default();
-            testing::processors(trial).steal = 90;
-            testing::throttling(trial).throttle_events = assay_core::presence::Presence::Present(2);
-        });
-        for because in bench.with_case(judge).1 {
-            assert!(!because.text.ends_with('.') && !because.text.contains('\n'), "{because:?}");
-        }
-    }
 }

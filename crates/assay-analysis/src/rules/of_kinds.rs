@@ -69,13 +69,4 @@ mod tests {
             assert_eq!(Bench::command().judge(&rule), None, "{}", rule.about.name);
         }
     }
-
-    #[test]
-    fn every_rule_of_a_kind_is_among_all_rules_in_its_place() {
-        let names: Vec<&str> = RULES.iter().map(|rule| rule.about.name).collect();
-        let own: Vec<&str> =
-            KINDS.iter().flat_map(|kind| kind.rules).map(|rule| rule.about.name).collect();
-        let first = crate::rules::OF_WORK.len();
-        assert_eq!(names[first..first + own.len()], own);
-    }
 }
