@@ -70,7 +70,7 @@ fn is_own(line: &str) -> bool {
 }
 
 fn read(name: &str, text: &str) -> Outcome<Runs> {
-    let mut mistakes = Mistakes::of(name);
+    let mut mistakes = Mistakes::new(name);
     let mut splitter = Splitter::new();
     let mut runs = Vec::new();
     // What has no comma is of the table for the eye.
@@ -105,7 +105,7 @@ fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mista
         if value.is_none() && largest.is_none() && !is_fast {
             continue;
         }
-        let mut run = Run::of(test);
+        let mut run = Run::new(test);
         for (name, at) in SETTINGS {
             let level = fields.field(own(at));
             if !level.is_empty() {
@@ -117,12 +117,12 @@ fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mista
             Tells::Count => "operations_per_s",
         };
         match (tells, value) {
-            (Tells::Bytes, Some(kib)) => run.tell(metric, Some(kib * 1024.0)),
-            (Tells::Count, Some(_)) => run.tell(metric, value),
+            (Tells::Bytes, Some(kib)) => run.add(metric, Some(kib * 1024.0)),
+            (Tells::Count, Some(_)) => run.add(metric, value),
             (_, None) => run.lack(metric, "too fast to measure (+++++)"),
         }
         match largest {
-            Some(_) => run.tell("latency_max_ns", largest),
+            Some(_) => run.add("latency_max_ns", largest),
             None if is_too_fast(fields.field(own(latency))) => {
                 run.lack("latency_max_ns", "too fast to measure (+++++)");
             }

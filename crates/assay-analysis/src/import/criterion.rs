@@ -120,11 +120,11 @@ fn documents(
             "{name}: contains the change of a benchmark, not its time; import new/sample.json"
         )));
     }
-    let mut run = Run::of(if benchmark.is_empty() { "benchmark" } else { benchmark });
+    let mut run = Run::new(if benchmark.is_empty() { "benchmark" } else { benchmark });
     let mean = number(&whole, &["mean", "point_estimate"]).or_else(|| {
         Some(sum(json::list(&whole, &["times"]))? / sum(json::list(&whole, &["iters"]))?)
     });
-    run.tell(
+    run.add(
         TIME,
         Some(mean.ok_or_else(|| {
             Failure::mistake(format!("{name}: contains no `times` and `iters`, and no `mean`"))
@@ -143,13 +143,13 @@ fn messages(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
     let one = |line: &str| {
         let message: Value = serde_json::from_str(line).ok()?;
         let id = json::word(&message, &["id"])?;
-        let mut run = Run::of(id);
+        let mut run = Run::new(id);
         // The mean has a unit of its own, which may differ from that of the samples.
         let unit =
             json::word(&message, &["mean", "unit"]).or_else(|| json::word(&message, &["unit"]))?;
         let unit = unit_ns(unit, id, skipped)?;
         let mean = number(&message, &["mean", "estimate"])?;
-        run.tell(TIME, Some(mean * unit));
+        run.add(TIME, Some(mean * unit));
         Some(run)
     };
     text.lines().filter_map(one).collect()
@@ -182,8 +182,8 @@ fn raw(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
     let mut found: Vec<(String, (usize, f64, f64))> = sums.into_iter().collect();
     found.sort_by_key(|(_, (at, ..))| *at);
     let run = |(name, (_, value, count)): (String, (usize, f64, f64))| {
-        let mut run = Run::of(name);
-        run.tell(TIME, Some(value / count));
+        let mut run = Run::new(name);
+        run.add(TIME, Some(value / count));
         run
     };
     found.into_iter().map(run).collect()

@@ -25,10 +25,10 @@ const LINES: usize = 50;
 fn read(name: &str, text: &str) -> Outcome<Runs> {
     let mut runs = Vec::new();
     for (bytes, seconds) in lines::lines(text).filter_map(|(_, line)| copied(line)) {
-        let mut run = Run::of("copy");
+        let mut run = Run::new("copy");
         run.set("bytes", (bytes as u64).to_string());
-        run.tell("bandwidth_bytes_per_s", (seconds > 0.0).then(|| bytes / seconds));
-        run.tell("duration_s", Some(seconds));
+        run.add("bandwidth_bytes_per_s", (seconds > 0.0).then(|| bytes / seconds));
+        run.add("duration_s", Some(seconds));
         evidence::may_be_buffered(&mut run, bytes);
         runs.push(run);
     }

@@ -82,7 +82,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             "" => test.name.to_owned(),
             section => format!("{} {}", section.to_lowercase(), test.name),
         };
-        let mut run = Run::of(workload.split_whitespace().collect::<Vec<_>>().join(" "));
+        let mut run = Run::new(workload.split_whitespace().collect::<Vec<_>>().join(" "));
         run.settings.clone_from(&settings);
         if is_faulty && threads(test.name).is_some_and(|threads| threads > 1) {
             run.evidence.push(ImportEvidence::Fault(
@@ -90,12 +90,12 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
                     .into(),
             ));
         }
-        run.tell("bandwidth_bytes_per_s", Some(test.mb * 1e6));
+        run.add("bandwidth_bytes_per_s", Some(test.mb * 1e6));
         if let Some(iops) = test.iops {
-            run.tell("iops", Some(iops));
+            run.add("iops", Some(iops));
         }
         if let Some(us) = test.us {
-            run.tell("latency_mean_ns", Some(us * 1000.0));
+            run.add("latency_mean_ns", Some(us * 1000.0));
         }
         run.span_ms = at.map(|at| (at, at + 1));
         runs.push(run);

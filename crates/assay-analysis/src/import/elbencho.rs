@@ -66,7 +66,7 @@ const METRICS: [(&str, &str, f64); 7] = [
 ];
 
 fn read(name: &str, text: &str) -> Outcome<Runs> {
-    let mut mistakes = Mistakes::of(name);
+    let mut mistakes = Mistakes::new(name);
     let mut splitter = Splitter::new();
     let mut names: Vec<String> = Vec::new();
     let mut runs = Vec::new();
@@ -91,7 +91,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             let at = names.iter().position(|own| own == name)?;
             Some(fields[at]).filter(|field| !field.is_empty())
         };
-        let mut run = Run::of(field("operation").unwrap_or("phase").to_lowercase());
+        let mut run = Run::new(field("operation").unwrap_or("phase").to_lowercase());
         for name in SETTINGS {
             if let Some(level) = field(name) {
                 run.set(name, level);
@@ -104,10 +104,10 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         for (column, metric, factor) in METRICS {
             let number = |name: &str| field(name)?.parse::<f64>().ok().filter(|value| *value > 0.0);
             if let Some(value) = number(column) {
-                run.tell(metric, Some(value * factor));
+                run.add(metric, Some(value * factor));
             }
             if let Some(value) = number(&format!("{MIX}{column}")) {
-                reads.tell(metric, Some(value * factor));
+                reads.add(metric, Some(value * factor));
             }
         }
         let is_mixed = !reads.values.is_empty();

@@ -279,13 +279,13 @@ fn run(group: &[Job<'_>], direction: &str, plural: &str, notes: &mut Vec<String>
         [part] if direction == "sync" => latencies(&mut run, part),
         several if direction == "sync" => merged(&mut run, several),
         [part] => {
-            run.tell("iops", number(part, &["iops"]));
-            run.tell("bandwidth_bytes_per_s", bandwidth(part));
+            run.add("iops", number(part, &["iops"]));
+            run.add("bandwidth_bytes_per_s", bandwidth(part));
             latencies(&mut run, part);
         }
         several => {
-            run.tell("iops", rate(several, |part| number(part, &["iops"])));
-            run.tell("bandwidth_bytes_per_s", rate(several, bandwidth));
+            run.add("iops", rate(several, |part| number(part, &["iops"])));
+            run.add("bandwidth_bytes_per_s", rate(several, bandwidth));
             merged(&mut run, several);
             let note = "concurrent jobs with equal options form one run (total of all jobs over \
                         the time of the longest); percentiles need bins (json+)";
@@ -334,16 +334,16 @@ fn latencies(run: &mut Run, part: &Value) {
     }
     let count = number(latency, &["N"]).or_else(|| number(part, &["total_ios"]));
     let count = count.map_or(u64::MAX, |count| count as u64);
-    run.tell("latency_mean_ns", number(latency, &["mean"]).map(|mean| mean * factor));
+    run.add("latency_mean_ns", number(latency, &["mean"]).map(|mean| mean * factor));
     for (wanted, metric) in PERCENTILES {
         let told = latency.get("percentile").and_then(Value::as_object).into_iter().flatten();
         let near = |name: &str| name.parse::<f64>().is_ok_and(|own| (own - wanted).abs() < 1e-6);
         let mut value = told.filter(|(name, _)| near(name)).filter_map(|(_, value)| value.as_f64());
         if let Some(value) = value.next() {
-            run.tell_percentile(metric, wanted / 100.0, Some(value * factor), count);
+            run.add_percentile(metric, wanted / 100.0, Some(value * factor), count);
         }
     }
-    run.tell("latency_max_ns", number(latency, &["max"]).map(|max| max * factor));
+    run.add("latency_max_ns", number(latency, &["max"]).map(|max| max * factor));
 }
 
 /// Whether fio timed no operation: no operation takes 0 ns.
@@ -457,7 +457,7 @@ fn merged(run: &mut Run, parts: &[&Value]) {
         let weighted: f64 = counts.iter().zip(&means).map(|(count, mean)| count * mean).sum();
         weighted / counts.iter().sum::<f64>()
     });
-    run.tell("latency_mean_ns", mean);
+    run.add("latency_mean_ns", mean);
     let mut bins: BTreeMap<u64, u64> = BTreeMap::new();
     let mut is_whole = true;
     for (latency, _) in &all {
@@ -471,10 +471,10 @@ fn merged(run: &mut Run, parts: &[&Value]) {
     }
     for (wanted, metric) in PERCENTILES.into_iter().filter(|_| is_whole) {
         let count = bins.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
-        run.tell_percentile(metric, wanted / 100.0, percentile(&bins, wanted), count);
+        run.add_percentile(metric, wanted / 100.0, percentile(&bins, wanted), count);
     }
     let largest = all.iter().filter_map(|(one, factor)| Some(number(one, &["max"])? * factor));
-    run.tell("latency_max_ns", largest.reduce(f64::max));
+    run.add("latency_max_ns", largest.reduce(f64::max));
 }
 
 /// As fio takes it: the value of the bin in which the share of all is reached.

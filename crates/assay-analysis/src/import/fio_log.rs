@@ -101,7 +101,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             continue;
         }
         let kind = end.trim_start_matches('_');
-        let mut run = Run::of(format!("{job}, {kind} of {direction}"));
+        let mut run = Run::new(format!("{job}, {kind} of {direction}"));
         if let Some(number) = number {
             run.set("job", number);
         }
@@ -112,20 +112,20 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             Holds::Bandwidth if !averaged && last_ms == 0 => run.lack("bandwidth_bytes_per_s", why),
             Holds::Iops if !averaged && last_ms == 0 => run.lack("iops", why),
             // Entries of single operations are no rates: what they moved in the whole time is.
-            Holds::Bandwidth if !averaged => run.tell("bandwidth_bytes_per_s", own(moved)),
-            Holds::Iops if !averaged => run.tell("iops", own(values.len() as f64)),
-            Holds::Bandwidth => run.tell("bandwidth_bytes_per_s", Some(mean * 1024.0)),
-            Holds::Iops => run.tell("iops", Some(mean)),
-            Holds::Latency => run.tell("latency_mean_ns", Some(mean)),
+            Holds::Bandwidth if !averaged => run.add("bandwidth_bytes_per_s", own(moved)),
+            Holds::Iops if !averaged => run.add("iops", own(values.len() as f64)),
+            Holds::Bandwidth => run.add("bandwidth_bytes_per_s", Some(mean * 1024.0)),
+            Holds::Iops => run.add("iops", Some(mean)),
+            Holds::Latency => run.add("latency_mean_ns", Some(mean)),
         }
         if holds == Holds::Latency && !averaged {
             values.sort_unstable_by(f64::total_cmp);
             for (share, metric) in PERCENTILES {
                 let rank = (share * values.len() as f64).ceil() as usize;
                 let value = values.get(rank.saturating_sub(1)).copied();
-                run.tell_percentile(metric, share, value, values.len() as u64);
+                run.add_percentile(metric, share, value, values.len() as u64);
             }
-            run.tell("latency_max_ns", values.last().copied());
+            run.add("latency_max_ns", values.last().copied());
         }
         runs.push(run);
     }

@@ -54,13 +54,13 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         };
         // What is counted or timed, the name of the series says.
         let better = direction::of_name(&format!("{series} {unit}"));
-        let mut run = Run::of(format!("{test}: {series}"));
+        let mut run = Run::new(format!("{test}: {series}"));
         for (key, name) in SETTINGS {
             if let Some(level) = about(key).filter(|level| !level.is_empty()) {
                 run.set(name, level);
             }
         }
-        run.tell_as(metric, better, Some(values.iter().sum::<f64>() / values.len() as f64));
+        run.add_as(metric, better, Some(values.iter().sum::<f64>() / values.len() as f64));
         run.span_ms = at.map(|at| (at, at + 1));
         runs.push(run);
     }

@@ -78,7 +78,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         for (value, unit) in numbers {
             let (metric, factor) = metric(unit, own.is_some());
             let said = directions.get(unit).copied().unwrap_or(Better::Unknown);
-            run.tell_as(metric, said, Some(value * factor));
+            run.add_as(metric, said, Some(value * factor));
         }
         runs.push(run);
     }

@@ -45,7 +45,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
                 "{name}: a result has no `times` (hyperfine before 1.2, or removed); means are not trials"
             )));
         }
-        let mut first = Run::of(WORKLOAD);
+        let mut first = Run::new(WORKLOAD);
         if let Some(workload) = json::word(result, &["workload"]).filter(|_| is_own) {
             workload.clone_into(&mut first.workload);
         } else if by_command {
@@ -62,9 +62,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let memory = json::list(result, &["memory_usage_byte"]);
         for (at, time) in times.iter().enumerate() {
             let mut run = first.clone();
-            run.tell("duration_s", time.as_f64());
+            run.add("duration_s", time.as_f64());
             if let Some(bytes) = memory.get(at) {
-                run.tell("peak_rss_bytes", bytes.as_f64());
+                run.add("peak_rss_bytes", bytes.as_f64());
             }
             let code = codes.get(at).and_then(Value::as_i64).filter(|code| *code != 0);
             run.failed = code.map(|code| format!("ended with exit code {code}"));

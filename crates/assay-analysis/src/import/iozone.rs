@@ -105,13 +105,13 @@ fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
         // Flush right below the name of its column: the nearest end.
         let near = columns.iter().enumerate().skip(2).min_by_key(|(_, at)| at.abs_diff(*end));
         let Some((_, test)) = near.and_then(|(at, _)| TESTS.get(at - 2)) else { continue };
-        let mut run = Run::of(*test);
+        let mut run = Run::new(*test);
         run.set("file size", format!("{size} KiB"));
         run.set("record size", format!("{record} KiB"));
         match unit {
-            Unit::Kib => run.tell("bandwidth_bytes_per_s", Some(*value as f64 * 1024.0)),
-            Unit::Operations => run.tell("iops", Some(*value as f64)),
-            Unit::Microseconds => run.tell("latency_mean_ns", Some(*value as f64 * 1000.0)),
+            Unit::Kib => run.add("bandwidth_bytes_per_s", Some(*value as f64 * 1024.0)),
+            Unit::Operations => run.add("iops", Some(*value as f64)),
+            Unit::Microseconds => run.add("latency_mean_ns", Some(*value as f64 * 1000.0)),
         }
         evidence::may_be_buffered(&mut run, size as f64 * 1024.0);
         runs.push(run);

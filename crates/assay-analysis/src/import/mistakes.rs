@@ -27,7 +27,7 @@ pub(super) struct Mistakes<'a> {
 }
 
 impl<'a> Mistakes<'a> {
-    pub(super) fn of(file: &'a str) -> Self {
+    pub(super) fn new(file: &'a str) -> Self {
         Self { file, found: Vec::new(), count: 0 }
     }
 
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     fn told(places: &[(usize, usize)]) -> String {
-        let mut mistakes = Mistakes::of("t.csv");
+        let mut mistakes = Mistakes::new("t.csv");
         for (line, column) in places {
             let name = if *column == 1 { "" } else { "value" };
             let cell = Field { line: *line, column: *column, name, text: "x" };

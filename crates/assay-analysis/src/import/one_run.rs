@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_workloads::command::{Number, ToolOutput, slug};
 
-use super::run::{Run, Told, name_places};
+use super::run::{Run, RunMetric, name_places};
 use super::{Reads, find};
 
 const NAME: &str = "its output";
@@ -70,7 +70,7 @@ fn apart(run: &Run, all: &[&Run]) -> String {
 }
 
 /// The mean of a metric over equal runs; none where one of them does not tell it.
-fn mean(group: &[&Run], told: &Told) -> Option<f64> {
+fn mean(group: &[&Run], told: &RunMetric) -> Option<f64> {
     let of = |run: &&Run| run.values.iter().find(|own| own.metric == told.metric)?.value;
     let sum: Option<f64> = group.iter().map(of).sum();
     sum.map(|sum| sum / group.len() as f64)

@@ -39,18 +39,18 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             let system = first(entry, "Identifier").unwrap_or_else(|| "system".to_owned());
             let all = first(entry, "RawString").filter(|raw| !raw.is_empty());
             let all = all.or_else(|| first(entry, "Value")).unwrap_or_default();
-            let mut own = Run { place: place.clone(), ..Run::of(workload.clone()) };
+            let mut own = Run { place: place.clone(), ..Run::new(workload.clone()) };
             own.set("system", system.clone());
             let values: Vec<&str> =
                 all.split(':').filter(|value| !value.trim().is_empty()).collect();
             if values.is_empty() {
-                own.tell_as(&unit, better, None);
+                own.add_as(&unit, better, None);
                 own.failed = Some("the suite recorded no result: all runs failed".to_owned());
                 runs.push(own.clone());
             }
             for value in values {
                 let mut run = own.clone();
-                run.tell_as(&unit, better, value.trim().parse().ok());
+                run.add_as(&unit, better, value.trim().parse().ok());
                 runs.push(run);
             }
         }

@@ -34,7 +34,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         let bare = json::word(benchmark, &["name"]).unwrap_or("benchmark");
         let parameters = benchmark.get("params").and_then(serde_json::Value::as_object);
         let named = bare.split_once('[').filter(|_| parameters.is_some());
-        let mut run = Run::of(named.map_or(bare, |(name, _)| name));
+        let mut run = Run::new(named.map_or(bare, |(name, _)| name));
         // The file and the class of the test stand before the last colons.
         let path = json::word(benchmark, &["fullname"]).unwrap_or_default();
         let path = path.split_once('[').map_or(path, |(path, _)| path);
@@ -44,7 +44,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         }
         // One after the other, from the first one's end: all that is known of them.
         run.span_ms = at.map(|at| (at + runs.len() as u64, at + runs.len() as u64 + 1));
-        run.tell("duration_s", number(benchmark, &["stats", "mean"]));
+        run.add("duration_s", number(benchmark, &["stats", "mean"]));
         runs.push(run);
     }
     Runs::in_order(runs).require(name, "contains no `benchmarks`")

@@ -13,7 +13,7 @@ use assay_workloads::metrics;
 const MOST_MENTIONED: u64 = 10_000;
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Told {
+pub struct RunMetric {
     pub metric: String,
     pub better: Better,
     /// In the metric's unit; absent where the tool tells none.
@@ -33,13 +33,13 @@ pub struct Run {
     /// When it began and ended, in ms of one clock that all files share.
     pub span_ms: Option<(u64, u64)>,
     /// What was measured, the most important first.
-    pub values: Vec<Told>,
+    pub values: Vec<RunMetric>,
     pub failed: Option<String>,
     pub evidence: Vec<ImportEvidence>,
 }
 
 impl Run {
-    pub fn of(workload: impl Into<String>) -> Self {
+    pub fn new(workload: impl Into<String>) -> Self {
         Self { workload: workload.into(), ..Self::default() }
     }
 
@@ -47,30 +47,30 @@ impl Run {
         self.settings.insert(name.to_owned(), level.into());
     }
 
-    pub fn tell(&mut self, metric: &str, value: Option<f64>) {
-        self.tell_as(metric, Better::Unknown, value);
+    pub fn add(&mut self, metric: &str, value: Option<f64>) {
+        self.add_as(metric, Better::Unknown, value);
     }
 
     /// A metric of which the tool may say which direction is better; else its name does, or nobody.
-    pub fn tell_as(&mut self, metric: &str, said: Better, value: Option<f64>) {
+    pub fn add_as(&mut self, metric: &str, said: Better, value: Option<f64>) {
         let own = metrics::better(metric);
         let is_ours = metrics::find(metric).is_some();
         let better = if said.is_known() && !is_ours { said } else { own };
-        self.values.push(Told { metric: metric.to_owned(), better, value, why: None });
+        self.values.push(RunMetric { metric: metric.to_owned(), better, value, why: None });
     }
 
     /// A metric that this tool knows and did not measure.
     pub fn lack(&mut self, metric: &str, why: &str) {
-        self.tell(metric, None);
+        self.add(metric, None);
         if let Some(told) = self.values.last_mut() {
             told.why = Some(why.to_owned());
         }
     }
 
     /// A percentile of so many operations; too few of them show none.
-    pub fn tell_percentile(&mut self, metric: &str, share: f64, value: Option<f64>, count: u64) {
+    pub fn add_percentile(&mut self, metric: &str, share: f64, value: Option<f64>, count: u64) {
         if percentile_is_supported(count, share) {
-            return self.tell(metric, value);
+            return self.add(metric, value);
         }
         let needed = observations_needed(share).unwrap_or(u64::MAX);
         // Most runs are too short for a p99.99, so a note on it would be in every import.

@@ -115,11 +115,11 @@ fn means(reports: &[Value], notes: &mut Vec<String>) -> Vec<Run> {
         notes.push(format!("not compared: {name} (unknown field)"));
     }
     let run = |(device, sums): (&str, BTreeMap<usize, (f64, f64)>)| {
-        let mut run = Run::of(device);
+        let mut run = Run::new(device);
         for (at, (sum, count)) in sums {
             let (_, metric, factor) = FIELDS[at];
             if count > 0.0 {
-                run.tell(metric, Some(sum / count * factor));
+                run.add(metric, Some(sum / count * factor));
             }
         }
         (!run.values.is_empty()).then_some(run)

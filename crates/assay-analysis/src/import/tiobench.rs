@@ -40,16 +40,16 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             continue;
         }
         let (Some(section), Some((identifier, fields))) = (section, row(line)) else { continue };
-        let mut run = Run::of(section.to_lowercase());
+        let mut run = Run::new(section.to_lowercase());
         run.set("identifier", identifier);
         for (name, at) in SETTINGS {
             run.set(name, fields[at]);
         }
         let number = |at: usize| -> Option<f64> { fields[at].trim_end_matches('%').parse().ok() };
-        run.tell("bandwidth_bytes_per_s", number(3).map(|mb| mb * 1_048_576.0));
-        run.tell("latency_mean_ns", number(5).map(|ms| ms * 1e6));
-        run.tell("latency_max_ns", number(6).map(|ms| ms * 1e6));
-        run.tell_as("mb_per_cpu_share", Better::Higher, number(9));
+        run.add("bandwidth_bytes_per_s", number(3).map(|mb| mb * 1_048_576.0));
+        run.add("latency_mean_ns", number(5).map(|ms| ms * 1e6));
+        run.add("latency_max_ns", number(6).map(|ms| ms * 1e6));
+        run.add_as("mb_per_cpu_share", Better::Higher, number(9));
         run.values.retain(|told| told.value.is_some());
         runs.push(run);
     }

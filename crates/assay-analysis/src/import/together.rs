@@ -304,7 +304,8 @@ impl All<'_> {
     }
 
     fn series(&self, options: &Options) -> Outcome<Vec<Series>> {
-        let mut known_metrics: Vec<Vec<&super::run::Told>> = vec![Vec::new(); self.workloads.len()];
+        let mut known_metrics: Vec<Vec<&super::run::RunMetric>> =
+            vec![Vec::new(); self.workloads.len()];
         for one in &self.runs {
             let known = &mut known_metrics[one.workload];
             for told in one.run.values.iter().filter(|told| told.why.is_none()) {

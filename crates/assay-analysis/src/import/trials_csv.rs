@@ -37,13 +37,13 @@ pub const IMPORTER: Importer = Importer {
 };
 
 pub fn read(name: &str, text: &str, options: &Options) -> Outcome<Imported> {
-    let mut mistakes = Mistakes::of(name);
+    let mut mistakes = Mistakes::new(name);
     for (number, line) in lines::lines(text).filter(|(_, line)| line.len() > LONGEST_LINE) {
         let text = format!("the line has {} bytes, too long for a table of trials", line.len());
         mistakes.on(number, &text);
     }
     mistakes.outcome()?;
-    let mut mistakes = Mistakes::of(name);
+    let mut mistakes = Mistakes::new(name);
     let mut lines = lines::lines(text);
     let mut splitter = Splitter::new();
     let Some((number, first)) = lines.next() else {

@@ -98,7 +98,7 @@ pub(super) fn of_trial(
     parts(workload, site, Some(block)).into_iter().flat_map(of).collect()
 }
 
-struct Told<'a> {
+struct ClassSpans<'a> {
     classes: BTreeMap<&'static str, ClassSpan>,
     /// Length of the span in which they ended, nanoseconds.
     span_ns: u64,
@@ -106,7 +106,7 @@ struct Told<'a> {
     sums_alone: Option<&'a str>,
 }
 
-impl<'a> Told<'a> {
+impl<'a> ClassSpans<'a> {
     /// What the kernel counts for everybody, of a period of others' work.
     fn summed(record: &'a TrialRecord) -> Option<Self> {
         let detail = production::Detail::of(record.measured.as_ref()?)?;
@@ -124,7 +124,7 @@ impl<'a> Told<'a> {
     }
 }
 
-type Spans<'a> = Vec<(&'a Measured<'a>, Result<Told<'a>, String>)>;
+type Spans<'a> = Vec<(&'a Measured<'a>, Result<ClassSpans<'a>, String>)>;
 
 /// What the classes of one row say, before it is known which classes its workload has at all.
 pub(super) struct Classes {
@@ -201,12 +201,12 @@ fn spans_of<'a>(row: &'a Measurement<'a>, devices: &[String]) -> Spans<'a> {
         let block = &trial.record.evidence.block_latency;
         let unseen = || block.reason().unwrap_or_default().to_owned();
         let told = match block.value() {
-            Some(block) => spans(block, devices).map(|classes| Told {
+            Some(block) => spans(block, devices).map(|classes| ClassSpans {
                 classes,
                 span_ns: block.span_ns,
                 sums_alone: None,
             }),
-            None => Told::summed(trial.record).ok_or_else(unseen),
+            None => ClassSpans::summed(trial.record).ok_or_else(unseen),
         };
         (trial, told)
     });
@@ -306,7 +306,7 @@ pub(super) fn in_trial(metric: &str, row: &Measurement<'_>) -> Option<Result<f64
     })
 }
 
-fn value(metric: &str, span: &ClassSpan, told: &Told<'_>) -> Result<f64, String> {
+fn value(metric: &str, span: &ClassSpan, told: &ClassSpans<'_>) -> Result<f64, String> {
     let queued: &Latencies = &span.queued;
     let each = || match told.sums_alone {
         Some(reason) => Err(format!("Assay did not record individual requests: {reason}")),

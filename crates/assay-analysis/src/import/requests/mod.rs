@@ -29,12 +29,12 @@ pub trait Lines {
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String>;
 
     /// What there was in all, once no line is left.
-    fn told(&self) -> Result<Told, String>;
+    fn finish(&self) -> Result<RequestSummary, String>;
 }
 
 /// What stands in a text beside its requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct RequestSummary {
     pub devices: Vec<Device>,
     /// What was taken for granted or left out, one sentence each.
     pub notes: Vec<String>,
@@ -59,7 +59,7 @@ pub fn read<R: BufRead>(
     begin: Begin,
     from: &mut R,
     each: &mut dyn FnMut(Request),
-) -> Outcome<Told> {
+) -> Outcome<RequestSummary> {
     let mut lines = begin();
     let mut line = Vec::new();
     let mut number = 0_u64;
@@ -80,7 +80,7 @@ pub fn read<R: BufRead>(
         let text = if number == 1 { text.trim_start_matches('\u{feff}') } else { text };
         lines.take(text.trim(), each).map_err(|why| wrong(&why))?;
     }
-    lines.told().map_err(|why| Failure::mistake(format!("{name}: {why}")))
+    lines.finish().map_err(|why| Failure::mistake(format!("{name}: {why}")))
 }
 
 #[derive(Debug, Default)]
@@ -124,7 +124,7 @@ impl Devices {
     }
 
     /// As they are told. One of which nothing but flushes is known has a unit.
-    fn told(&self) -> Vec<Device> {
+    fn in_whole_units(&self) -> Vec<Device> {
         let whole = |own: &Device| Device {
             name: own.name.clone(),
             bytes: own.bytes.max(1).next_multiple_of(UNIT_BYTES),
@@ -148,7 +148,7 @@ mod tests {
 
     const BEGIN: Begin = iolog::begin;
 
-    fn of(text: &[u8]) -> Outcome<Told> {
+    fn of(text: &[u8]) -> Outcome<RequestSummary> {
         read("busy.log", BEGIN, &mut &text[..], &mut |_| {})
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let at: Vec<usize> = at.iter().map(|name| devices.index(name).unwrap()).collect();
         assert_eq!(at, [0, 1, 0, 2, 3, 4]);
         devices.reach(1, 4096);
-        let told = devices.told();
+        let told = devices.in_whole_units();
         let names: Vec<&str> = told.iter().map(|one| one.name.as_str()).collect();
         assert_eq!(names, ["sda", "sda-2", "b_c", "__", "device"]);
         assert!(told.iter().all(|one| one.bytes == UNIT_BYTES));

@@ -4,13 +4,13 @@ use super::*;
 fn file(name: &str, arm: &[(&str, &str)], runs: &[(&str, f64, Option<u64>)]) -> (Brought, Runs) {
     let arm = arm.iter().map(|(name, level)| ((*name).to_owned(), (*level).to_owned())).collect();
     let run = |(settings, value, at): &(&str, f64, Option<u64>)| {
-        let mut run = Run::of("read");
+        let mut run = Run::new("read");
         for word in settings.split_whitespace() {
             let (name, level) = word.split_once('=').unwrap();
             run.set(name, level);
         }
         run.span_ms = at.map(|at| (at, at + 10));
-        run.tell("iops", Some(*value));
+        run.add("iops", Some(*value));
         run
     };
     let runs = Runs::in_order(runs.iter().map(run).collect());

@@ -20,7 +20,7 @@ use super::days::Days;
 use super::sessions::common_margin;
 use super::verdicts::words::listed;
 
-use rows::Told;
+use rows::PlaceRows;
 use spots::Spot;
 
 /// A result with what is known of it beside its findings.
@@ -63,7 +63,7 @@ pub fn by_place(brought: &[Brought], asked: Question) -> Outcome<Findings> {
     if told.comparisons.iter().any(|found| found.min_detectable_ratios.is_some()) {
         checks.push(Check::new("sessions", asked.days.words()));
     }
-    let Told { cells, comparisons, rows } = told;
+    let PlaceRows { cells, comparisons, rows } = told;
     let absent = absent(&rows);
     let summary = words::sentences(&spots, &rows, &comparisons);
     let places = Places {

@@ -5,14 +5,14 @@ use assay_study::findings::places::{Beside, Chosen, PUBLISHED, Placed, Row, Unit
 use assay_study::findings::{Check, Findings};
 
 use super::super::verdicts::words::listed;
-use super::rows::Told;
+use super::rows::PlaceRows;
 use super::spots::{Spot, is_same_machine};
 use crate::inference::across::{self, Fact};
 
 pub(super) fn remarks(
     spots: &[Spot],
     chosen: Chosen,
-    told: &Told,
+    told: &PlaceRows,
     beside: &[Beside],
 ) -> Vec<Check> {
     let mut checks: Vec<Check> = Vec::new();

@@ -17,7 +17,7 @@ use super::spots::Spot;
 use super::words;
 
 #[derive(Default)]
-pub(super) struct Told {
+pub(super) struct PlaceRows {
     pub cells: Vec<Cell>,
     pub comparisons: Vec<Comparison>,
     pub rows: Vec<Row>,
@@ -30,8 +30,8 @@ pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
 }
 
 /// All rows, the baseline of each workload first.
-pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> Told {
-    let mut told = Told::default();
+pub(super) fn rows(spots: &[Spot], margin: Option<f64>, days: Days) -> PlaceRows {
+    let mut told = PlaceRows::default();
     for key in keys(spots) {
         of_workload(spots, &key, margin, days, &mut told);
     }
@@ -72,7 +72,7 @@ impl Own {
     }
 }
 
-fn of_workload(spots: &[Spot], key: &Key, margin: Option<f64>, days: Days, told: &mut Told) {
+fn of_workload(spots: &[Spot], key: &Key, margin: Option<f64>, days: Days, told: &mut PlaceRows) {
     let own: Vec<Option<Own>> = spots.iter().map(|spot| own(spot, key)).collect();
     let compared = compared(spots, key, &own, margin, days);
     for (at, ((spot, own), found)) in spots.iter().zip(own).zip(compared).enumerate() {

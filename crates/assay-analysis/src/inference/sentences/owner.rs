@@ -40,19 +40,19 @@ const NEAR_USB_2: f64 = 0.6;
 
 /// Sentences on one target, the most important first.
 pub(super) fn sentences(rows: &[Measurement<'_>], found: &Findings, noun: &str) -> Vec<String> {
-    let told = Told { rows, found };
+    let told = OwnerRows { rows, found };
     [random(&told, noun), commits(&told), acknowledged(&told), sequential(&told), unequal(&told)]
         .into_iter()
         .flatten()
         .collect()
 }
 
-struct Told<'a> {
+struct OwnerRows<'a> {
     rows: &'a [Measurement<'a>],
     found: &'a Findings,
 }
 
-impl Told<'_> {
+impl OwnerRows<'_> {
     /// The number of a usual workload as its row tells it, unless that is invalid or absent.
     fn number(&self, wanted: Usual, metric: &str) -> Option<Spoken> {
         let row = self.rows.iter().find(|row| usual(row) == Some(wanted))?;
@@ -96,7 +96,7 @@ impl Spoken {
 }
 
 /// Random writes, or reads where nothing may be written, against a laptop disk.
-fn random(told: &Told<'_>, noun: &str) -> Option<String> {
+fn random(told: &OwnerRows<'_>, noun: &str) -> Option<String> {
     let writable = told.rows.iter().any(|row| usual(row) == Some(Usual::RandomWrite));
     let (what, wanted) =
         if writable { ("writes", Usual::RandomWrite) } else { ("reads", Usual::RandomRead) };
@@ -152,7 +152,7 @@ fn two_digits(value: f64) -> f64 {
 }
 
 /// What a commit costs a database or a mail server, where a sync is known to reach the medium.
-fn commits(told: &Told<'_>) -> Option<String> {
+fn commits(told: &OwnerRows<'_>) -> Option<String> {
     if told.rows.iter().any(Measurement::is_borrowed) {
         return None;
     }
@@ -165,11 +165,11 @@ fn commits(told: &Told<'_>) -> Option<String> {
     ))
 }
 
-fn acknowledged(told: &Told<'_>) -> Option<String> {
+fn acknowledged(told: &OwnerRows<'_>) -> Option<String> {
     told.rows.iter().find_map(of_row).map(as_sentence)
 }
 
-fn sequential(told: &Told<'_>) -> Option<String> {
+fn sequential(told: &OwnerRows<'_>) -> Option<String> {
     let metric = "bandwidth_bytes_per_s";
     let (what, number) = match told.number(Usual::SequentialRead, metric) {
         Some(reads) => ("reads", reads),
@@ -197,7 +197,7 @@ fn sequential(told: &Told<'_>) -> Option<String> {
 }
 
 /// Reads and writes that are far apart, random ones first.
-fn unequal(told: &Told<'_>) -> Option<String> {
+fn unequal(told: &OwnerRows<'_>) -> Option<String> {
     let pairs = [
         ("Random", Usual::RandomRead, Usual::RandomWrite, "iops"),
         ("Sequential", Usual::SequentialRead, Usual::SequentialWrite, "bandwidth_bytes_per_s"),

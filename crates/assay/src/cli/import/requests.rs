@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::{ImportArguments, both, last, of_numbers, output, show};
 use crate::store;
 use crate::watch::record::{self, Wish};
-use assay_analysis::import::requests::{self, Begin, Device, Told};
+use assay_analysis::import::requests::{self, Begin, Device, RequestSummary};
 use assay_analysis::import::{self, HEAD_BYTES, Reads};
 use assay_core::calc::requests::{Counter, Recorded, Request};
 use assay_core::failure::{Failure, Outcome};
@@ -118,7 +118,11 @@ fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> O
     Ok(())
 }
 
-fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outcome<Told> {
+fn read(
+    system: &dyn System,
+    text: &Text,
+    each: &mut dyn FnMut(Request),
+) -> Outcome<RequestSummary> {
     let refused =
         |error: io::Error| Failure::refused(format!("cannot read {}: {error}", text.file));
     let path = PathBuf::from(&text.file);
@@ -131,7 +135,13 @@ fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outc
     requests::read(&text.file, text.begin, &mut plain, each)
 }
 
-fn keep(system: &dyn System, text: &Text, told: &Told, wish: &Wish, started: &str) -> Outcome<()> {
+fn keep(
+    system: &dyn System,
+    text: &Text,
+    told: &RequestSummary,
+    wish: &Wish,
+    started: &str,
+) -> Outcome<()> {
     let refused = |error: io::Error| {
         Failure::refused(format!(
             "cannot write {}: {error}; set ASSAY_HOME to a directory that you own",
@@ -156,7 +166,7 @@ fn keep(system: &dyn System, text: &Text, told: &Told, wish: &Wish, started: &st
 fn written(
     system: &dyn System,
     text: &Text,
-    told: &Told,
+    told: &RequestSummary,
     latencies: &mut Classes,
     writer: &mut Writer<'_>,
     refused: &dyn Fn(io::Error) -> Failure,
