@@ -17,54 +17,9 @@ const NEW: [f64; 5] = [101.0, 108.0, 99.0, 106.0, 112.0];
 /// A text of a format with one run of this number.
 #[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
 fn text_of(format: &str, value: f64) -> String {
-    match format {
-        "fio-json" => format!(
-            r#"{{"fio version": "fio-3.33", "jobs": [{{"jobname": "a", "groupid": 0, "error": 0,
-            "job options": {{"rw": "read", "bs": "4k"}}, "read": {{"total_ios": 9, "iops": {value},
-            "bw_bytes": {value}, "runtime": 1000}}}}]}}"#
-        ),
-        "fio-log" => format!("500, {value}, 0, 0\n1000, {value}, 0, 0\n"),
-        "hyperfine-json" => hyperfine(&[value]),
-        "bonnie-csv" => format!("1.97,1.97,host,1,1,8G,,{value}{}\n", ",".repeat(40)),
-        "iozone" => format!(
-            "\tIozone: Test\n\tOutput is in kBytes/sec\n     kB  reclen   write\n   65536       4{value:8}\n"
-        ),
-        "tiobench" => {
-            format!("Identifier\nSequential Reads\nlinux 2048 4096 1 {value} 2% 1 1 0 0 1\n")
-        }
-        "elbencho-csv" => format!(
-            "operation,path type,threads,block size,IOPS [last]\nREAD,file,1,4096,{value}\n"
-        ),
-        "criterion" => {
-            format!(
-                r#"{{"mean": {{"confidence_interval": {{}}, "point_estimate": {value}}}, "std_dev": {{}}}}"#
-            )
-        }
-        "go-bench" => go("ns/op", &[value]),
-        "pytest-benchmark" => format!(
-            r#"{{"machine_info": {{}}, "benchmarks": [{{"name": "a", "stats": {{"mean": {value}}}}}]}}"#
-        ),
-        "phoronix-xml" => phoronix(&[value], None),
-        "dd" => format!("1000000000 bytes (1.0 GB) copied, {value} s, 1 MB/s\n"),
-        "kdiskmark" => {
-            format!("KDiskMark (3.1.4)\nSEQ (Q= 1, T= 1): {value} MB/s [ 1 IOPS] < 1 us>\n")
-        }
-        "crystaldiskmark" => {
-            format!("CrystalDiskMark 8\nSEQ (Q= 1, T= 1): {value} MB/s [ 1 IOPS]\n")
-        }
-        "flent" => format!(
-            r#"{{"metadata": {{"NAME": "a"}}, "raw_values": {{}}, "results": {{"Ping (ms)": [{value}]}}}}"#
-        ),
-        "sysstat-json" => format!(
-            r#"{{"sysstat": {{"hosts": [{{"statistics": [{{"disk": [{{"disk_device": "a", "r/s": {value}}}]}}]}}]}}}}"#
-        ),
-        // A new format keeps this file with its fixtures: one run, whose number is 123.5.
-        other => {
-            let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../assay/tests/importers");
-            let path = format!("{folder}/{other}/one-run.txt");
-            std::fs::read_to_string(path).unwrap().replace("123.5", &value.to_string())
-        }
-    }
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/import/one_run");
+    let text = std::fs::read_to_string(format!("{folder}/{format}.txt")).unwrap();
+    text.replace("123.5", &value.to_string())
 }
 
 fn hyperfine(times: &[f64]) -> String {
