@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::{Cell, Findings, Sentence, Trust};
 use assay_workloads::memory::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 
-use super::rows::{Measurement, workload_names};
+use super::rows::Measurement;
 
 /// A compressor that saves less than this saves nothing worth telling.
 const SMALL: f64 = 0.1;
@@ -23,12 +23,11 @@ struct Held {
     trust: Trust,
 }
 
-/// A sentence for each workload that has pages under a limit.
-pub(super) fn sentences(found: &Findings, rows: &[Measurement<'_>]) -> Vec<Sentence> {
-    workload_names(rows).into_iter().filter_map(|name| sentence(name, found, rows)).collect()
-}
-
-fn sentence(workload: &str, found: &Findings, rows: &[Measurement<'_>]) -> Option<Sentence> {
+pub(super) fn sentence(
+    workload: &str,
+    found: &Findings,
+    rows: &[Measurement<'_>],
+) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let all: Vec<Held> = own.filter_map(|row| held(found, row)).collect();
     let swaps = all.iter().any(|one| one.killed.0 > 0 || one.packs);

@@ -176,14 +176,19 @@ fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
 fn of_devices(
     row: &Measurement<'_>,
     trial: &Measured<'_>,
+    names: fn(&Site) -> Vec<&str>,
     pick: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
     let untold = || "no underlying device has byte counters".to_owned();
     let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
     let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
     let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
-    let sum: Option<u64> = site.counted.iter().map(|name| devices.get(name).map(of)).sum();
+    let sum: Option<u64> = names(site).into_iter().map(|name| devices.get(name).map(of)).sum();
     sum.ok_or_else(untold)
+}
+
+fn counted(site: &Site) -> Vec<&str> {
+    site.counted.iter().map(String::as_str).collect()
 }
 
 /// The same of the devices that carry what was asked for: of an array of md its members.
@@ -192,15 +197,11 @@ fn of_carriers(
     trial: &Measured<'_>,
     pick: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
-    let untold = || "no underlying device has byte counters".to_owned();
-    let site = row.site.filter(|site| !site.counted.is_empty()).ok_or_else(untold)?;
-    if !is_not_recorded(&trial.record.evidence.array_sync) {
+    let is_counted = row.site.is_some_and(|site| !site.counted.is_empty());
+    if is_counted && !is_not_recorded(&trial.record.evidence.array_sync) {
         return Err("the byte count includes resync traffic".to_owned());
     }
-    let devices = trial.record.evidence.disk.value().ok_or_else(untold)?;
-    let of = |one: &DeviceEvidence| pick(&one.run) + pick(&one.settle);
-    let sum: Option<u64> = carriers(site).into_iter().map(|name| devices.get(name).map(of)).sum();
-    sum.ok_or_else(untold)
+    of_devices(row, trial, carriers, pick)
 }
 
 /// The counted devices, and of each array of md among them what it is made of.
@@ -221,12 +222,12 @@ fn carriers(site: &Site) -> Vec<&str> {
 }
 
 fn requests_per_operation(row: &Measurement<'_>, trial: &Measured<'_>) -> Result<f64, String> {
-    let requests = of_devices(row, trial, |traffic| traffic.reads + traffic.writes)?;
+    let requests = of_devices(row, trial, counted, |traffic| traffic.reads + traffic.writes)?;
     Ok(requests as f64 / trial.record.claims().operations() as f64)
 }
 
 fn busy_s_per_gib(row: &Measurement<'_>, trial: &Measured<'_>) -> Result<f64, String> {
-    let busy_ms = of_devices(row, trial, |traffic| traffic.busy_ms)?;
+    let busy_ms = of_devices(row, trial, counted, |traffic| traffic.busy_ms)?;
     Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
 }
 

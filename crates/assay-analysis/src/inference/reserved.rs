@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::{Findings, Sentence, SentenceRole, Trust};
 use assay_workloads::stacks;
 
-use super::rows::{Measurement, workload_names};
+use super::rows::Measurement;
 
 const TOPIC: &str = "reserved";
 
@@ -18,12 +18,11 @@ struct Size {
     trust: Trust,
 }
 
-/// A sentence for each workload that starts threads with stacks.
-pub(super) fn sentences(found: &Findings, rows: &[Measurement<'_>]) -> Vec<Sentence> {
-    workload_names(rows).into_iter().filter_map(|name| sentence(name, found, rows)).collect()
-}
-
-fn sentence(workload: &str, found: &Findings, rows: &[Measurement<'_>]) -> Option<Sentence> {
+pub(super) fn sentence(
+    workload: &str,
+    found: &Findings,
+    rows: &[Measurement<'_>],
+) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let mut sizes: Vec<Size> = own.filter_map(|row| size(found, row)).collect();
     // The largest first: it is the one that is feared.

@@ -171,10 +171,11 @@ impl<'a> Analysis<'a> {
         let mut told: Vec<Sentence> = found.race.iter().flat_map(race::sentences).collect();
         told.extend(self.rollbacks);
         told.extend(classes::sentences(&found));
-        told.extend(reserved::sentences(&found, &rows));
+        let names = rows::workload_names(&rows);
+        told.extend(names.iter().filter_map(|name| reserved::sentence(name, &found, &rows)));
         told.extend(conversions::sentence(&self.conversions));
         told.extend(synchronised::sentences(&found));
-        told.extend(memory::sentences(&found, &rows));
+        told.extend(names.iter().filter_map(|name| memory::sentence(name, &found, &rows)));
         told.extend(verdicts);
         told.extend(race::confirmed(&found, plan.design.primary.as_deref()));
         told.extend(card::classes(plan, environment, &found));
