@@ -60,7 +60,7 @@ pub(super) fn writes(at: usize, row: &Measurement<'_>) -> Option<Writes> {
             direct: io.direct,
         },
         is_synced: io.sync.every() == Some(1),
-        times: WriteTimes::of(row.workload, &counting)
+        times: WriteTimes::new(row.workload, &counting)
             .filter(|_| io.sync.every().is_none_or(|every| every == 1))?,
         drive: drive.name.clone(),
     })

@@ -31,7 +31,7 @@ impl Rates {
         let rate = rate.and_then(|one| super::cells::number(&one.trials, None));
         if row.workload.writes() {
             let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
-            let idle = IdleFlush::of(site, row.workload, &counting);
+            let idle = IdleFlush::new(site, row.workload, &counting);
             self.writing.insert(at, (target, idle.zip(rate)));
         } else if let Some(rate) = rate {
             let known = self.reading.entry(target).or_default();
@@ -197,7 +197,7 @@ mod tests {
         let mut row =
             super::super::rows::bare(&bench.plan.workloads[0], &bench.plan, &bench.environment);
         assert!(row.as_given(Nature::Amount).is_none(), "no rule saw a lent drive");
-        row.remarks = vec![(LENT, Remark::of(Trust::Suspect, "the host caches data"))];
+        row.remarks = vec![(LENT, Remark::new(Trust::Suspect, "the host caches data"))];
         let note = row.as_given(Nature::Amount).unwrap();
         assert_eq!((note.rule.as_str(), note.trust), (LENT, Trust::Trusted));
         // Of what its rule is about, that says what there is to say.

@@ -22,7 +22,7 @@ pub(super) fn work(at: usize, row: &Measurement<'_>) -> Option<WorkOfRow> {
         words if words.is_empty() => row.workload.name.clone(),
         words => words,
     };
-    let worked = Worked::of(&name, &counting).filter(|_| row.trust.is_some())?;
+    let worked = Worked::new(&name, &counting).filter(|_| row.trust.is_some())?;
     Some(WorkOfRow { at, group: (row.workload.name.clone(), compared(&row.arm)), worked })
 }
 

@@ -67,7 +67,7 @@ fn of_each(fleet: &Fleet, plan: &Plan, workload: &PlannedWorkload) -> Vec<(&'sta
     let remark = |(rule, (trust, text, ranks)): (&'static str, (Trust, String, BTreeSet<u32>))| {
         let more = ranks.len().saturating_sub(1);
         let text = if more > 0 { format!("{text} (and {more} more hosts)") } else { text };
-        (rule, Remark::of(trust, text))
+        (rule, Remark::new(trust, text))
     };
     by_rule.into_iter().map(remark).collect()
 }

@@ -57,7 +57,7 @@ impl<'a> Measured<'a> {
         Self { record, latency_ns: None, response_ns: None, sync_ns: None, classes: None }
     }
 
-    pub fn of(trial: &'a Trial) -> Self {
+    pub fn new(trial: &'a Trial) -> Self {
         let is_response = |class: &str| io::of_response(class).is_some();
         Self {
             record: &trial.record,
@@ -158,7 +158,7 @@ pub(super) fn row<'a>(
     let mut own = trials.to_vec();
     // Sums of floating point numbers depend on their order; the order of the plan decides it.
     own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
-    let measured: Vec<Measured<'_>> = own.into_iter().map(Measured::of).collect();
+    let measured: Vec<Measured<'_>> = own.into_iter().map(Measured::new).collect();
     let site = environment.sites.get(workload.target);
     let fleet = environment.fleet.as_ref();
     let judged = judged(workload, plan, site, &environment.machine, &measured);
@@ -208,7 +208,7 @@ pub(super) fn one<'a>(
     let workload = &plan.workloads[trial.record.workload];
     Measurement {
         arm: trial.record.arm.clone(),
-        trials: vec![Measured::of(trial)],
+        trials: vec![Measured::new(trial)],
         ..bare(workload, plan, environment)
     }
 }
@@ -232,7 +232,7 @@ fn judged(
     let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) else {
         // A bundle without its site cannot be judged, and what is not judged is not trusted.
         let text = "the record does not contain the target's devices".to_owned();
-        let told = vec![("device-bytes", Remark::of(Trust::Suspect, text))];
+        let told = vec![("device-bytes", Remark::new(Trust::Suspect, text))];
         return Some((told, Unquiet::default()));
     };
     let emulator = machine.emulator();

@@ -69,8 +69,8 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         return Some(Remark::note(format!("volatile memory acknowledges syncs: {memory}")));
     }
     // Times of an emulator say nothing of a medium.
-    let times = WriteTimes::of(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
-    let needed = Needed::of(&case.site.drives, io)?;
+    let times = WriteTimes::new(case.workload, case.trials).filter(|_| case.emulator.is_none())?;
+    let needed = Needed::new(&case.site.drives, io)?;
     let (mean, [low, high]) = times.told()?;
     (high < SURELY * needed.least_ns).then(|| {
         Remark::note(format!(
@@ -109,7 +109,7 @@ struct Needed {
 
 impl Needed {
     /// None where nobody knows.
-    fn of(drives: &[Drive], io: &io::Planned) -> Option<Self> {
+    fn new(drives: &[Drive], io: &io::Planned) -> Option<Self> {
         Self::of_lent(drives).or_else(|| Self::of_turning(drives, io))
     }
 
@@ -176,7 +176,7 @@ pub struct WriteTimes {
 
 impl WriteTimes {
     /// None where the work is anything else, and where a trial does not tell.
-    pub fn of(workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
+    pub fn new(workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
         let io = one_by_one(workload)?;
         let writes = f64::from(io.sync.every().unwrap_or(1));
         let each = |trial: &&TrialRecord| {

@@ -143,7 +143,7 @@ pub(super) fn is_loop_in_memory(site: &Site) -> bool {
 
 /// A host that writes through has written what it says is written, and keeps what it read all the same.
 fn from_the_host(case: &Case<'_>) -> Option<Remark> {
-    let again = ReadAgain::of(case).filter(|again| again.drive.writes_through())?;
+    let again = ReadAgain::new(case).filter(|again| again.drive.writes_through())?;
     let text = format!("{}: the host's memory serves reads", again.words());
     Some(Remark::suspect(text).of_reads().of_speed())
 }

@@ -37,7 +37,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
-    let sums = Worked::of("", case.trials)?.sums;
+    let sums = Worked::new("", case.trials)?.sums;
     (sums.len() > 1).then(|| {
         let count = show::count(sums.len() as u64);
         let why = if prints_its_number(case) { NUMBER_PRINTED } else { "" };
@@ -68,7 +68,7 @@ pub struct Worked {
 
 impl Worked {
     /// Of the trials of a side that count; none where they are no commands.
-    pub fn of(name: &str, trials: &[&TrialRecord]) -> Option<Self> {
+    pub fn new(name: &str, trials: &[&TrialRecord]) -> Option<Self> {
         let mut own = Self { name: name.to_owned(), ..Self::default() };
         let measured = || trials.iter().filter_map(|trial| trial.measured.as_ref());
         for detail in measured().map(command::Detail::of) {

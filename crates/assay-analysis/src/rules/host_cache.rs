@@ -68,7 +68,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     }
     lent(case)?;
     // A host that writes through has written what it says is written: rule `cached` tells of its reads.
-    let kept_by_host = ReadAgain::of(case).filter(|again| !again.drive.writes_through());
+    let kept_by_host = ReadAgain::new(case).filter(|again| !again.drive.writes_through());
     let again = kept_by_host.map(|again| format!("{}: the host caches data", again.words()));
     let loud = again.or_else(|| kept(case)).map(Remark::suspect);
     Some(loud.unwrap_or_else(|| Remark::note("the host's cache is invisible to this guest")))
@@ -88,7 +88,7 @@ pub(super) struct ReadAgain<'a> {
 
 impl<'a> ReadAgain<'a> {
     /// None where no drive is lent, where nothing was read twice, and where a drive may well be like that.
-    pub fn of(case: &Case<'a>) -> Option<Self> {
+    pub fn new(case: &Case<'a>) -> Option<Self> {
         let drive = lent(case)?;
         let read = case.survey.read_twice.value().filter(|read| read.drive == drive.name)?;
         let ratio = |[first, second]: &[u64; 2]| *first as f64 / (*second).max(1) as f64;
@@ -112,7 +112,7 @@ struct Writing {
 
 impl Writing {
     /// None where each write was synced, and where too little was written.
-    fn of(workload: &PlannedWorkload, trial: &TrialRecord) -> Option<Self> {
+    fn new(workload: &PlannedWorkload, trial: &TrialRecord) -> Option<Self> {
         let only_writes = workload.writes() && !workload.reads();
         let io = io::Planned::of(&workload.work).filter(|_| only_writes)?;
         let flush_ns = trial.flush_ns.filter(|_| io.sync.every() != Some(1))?;
@@ -133,7 +133,7 @@ impl Writing {
 
 fn kept(case: &Case<'_>) -> Option<String> {
     let all: Vec<Writing> =
-        case.trials.iter().filter_map(|trial| Writing::of(case.workload, trial)).collect();
+        case.trials.iter().filter_map(|trial| Writing::new(case.workload, trial)).collect();
     let share = median(&all.iter().map(Writing::kept).collect::<Vec<_>>())?;
     if share >= KEPT {
         return None;
@@ -158,11 +158,11 @@ pub struct IdleFlush {
 
 impl IdleFlush {
     /// Whether most trials of a workload had one, and the first of them.
-    pub fn of(site: &Site, workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
+    pub fn new(site: &Site, workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
         let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
         drive.announces_a_cache().then_some(())?;
         let all: Vec<Writing> =
-            trials.iter().filter_map(|trial| Writing::of(workload, trial)).collect();
+            trials.iter().filter_map(|trial| Writing::new(workload, trial)).collect();
         let idle = |one: &&Writing| one.flush_s / one.wrote_s < NOTHING;
         let first = all.iter().find(idle)?;
         (2 * all.iter().filter(idle).count() > trials.len())
@@ -339,7 +339,7 @@ mod tests {
     #[test]
     fn a_flush_that_does_nothing_is_suspect_where_no_drive_writes_like_that() {
         let idle = |bench: &Bench| {
-            bench.with_case(|case| IdleFlush::of(case.site, case.workload, case.trials))
+            bench.with_case(|case| IdleFlush::new(case.site, case.workload, case.trials))
         };
         // 64 MiB in a second.
         let virtual_drive = |flush_ms| bench(Bench::write(), "virtio", [flush_ms, flush_ms, 900]);

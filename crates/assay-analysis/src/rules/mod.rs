@@ -96,21 +96,21 @@ pub struct Remark {
 
 impl Remark {
     /// On everything that its rule can change.
-    pub(crate) fn of(trust: Trust, text: impl Into<String>) -> Self {
+    pub(crate) fn new(trust: Trust, text: impl Into<String>) -> Self {
         Self { trust, text: text.into(), side: Side::Both, changes: None }
     }
 
     fn invalid(text: impl Into<String>) -> Self {
-        Self::of(Trust::Invalid, text)
+        Self::new(Trust::Invalid, text)
     }
 
     fn suspect(text: impl Into<String>) -> Self {
-        Self::of(Trust::Suspect, text)
+        Self::new(Trust::Suspect, text)
     }
 
     /// Worth knowing, and nothing against the number.
     fn note(text: impl Into<String>) -> Self {
-        Self::of(Trust::Trusted, text)
+        Self::new(Trust::Trusted, text)
     }
 
     /// The same, of what is read alone.

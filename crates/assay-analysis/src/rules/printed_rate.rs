@@ -38,7 +38,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     if is_simulated(case) {
         return None;
     }
-    let runs: Vec<Runs> = case.trials.iter().filter_map(|trial| Runs::of(case, trial)).collect();
+    let runs: Vec<Runs> = case.trials.iter().filter_map(|trial| Runs::new(case, trial)).collect();
     from_memory(case, &runs)
         .or_else(|| compressed(case, &runs))
         .or_else(|| late(case, &runs))
@@ -61,7 +61,7 @@ struct Runs {
 
 impl Runs {
     /// Reads them off a trial, or returns `None` where no rate is printed or nothing is known of its bytes.
-    fn of(case: &Case<'_>, trial: &TrialRecord) -> Option<Self> {
+    fn new(case: &Case<'_>, trial: &TrialRecord) -> Option<Self> {
         let planned = command::Planned::of(&case.workload.work)?;
         let measured = trial.measured.as_ref()?;
         let detail = command::Detail::of(measured)?;

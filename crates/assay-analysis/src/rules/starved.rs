@@ -64,7 +64,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     if is_simulated(case) {
         return None;
     }
-    let long = |trial: &&TrialRecord| Wait::of(case, trial).filter(Wait::is_long);
+    let long = |trial: &&TrialRecord| Wait::new(case, trial).filter(Wait::is_long);
     let waits: Vec<(&TrialRecord, Wait)> =
         case.trials.iter().filter_map(|trial| Some((*trial, long(trial)?))).collect();
     let (others, own): (Vec<_>, Vec<_>) =
@@ -98,7 +98,7 @@ fn are_left_out(case: &Case<'_>) -> bool {
 
 /// How long a trial waited for others, where that was too long.
 fn starved(case: &Case<'_>, trial: &TrialRecord) -> Option<Wait> {
-    let wait = Wait::of(case, trial).filter(|_| !is_simulated(case));
+    let wait = Wait::new(case, trial).filter(|_| !is_simulated(case));
     wait.filter(|wait| wait.is_long() && wait.is_for_others())
 }
 
@@ -125,7 +125,7 @@ struct Wait {
 }
 
 impl Wait {
-    fn of(case: &Case<'_>, trial: &TrialRecord) -> Option<Self> {
+    fn new(case: &Case<'_>, trial: &TrialRecord) -> Option<Self> {
         let counted = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
         let others = others(trial, counted)?;
         let command = command::Detail::of(counted);

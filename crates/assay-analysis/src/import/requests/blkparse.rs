@@ -23,7 +23,7 @@ pub const IMPORTER: Importer = Importer {
     recognises: |head| {
         let mut lines = head.lines().map(str::trim);
         let first = lines.find(|line| !line.is_empty() && !line.starts_with(INPUT));
-        first.is_some_and(|line| Event::of(line).is_ok_and(|event| event.is_some()))
+        first.is_some_and(|line| Event::new(line).is_ok_and(|event| event.is_some()))
     },
     reads: Reads::Requests(begin),
     unused: &[],
@@ -128,7 +128,7 @@ fn kind(letters: &str, has_place: bool) -> Option<Kind> {
 
 impl<'l> Event<'l> {
     /// The event of a line; none where it is no event.
-    fn of(line: &'l str) -> Result<Option<Self>, String> {
+    fn new(line: &'l str) -> Result<Option<Self>, String> {
         let mut words = line.split_whitespace();
         let Some(device) = words.next().filter(|word| is_device(word)) else { return Ok(None) };
         for what in ["the CPU", "the event number"] {
@@ -182,7 +182,7 @@ fn split<'l>(mut words: impl Iterator<Item = &'l str>) -> Result<Option<(u64, u6
 
 impl Lines for Blkparse {
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String> {
-        let Some(event) = Event::of(line)? else {
+        let Some(event) = Event::new(line)? else {
             self.is_summary |= SUMMARY.iter().any(|word| line.starts_with(word));
             if self.is_summary || line.is_empty() || line.starts_with(INPUT) {
                 return Ok(());

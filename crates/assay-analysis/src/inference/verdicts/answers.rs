@@ -422,7 +422,7 @@ fn slope(check: &PlaceCheck<'_, '_, '_>, wanted: f64, factor: &str) -> Case {
     let Some(sample) = Sample::of(&slopes(&measured)) else {
         return no_data(words::missing(name, place.why(None)));
     };
-    let ends = Bound::of(design, cases).interval(&sample);
+    let ends = Bound::new(design, cases).interval(&sample);
     let claim = match ends {
         Some([low, high]) if low >= wanted - NEAR && high <= wanted + NEAR => Claim::Supported,
         Some([low, high]) if high < wanted - NEAR || low > wanted + NEAR => Claim::Contradicted,
@@ -537,7 +537,7 @@ fn of_two(check: &PlaceCheck<'_, '_, '_>, claim: impl Fn([f64; 2], [f64; 2]) -> 
     }
     let arms = [level.1.arm, over.1.arm];
     let family = place.family(arms);
-    let bound = Bound::of(design, cases.max(family));
+    let bound = Bound::new(design, cases.max(family));
     let sample = Sample::of(&pairs(over.1, level.1).differences());
     let within = |bound: &Bound| sample.as_ref().and_then(|sample| bound.interval(sample));
     let ends = within(&bound).zip(within(&bound.equivalence()));
@@ -644,7 +644,7 @@ fn enough(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let as_much = |at: &usize| middles[*at] >= middles[best] - margin;
     let from = (0..=best).rev().take_while(as_much).last().unwrap_or(best);
     let sample = Sample::of(&pairs(levels[best].2, levels[own].2).differences());
-    let bound = Bound::of(design, cases * (levels.len() - 1));
+    let bound = Bound::new(design, cases * (levels.len() - 1));
     let ends = sample.as_ref().and_then(|sample| bound.interval(sample));
     let behind = ends
         .map(|ends| ends.map(|end| sign * end))
@@ -689,7 +689,7 @@ fn reaches(check: &PlaceCheck<'_, '_, '_>) -> Case {
     let (Some(sample), Scale::Ratio) = (sample, question.scale) else {
         return no_data(words::missing(name, place.why(None)));
     };
-    let ends = Bound::of(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
+    let ends = Bound::new(design, cases).interval(&sample).map(|ends| ends.map(f64::exp));
     let least = ask.min.as_ref().map_or(0.0, |amount| amount.of(question.metric));
     let most = ask.max.as_ref().map_or(f64::INFINITY, |amount| amount.of(question.metric));
     // What is exactly the bound is within it: logarithms and back must not put it on the other side.

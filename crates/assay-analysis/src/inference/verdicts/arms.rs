@@ -49,7 +49,7 @@ pub(super) struct Replicates(Vec<(u32, Run)>);
 
 impl Replicates {
     /// Of equal replicates the last counts.
-    fn of(mut runs: Vec<(u32, Run)>) -> Self {
+    fn new(mut runs: Vec<(u32, Run)>) -> Self {
         runs.reverse();
         runs.sort_by_key(|(replicate, _)| *replicate);
         runs.dedup_by_key(|(replicate, _)| *replicate);
@@ -104,7 +104,7 @@ pub(super) fn questions<'a>(
         let key = (series.workload.as_str(), series.metric.as_str());
         let index = *known.entry(key).or_insert(questions.len());
         if index == questions.len() {
-            questions.push(Question::of(series));
+            questions.push(Question::new(series));
         }
         questions[index].add(series);
     }
@@ -120,7 +120,7 @@ pub(super) fn questions<'a>(
 }
 
 impl<'a> Question<'a> {
-    fn of(series: &'a Series) -> Self {
+    fn new(series: &'a Series) -> Self {
         Self {
             workload: &series.workload,
             metric: &series.metric,
@@ -136,7 +136,7 @@ impl<'a> Question<'a> {
     }
 
     fn add(&mut self, series: &'a Series) {
-        let runs = Runs::of(series);
+        let runs = Runs::new(series);
         if series.control {
             self.control = Some(runs);
         } else {
@@ -170,7 +170,7 @@ impl<'a> Question<'a> {
 }
 
 impl<'a> Runs<'a> {
-    fn of(series: &'a Series) -> Self {
+    fn new(series: &'a Series) -> Self {
         let (mut first, mut repeats) = (Vec::new(), BTreeMap::<u32, Vec<_>>::new());
         for trial in &series.trials {
             let Some(run) = run(trial, series.scale) else { continue };
@@ -179,7 +179,7 @@ impl<'a> Runs<'a> {
                 Some(of) => repeats.entry(of.replicate).or_default().push((trial.replicate, run)),
             }
         }
-        let first = Replicates::of(first);
+        let first = Replicates::new(first);
         Self { arm: &series.arm, trust: series.trust, trials: &series.trials, first, repeats }
     }
 

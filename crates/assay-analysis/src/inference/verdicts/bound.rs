@@ -22,7 +22,7 @@ pub(super) struct Bound {
 
 impl Bound {
     /// The bound of a study for `comparisons` comparisons at once.
-    pub fn of(design: &Design, comparisons: usize) -> Self {
+    pub fn new(design: &Design, comparisons: usize) -> Self {
         Self::with_share(design, bonferroni(1.0, comparisons))
     }
 
@@ -33,21 +33,21 @@ impl Bound {
             Stopping::Looks { at, .. } => (look_alpha(ALPHA, at.len()), false),
             Stopping::Open { .. } => (ALPHA, true),
         };
-        Self::new(alpha * share, sequence)
+        Self::with_alpha(alpha * share, sequence)
     }
 
     pub fn t(alpha: f64) -> Self {
-        Self::new(alpha, false)
+        Self::with_alpha(alpha, false)
     }
 
-    fn new(alpha: f64, sequence: bool) -> Self {
+    fn with_alpha(alpha: f64, sequence: bool) -> Self {
         Self { alpha, sequence, known: RefCell::default() }
     }
 
     /// The bound for the two one-sided tests of equivalence. A confidence sequence is kept as it
     /// is, which errs on the safe side.
     pub fn equivalence(&self) -> Self {
-        Self::new(if self.sequence { self.alpha } else { 2.0 * self.alpha }, self.sequence)
+        Self::with_alpha(if self.sequence { self.alpha } else { 2.0 * self.alpha }, self.sequence)
     }
 
     /// Half-width in standard deviations of one difference.

@@ -80,7 +80,7 @@ pub(super) fn checks(
     told.extend(through.map(|text| check("carry-over", text)));
     let orders: Vec<_> = questions
         .iter()
-        .filter_map(|question| Some((*question, Orders::of(design, question)?)))
+        .filter_map(|question| Some((*question, Orders::new(design, question)?)))
         .collect();
     let between = orders.iter().filter(|(_, orders)| orders.differ());
     told.extend(between.map(|(question, orders)| {
@@ -207,7 +207,7 @@ struct Followers {
 
 impl Followers {
     /// The trials for which `before` names an arm, by its place.
-    fn of(question: &Question<'_>, before: impl Fn(u32) -> Option<usize>) -> Self {
+    fn new(question: &Question<'_>, before: impl Fn(u32) -> Option<usize>) -> Self {
         let mut found = Self::default();
         for (arm, runs) in question.arms.iter().enumerate() {
             for (replicate, run) in runs.first.iter() {
@@ -248,7 +248,7 @@ fn carried<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Option<FTest
         let (arm, _) = around.get(order.checked_sub(1)?)?;
         places[arm]
     };
-    let found = Followers::of(question, before);
+    let found = Followers::new(question, before);
     carry_over(&found.levels, &found.arms, &found.before, &found.replicates)
 }
 
@@ -266,7 +266,7 @@ fn carried_through<'a>(question: &Question<'a>, around: &Neighbours<'a>) -> Opti
         let (arm, _) = around.get(one_before.checked_sub(1)?)?;
         places[arm]
     };
-    let found = Followers::of(question, before);
+    let found = Followers::new(question, before);
     let first: Vec<usize> =
         found.before.iter().map(|before| usize::from(*before != none)).collect();
     carry_through(&found.levels, &found.arms, &found.before, &first, &found.replicates)

@@ -50,12 +50,12 @@ pub(super) struct Ruler {
 
 impl Ruler {
     pub fn new(design: &Design, comparisons: usize, better: Better) -> Self {
-        Self::with(design, Bound::of(design, comparisons), better)
+        Self::with(design, Bound::new(design, comparisons), better)
     }
 
     pub fn with(design: &Design, family: Bound, better: Better) -> Self {
         Self {
-            single: Bound::of(design, 1),
+            single: Bound::new(design, 1),
             equivalence: family.equivalence(),
             family,
             margin: design.margin.unwrap_or(0.0),

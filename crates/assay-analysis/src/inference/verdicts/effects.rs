@@ -24,7 +24,7 @@ pub(super) fn grid(design: &Design, questions: &[&Question<'_>]) -> Effects {
         return Effects::default();
     }
     let of = |workloads: usize| {
-        let family = |one: &Question<'_>| Family::of(design, workloads.max(one.sharing));
+        let family = |one: &Question<'_>| Family::new(design, workloads.max(one.sharing));
         let effects = told.iter().flat_map(|one| effects(design, one, &family(one).effects));
         let interactions =
             told.iter().flat_map(|one| interactions(design, one, &family(one).interactions));
@@ -53,7 +53,7 @@ struct Family {
 impl Family {
     /// Main effects are of a level against the baseline's; interactions of a level of one factor at a level
     /// of another against both baselines'.
-    fn of(design: &Design, workloads: usize) -> Self {
+    fn new(design: &Design, workloads: usize) -> Self {
         let others: Vec<usize> = design
             .varied()
             .map(|factor| levels(design, factor).map_or(0, |(_, others)| others.len()))
@@ -94,7 +94,7 @@ fn of_factor(
     others
         .into_iter()
         .filter_map(|level| {
-            let corners = Corners::of(question, &[(name, base)], &[&[], &[(name, level)]]);
+            let corners = Corners::new(question, &[(name, base)], &[&[], &[(name, level)]]);
             let differences = corners.by_replicate(|means| means[1] - means[0]);
             let sample =
                 Sample::of(&differences).filter(|sample| sample.n >= FEWEST_FOR_INTERVAL)?;
@@ -180,7 +180,7 @@ fn contrast(
     bound: &Bound,
 ) -> Option<(f64, Interaction)> {
     let [first, second] = moved;
-    let corners = Corners::of(question, &corner, &[&[], &[first], &[second], &[first, second]]);
+    let corners = Corners::new(question, &corner, &[&[], &[first], &[second], &[first, second]]);
     let part = |value: fn([f64; 2]) -> f64| {
         let effects = |means: &[f64]| value([means[1] - means[0], means[3] - means[2]]);
         Sample::of(&corners.by_replicate(effects))
@@ -219,7 +219,7 @@ struct Corners<'a> {
 impl<'a> Corners<'a> {
     /// Arms at the fixed levels, moved to each corner; a combination counts where all its corners
     /// were measured.
-    fn of(question: &'a Question<'a>, fixed: &[Setting<'_>], corners: &[&[Setting<'_>]]) -> Self {
+    fn new(question: &'a Question<'a>, fixed: &[Setting<'_>], corners: &[&[Setting<'_>]]) -> Self {
         let fits = |arm: &Arm| fixed.iter().all(|(name, level)| arm.get(*name) == Some(*level));
         let complete = |arm: &Arm| -> Option<Vec<&'a Runs<'a>>> {
             corners.iter().map(|moved| question.find(&at(arm, moved))).collect()

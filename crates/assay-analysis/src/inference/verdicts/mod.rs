@@ -60,7 +60,7 @@ pub(super) fn verdict_of_ends(ends: [f64; 2], higher_is_better: bool) -> Verdict
 }
 
 pub(super) fn error_of_family(design: &Design, comparisons: usize) -> f64 {
-    bound::Bound::of(design, comparisons).alpha
+    bound::Bound::new(design, comparisons).alpha
 }
 
 /// Compares all arms of all workloads and returns what a grid says of each of its factors, in words. `stage`

@@ -19,7 +19,7 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
         questions.iter().filter_map(|question| Some((*question, of(question)?))).collect();
     let bound = match design.stopping {
         Stopping::Fixed | Stopping::Race { .. } => Bound::t(bonferroni(ERROR, controlled.len())),
-        Stopping::Looks { .. } | Stopping::Open { .. } => Bound::of(design, controlled.len()),
+        Stopping::Looks { .. } | Stopping::Open { .. } => Bound::new(design, controlled.len()),
     };
     let different =
         |sample: &Sample| bound.interval(sample).is_some_and(|ends| ends[0] > 0.0 || ends[1] < 0.0);
@@ -28,7 +28,7 @@ pub(super) fn floor(design: &Design, questions: &[&Question<'_>]) -> Option<Nois
         let (a, b) = (key(a), key(b));
         a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
     })?;
-    let ends = Bound::of(design, 1).interval(&sample).and_then(exp)?;
+    let ends = Bound::new(design, 1).interval(&sample).and_then(exp)?;
     let mut floor = NoiseFloor {
         workload: question.workload.to_owned(),
         metric: question.metric.to_owned(),
@@ -53,7 +53,7 @@ pub(super) struct Reach {
 /// too few pairs for an interval.
 pub(super) fn reach(design: &Design, question: &Question<'_>) -> Option<Reach> {
     let sample = of(question)?;
-    let [low, high] = Bound::of(design, 1).interval(&sample)?;
+    let [low, high] = Bound::new(design, 1).interval(&sample)?;
     let apart = Bound::t(ERROR).interval(&sample)?;
     let different = apart[0] > 0.0 || apart[1] < 0.0;
     Some(Reach { far: low.abs().max(high.abs()), different })

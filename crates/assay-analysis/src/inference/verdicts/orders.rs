@@ -28,7 +28,7 @@ pub(super) struct Orders {
 
 impl Orders {
     /// Both orders of a study of two arms; none where there are others, or too few replicates.
-    pub fn of(design: &Design, question: &Question<'_>) -> Option<Self> {
+    pub fn new(design: &Design, question: &Question<'_>) -> Option<Self> {
         let [_, _] = question.arms.as_slice() else { return None };
         if design.order != Order::Random || question.control.is_some() {
             return None;
@@ -77,7 +77,7 @@ pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Co
     let gated = |metric: &str, primary| is_gated(design, metric, primary);
     let asked = |own: &&Question<'_>| own.primary || gated(own.metric, own.primary);
     for question in questions.iter().filter(asked) {
-        let Some(orders) = Orders::of(design, question).filter(Orders::differ) else { continue };
+        let Some(orders) = Orders::new(design, question).filter(Orders::differ) else { continue };
         let own = |one: &&mut Comparison| {
             (one.verdict.is_some() || gated(&one.metric, one.primary))
                 && one.workload == question.workload

@@ -20,7 +20,7 @@ pub(super) struct Pair {
 }
 
 impl Pair {
-    fn of(replicate: u32, baseline: &Run, arm: &Run) -> Self {
+    fn new(replicate: u32, baseline: &Run, arm: &Run) -> Self {
         let (first, second) = (arm.order, baseline.order);
         let neighbours = first.zip(second).filter(|(one, other)| one.abs_diff(*other) == 1);
         let arm_first = neighbours.map(|(arm, baseline)| arm < baseline);
@@ -53,13 +53,13 @@ pub(super) fn pairs(baseline: &Runs<'_>, arm: &Runs<'_>) -> Pairs {
         let Some(other) = arm.first.get(replicate) else { continue };
         found.all.push(other.level - base.level);
         if undisturbed(base, other) {
-            found.undisturbed.push(Pair::of(replicate, base, other));
+            found.undisturbed.push(Pair::new(replicate, base, other));
             continue;
         }
         let again = repeated(baseline, arm, replicate);
         found.all.extend(again.iter().map(|(base, other)| other.level - base.level));
         let stands = again.into_iter().find(|(base, other)| undisturbed(base, other));
-        found.undisturbed.extend(stands.map(|(base, other)| Pair::of(replicate, &base, &other)));
+        found.undisturbed.extend(stands.map(|(base, other)| Pair::new(replicate, &base, &other)));
     }
     found
 }

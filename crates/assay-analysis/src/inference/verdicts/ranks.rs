@@ -34,7 +34,7 @@ pub(super) fn rank(
         return None;
     }
     let table =
-        RankTable::of(question.better, &runs, &bound_of(design, runs.len(), question.sharing));
+        RankTable::new(question.better, &runs, &bound_of(design, runs.len(), question.sharing));
     let is_own =
         |one: &&&Question<'_>| one.workload == question.workload && one.metric == question.metric;
     let whole: &Question<'_> = all.iter().find(is_own).copied().unwrap_or(question);
@@ -83,7 +83,7 @@ pub(super) fn could_be_best(
 
 /// The bound of all pairs of so many arms, in so many tables.
 fn bound_of(design: &Design, arms: usize, tables: usize) -> Bound {
-    Bound::of(design, pairs_of(arms) * tables)
+    Bound::new(design, pairs_of(arms) * tables)
 }
 
 pub(super) const fn pairs_of(arms: usize) -> usize {
@@ -91,7 +91,7 @@ pub(super) const fn pairs_of(arms: usize) -> usize {
 }
 
 pub(super) fn best_within(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Option<Best> {
-    let table = RankTable::of(better, runs, bound);
+    let table = RankTable::new(better, runs, bound);
     let sign = better.sign();
     let best = (0..runs.len())
         .max_by(|a, b| (sign * table.means[*a]).total_cmp(&(sign * table.means[*b])))?;
@@ -106,7 +106,7 @@ struct RankTable {
 }
 
 impl RankTable {
-    fn of(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Self {
+    fn new(better: Better, runs: &[&Runs<'_>], bound: &Bound) -> Self {
         let count = runs.len();
         let mut table = Self {
             means: runs.iter().map(|runs| own_mean(runs)).collect(),

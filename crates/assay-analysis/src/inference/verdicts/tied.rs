@@ -79,7 +79,7 @@ fn in_order(design: &Design, one: &Arm, other: &Arm) -> Ordering {
 /// Whether an arm is surely not worse by more than the margin: one-sided, at 5% for the pair.
 fn does_as_much(design: &Design, question: &Question<'_>, arm: &Runs<'_>, best: &Runs<'_>) -> bool {
     let sample = Sample::of(&pairs(best, arm).differences());
-    let bound = Bound::of(design, 1).equivalence();
+    let bound = Bound::new(design, 1).equivalence();
     let worst = sample.and_then(|sample| bound.interval(&sample)).map(|[low, high]| {
         let sign = question.better.sign();
         (sign * low).min(sign * high)
@@ -94,6 +94,6 @@ fn tails(evidence: &Evidence<'_, '_>, workload: &str, arms: [&Arm; 2]) -> Option
     let [own, other] = arms.map(|arm| told.find(arm));
     let pairs = pairs(other?, own?);
     let sample = Sample::of(&pairs.differences())?;
-    let [_, high] = Bound::of(evidence.design, 1).interval(&sample)?;
+    let [_, high] = Bound::new(evidence.design, 1).interval(&sample)?;
     (high < 0.0).then(|| pairs.means().map(f64::exp))
 }

@@ -32,11 +32,11 @@ pub(super) fn trends(design: &Design, question: &Question<'_>) -> Vec<Trend> {
         .flat_map(|(factor, levels)| {
             contexts(question, &factor.name)
                 .into_iter()
-                .filter_map(move |others| Curve::of(question, factor, &levels, others))
+                .filter_map(move |others| Curve::new(question, factor, &levels, others))
         })
         .collect();
     let statements: usize = curves.iter().map(Curve::statements).sum();
-    let bound = Bound::of(design, statements * question.sharing);
+    let bound = Bound::new(design, statements * question.sharing);
     let margin = design.margin.unwrap_or(0.0).ln_1p();
     curves.iter().filter_map(|curve| curve.trend(&bound, margin)).collect()
 }
@@ -68,7 +68,7 @@ struct Curve<'q, 'a> {
 
 impl<'q, 'a> Curve<'q, 'a> {
     /// None where there are too few levels for a curve.
-    fn of(
+    fn new(
         question: &'q Question<'a>,
         factor: &'q Factor,
         numbers: &[f64],
