@@ -98,7 +98,7 @@ fn of_workload(spots: &[Spot], key: &Key, margin: Option<f64>, days: Days, told:
 }
 
 /// Arm over baseline as per cent of the baseline's speed.
-fn percent(better: Better, ratio: f64) -> f64 {
+pub(super) fn percent(better: Better, ratio: f64) -> f64 {
     match better {
         Better::Higher | Better::Unknown => 100.0 * ratio,
         Better::Lower => 100.0 / ratio,
@@ -106,7 +106,7 @@ fn percent(better: Better, ratio: f64) -> f64 {
 }
 
 /// Ends of an interval as per cent; none where one of them is endless.
-fn percents(better: Better, ends: [f64; 2]) -> Option<[f64; 2]> {
+pub(super) fn percents(better: Better, ends: [f64; 2]) -> Option<[f64; 2]> {
     let [one, other] = ends.map(|end| percent(better, end));
     let ends = [one.min(other), one.max(other)];
     ends.iter().all(|end| end.is_finite()).then_some(ends)

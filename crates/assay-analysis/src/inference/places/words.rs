@@ -7,6 +7,7 @@ use assay_study::findings::{Cell, Comparison, Sentence, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::super::verdicts::words::counted;
+use super::rows;
 use super::spots::Spot;
 
 /// `2 processors`.
@@ -53,13 +54,9 @@ fn work(workload: &str, arm: &Arm) -> String {
 /// Arm over baseline as per cent of the baseline's speed, with the interval that a verdict is read
 /// from.
 fn speed(found: &Comparison) -> Option<(f64, Option<[f64; 2]>)> {
-    let of = |ratio: f64| match found.better {
-        Better::Higher | Better::Unknown => 100.0 * ratio,
-        Better::Lower => 100.0 / ratio,
-    };
-    let ends = found.ci95_simultaneous.or(found.ci95).map(|ends| ends.map(of));
-    let ends = ends.map(|[one, other]| [one.min(other), one.max(other)]);
-    Some((of(found.ratio?), ends.filter(|ends| ends[1].is_finite())))
+    let ends = found.ci95_simultaneous.or(found.ci95);
+    let ends = ends.and_then(|ends| rows::percents(found.better, ends));
+    Some((rows::percent(found.better, found.ratio?), ends))
 }
 
 /// The loss and the gain of speed that would have been found, in words.
