@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use assay_core::quantity::units::show;
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, replicates_for, smallest_detectable_shift};
 use assay_study::findings::{Cell, Findings};
+use assay_study::plan::arms::matches;
 use assay_study::results::design::Stopping;
 use assay_study::results::plan::Plan;
 use assay_workloads::metrics::noun;
@@ -48,11 +49,8 @@ pub fn foresee(plan: &Plan, earlier: Option<&Findings>) -> Vec<Foresight> {
 
 fn of_workload(plan: &Plan, workload: &str, earlier: Option<&Findings>) -> Option<Foresight> {
     let baseline = &plan.design.baseline;
-    let is_baseline = |one: &assay_study::results::plan::PlannedWorkload| {
-        baseline.iter().all(|(factor, level)| one.arm.get(factor) == Some(level))
-    };
     let own = plan.workloads.iter().filter(|one| one.name == workload && !one.control);
-    let comparisons = own.filter(|one| !is_baseline(one)).count();
+    let comparisons = own.filter(|one| !matches(&one.arm, baseline)).count();
     let margin = plan.design.margin.filter(|_| comparisons > 0)?;
     if matches!(plan.design.stopping, Stopping::Open { .. } | Stopping::Race { .. }) {
         // They have no fixed number of replicates to promise anything for.

@@ -4,6 +4,7 @@ use assay_core::exhibit::{Column, Table};
 use assay_core::quantity::units::show;
 use assay_study::findings::shown::{Rating, unit_of};
 use assay_study::findings::{Cell, Comparison, Findings, Kind};
+use assay_study::plan::arms::matches;
 use assay_study::results::plan::Arm;
 use assay_workloads::metrics::noun;
 
@@ -71,13 +72,11 @@ fn of_values<'a>(
     let own =
         |cell: &&Cell| cell.workload == one.workload && cell.metric == one.metric && !cell.control;
     let cells: Vec<&Cell> = findings.measurements.iter().filter(own).collect();
-    let is_at = |arm: &Arm, cell: &Cell| {
-        arm.iter().all(|(name, level)| cell.configuration.get(name) == Some(level))
-    };
     let mut shown: Vec<&Arm> = Vec::new();
     let mut lines = Vec::new();
     for published in same(all, one) {
-        let mut at = cells.iter().filter(|cell| is_at(&published.configuration, cell));
+        let at = cells.iter();
+        let mut at = at.filter(|cell| matches(&cell.configuration, &published.configuration));
         // What stands beside several arms stands beside none of them.
         let cell = at.next().filter(|_| at.next().is_none() && !published.configuration.is_empty());
         let (own_name, own) = match cell {

@@ -10,6 +10,7 @@ use assay_study::file::Amount;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{AbsentCell, Comparison, Trust};
+use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, AskKind, Design, Factor};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Status;
@@ -100,9 +101,8 @@ impl Place<'_, '_> {
     /// Whether any number that a claim rests on here is suspect.
     fn is_suspect(&self, ask: &Ask) -> bool {
         let own = |arm: &Arm| {
-            let at = self.others.iter().all(|(name, level)| arm.get(name) == Some(level));
             // What is best is best among all levels.
-            at && (!ask.kind.is_of_two() || has_level_of(ask, arm))
+            matches(arm, &self.others) && (!ask.kind.is_of_two() || has_level_of(ask, arm))
         };
         let mut arms = self.question.arms.iter().map(|runs| runs.arm).filter(|arm| own(arm));
         arms.any(|arm| self.question.is_suspect(arm))
@@ -128,10 +128,7 @@ impl Place<'_, '_> {
 
 /// Why no number stands for a workload at some levels: the gravest of what is known of its trials.
 pub(super) fn why(series: &[Series], workload: &str, levels: &Arm) -> &'static str {
-    let own = |one: &&Series| {
-        let at = levels.iter().all(|(name, level)| one.arm.get(name) == Some(level));
-        one.workload == workload && one.primary && at
-    };
+    let own = |one: &&Series| one.workload == workload && one.primary && matches(&one.arm, levels);
     let own: Vec<&Series> = series.iter().filter(own).collect();
     let trials = || {
         let all = own.iter().flat_map(|one| &one.trials);
@@ -257,8 +254,7 @@ fn sharing(design: &Design) -> usize {
 /// Whether a comparison is about the arms that an answer rests on.
 fn rests_on(ask: &Ask, places: &[Place<'_, '_>], found: &Comparison) -> bool {
     places.iter().any(|place| {
-        let here =
-            place.others.iter().all(|(name, level)| found.configuration.get(name) == Some(level));
+        let here = matches(&found.configuration, &place.others);
         place.is_of(found) && here && has_level_of(ask, &found.configuration)
     })
 }
@@ -282,7 +278,7 @@ fn places<'q, 'a>(ask: &Ask, workload: &str, all: &Measured<'q, 'a>) -> Vec<Plac
     };
     let mut own = questions.iter().filter(|question| question.workload == workload);
     let Some(question) = own.find(wanted) else { return Vec::new() };
-    let here = |arm: &Arm| ask.at.iter().all(|(name, level)| arm.get(name) == Some(level));
+    let here = |arm: &Arm| matches(arm, &ask.at);
     let others: Vec<Arm> = match &ask.factor {
         Some(factor) => contexts(question, factor).into_iter().filter(here).collect(),
         None => question.arms.iter().map(|runs| runs.arm.clone()).filter(here).collect(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use assay_core::quantity::{Better, Scale};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{CellTrial, Trust};
+use assay_study::plan::arms::matches;
 use assay_study::results::design::Design;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -162,10 +163,7 @@ impl<'a> Question<'a> {
     }
 
     pub fn baselines(&self, design: &Design) -> impl Iterator<Item = &Runs<'a>> {
-        let named = |arm: &Arm| {
-            design.baseline.iter().all(|(factor, level)| arm.get(factor) == Some(level))
-        };
-        self.arms.iter().filter(move |runs| named(runs.arm))
+        self.arms.iter().filter(|runs| matches(runs.arm, &design.baseline))
     }
 }
 
