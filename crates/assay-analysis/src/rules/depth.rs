@@ -109,7 +109,7 @@ fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
     if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;
     }
-    let counted = case.trials.iter().filter_map(|trial| io::Detail::of(trial.measured.as_ref()?));
+    let counted = case.measured().filter_map(io::Detail::of);
     let hit = counted
         .filter(|one| one.looked_at >= FEWEST_LOOKS && 2 * one.already_complete > one.looked_at)
         .count();

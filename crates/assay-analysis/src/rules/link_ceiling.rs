@@ -29,8 +29,7 @@ pub static RULE: Rule = Rule {
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
     let (link, ceiling) = carried(case.site).filter(|_| !is_simulated(case))?;
-    let counted = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
-    let rates: Vec<f64> = counted.map(fastest_direction).collect();
+    let rates: Vec<f64> = case.measured().map(fastest_direction).collect();
     let hit = rates.iter().filter(|rate| **rate > ceiling * TOLERANCE).count();
     let fastest = rates.into_iter().fold(0.0, f64::max);
     (hit > 0).then(|| {

@@ -52,7 +52,7 @@ use assay_study::results::record::TrialRecord;
 use assay_workloads::command::{self, ImportEvidence};
 use assay_workloads::metrics::nature;
 use assay_workloads::tell::OwnRule;
-use assay_workloads::{Judged, KINDS, io};
+use assay_workloads::{Judged, KINDS, Measured, io};
 
 pub use acknowledged::{NAME as ACKNOWLEDGED, WriteTimes, costless, one_by_one, with_a_cache};
 pub use different_work::{NAME as DIFFERENT_WORK, Worked, between};
@@ -80,6 +80,10 @@ impl<'a> Case<'a> {
     /// The reads and writes, where the work is of that kind.
     fn io(&self) -> Option<&'a io::Planned> {
         io::Planned::of(&self.workload.work)
+    }
+
+    fn measured(&self) -> impl Iterator<Item = &'a Measured> {
+        self.trials.iter().filter_map(|trial| trial.measured.as_ref())
     }
 }
 
@@ -336,8 +340,7 @@ pub fn remarks(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
 
 /// The remarks on what tools that a command ran say beside their numbers.
 fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
-    let details =
-        case.trials.iter().filter_map(|trial| command::Detail::of(trial.measured.as_ref()?));
+    let details = case.measured().filter_map(command::Detail::of);
     let runs: Vec<Vec<ImportEvidence>> = details.map(|detail| detail.evidence.clone()).collect();
     if runs.iter().all(Vec::is_empty) {
         return Vec::new();

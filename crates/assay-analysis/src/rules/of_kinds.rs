@@ -13,8 +13,7 @@ pub(super) fn rule(own: &'static OwnRule) -> Rule {
 }
 
 pub(super) fn remark(own: &OwnRule, case: &Case<'_>) -> Option<Remark> {
-    let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
-    let measured: Vec<&Measured> = measured.collect();
+    let measured: Vec<&Measured> = case.measured().collect();
     let doubt = (own.doubt)(&case.workload.work, &measured)?;
     let trials = in_trials(doubt.trials, case);
     let text = format!("{}{trials}: {}", doubt.what, doubt.why);

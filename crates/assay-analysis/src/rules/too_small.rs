@@ -51,8 +51,7 @@ fn small_area(case: &Case<'_>) -> Option<String> {
 }
 
 fn few_operations(case: &Case<'_>) -> Option<String> {
-    let counted = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
-    let operations = counted.fold(0, |sum: u64, one| sum.saturating_add(one.operations()));
+    let operations = case.measured().fold(0, |sum: u64, one| sum.saturating_add(one.operations()));
     let trials = case.trials.len();
     let noun = if operations == 1 { "operation" } else { "operations" };
     let trials = if trials == 1 { "1 trial".to_owned() } else { format!("{trials} trials") };

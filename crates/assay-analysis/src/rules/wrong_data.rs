@@ -28,8 +28,7 @@ pub static RULE: Rule = Rule {
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
     let io = case.io()?;
-    let measured = case.trials.iter().filter_map(|trial| trial.measured.as_ref());
-    let details: Vec<&Detail> = measured.filter_map(Detail::of).collect();
+    let details: Vec<&Detail> = case.measured().filter_map(Detail::of).collect();
     wrong(case, &details)
         .or_else(|| unread(case, &details))
         .or_else(|| untold(case, &details, io.direct))

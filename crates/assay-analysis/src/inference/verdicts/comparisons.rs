@@ -168,12 +168,17 @@ fn comparison(
 /// Takes the verdicts back: trials are still to come, and a look that was not declared is none.
 pub(super) fn withhold(design: &Design, found: &mut [Comparison]) {
     for one in found.iter_mut().filter(|one| one.verdict.is_some()) {
-        one.verdict = Some(Verdict::Inconclusive);
+        withdraw(one);
         one.withheld = true;
-        (one.within_margin, one.replicates_needed) = (false, None);
-        one.keep_notes(|note| !note.is_of_the_verdict());
         one.text = words::unfinished(one, design);
     }
+}
+
+/// Makes a verdict inconclusive, and drops the remarks on the verdict.
+pub(super) fn withdraw(one: &mut Comparison) {
+    one.verdict = one.verdict.map(|_| Verdict::Inconclusive);
+    (one.within_margin, one.replicates_needed) = (false, None);
+    one.keep_notes(|note| !note.is_of_the_verdict());
 }
 
 /// Takes the verdicts on times and rates away: the machine is emulated.

@@ -9,7 +9,7 @@ use assay_study::findings::{Check, Comparison, Verdict};
 use assay_study::results::design::Design;
 
 use super::arms::Question;
-use super::comparisons::Ruler;
+use super::comparisons::{Ruler, withdraw};
 use super::pairs::pairs;
 use super::{is_gated, words};
 
@@ -48,9 +48,7 @@ pub(super) fn judge(
         |one: &Comparison| asked(one) && one.class_of.as_ref().is_some_and(|of| live.contains(of));
     for one in found.iter_mut().filter(|one| of_others(one)) {
         let Some(unequal) = unequal(design, questions, one) else { continue };
-        one.verdict = one.verdict.map(|_| Verdict::Inconclusive);
-        (one.within_margin, one.replicates_needed) = (false, None);
-        one.keep_notes(|note| !note.is_of_the_verdict());
+        withdraw(one);
         one.text = words::unequal_load(one, design, &unequal);
         let words = words::note(&unequal, ["", ""]);
         one.add(unequal, words);

@@ -4,11 +4,12 @@
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{Sample, Welch, t_quantile, welch};
+use assay_study::findings::Comparison;
 use assay_study::findings::notes::Note;
-use assay_study::findings::{Comparison, Verdict};
 use assay_study::results::design::{ALPHA, Design, Order};
 
 use super::arms::Question;
+use super::comparisons::withdraw;
 use super::pairs::{Pair, Pairs, pairs};
 use super::{is_gated, words};
 
@@ -91,9 +92,7 @@ pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Co
 
 fn take_back(design: &Design, one: &mut Comparison, note: Note) {
     if one.verdict.is_some() {
-        one.verdict = Some(Verdict::Inconclusive);
-        (one.within_margin, one.replicates_needed) = (false, None);
-        one.keep_notes(|note| !note.is_of_the_verdict());
+        withdraw(one);
         one.text = words::two_orders(one, design, &note);
     }
     let words = words::note(&note, ["", ""]);
@@ -107,6 +106,7 @@ pub(super) fn two_orders(one: &Comparison) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use assay_study::findings::Verdict;
     use assay_study::findings::answers::Claim;
     use assay_study::findings::{Check, Findings};
     use assay_study::results::design::{AskKind, LeadIn};

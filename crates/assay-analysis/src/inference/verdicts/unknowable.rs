@@ -11,6 +11,7 @@ use assay_study::results::design::Design;
 use assay_workloads::metrics::is_told;
 
 use super::arms::{Question, Runs};
+use super::comparisons::withdraw;
 use super::words;
 
 /// Decimals of a value at most, of those that a step is looked for in.
@@ -39,9 +40,7 @@ pub(super) fn judge(design: &Design, questions: &[Question<'_>], found: &mut [Co
 fn take_back(design: &Design, one: &mut Comparison, note: Note) {
     let words = words::note(&note, ["", ""]);
     if one.verdict.is_some() {
-        one.verdict = Some(Verdict::Inconclusive);
-        (one.within_margin, one.replicates_needed) = (false, None);
-        one.keep_notes(|note| !note.is_of_the_verdict());
+        withdraw(one);
         if design.order.tells_arms_from_time() {
             one.text = words::without_verdict(one, design, &words);
         }
