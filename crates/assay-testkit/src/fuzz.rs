@@ -21,6 +21,8 @@ const MOST_PANICS: usize = 10;
 /// Changes that are made to one input, at most.
 const MOST_CHANGES: u64 = 8;
 
+type ReadInput = dyn Fn(&[u8]) -> bool + Send + Sync;
+
 /// Something that reads what others wrote.
 #[derive(Clone)]
 pub struct Reader {
@@ -30,7 +32,7 @@ pub struct Reader {
     /// Inputs that are well formed, or nearly.
     pub seeds: Arc<dyn Fn() -> Vec<Vec<u8>> + Send + Sync>,
     /// Returns whether the reader accepts an input. It may refuse, and must not panic.
-    pub read: Arc<dyn Fn(&[u8]) -> bool + Send + Sync>,
+    pub read: Arc<ReadInput>,
 }
 
 impl Reader {

@@ -2,13 +2,11 @@
 //! the importer reads has to change with it.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::path::Path;
 
 use serde_json::Value;
 
 use super::run::Runs;
-use super::tests::fixtures;
+use super::tests::{fixtures, not_measured};
 use super::{IMPORTERS, Importer, Reads, decoded, json};
 
 /// Places of a line of bonnie++ that are its processor time, and others that name the run.
@@ -21,13 +19,6 @@ fn runs(importer: &Importer, name: &str, text: &str) -> String {
         Ok(Runs { runs, notes, .. }) => format!("{runs:?} {notes:?}"),
         Err(failure) => failure.message,
     }
-}
-
-/// Names, versions and explanations of units of a format, a line each: numbers that are not measurements.
-#[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
-fn not_measured(importer: &Importer) -> String {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/import/not_measured");
-    fs::read_to_string(folder.join(format!("{}.txt", importer.about.name))).unwrap_or_default()
 }
 
 fn is_named(importer: &Importer, label: &str) -> bool {

@@ -37,6 +37,13 @@ pub(super) fn fixtures(importer: &Importer) -> Vec<(String, Vec<u8>)> {
     found
 }
 
+/// Names, versions and explanations of units of a format, a line each: numbers that are not measurements.
+#[allow(clippy::disallowed_methods, reason = "fixtures of a test")]
+pub(super) fn not_measured(importer: &Importer) -> String {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/import/not_measured");
+    fs::read_to_string(folder.join(format!("{}.txt", importer.about.name))).unwrap_or_default()
+}
+
 /// Some directions only the tool knows: a table then leaves them open, and never turns them around.
 #[test]
 fn metrics_of_importers_keep_their_direction_in_tables() {

@@ -59,24 +59,24 @@ pub(crate) fn counted(count: usize, thing: &str) -> String {
 }
 
 pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
-    let (arm, base) =
+    let (name, base) =
         (short_words(&found.configuration, design), short_words(&found.baseline, design));
     let Some(amount) = amount(found) else {
         return match found.n {
             n if found.kind == Kind::Unpaired => {
                 let few = counted(n, "value");
                 format!(
-                    "{arm} and {base}: too few trials ({few} on one side; a comparison needs 3)."
+                    "{name} and {base}: too few trials ({few} on one side; a comparison needs 3)."
                 )
             }
-            0 => format!("{arm} and {base}: inconclusive (no complete, undisturbed pair)."),
-            n => format!("{arm} and {base}: inconclusive ({}; a CI needs 3).", counted(n, "pair")),
+            0 => format!("{name} and {base}: inconclusive (no complete, undisturbed pair)."),
+            n => format!("{name} and {base}: inconclusive ({}; a CI needs 3).", counted(n, "pair")),
         };
     };
     let interval = interval(found, design);
     let plain = match found.difference {
-        None if found.cannot_tell() => format!("{arm} and {base}: the CI is too wide"),
-        _ => format!("{arm} against {base}: {amount}"),
+        None if found.cannot_tell() => format!("{name} and {base}: the CI is too wide"),
+        _ => format!("{name} against {base}: {amount}"),
     };
     match found.verdict {
         None => format!("{plain}{interval}."),
@@ -87,12 +87,12 @@ pub(super) fn comparison(found: &Comparison, design: &Design) -> String {
         Some(verdict @ (Verdict::Better | Verdict::Worse)) => {
             let word = if verdict == Verdict::Better { "better" } else { "worse" };
             let small = if found.within_margin { small(found) } else { String::new() };
-            format!("{arm} is {word} than {base}: {amount}{interval}{small}.")
+            format!("{name} is {word} than {base}: {amount}{interval}{small}.")
         }
         Some(Verdict::Equivalent) => {
             let margin = found.margin.map(percent).unwrap_or_default();
             let told = one_sided(found).unwrap_or(interval);
-            format!("{arm} is equivalent to {base} within {margin}: {amount}{told}.")
+            format!("{name} is equivalent to {base} within {margin}: {amount}{told}.")
         }
         Some(Verdict::Inconclusive) => format!("{plain}{interval}: inconclusive{}.", needed(found)),
     }
@@ -232,14 +232,14 @@ pub(super) fn left_out(arms: usize) -> String {
 }
 
 pub(super) fn unfinished(found: &Comparison, design: &Design) -> String {
-    let (arm, base) =
+    let (name, base) =
         (short_words(&found.configuration, design), short_words(&found.baseline, design));
     match amount(found) {
         Some(amount) => format!(
-            "{arm} against {base} so far: {amount} (n = {}); no verdict before the study ends.",
+            "{name} against {base} so far: {amount} (n = {}); no verdict before the study ends.",
             found.n
         ),
-        None => format!("{arm} and {base}: no verdict before the study ends."),
+        None => format!("{name} and {base}: no verdict before the study ends."),
     }
 }
 
@@ -261,11 +261,11 @@ pub(super) fn two_orders(found: &Comparison, design: &Design, note: &Note) -> St
 
 /// A comparison with its numbers, and why nothing follows from them.
 pub(super) fn without_verdict(found: &Comparison, design: &Design, why: &str) -> String {
-    let (arm, base) =
+    let (name, base) =
         (short_words(&found.configuration, design), short_words(&found.baseline, design));
     let head = match amount(found) {
-        None => format!("{arm} and {base}"),
-        Some(amount) => format!("{arm} against {base}: {amount}"),
+        None => format!("{name} and {base}"),
+        Some(amount) => format!("{name} against {base}: {amount}"),
     };
     format!("{head}{}; no verdict: {why}.", interval(found, design))
 }

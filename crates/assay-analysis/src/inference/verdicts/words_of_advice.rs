@@ -20,17 +20,17 @@ pub(super) fn candidate(
     tied: &str,
 ) -> String {
     let end = end.map(|end| format!(", the {end} tried,")).unwrap_or_default();
-    let [arm, base] = [&best.configuration, &best.baseline].map(|arm| short_words(arm, design));
+    let [name, base] = [&best.configuration, &best.baseline].map(|arm| short_words(arm, design));
     let amount = amount(best).unwrap_or_default();
     let interval = interval(best, design);
     let suspect = doubt(suspect);
     let workload = &best.workload;
     match stage {
         Stage::Confirming => format!(
-            "{workload}: {arm} is also better than {base} in fresh trials: {amount}{interval}{suspect}."
+            "{workload}: {name} is also better than {base} in fresh trials: {amount}{interval}{suspect}."
         ),
         Stage::Measured | Stage::Imported | Stage::Together => format!(
-            "{workload}: use {arm}{end} (candidate): {amount} compared with {base}{interval}{suspect}{tied}."
+            "{workload}: use {name}{end} (candidate): {amount} compared with {base}{interval}{suspect}{tied}."
         ),
     }
 }
