@@ -15,7 +15,6 @@ pub use figure::Figure;
 pub use table::{Cell, Column, NONE, Role, Row, Table, Tone, Value};
 pub use unit::Unit;
 
-/// Levels of the factors by name.
 pub type Levels = BTreeMap<String, String>;
 
 /// What is shown of all rows of one kind of work.

@@ -47,7 +47,6 @@ impl Kind {
 /// A failure that reaches the user: one line, or one mistake of a file below the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// What sort of failure; decides the exit code.
     pub kind: Kind,
     pub message: String,
 }
@@ -69,7 +68,6 @@ impl Failure {
         Self { kind: Kind::Broken, message: message.into() }
     }
 
-    /// Something could not be put back.
     pub fn not_restored(message: impl Into<String>) -> Self {
         Self { kind: Kind::NotRestored, message: message.into() }
     }
@@ -78,7 +76,6 @@ impl Failure {
         Self { kind: Kind::Gate, message: message.into() }
     }
 
-    /// Some of the work was lost.
     pub fn partial(message: impl Into<String>) -> Self {
         Self { kind: Kind::Partial, message: message.into() }
     }

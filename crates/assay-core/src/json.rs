@@ -10,7 +10,6 @@ pub fn from_slice<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Error> {
     serde_json::from_str(std::str::from_utf8(bytes).map_err(Error::custom)?)
 }
 
-/// Turns what can be written into a value.
 pub fn to_value<T: Serialize>(from: &T) -> Result<Value, Error> {
     serde_json::from_str(&serde_json::to_string(from)?)
 }

@@ -18,7 +18,6 @@ pub struct Spoken {
 }
 
 impl Spoken {
-    /// Reads the findings of `check --json`.
     pub fn of(findings: &Value) -> Self {
         let mut spoken = Self::default();
         let none = Vec::new();

@@ -28,7 +28,6 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// An empty one in a new folder.
     pub fn new(path: &Path) -> Done<Self> {
         fs::create_dir_all(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let made = Self { path: path.to_owned() };
@@ -47,7 +46,6 @@ impl Repository {
         call("git", &all)
     }
 
-    /// Writes a file and commits that; gives the commit.
     pub fn commit(&self, name: &str, text: &str) -> Done<String> {
         fs::write(self.path.join(name), text).map_err(|error| format!("{name}: {error}"))?;
         self.git(&["add", "--", name])?;

@@ -22,7 +22,6 @@ pub struct Rank {
     pub target: String,
 }
 
-/// All of them, with the study that they run.
 #[derive(Clone, Debug)]
 pub struct Ranks {
     study: String,
@@ -48,7 +47,6 @@ pub fn below_ms(most: u32) -> Duration {
     Duration::from_millis(below(most).into())
 }
 
-/// The results in a home, oldest first.
 pub fn results(home: &Path) -> Vec<PathBuf> {
     let below = fs::read_dir(home.join("results")).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = below.map(|entry| entry.path()).collect();
@@ -58,7 +56,6 @@ pub fn results(home: &Path) -> Vec<PathBuf> {
 }
 
 impl Ranks {
-    /// Ranks that run the study in a file.
     pub fn new(study: &Path, all: Vec<Rank>) -> Self {
         Self { study: study.display().to_string(), address: None, all }
     }

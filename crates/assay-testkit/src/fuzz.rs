@@ -53,7 +53,6 @@ pub struct Finding {
     pub input: Vec<u8>,
 }
 
-/// What came of a number of inputs.
 #[derive(Clone, Debug, Default)]
 pub struct Ran {
     pub executions: u64,

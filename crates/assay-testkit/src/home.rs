@@ -16,7 +16,6 @@ pub const WAIT: &str = "--wait=10m";
 /// No command of these tests takes longer, with what it waits for.
 pub const LIMIT: Duration = Duration::from_secs(700);
 
-/// A home for results and a folder for files.
 pub struct Home {
     pub scratch: Scratch,
     pub assay: Assay,

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Something worked, or a sentence says why not.
 pub type Done<T> = Result<T, String>;
 
 /// Where programs lie that an ordinary user's `PATH` does not name.
@@ -24,14 +23,12 @@ pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
     Err(format!("{shown}: {}: {}", output.status, said.trim()))
 }
 
-/// Whether a program is installed.
 pub fn has(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = std::env::split_paths(&path).chain(BESIDE.map(PathBuf::from));
     folders.map(|folder| folder.join(program)).any(|path| path.is_file())
 }
 
-/// Whether this process may make devices and mounts.
 pub fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }

@@ -42,9 +42,7 @@ io   = { pattern = "random", mix = "write", block_size = "4 KiB", runtime = "20 
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Kills {
-    /// Runs that were killed before their end.
     pub killed: u32,
-    /// Runs that had ended by themselves.
     pub ended: u32,
     /// Kills after which something had to be put back.
     pub put_back: u32,
@@ -116,7 +114,6 @@ impl Site {
         PathBuf::from(format!("/sys/block/{}/queue/{name}", self.device.name()))
     }
 
-    /// Everything that a run may leave changed, as text.
     fn condition(&self) -> Done<String> {
         let mut lines = Vec::new();
         for (name, _) in SETTINGS.iter().chain(&[("wbt_lat_usec", "")]) {
@@ -310,7 +307,6 @@ impl Draws {
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// From 0 up to an end.
     fn below(&mut self, end: usize) -> usize {
         (self.share() * end as f64) as usize
     }

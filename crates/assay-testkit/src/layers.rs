@@ -8,11 +8,9 @@ pub const PATH: &str = "crates/layers.txt";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Room {
     pub crate_: String,
-    /// Its name, which no other room has.
     pub name: String,
 }
 
-/// A crate, and what it needs of the others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crate {
     pub name: String,
@@ -84,7 +82,6 @@ impl Layers {
         self.leaves.iter().any(|leaf| leaf.name == room)
     }
 
-    /// Whether one room may use another.
     pub fn may_use(&self, user: &str, used: &str) -> bool {
         if user == used || self.is_leaf(used) {
             return true;

@@ -36,7 +36,6 @@ pub enum Lie {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Character {
-    /// Bytes that it says it has.
     pub claimed: u64,
     /// Bytes that it has: whole sectors.
     pub held: u64,
@@ -259,7 +258,6 @@ fn answer(card: &mut Card, request: &Request<'_>) -> Option<Result<Vec<u8>, i32>
     })
 }
 
-/// Answers requests until the file system is gone.
 fn serve(mut kernel: File, mut card: Card) {
     let mut bytes = vec![0; MOST_WRITE + 8192];
     loop {
@@ -335,7 +333,6 @@ impl Liar {
         self.device.as_ref().ok_or_else(|| "there is no device yet".to_owned())
     }
 
-    /// The directory around it: for results.
     pub fn scratch(&self) -> &Scratch {
         &self.scratch
     }

@@ -169,14 +169,12 @@ fn mounted_below(path: &Path) -> bool {
         .any(|point| Path::new(point).starts_with(path))
 }
 
-/// A mount, undone when dropped.
 #[derive(Debug)]
 pub struct Mounted {
     point: PathBuf,
 }
 
 impl Mounted {
-    /// Mounts with `mount ARGUMENTS POINT`.
     pub fn new(arguments: &[&str], point: &Path) -> Done<Self> {
         fs::create_dir_all(point).map_err(|error| format!("{}: {error}", point.display()))?;
         let mut all = arguments.to_vec();
@@ -206,7 +204,6 @@ impl Drop for Mounted {
     }
 }
 
-/// A loop device over a file, detached when dropped.
 #[derive(Debug)]
 pub struct LoopDevice {
     device: String,
@@ -267,17 +264,14 @@ impl LoopDevice {
         Err(last)
     }
 
-    /// `/dev/loop3`.
     pub fn device(&self) -> &str {
         &self.device
     }
 
-    /// `loop3`.
     pub fn name(&self) -> &str {
         self.device.trim_start_matches("/dev/")
     }
 
-    /// `7:3`.
     pub fn number(&self) -> Done<String> {
         let path = format!("/sys/class/block/{}/dev", self.name());
         let text = fs::read_to_string(&path).map_err(|error| format!("{path}: {error}"))?;

@@ -166,7 +166,6 @@ impl Production {
         longest
     }
 
-    /// Everything that a study may leave changed, as text.
     pub fn condition(&self) -> String {
         let names = ["scheduler", "read_ahead_kb", "nr_requests", "wbt_lat_usec"];
         let mut files: Vec<PathBuf> = names.iter().map(|name| self.setting(name)).collect();

@@ -11,7 +11,6 @@ use crate::{Done, LoopDevice, Mounted, call, has, patiently};
 
 /// MiB of a device that a load is recorded on.
 pub const MEBIBYTES: u64 = 256;
-/// No recording and no play of these takes longer.
 const LIMIT: Duration = Duration::from_secs(300);
 
 /// What goes on while requests are recorded.
@@ -137,7 +136,6 @@ fn record(
     Ok(shown["trace"][0]["recorded"].clone())
 }
 
-/// Runs a study on devices, whose contents it destroys.
 pub fn play(assay: &Assay, study: &Path, devices: &[&LoopDevice], mebibytes: u64) -> Done<Ended> {
     let study = study.display().to_string();
     let mut words = vec!["run".to_owned(), study, "--json".to_owned(), "--quiet".to_owned()];

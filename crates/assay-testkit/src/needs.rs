@@ -21,9 +21,7 @@ pub enum Need {
     /// Devices and mounts of our own.
     Root,
     Program(&'static str),
-    /// A file system that can be made here.
     Volume(Filesystem),
-    /// A file or directory of the kernel.
     Path(&'static str),
 }
 
@@ -102,7 +100,6 @@ pub fn sample(all: u64, parts: u64) -> Range<u64> {
     0..if is_in_full() { all } else { all / parts }
 }
 
-/// Whether tests take all of their cases.
 pub fn is_in_full() -> bool {
     std::env::var(COUNTS).is_ok_and(|counts| counts == IN_FULL)
 }

@@ -41,7 +41,6 @@ pub struct Running {
 }
 
 impl Running {
-    /// Starts a command with both outputs caught.
     pub fn start(command: &mut Command) -> Done<Self> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;

@@ -44,7 +44,6 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Names of all of them.
     pub fn names() -> std::io::Result<BTreeSet<String>> {
         let mut names = BTreeSet::new();
         for file in fs::read_dir(Self::folder())? {

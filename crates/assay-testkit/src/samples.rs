@@ -4,7 +4,6 @@ use crate::Done;
 
 pub const PAGES: [&str; 2] = ["README.md", "docs/tutorial.md"];
 
-/// The folder of the reports that samples are from.
 pub const REPORTS: &str = "crates/assay-report/tests/fixtures/findings";
 
 /// Lines of a page that a picture shows.

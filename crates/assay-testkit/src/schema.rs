@@ -10,7 +10,6 @@ use serde_json::Value;
 
 use crate::Done;
 
-/// Where the schemas of documents lie.
 pub fn folder() -> PathBuf {
     [env!("CARGO_MANIFEST_DIR"), "../../docs/reference/schemas"].iter().collect()
 }

@@ -9,7 +9,6 @@ use crate::{Done, LoopDevice, Mounted, Scratch, call, has, kernel_knows};
 /// mount: the kernel would write to the device while others measure.
 const EXT4: [&str; 6] = ["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
-/// The kinds that `assay check` is tested on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filesystem {
     Ext4,
@@ -155,7 +154,6 @@ impl Volume {
         number.parse().map_err(|_| format!("df {point}: {text}"))
     }
 
-    /// Names in it, `lost+found` left out.
     pub fn names(&self) -> Done<Vec<String>> {
         let fail = |error: std::io::Error| format!("{}: {error}", self.directory.display());
         let mut names = Vec::new();

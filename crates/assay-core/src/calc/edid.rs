@@ -32,7 +32,6 @@ const RANGE: u8 = 0xFD;
 /// First revision whose range limits have offsets and a finer clock.
 const WITH_OFFSETS: u8 = 4;
 
-/// Reads the base block of an EDID.
 pub fn read(bytes: &[u8]) -> Outcome<Monitor> {
     let wrong = |what: &str| Err(Failure::mistake(what));
     let Some(block) = bytes.get(..BLOCK).filter(|block| block.starts_with(&MARK)) else {

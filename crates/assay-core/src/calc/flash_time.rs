@@ -29,7 +29,6 @@ pub struct FlashTime {
     pub block_bytes: u64,
     pub operations: u64,
     pub trial_s: f64,
-    /// Seconds for all trials, where they are limited.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_s: Option<f64>,
     /// Trials that fit into the budget.

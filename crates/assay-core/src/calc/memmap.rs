@@ -147,7 +147,6 @@ pub fn compute(
     })
 }
 
-/// What a walk over regions in their order finds.
 struct Swept {
     gaps: Vec<Region>,
     overlaps: Vec<Region>,

@@ -20,7 +20,6 @@ pub use reading::{bytes_per_s, number, pair, size_of};
 
 pub const FORMAT: &str = "assay-calc/1";
 
-/// One calculation as a JSON document.
 #[derive(Debug, Serialize)]
 pub struct Answer<'a, T> {
     format: &'static str,
@@ -30,7 +29,6 @@ pub struct Answer<'a, T> {
 }
 
 impl<'a, T> Answer<'a, T> {
-    /// What was computed, under the name of its command.
     pub fn new(calculation: &'static str, result: &'a T) -> Self {
         Self { format: FORMAT, calculation, result }
     }

@@ -66,7 +66,6 @@ impl Test {
         }
     }
 
-    /// What the specification calls it.
     pub const fn title(self) -> &'static str {
         match self {
             Self::Iops => "IOPS",
@@ -80,7 +79,6 @@ impl Test {
         Self::ALL.into_iter().find(|own| own.name() == name)
     }
 
-    /// What its cells are known by.
     pub const fn measure(self) -> Measure {
         match self {
             Self::Iops | Self::WriteSaturation => Measure::Iops,

@@ -116,7 +116,6 @@ pub struct Raid {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuild_s: Option<f64>,
     pub write_bytes: u64,
-    /// What the write moves, by each way of counting.
     pub models: Vec<Model>,
     pub advice: Vec<String>,
 }

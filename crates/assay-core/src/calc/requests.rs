@@ -16,7 +16,6 @@ pub use count::Counter;
 pub use over_time::{MOST_STEPS, OverTime};
 pub use pair::{Pair, Side, Sides};
 
-/// A request, as far as it is counted.
 #[allow(clippy::struct_excessive_bools, reason = "each is a flag of the kernel's own")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {

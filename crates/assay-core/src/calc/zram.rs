@@ -22,7 +22,6 @@ pub struct Question {
     pub ratio: f64,
     /// Size, or the share of memory that a full device may take.
     pub wanted: Wanted,
-    /// Algorithm that is written into the settings.
     pub algorithm: String,
     /// Number of the device: `zramN`.
     pub device: u32,
@@ -50,10 +49,8 @@ pub struct Zram {
     pub gain_bytes: i64,
     /// Size that zram-generator takes by default.
     pub generator_default_bytes: u64,
-    /// What a full device costs with other contents.
     pub examples: Vec<Example>,
     pub warnings: Vec<String>,
-    /// /etc/systemd/zram-generator.conf.
     pub generator_file: String,
     /// Commands that make the device until the next start.
     pub commands: Vec<String>,

@@ -3,9 +3,7 @@
 
 use crate::quantity::{Bytes, Time};
 
-/// The keys of one TOML table.
 pub struct Fields {
-    /// What messages call the table.
     pub label: &'static str,
     pub rows: &'static [Field],
 }
@@ -19,7 +17,6 @@ pub struct Field {
     pub example: &'static str,
 }
 
-/// Whether a key must be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
     Always,

@@ -228,7 +228,6 @@ impl Axis {
         Self { limits: Some(limits), ..self }
     }
 
-    /// What stands at a place of it, in words.
     pub fn text(&self, value: f64) -> String {
         match &self.scale {
             AxisScale::Category(slots) => {
@@ -258,7 +257,6 @@ impl Point {
         Self { look, text, ..self.remarked(why) }
     }
 
-    /// Appends a reason to its remark.
     #[must_use]
     pub fn remarked(self, why: &str) -> Self {
         let remark = match self.remark {
@@ -341,7 +339,6 @@ impl Figure {
         }
     }
 
-    /// Number of marks of all series.
     pub fn marks(&self) -> usize {
         self.series.iter().map(|series| series.points.len()).sum()
     }
@@ -424,7 +421,6 @@ pub fn short(name: &str) -> String {
     show::clean(&name)
 }
 
-/// Texts that are not empty, with commas.
 pub fn joined(texts: &[&str]) -> String {
     let told: Vec<&str> = texts.iter().copied().filter(|text| !text.is_empty()).collect();
     told.join(", ")

@@ -17,7 +17,6 @@ pub const BEYOND: f64 = 1.6;
 pub struct Rows(Vec<Slot>);
 
 impl Rows {
-    /// A heading over the rows that follow.
     pub fn heading(&mut self, name: &str) {
         self.0.push(Slot { name: name.to_owned(), heading: true });
     }

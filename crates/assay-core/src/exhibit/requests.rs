@@ -171,7 +171,6 @@ fn two<T>(pair: &Pair, part: fn(&Side) -> &T) -> Vec<(String, &T)> {
     ]
 }
 
-/// Amounts of each step as rates.
 fn per_second(own: Vec<(String, &OverTime)>) -> Option<Figure> {
     let (step_ns, mut lines) = levelled(own, OverTime::sums_of);
     let step_s = seconds(step_ns);

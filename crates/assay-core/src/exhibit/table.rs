@@ -126,7 +126,6 @@ impl Table {
         cells.map(|(column, cell)| cell.text(column.unit)).collect()
     }
 
-    /// Whether a cell has no value.
     pub fn has_missing(&self) -> bool {
         let mut cells = self.rows.iter().flat_map(|row| &row.cells);
         cells.any(|cell| cell.text(Unit::Words) == NONE)
@@ -218,7 +217,6 @@ impl Cell {
         Self { value: value.into(), tone }
     }
 
-    /// Returns the text in a column of this unit.
     pub fn text(&self, unit: Unit) -> String {
         match &self.value {
             Value::Missing => NONE.to_owned(),

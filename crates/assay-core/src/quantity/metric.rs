@@ -140,7 +140,6 @@ pub enum Nature {
     Amount,
 }
 
-/// What a metric is taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Of {
     /// Sums and counters of a trial.
@@ -153,7 +152,6 @@ pub enum Of {
     },
 }
 
-/// What is told of a class of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     Mean,
@@ -216,7 +214,6 @@ pub const IOPS: Metric = metric("iops", Better::Higher, "IOPS", "operations comp
 pub const BANDWIDTH: Metric =
     metric("bandwidth_bytes_per_s", Better::Higher, "bandwidth", "bytes moved per second");
 
-/// Of work whose operations are timed one by one.
 pub const LATENCY: &[Metric] = &[
     of_latencies(
         "latency_mean_ns",

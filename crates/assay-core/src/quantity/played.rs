@@ -5,12 +5,10 @@ use super::metric::{Better, Metric, metric, of_latencies};
 
 #[derive(Debug)]
 pub struct Class {
-    /// In records, and in the names of its metrics.
     pub key: &'static str,
     pub words: &'static str,
     /// As that of a load which was recorded, in the names of rows.
     pub played: &'static str,
-    /// In the order of what is told of each.
     pub metrics: &'static [Metric],
 }
 

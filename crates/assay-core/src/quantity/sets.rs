@@ -22,7 +22,6 @@ pub enum SetSize {
 }
 
 impl SetSize {
-    /// The bytes under a limit.
     pub fn bytes(self, limit: Option<Bytes>) -> Result<u64, String> {
         match (self, limit) {
             (Self::Bytes(bytes), _) => Ok(bytes.0),

@@ -29,7 +29,6 @@ shipped![
     "zfs_summary.csv",
 ];
 
-/// Published tables by their file names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Library {
     texts: BTreeMap<&'static str, &'static str>,
@@ -40,7 +39,6 @@ impl Library {
         Self { texts: SHIPPED.iter().copied().collect() }
     }
 
-    /// Names of the tables, in order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.texts.keys().copied()
     }

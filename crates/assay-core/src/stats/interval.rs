@@ -14,7 +14,6 @@ const ALPHA: f64 = 0.05;
 /// Geometric mean of one sample, in the unit of its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GeometricMean {
-    /// Values in the sample.
     pub n: usize,
     /// exp of the mean of the logarithms.
     pub mean: f64,
@@ -25,7 +24,6 @@ pub struct GeometricMean {
 /// Ratio of an arm to its baseline from paired values; without a unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairedRatio {
-    /// Pairs.
     pub n: usize,
     /// exp of the mean difference of the logarithms: above 1 where the arm's values are larger.
     pub ratio: f64,

@@ -11,9 +11,7 @@ pub const FEWEST_FOR_INTERVAL: usize = 3;
 /// Size, mean and scatter of one sample, in the unit of its values.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// Values in the sample.
     pub n: usize,
-    /// Arithmetic mean.
     pub mean: f64,
     /// Standard deviation with the divisor n - 1; none below two values.
     pub sd: Option<f64>,
@@ -135,7 +133,6 @@ pub(crate) fn two_sided_p(distance: f64, error: f64, df: f64) -> Option<f64> {
     if t.is_infinite() { Some(0.0) } else { Some((2.0 * upper_tail(t, df)?).min(1.0)) }
 }
 
-/// An interval both of whose ends are finite.
 pub(crate) fn finite(ends: [f64; 2]) -> Option<[f64; 2]> {
     ends.iter().all(|end| end.is_finite()).then_some(ends)
 }

@@ -14,7 +14,6 @@ use super::text::mistakes::{Mistakes, Places};
 use super::text::reader;
 use super::{DEFAULT_REPLICATES, Gate, Order, Stop, StopRule, Study, without, words};
 
-/// The probe that looks at requests by class.
 const BLOCK_LATENCY: &str = "block-latency";
 
 /// Arms of a study at most: more cannot be run in any useful time.
@@ -54,7 +53,6 @@ impl Checker<'_> {
         self.mistakes.add(path, self.places.of(path).value, message, hint);
     }
 
-    /// A mistake that a key stands for.
     fn key(&mut self, path: &str, message: impl Into<String>, hint: Option<String>) {
         self.mistakes.add(path, self.places.of(path).key, message, hint);
     }
@@ -243,7 +241,6 @@ impl Checker<'_> {
         }
     }
 
-    /// The levels of one arm, or of the baseline.
     fn arm(
         &mut self,
         arm: &mut BTreeMap<String, String>,

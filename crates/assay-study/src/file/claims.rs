@@ -164,7 +164,6 @@ fn example(key: &str) -> Option<&'static str> {
     super::fields::QUESTION.find(key).map(|field| field.example)
 }
 
-/// How amounts of a metric end.
 fn unit_of(metric: &str) -> Option<&'static str> {
     let known = metrics::find(metric)?;
     match known.name {

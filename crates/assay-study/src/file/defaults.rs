@@ -6,9 +6,7 @@ use assay_machine::probes::{Asked, energy};
 
 use super::{DEFAULT_MARGIN, Study, Target};
 
-/// The longest trial of a quick look.
 const LONGEST_QUICK: Time = Time(1_000_000_000);
-/// Area of a quick look at most.
 const QUICK_AREA: Bytes = Bytes(256 << 20);
 /// The same where there are many cells: it is filled for each file system of each replicate.
 const SMALL_AREA: Bytes = Bytes(64 << 20);
@@ -17,7 +15,6 @@ const MANY_CELLS: usize = 40;
 /// Size of a laboratory's loop device where neither the study nor its area says more.
 const LAB: Bytes = Bytes(1 << 30);
 
-/// Rest before a study of energy.
 const IDLE: Time = Time(30_000_000_000);
 /// The same before a quick look.
 const QUICK_IDLE: Time = Time(10_000_000_000);

@@ -12,18 +12,13 @@ pub const SMALLEST_BUDGET: Time = Time(2_000_000_000);
 pub const MOST_REPLICATES: u64 = 10_000;
 /// The smallest number of replicates that a look may come after.
 pub const SMALLEST_LOOK: u64 = 3;
-/// Devices that one place has, at most.
 pub const MOST_MEMBERS: u64 = 32;
 const ONE_NS: Time = Time(1);
 
-/// Name of the factor that chooses among targets.
 pub const TARGET_FACTOR: &str = "target";
-/// What the factor `target` is about.
 pub const TARGET_SUMMARY: &str = "target of the workload";
-/// Levels of the factor `target` as an example.
 pub const TARGET_EXAMPLE: &str = "[\"/mnt/card\", \"/mnt/drive\"]";
 
-/// Words of the study's own table.
 pub static STUDY: Fields = Fields {
     label: "a study",
     rows: &[
@@ -312,7 +307,6 @@ pub static TARGET: Fields = Fields {
     ],
 };
 
-/// Words of a simulated drive's law.
 pub static LAW: Fields = Fields {
     label: "simulated",
     rows: &[
@@ -570,7 +564,6 @@ pub static QUESTION: Fields = Fields {
     ],
 };
 
-/// Words of a pointer to published numbers.
 pub static PUBLISHED: Fields = Fields {
     label: "a published number",
     rows: &[

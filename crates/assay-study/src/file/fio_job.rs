@@ -32,7 +32,6 @@ pub struct Translated {
     pub remarks: Vec<String>,
 }
 
-/// How a job file is taken.
 #[derive(Clone, Copy)]
 pub struct Way<'a> {
     /// What cannot be done is left out, key by key and job by job, and told; else all of it is refused.
@@ -55,7 +54,6 @@ type Settings = BTreeMap<String, Setting>;
 /// A job that trims, in words of fio and of a study.
 const TRIM: &str = "trim";
 
-/// One job with the settings of the global section.
 #[derive(Debug)]
 struct Job {
     name: String,
@@ -65,33 +63,27 @@ struct Job {
     alone: bool,
 }
 
-/// What a job does, in our words.
 struct Work {
     name: String,
     line: usize,
     pattern: &'static str,
     mix: String,
     size: Size,
-    /// Which blocks are met more often, where some are.
     access: Option<String>,
     /// What random places are multiples of, where that is said.
     align: Option<u64>,
     /// From one block to the next, where something is left out between them.
     stride: Option<u64>,
-    /// Whether reads and writes have a position each.
     apart: bool,
     depth: u64,
     threads: u64,
     direct: bool,
     engine: &'static str,
-    /// What is polled for, where anything is.
     poll: Option<&'static str>,
     sync: WriteSync,
-    /// What is written, where some of it compresses.
     content: Option<String>,
     /// Per cent of what is written that is copies.
     duplicates: u64,
-    /// What is written is read again.
     verify: bool,
     time: Option<u64>,
     ramp: u64,
@@ -102,7 +94,6 @@ struct Work {
     place: String,
 }
 
-/// Everything that is to be told, each thing once.
 #[derive(Default)]
 struct Told {
     refused: Vec<(usize, String)>,
@@ -357,7 +348,6 @@ fn operations(job: &Job, once: Once, drops_cache: bool, told: &mut Told) -> Opti
     least.map(|operations| operations.saturating_mul(rounds))
 }
 
-/// How often a job is run in a row.
 fn rounds(job: &Job, drops_cache: bool, told: &mut Told) -> u64 {
     let rounds = number(job, "loops", told).unwrap_or(1);
     let why = match rounds {
@@ -381,7 +371,6 @@ fn is_on(job: &Job, flag: &str) -> bool {
     job.settings.get(flag).is_some_and(|setting| setting.value != "0")
 }
 
-/// What is written, where some of it compresses.
 fn content(job: &Job, told: &mut Told) -> Option<String> {
     let share = percent(job, "buffer_compress_percentage", told).unwrap_or(0);
     let share = if is_on(job, "zero_buffers") { 100 } else { share };
@@ -414,7 +403,6 @@ fn is_on_sectors(size: Option<Bytes>, steps: [Option<u64>; 2]) -> bool {
         && steps.into_iter().flatten().all(|step| step.is_multiple_of(size))
 }
 
-/// Whether what is written is read again.
 fn verify(
     job: &Job,
     writes: bool,
@@ -488,7 +476,6 @@ fn tell_differences(
     }
 }
 
-/// In which order, and what is done.
 struct Direction {
     pattern: &'static str,
     mix: String,
@@ -504,7 +491,6 @@ fn reads(mix: &str) -> u64 {
     }
 }
 
-/// Pattern and mix.
 fn direction(job: &Job, told: &mut Told) -> Direction {
     let setting = job.settings.get("rw");
     let whole = setting.map_or("read", |setting| setting.value.as_str());

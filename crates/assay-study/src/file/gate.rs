@@ -5,11 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use super::is_no;
 
-/// A gate, as a study file has it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Gate {
-    /// A loss up to this is allowed.
     pub max_regression: Loss,
     /// A row that would not have found a loss of this makes no statement.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -57,7 +57,6 @@ pub(super) fn judged(name: &str, level: &str) -> Result<(), (String, Option<Stri
     }
 }
 
-/// The word that was meant, where levels are words.
 fn near(name: &str, level: &str) -> Option<String> {
     match assay_workloads::key(name)?.form {
         Form::Word(choices) => words::did_you_mean(level, &choices()),
@@ -70,7 +69,6 @@ fn is_number(name: &str) -> bool {
     matches!(form, Some(Form::Whole { .. } | Form::Size { .. } | Form::Sizes { .. }))
 }
 
-/// Whether two texts are one level of a factor.
 pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
     if one == other {
         return true;
@@ -129,7 +127,6 @@ pub fn spelled(name: &str, level: &str) -> String {
     found.unwrap_or_else(|| level.to_owned())
 }
 
-/// Levels of the example of a factor or parameter.
 fn examples(name: &str) -> Vec<String> {
     factors::levels_of(reader::example(name))
 }

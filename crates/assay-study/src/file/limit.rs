@@ -41,7 +41,6 @@ impl Limit {
         self.percentile.2
     }
 
-    /// Nanoseconds that it is to stay below.
     pub const fn below_ns(self) -> u64 {
         self.below.0
     }

@@ -44,7 +44,6 @@ pub use schema::schema;
 
 pub const FORMAT: &str = "assay-study/1";
 
-/// The smallest area that may be asked for.
 pub const SMALLEST_AREA_BYTES: u64 = 16 << 20;
 
 /// Replicates of a study that names none (R4: below six no test without a distribution can decide).
@@ -84,10 +83,8 @@ pub struct Study {
     /// An identical second baseline arm: the noise floor. By default on from three arms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aa_control: Option<bool>,
-    /// How the order of trials is drawn.
     #[serde(default)]
     pub order: Order,
-    /// What runs before the first trial of a replicate.
     #[serde(default, skip_serializing_if = "LeadIn::is_default")]
     pub warmup_trial: LeadIn,
     /// Time for one target, filling and pilot included; trials without a time share it.
@@ -114,7 +111,6 @@ pub struct Study {
     /// Devices that one place has: loop devices that a laboratory makes, or those of the target.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub members: Option<u32>,
-    /// The bytes that may be touched.
     #[serde(default)]
     pub area: AreaRequest,
     /// Writes to the whole device before the first trial.
@@ -161,7 +157,6 @@ pub struct Study {
     /// Titles of the texts that it does again.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub articles: Vec<String>,
-    /// Published numbers that its own are shown beside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Pointer>,
     /// What the card is sold as, for its row of the flash table.
@@ -172,7 +167,6 @@ pub struct Study {
     pub hosts: Hosts,
 }
 
-/// Rules for several hosts that run a study together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hosts {
@@ -192,7 +186,6 @@ impl Hosts {
     }
 }
 
-/// What follows when a host fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum OnFailure {
@@ -284,7 +277,6 @@ impl Study {
         self
     }
 
-    /// How many loop devices a laboratory makes.
     pub fn loop_devices(&self) -> u32 {
         self.members.unwrap_or(1).max(1)
     }
@@ -329,7 +321,6 @@ impl Stop {
     }
 }
 
-/// The rule by which a study ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopRule {
@@ -378,7 +369,6 @@ impl Target {
 pub struct Workload {
     /// Name, unique in the study.
     pub name: String,
-    /// The work, of exactly one kind.
     #[serde(flatten)]
     pub work: Work,
     /// Others' work that goes on meanwhile, in the other half of the area: it is counted, and what
@@ -391,14 +381,12 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// What it does, in a line.
     pub fn words(&self) -> String {
         let background = self.background.as_ref();
         let background = background.map(|io| format!("; background load: {}", io.words()));
         self.work.words() + &background.unwrap_or_default()
     }
 
-    /// What its work needs of the target.
     pub fn needs(&self) -> Needs {
         self.work.needs()
     }

@@ -69,14 +69,11 @@ impl fmt::Display for Start {
     }
 }
 
-/// How a target is brought into a known state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prepare {
-    /// Writes to the whole device before the first trial.
     pub precondition: Option<Precondition>,
     /// Whether the device is discarded before each filesystem is created.
     pub discard: bool,
-    /// State of the page cache before each trial.
     pub page_cache: Option<Cache>,
     /// Longest time to wait before each trial until the devices are idle.
     pub wait_idle: Option<Time>,
@@ -95,7 +92,6 @@ const fn one() -> u32 {
     1
 }
 
-/// State of the page cache before a trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cache {

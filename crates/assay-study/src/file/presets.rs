@@ -74,7 +74,6 @@ pub fn find(name: &str) -> Option<Outcome<Study>> {
     own.or_else(|| class().map(of_class))
 }
 
-/// The group of the preset with a name.
 pub fn group(name: &str) -> Option<&'static str> {
     PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(|own| own.group)
 }

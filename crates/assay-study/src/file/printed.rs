@@ -14,7 +14,6 @@ use super::ask::Amount;
 pub enum Claim {
     /// Bytes per second; nothing says of which way: it is held against reading.
     Rate(f64),
-    /// Operations per second.
     Operations {
         iops: f64,
         /// Of writes, and not of reads.
@@ -23,7 +22,6 @@ pub enum Claim {
     Class(&'static Class),
 }
 
-/// A class of SD cards.
 #[derive(Debug, PartialEq)]
 pub struct Class {
     pub name: &'static str,
@@ -48,7 +46,6 @@ const fn writes(name: &'static str, write_mb_s: f64) -> Class {
     Class { name, write_mb_s, iops: [0.0; 2] }
 }
 
-/// The families of classes, each from its lowest.
 pub static FAMILIES: [&[Class]; 4] = [
     &[writes("C2", 2.0), writes("C4", 4.0), writes("C6", 6.0), writes("C10", 10.0)],
     &[writes("U1", 10.0), writes("U3", 30.0)],

@@ -32,7 +32,6 @@ pub struct Pointer {
     /// What the number is of; `{column}` stands for what the row has there. By default the words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Workload that it is shown beside.
     pub workload: String,
     pub metric: String,
     /// Levels of the arms that it is shown beside; the name of a column stands for what the row has there.

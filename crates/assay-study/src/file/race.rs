@@ -9,7 +9,6 @@ use super::{Order, Stop, StopRule, Study};
 /// Replicates from which on arms may leave.
 pub const FEWEST: u32 = 3;
 
-/// Replicates at most where none are named.
 pub const REPLICATES: u32 = 20;
 
 /// Replicates at most: all of them are looked through after each.

@@ -9,7 +9,6 @@ use super::levels::judged;
 use super::race;
 use super::text::scalar::Complaint;
 
-/// Levels of one range at most.
 const MOST_LEVELS: usize = 1000;
 
 const LIKE: &str = "use the form \"16 KiB .. 4 MiB in doublings\" or \"32 .. 256 in steps of 32\"";

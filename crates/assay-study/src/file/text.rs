@@ -152,7 +152,6 @@ fn plain(study: &Study) -> Result<(), String> {
     study.requirements.iter().try_for_each(|purpose| outside::plain("a requirement", purpose))
 }
 
-/// Writes a study as it would be read again.
 pub fn write(study: &Study) -> Outcome<String> {
     toml::to_string(study)
         .map_err(|error| Failure::mistake(format!("cannot write the study as TOML: {error}")))

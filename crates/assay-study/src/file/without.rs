@@ -186,7 +186,6 @@ fn placeless(arm: &Levels) -> impl Iterator<Item = (&String, &String)> {
     arm.iter().filter(|(name, _)| *name != TARGET_FACTOR)
 }
 
-/// Judges the constraints of a study.
 pub(super) fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     if mistakes.is_wrong("factors") {
         return;

@@ -111,7 +111,6 @@ const NAMED: usize = 3;
 pub const FEWEST_TO_END: u32 = 4;
 
 impl Gated {
-    /// A row without numbers.
     pub fn bare(name: String, ended: Ended) -> Self {
         Self {
             name,

@@ -10,7 +10,6 @@ use super::{Because, Cell, CellTrial, Trust};
 use crate::results::design::Design;
 use crate::results::plan::Arm;
 
-/// All series of a study with its question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
     pub design: Design,
@@ -52,16 +51,13 @@ pub struct Series {
     pub workload: String,
     /// Arm: every factor with its level.
     pub arm: Arm,
-    /// The second, identical copy of the baseline.
     pub control: bool,
     /// The workload whose trials it is about, where this is one class of the requests in them: the
     /// classes of a workload share one error.
     pub class_of: Option<String>,
     pub metric: String,
     pub better: Better,
-    /// Whether it is compared by ratios or by differences.
     pub scale: Scale,
-    /// Whether verdicts are about this metric.
     pub primary: bool,
     /// Every trial that was started, lead-in and repeats included, in order.
     pub trials: Vec<CellTrial>,

@@ -25,7 +25,6 @@ impl OfKinds {
         self.0.iter_mut()
     }
 
-    /// Whether no kind tells anything.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -83,7 +83,6 @@ pub struct Placed {
 }
 
 impl Placed {
-    /// Whether the processor is made by a program.
     pub fn is_emulated(&self) -> bool {
         self.kind == Some(PlaceSort::Emulator)
     }

@@ -84,14 +84,12 @@ impl Sentence {
     }
 }
 
-/// A text that begins with a capital.
 pub fn capitalized(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|letter| letter.to_uppercase().to_string()).unwrap_or_default();
     first + letters.as_str()
 }
 
-/// A remark as a sentence.
 pub fn as_sentence(text: &str) -> String {
     capitalized(text) + "."
 }

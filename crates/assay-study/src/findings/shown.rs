@@ -10,7 +10,6 @@ use assay_workloads::metrics::noun;
 use super::{Findings, Trust};
 use crate::results::plan::{Arm, level_words};
 
-/// Trust of a number as a reader sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rating {
     pub trust: Trust,
@@ -51,7 +50,6 @@ impl Rating {
     }
 }
 
-/// Marks a suspect or invalid point of a figure.
 pub fn mark_trust(point: Point, trust: Option<Trust>) -> Point {
     match trust {
         Some(Trust::Suspect) => point.marked(Look::Hollow, Trust::Suspect.word()),
@@ -115,7 +113,6 @@ pub fn metric_title(metric: &str) -> String {
     if title == metric { short(&metric.replace('_', " ")) } else { title.to_owned() }
 }
 
-/// Metric of micro-benchmarks.
 pub const MICRO_RATE: &str = "micro_operations_per_s";
 
 pub fn unit_of(metric: &str) -> Unit {

@@ -28,7 +28,6 @@ const LONGER: [Time; 2] = [Time(150_000 * MILLISECOND), ALLOWED];
 const ALLOWED: Time = Time(300_000 * MILLISECOND);
 /// A trial is not cut below this to win a replicate.
 const SHORTEST_TRIAL_NS: u64 = 150 * MILLISECOND;
-/// The longest trial of a quick look.
 const LONGEST_TRIAL_NS: u64 = 1_000 * MILLISECOND;
 /// Operations by the clock that a trial needs for its p99: a thousand, and what the number of random starts scatters.
 const OF_A_P99: u64 = 1_200;
@@ -40,7 +39,6 @@ const WANTED: u32 = 6;
 const FEWEST: u32 = 3;
 const MOST: u32 = 12;
 
-/// How a quick look may be divided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quick {
     /// Replicates that it must have; chosen where they are not given.
@@ -93,7 +91,6 @@ fn fits(plan: &Plan, time: Time) -> bool {
     trial_ns(plan) >= SHORTEST_TRIAL_NS && each.fold(0, u64::saturating_add) <= most
 }
 
-/// Time of a quick look.
 fn time_of(study: &Study) -> Time {
     let cells = study.cells() as u64;
     Time((cells * TIME_OF_A_CELL.0).clamp(SHORTEST.0, LONGEST.0))
@@ -134,7 +131,6 @@ fn by_clock_ns(plan: &Plan, workload: &str) -> u64 {
     needed.filter(|needed| *needed <= LONGEST_BY_CLOCK_NS).max().unwrap_or_default()
 }
 
-/// Whole milliseconds.
 fn whole(ns: u64) -> u64 {
     ns / MILLISECOND * MILLISECOND
 }

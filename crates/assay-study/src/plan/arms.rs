@@ -14,7 +14,6 @@ use crate::results::plan::{Arm, Survey};
 /// open file with another area.
 const COSTLY: &[&str] = &["target"];
 
-/// Name of the factor that chooses among targets.
 pub const TARGET: &str = "target";
 
 /// Arms from which a second copy of the baseline is run unless the study declines (R7).
@@ -31,11 +30,9 @@ pub struct PlannedArm {
 /// What a study compares, and what its trials stand on: made once of the study and handed on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layout {
-    /// What is compared, and by which rules.
     pub design: Design,
     /// Replicates of the whole plan: the last look where looks were declared, and after the passes of a screen.
     pub replicates: u32,
-    /// The levels of each arm, in their order.
     pub arms: Vec<Arm>,
     pub omitted: Vec<Omitted>,
     /// The parts of them that make what trials stand on, each once; an empty one is the target itself.
@@ -44,7 +41,6 @@ pub struct Layout {
     control: bool,
 }
 
-/// Combinations that a constraint of the study leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Omitted {
     pub count: usize,
@@ -175,17 +171,14 @@ pub fn settable(arm: &Arm) -> Arm {
     levels.map(|(name, level)| (name.clone(), level.clone())).collect()
 }
 
-/// Whether an arm cannot be had at a target.
 fn is_refused(survey: &Survey, arm: &Arm) -> bool {
     survey.refused.iter().any(|refusal| matches(arm, &refusal.levels))
 }
 
-/// Whether a factor makes what trials stand on.
 pub fn is_layer(name: &str) -> bool {
     factors::has_role(name, Role::Layer)
 }
 
-/// Whether a study makes what its trials stand on.
 pub fn makes_layers(study: &Study) -> bool {
     study.factors.keys().any(|name| is_layer(name))
 }

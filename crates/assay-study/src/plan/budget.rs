@@ -32,7 +32,6 @@ const DEADLINE_PERCENT: u64 = 140;
 
 /// Workloads with their times, and the study's clock.
 pub struct Timed {
-    /// Workloads with ramp, time and depth set.
     pub workloads: Vec<PlannedWorkload>,
     pub gap_ns: u64,
     /// A replicate that would end past this by half its length is not started.
@@ -66,7 +65,6 @@ pub fn made_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
     if remade { cost_of_making(survey) } else { 0 }
 }
 
-/// Making and filling what a survey was taken on.
 fn cost_of_making(survey: &Survey) -> u64 {
     survey.made_ns.saturating_add(survey.area.fill_ns)
 }

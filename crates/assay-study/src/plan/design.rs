@@ -14,9 +14,7 @@ use super::{budget, planned_workloads};
 use crate::file::{AreaRequest, Fresh, Prepare, Study, Target, Workload};
 use crate::results::plan::{Arm, PlannedWorkload, Survey, pilot_key};
 
-/// Parameter of work that says what it writes.
 const CONTENT: &str = "compressibility";
-/// The one that says what its operations do.
 const MIX: &str = "mix";
 
 /// What a study asks of the machine and of its places, before anybody knows what these are.
@@ -29,26 +27,18 @@ pub struct Demands {
     pub varied: Vec<Varied>,
     /// Where it takes place, as far as it says so itself.
     pub ground: Ground,
-    /// What is made for its trials to stand on.
     pub made: Made,
-    /// Which bytes of a place may be touched.
     pub area: AreaRequest,
-    /// What its work needs of a place.
     pub uses: Uses,
     pub filled: Filled,
     /// Whether completions are polled for by any of its work.
     pub polls: bool,
-    /// How a place is brought into a known state.
     pub prepare: Prepare,
-    /// How often what is made is made anew.
     pub fresh: Fresh,
     pub network: Network,
-    /// What others are kept off meanwhile.
     pub kept: Kept,
     pub work: Vec<Workload>,
-    /// Whether differences are held against a margin.
     pub has_margin: bool,
-    /// Nanoseconds for one place.
     pub budget_ns: u64,
     /// Probes that watch each trial, beside those that always do.
     pub probes: Vec<String>,
@@ -91,7 +81,6 @@ pub struct Made {
 /// What the work of a study needs of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uses {
-    /// Bytes of its own.
     pub area: bool,
     /// All of a device, or all that is free in a directory.
     pub whole: bool,
@@ -110,7 +99,6 @@ pub struct Filled {
     pub clears: bool,
 }
 
-/// What a study asks of the network.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     /// Whether name spaces with a slow link are made for it.
@@ -119,11 +107,9 @@ pub struct Network {
     pub changes: bool,
     /// Where a link is loaded and nobody said to whom: what to do.
     pub to_nobody: Option<String>,
-    /// Interfaces whose way out is shaped, each once.
     pub shaped: Vec<String>,
 }
 
-/// What others are kept off while a study runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// Settings that the whole machine has once.
@@ -179,7 +165,6 @@ impl Demands {
         }
     }
 
-    /// Whether it makes or changes what only root may.
     pub fn needs_root(&self) -> bool {
         let is_set = |own: &Varied| own.role().is_some_and(|role| role != Role::Observed);
         self.own_target().is_some()
@@ -208,7 +193,6 @@ impl Demands {
         self.work.iter().any(|own| own.work.kind().runs_programs)
     }
 
-    /// Whether a factor changes the machine.
     pub fn sets(&self) -> bool {
         self.varied.iter().any(Varied::changes)
     }
@@ -302,7 +286,6 @@ impl Filled {
 }
 
 impl Network {
-    /// What all links of a study ask together.
     fn of(links: impl Iterator<Item = LinkNeeds>) -> Self {
         let (mut found, mut is_shaped) = (Self::default(), false);
         for own in links {
@@ -340,7 +323,6 @@ impl Kept {
 /// What a study asks for, and what it compares at the places where it is run.
 pub struct Design<'d> {
     pub demands: &'d Demands,
-    /// What it compares, and what that stands on.
     pub layout: Layout,
 }
 

@@ -152,7 +152,6 @@ fn not_there(study: &Study, layout: &Layout) -> Vec<AbsentWorkload> {
     settings.chain(combinations).collect()
 }
 
-/// Why an arm cannot be had at a target.
 fn refused(survey: &Survey, arm: &Arm) -> Option<String> {
     let refusal = survey.refused.iter().find(|refusal| arms::matches(arm, &refusal.levels))?;
     Some(refusal.reason.clone())

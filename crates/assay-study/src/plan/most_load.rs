@@ -48,7 +48,6 @@ const FEWEST_DRAWN: u64 = 400;
 /// Where operations come faster than they are carried out, the queue grows for as long as a trial lasts: in one
 /// that is so many times as long as the limit it grows beyond the limit where the rate is a twentieth too high.
 const TIMES_THE_LIMIT: u64 = 20;
-/// Operations that a closed loop completes in a second.
 pub const RATE_METRIC: &str = "iops";
 
 /// The question of a study that looks for the most load.
@@ -57,7 +56,6 @@ pub fn asked(design: &Design) -> Option<(&Ask, Limit)> {
     Some((ask, ask.slo.as_deref()?.parse().ok()?))
 }
 
-/// The same of a study file.
 pub fn limit(study: &Study) -> Option<Limit> {
     let ask = study.question.iter().find(|ask| ask.kind == AskKind::MaxRate)?;
     ask.slo.as_deref()?.parse().ok()
@@ -123,7 +121,6 @@ pub fn trials(rules: Rules, replicates: usize, seed: u64) -> Vec<PlannedTrial> {
 /// A trial that ran, as far as the course depends on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
-    /// Its position in the plan.
     pub order: u32,
     pub replicate: u32,
     pub workload: usize,
@@ -174,7 +171,6 @@ impl fmt::Display for End {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aim {
     pub limit: Limit,
-    /// Nanoseconds of a trial that count.
     pub time_ns: u64,
     /// Whether starts come at random distances.
     pub at_random: bool,

@@ -12,7 +12,6 @@ use crate::file::{LeadIn, Order};
 /// Orders that are drawn before the most even chain is taken.
 const CANDIDATES: usize = 200;
 
-/// One trial of a study to come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
     /// Replicate from 1.
@@ -21,7 +20,6 @@ pub struct Turn {
     pub lead_in: bool,
 }
 
-/// What decides an order beside its draws.
 #[derive(Clone, Copy, Debug)]
 pub struct Rules {
     pub order: Order,

@@ -6,7 +6,6 @@ use super::budget;
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::TrialRecord;
 
-/// Times of trials that have run.
 #[derive(Clone, Debug, Default)]
 pub struct Pace {
     /// By workload of the plan, and whether it was a lead-in: nanoseconds, and trials.
@@ -37,7 +36,6 @@ impl Pace {
         (*sum, *count) = (sum.saturating_add(spent.trial_ns), *count + 1);
     }
 
-    /// Nanoseconds that a planned trial is expected to take.
     pub fn expected_ns(&self, plan: &Plan, planned: &PlannedTrial) -> u64 {
         match self.seen.get(&(planned.workload, planned.is_lead_in())) {
             Some((sum, count)) => (sum / count).saturating_add(budget::made_ns(plan, planned)),

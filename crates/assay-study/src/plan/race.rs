@@ -33,7 +33,6 @@ pub fn usual_replicates(is_screened: bool) -> u32 {
     if is_screened { 2 } else { 6 }
 }
 
-/// Whether the study of a plan is a race.
 pub fn is_one(plan: &Plan) -> bool {
     matches!(plan.design.stopping, Stopping::Race { .. })
 }
@@ -99,7 +98,6 @@ fn unscreenable(plan: &Plan) -> Option<String> {
 pub struct Run {
     pub order: u32,
     pub replicate: u32,
-    /// Index into `Plan::workloads`: the arm.
     pub arm: usize,
     pub status: Status,
     pub repeats: Option<Repeats>,

@@ -10,15 +10,12 @@ use super::histogram::Settings;
 /// The first bytes of the deflated form, and of what was deflated.
 const DEFLATED: u32 = 0x1c84_9314;
 const V2: u32 = 0x1c84_9313;
-/// Bytes before the counts.
 const HEAD_BYTES: usize = 40;
 const LONGEST_COUNT: usize = 9;
 /// Bytes of counts that are read; one of ours has at most a tenth of it.
 const MOST_BYTES: usize = 4 << 20;
-/// Significant digits that a histogram can have.
 const MOST_DIGITS: u8 = 5;
 
-/// Where the buckets of a histogram lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// Doublings below which nothing is told apart.

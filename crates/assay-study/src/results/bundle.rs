@@ -76,7 +76,6 @@ impl<'a> SoFar<'a> {
         self.system.write_whole(&self.path, (self.whole_lines()? + &line).as_bytes())
     }
 
-    /// Adds the line of a trial that has ended.
     fn append(&self, line: &[u8]) -> io::Result<()> {
         if !self.unended.load(Ordering::Relaxed) {
             return self.system.append(&self.path, line);
@@ -166,7 +165,6 @@ impl<'a> Bundle<'a> {
         Ok(Self { system, directory, so_far, _running: running })
     }
 
-    /// Adds one line to the log.
     pub fn log(&self, entry: &Entry) -> io::Result<()> {
         add_to_log(self.system, &self.directory, entry)
     }
@@ -399,7 +397,6 @@ pub fn log(system: &dyn System, directory: &Path) -> Vec<Entry> {
     log::entries(&text)
 }
 
-/// What the user added to a bundle.
 pub fn label(system: &dyn System, directory: &Path) -> Label {
     let text = content(system, &directory.join("label.json"));
     let read = text.ok().and_then(|text| cut::json(&text).ok());
@@ -535,7 +532,6 @@ pub struct Listed {
     pub planned: usize,
     /// Whether its process ended before the last trial without a reason.
     pub interrupted: bool,
-    /// Drive and file system of each target.
     pub drives: Vec<String>,
     pub headline: Option<Headline>,
     /// Somebody else measured it.
@@ -565,7 +561,6 @@ pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
 }
 
 pub fn listed(system: &dyn System, directory: &Path) -> Outcome<Listed> {
-    /// As much of a plan as a list needs.
     #[derive(Deserialize)]
     struct Planned {
         trials: Vec<IgnoredAny>,

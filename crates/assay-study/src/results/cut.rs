@@ -10,7 +10,6 @@ use serde_json::Value;
 
 /// Bytes up to which a text stays as it is.
 pub const LONGEST: usize = 2000;
-/// Characters of it that stay otherwise.
 const KEPT: usize = 200;
 /// Digits of the largest count: three years of nanoseconds, a hundred petabytes.
 const MOST_DIGITS: i32 = 17;
@@ -27,7 +26,6 @@ pub fn text(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{kept} [... cut: {} bytes, {digits}]", text.len()))
 }
 
-/// A text of which each line is short enough.
 pub fn lines(whole: &str) -> Cow<'_, str> {
     if whole.split('\n').all(|line| line.len() <= LONGEST) {
         return Cow::Borrowed(whole);

@@ -11,7 +11,6 @@ pub const ALPHA: f64 = 0.05;
 /// The question in a form that verdicts can be made from.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Design {
-    /// What varies, and over which levels.
     pub factors: Vec<Factor>,
     /// What arms are compared with. It may name some of the factors only: arms are then compared
     /// at equal levels of the others.
@@ -21,9 +20,7 @@ pub struct Design {
     /// The metric that verdicts are about; none leaves the choice to each workload.
     #[serde(default)]
     pub primary: Option<String>,
-    /// How the order of the trials came about.
     pub order: Order,
-    /// What runs before the first trial of a replicate.
     #[serde(default, skip_serializing_if = "LeadIn::is_default")]
     pub lead_in: LeadIn,
     #[serde(default)]
@@ -34,7 +31,6 @@ pub struct Design {
     /// How many replicates may be run again because something disturbed them.
     #[serde(default)]
     pub repeats: u32,
-    /// How often what a factor makes is made anew.
     #[serde(default, skip_serializing_if = "Fresh::is_default")]
     pub fresh: Fresh,
     /// What the place is to be good enough for: the questions are bounds then.
@@ -42,7 +38,6 @@ pub struct Design {
     pub fit: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<Ask>,
-    /// Published numbers that its own are shown beside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Pointer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,7 +106,6 @@ pub fn tells(factors: &[Factor], name: &str) -> bool {
 }
 
 impl Factor {
-    /// Whether it has more than one level.
     pub fn varies(&self) -> bool {
         self.levels.len() > 1
     }

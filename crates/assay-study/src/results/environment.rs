@@ -9,11 +9,9 @@ use super::surroundings::Surroundings;
 
 pub const FORMAT: &str = "assay-environment/1";
 
-/// The machine and what the targets stand on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Environment {
     pub format: String,
-    /// Version of the tool that measured.
     pub assay: String,
     /// When the study started, RFC 3339.
     pub started: String,

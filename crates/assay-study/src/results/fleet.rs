@@ -3,12 +3,10 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A fleet, as a result knows it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Fleet {
     /// Drawn by rank 0: the same in the results of all ranks.
     pub id: String,
-    /// How many ranks it began with.
     pub ranks: u32,
     /// Whose result this is; none of that of all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,7 +31,6 @@ impl Fleet {
         self.rank.is_none()
     }
 
-    /// Hosts that were lost before the end.
     pub fn lost(&self) -> impl Iterator<Item = (&Host, &Lost)> {
         self.hosts.iter().filter_map(|host| Some((host, host.lost.as_ref()?)))
     }
@@ -51,7 +48,6 @@ pub struct Host {
     pub name: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
-    /// Why it is not in all trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Lost>,
     /// What rules of trust said of its own evidence.
@@ -96,29 +92,24 @@ pub struct HostSaid {
     pub text: String,
 }
 
-/// A trial that several hosts ran together.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Together {
     /// Nanoseconds from the moment when all were let go until what counts began, as this host's clock has it; of
     /// all hosts together until the last of them had begun.
     pub since_go_ns: u64,
-    /// How many hosts the fleet began with.
     pub of: u32,
     /// What each host did; in the record of one host alone there are none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Share>,
 }
 
-/// What one host did of a trial.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Share {
     pub rank: u32,
     pub name: String,
     /// Where its own window began, nanoseconds since all were let go.
     pub since_go_ns: u64,
-    /// Length of its own window, nanoseconds.
     pub window_ns: u64,
-    /// Operations in its own window.
     pub operations: u64,
     pub bytes: u64,
     /// Operations per second in the window that all hosts share.

@@ -12,7 +12,6 @@ use super::{bundle, id};
 
 pub const FORMAT: &str = "assay-foreign/1";
 pub const FILE: &str = "foreign.json";
-/// What the names of such results end with.
 const END: &str = "-foreign";
 /// Results of one origin that lie beside each other.
 const MOST_OF_ONE: usize = 1000;
@@ -30,7 +29,6 @@ pub struct Mark {
     pub added: String,
 }
 
-/// Whether the result in a directory was brought here.
 pub fn is_one(system: &dyn System, directory: &Path) -> bool {
     // By its name as well: a mark that somebody took away makes it none of ours.
     is_name(&bundle::id_of(directory)) || system.status(&directory.join(FILE)).is_ok()

@@ -15,7 +15,6 @@ use super::tally::Tally;
 
 pub const FORMAT: &str = "assay-histogram/1";
 
-/// Lowest latency told apart, nanoseconds.
 pub const LOWEST_NS: u64 = 1;
 
 /// Highest latency kept, nanoseconds: one hour.
@@ -52,7 +51,6 @@ impl fmt::Display for HistogramError {
 
 impl std::error::Error for HistogramError {}
 
-/// An empty histogram with the bounds used everywhere.
 pub fn empty() -> Result<Histogram<u64>, HistogramError> {
     Histogram::new_with_bounds(LOWEST_NS, HIGHEST_NS, SIGNIFICANT_DIGITS)
         .map_err(|error| HistogramError(format!("cannot create a histogram: {error}")))
@@ -87,7 +85,6 @@ pub fn to_json(class: &str, histogram: &Histogram<u64>) -> Result<String, Histog
     Ok(text)
 }
 
-/// The class and the latencies in a JSON text.
 pub fn from_json(text: &str) -> Result<(String, Tally), HistogramError> {
     let document: HistogramDocument = serde_json::from_str(text)
         .map_err(|error| HistogramError(format!("not a histogram file: {error}")))?;

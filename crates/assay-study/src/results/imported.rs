@@ -19,15 +19,12 @@ use super::foreign;
 use super::headline;
 use super::plan::Arm;
 
-/// Format of `import.json` of a table of trials.
 pub const FORMAT: &str = "assay-import/1";
-/// Format of `import.json` of files of another tool.
 pub const FORMAT_OF_FILES: &str = "assay-import/2";
 const ABOUT: &str = "import.json";
 /// The table that was brought along, whatever its name was.
 pub const SOURCE: &str = "trials.csv";
 
-/// What was imported, and how (`import.json`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Import {
     pub format: String,
@@ -44,7 +41,6 @@ pub struct Import {
     pub baseline: Arm,
     /// What counts as equivalent, as a fraction.
     pub margin: Option<f64>,
-    /// The metric that verdicts are about.
     pub primary: Option<String>,
     pub trials: usize,
     /// The files of another tool, in the order in which they were named; none for a table.
@@ -124,7 +120,6 @@ pub fn write(
     system.write_whole(&directory.join(ABOUT), &bundle::json(about)?)
 }
 
-/// Whether a directory is such a bundle.
 pub fn is_one(system: &dyn System, directory: &Path) -> bool {
     system.status(&directory.join(ABOUT)).is_ok()
 }

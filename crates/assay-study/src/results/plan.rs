@@ -59,7 +59,6 @@ pub struct Survey {
     /// Nanoseconds that making it took, without filling the area.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub made_ns: u64,
-    /// Levels that cannot be had here.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Refusal>,
 }
@@ -107,7 +106,6 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// What was tried before the plan was made.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Pilot {
     /// Time of one operation at depth 1, nanoseconds, by [`pilot_key`].
@@ -179,7 +177,6 @@ pub fn arm_in_words<'a>(levels: impl Iterator<Item = (&'a String, &'a String)> +
     }
 }
 
-/// An arm without the factor that chooses among targets.
 pub fn without_target(arm: &Arm) -> Arm {
     let mut arm = arm.clone();
     arm.remove("target");
@@ -308,7 +305,6 @@ impl PlannedWorkload {
         [self.work.touches()].into_iter().chain(background)
     }
 
-    /// What is run, in a line.
     pub fn words(&self) -> String {
         let background = self.background.as_ref().map(|background| background.work.words());
         let beside = background.map(|words| format!("; background load: {words}"));
@@ -385,7 +381,6 @@ impl PlannedTrial {
     }
 }
 
-/// Which turn of its study a trial is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
     /// Replicate from 1; 0 for the only lead-in of older plans.
@@ -469,7 +464,6 @@ pub struct Plan {
     pub budget_ns: Option<u64>,
     /// Nanoseconds after which no further trial is started.
     pub deadline_ns: u64,
-    /// What was found beforehand, one entry a target.
     pub surveys: Vec<Survey>,
     pub workloads: Vec<PlannedWorkload>,
     pub absent: Vec<AbsentWorkload>,

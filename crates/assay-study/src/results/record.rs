@@ -79,7 +79,6 @@ pub struct TrialRecord {
     pub reason: Option<String>,
     /// When it started, RFC 3339.
     pub started: String,
-    /// What was measured, unless it failed.
     pub measured: Option<Measured>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Measured>,

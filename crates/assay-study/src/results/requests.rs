@@ -41,10 +41,8 @@ pub struct Header {
     pub devices: Vec<RecordedDevice>,
 }
 
-/// A whole disk whose requests were recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordedDevice {
-    /// Kernel name.
     pub name: String,
     pub bytes: u64,
 }
@@ -60,7 +58,6 @@ pub struct Writer<'s> {
 }
 
 impl<'s> Writer<'s> {
-    /// Begins a recording in a directory.
     pub fn create(system: &'s dyn System, directory: &Path, header: &Header) -> io::Result<Self> {
         let mut piece = serde_json::to_vec(header).map_err(io::Error::other)?;
         piece.push(b'\n');
@@ -82,7 +79,6 @@ impl<'s> Writer<'s> {
         if self.piece.len() < PIECE_BYTES { Ok(()) } else { self.append() }
     }
 
-    /// Writes what is left.
     pub fn finish(&mut self) -> io::Result<()> {
         if self.piece.is_empty() { Ok(()) } else { self.append() }
     }
@@ -116,7 +112,6 @@ pub struct Reader<'s> {
 }
 
 impl<'s> Reader<'s> {
-    /// Opens that of a bundle.
     pub fn open(system: &'s dyn System, directory: &Path) -> io::Result<Self> {
         let path = directory.join(FILE);
         // A result may be anybody's: a pipe would be waited for.

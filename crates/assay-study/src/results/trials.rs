@@ -25,7 +25,6 @@ const LARGEST_FILE_BYTES: u64 = 1 << 30;
 #[derive(Clone, Copy, Debug)]
 struct Place {
     workload: usize,
-    /// First byte of its line.
     at: u64,
     bytes: usize,
     /// Number of its line, from 0.
@@ -125,7 +124,6 @@ impl<'a> Trials<'a> {
     }
 
     fn add(&mut self, bytes: &[u8], at: u64, line: usize, whole: bool) -> Outcome<()> {
-        /// As much of a record as its place needs.
         #[derive(Deserialize)]
         struct Head {
             workload: usize,

@@ -28,7 +28,6 @@ const STUDIES: [(&str, &[&str]); 11] = [
 ];
 /// What asks a study to end.
 const ASKING: [&str; 4] = ["INT", "TERM", "HUP", "QUIT"];
-/// The first signal comes within this.
 const FIRST: Duration = Duration::from_secs(6);
 /// The next one comes within one of these: while the trial ends, or while things are put back.
 const NEXT: [Duration; 2] = [Duration::from_millis(100), Duration::from_secs(2)];

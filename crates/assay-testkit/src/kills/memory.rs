@@ -64,7 +64,6 @@ impl Site {
         Ok(Self { assay: Assay::new(program, &home), scratch, place })
     }
 
-    /// Everything that a run may leave changed, as text.
     fn condition(&self) -> String {
         let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
         let swaps = text("/proc/swaps");

@@ -16,7 +16,6 @@ const OTHERS: Duration = Duration::from_secs(10);
 pub(super) struct Victim<'a> {
     pub assay: &'a Assay,
     pub runs: Vec<Vec<String>>,
-    /// Everything that a run may leave changed, as text.
     pub condition: &'a dyn Fn() -> Done<String>,
 }
 

@@ -164,7 +164,6 @@ fn studies() -> Done<Vec<(&'static str, &'static str)>> {
     Ok(all)
 }
 
-/// Everything that a run may leave, as text.
 fn condition(home: &Path) -> Done<String> {
     let mut lines = Vec::new();
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();

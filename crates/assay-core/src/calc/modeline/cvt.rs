@@ -19,7 +19,6 @@ const SYNC_AND_BACK_US: f64 = 550.0;
 const REDUCED_BLANK_US: f64 = 460.0;
 /// Least front porch of standard, front porch of reduced blanking in lines.
 const FRONT_PORCH_LINES: u32 = 3;
-/// Step of the pixel clock in kHz.
 const CLOCK_STEP_KHZ: f64 = 250.0;
 /// The same for a blanking of one's own: what a detailed timing of an EDID can say.
 const OWN_STEP_KHZ: f64 = 10.0;
@@ -27,7 +26,6 @@ const OWN_STEP_KHZ: f64 = 10.0;
 /// Drivers count pixels and lines in 16 bits.
 pub(super) const MOST_COUNT: u32 = 65_535;
 
-/// How the blanking of a mode is found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timing {
     /// CVT reduced blanking, version 1, by the standard.
@@ -38,7 +36,6 @@ pub enum Timing {
     Cvt,
     /// CVT reduced blanking as `cvt -r` has it.
     CvtR,
-    /// A blanking of the user's.
     Fixed(Blanking),
 }
 
@@ -54,7 +51,6 @@ pub struct Blanking {
 pub const TIMINGS: [Timing; 3] = [Timing::Rb1, Timing::Rb2, Timing::Cvt];
 
 impl Timing {
-    /// Its name on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Rb1 => "rb1",

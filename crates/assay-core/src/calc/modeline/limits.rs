@@ -30,7 +30,6 @@ pub struct Judged {
     pub fits: bool,
 }
 
-/// A limit that a mode breaks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Misfit {
     pub judged: Judged,

@@ -18,11 +18,9 @@ pub(super) const MOST_STEPS: u32 = 100_000;
 pub struct Row {
     pub timing: &'static str,
     pub title: String,
-    /// Its mode, or why there is none.
     pub found: Presence<Found>,
 }
 
-/// A mode that a timing gives.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
     /// Rate that was asked for; the clock's steps make the real one a little lower.
@@ -45,7 +43,6 @@ pub struct Highest {
     pub timings: Vec<Row>,
 }
 
-/// Modes at a rate.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct At {
     pub task: &'static str,
@@ -60,7 +57,6 @@ pub struct At {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Check {
     pub task: &'static str,
-    /// Name of the line, where it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub mode: Mode,
@@ -68,11 +64,9 @@ pub struct Check {
     pub fits: bool,
     pub limits: Vec<Judged>,
     pub forms: Forms,
-    /// Whether another mode in the same limits is better.
     pub better: Presence<Better>,
 }
 
-/// Another mode in the same limits.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Better {
     /// Whether it refreshes at least 0.1 Hz faster, or the line does not fit and it does.
@@ -105,7 +99,6 @@ pub fn highest(size: [u32; 2], limits: Limits, timings: &[Timing]) -> Outcome<Hi
     })
 }
 
-/// The modes of a size at a rate.
 pub fn at(size: [u32; 2], refresh_hz: f64, limits: Limits, timings: &[Timing]) -> Outcome<At> {
     let rows = timings.iter().map(|timing| {
         let mode = timing.mode(size, refresh_hz).map(|mode| (refresh_hz, mode));

@@ -41,7 +41,6 @@ pub struct Model {
     pub moved: Presence<Moved>,
 }
 
-/// What one write moves on all disks.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Moved {
     /// KiB that are read, where they are told apart.

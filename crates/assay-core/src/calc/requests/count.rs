@@ -40,7 +40,6 @@ struct Class {
     /// Where the last ones ended, the newest at `newest`.
     ends: Vec<u64>,
     newest: usize,
-    /// How many arrived in each bin.
     bins: Pages<u32>,
     arrivals: OverTime,
     /// Bytes that were touched for the first time.

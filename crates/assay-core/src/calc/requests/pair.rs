@@ -31,7 +31,6 @@ pub struct Pair {
     pub delays_ns: Option<OverTime>,
 }
 
-/// One side of all kinds, while it is gathered.
 #[derive(Clone, Debug, Default)]
 pub struct Sides {
     kinds: BTreeMap<&'static str, Gathered>,

@@ -2,10 +2,8 @@
 
 use super::UnitError;
 
-/// One unit with its size in the smallest one.
 pub(super) struct UnitName {
     pub name: &'static str,
-    /// Smallest units in it.
     pub factor: u64,
     /// Other spellings, compared without regard to case.
     any_case: &'static [&'static str],
@@ -14,7 +12,6 @@ pub(super) struct UnitName {
 }
 
 pub(super) struct Measure {
-    /// Units, in the order in which they are preferred.
     pub units: &'static [UnitName],
     /// For messages: "unit of time".
     noun: &'static str,

@@ -8,7 +8,6 @@ use super::{Job, Told, line_of};
 /// Writes of which one is synced at most, as studies have it.
 const MOST_WRITES: u64 = 1_000_000;
 
-/// Whether a job is done to a block device.
 pub(super) fn is_on_device(job: &Job) -> bool {
     job.settings.get("filename").is_some_and(|file| file.value.starts_with("/dev/"))
 }

@@ -8,7 +8,6 @@ use super::places::both;
 use super::values::number;
 use super::{Job, Told, line_of};
 
-/// When operations of a work start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Paced {
     /// Operations per second over all threads.

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 /// Rates that share the error: as many as R16 tries at most.
 const RATES: f64 = 9.0;
-/// Error of all bounds of one side together.
 const ALPHA: f64 = 0.05;
 /// A trial that completed fewer operations per second than this share of what was asked for could not issue
 /// them on time: an open loop goes on with what is left for a quarter of its time, and counts by the time that it
@@ -36,17 +35,13 @@ pub struct Judged {
     pub ends_ns: Option<[f64; 2]>,
 }
 
-/// What one trial at a rate came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Seen {
-    /// The percentile of its response, nanoseconds.
     pub percentile_ns: Option<f64>,
-    /// Operations that it completed in a second.
     pub done_per_s: Option<f64>,
 }
 
 impl Seen {
-    /// Whether it could not issue its operations on time.
     pub fn is_late(&self, per_s: f64) -> bool {
         self.done_per_s.is_some_and(|done| done < ON_TIME * per_s)
     }
@@ -79,7 +74,6 @@ pub fn judge(trials: &[Seen], per_s: f64, limit_ns: f64) -> Judged {
     }
 }
 
-/// Places among rates in rising order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bracket {
     /// The highest up to which every rate holds.
@@ -99,7 +93,6 @@ impl Bracket {
         }
     }
 
-    /// Whether both sides of the limit were found.
     pub const fn is_whole(self) -> bool {
         self.holds.is_some() && self.fails.is_some()
     }

@@ -8,12 +8,10 @@ use super::typed::{Typed, told};
 
 /// Mistakes that are shown; a file with more of them is no study file.
 const MOST_SHOWN: usize = 50;
-/// Columns of a source line that are shown.
 const WIDEST_SOURCE: usize = 96;
 /// Letters of a message that are shown: it may quote the file.
 const LONGEST_MESSAGE: usize = 300;
 
-/// Where a key and its value stand.
 #[derive(Clone, Debug, Default)]
 pub struct Place {
     /// The key; for an entry of a list the entry itself.
@@ -75,7 +73,6 @@ impl Mistakes {
         }
     }
 
-    /// Adds the mistakes of another list.
     pub fn append(&mut self, mut other: Self) {
         self.list.append(&mut other.list);
         self.wrong.append(&mut other.wrong);

@@ -34,7 +34,6 @@ struct Reader<'a> {
     mistakes: Mistakes,
 }
 
-/// The path of a key below another one.
 pub fn join(path: &str, key: &str) -> String {
     if path.is_empty() { key.to_owned() } else { format!("{path}/{key}") }
 }
@@ -448,7 +447,6 @@ impl Reader<'_> {
         levels
     }
 
-    /// Remembers where a level was written.
     fn place_level(&mut self, path: &str, index: usize, item: Entry<'_>) {
         let place = Place { key: item.span(), value: item.span() };
         self.places.insert(&join(path, &index.to_string()), place);
@@ -565,7 +563,6 @@ pub fn range(text: &str) -> Option<String> {
     (first < last).then(|| levels.join(", "))
 }
 
-/// Levels of a factor as an example.
 pub fn example(name: &str) -> &'static str {
     let parameter = assay_workloads::parameter(name).map(|parameter| parameter.example);
     let other = || factors::find(name).map(factors::Factor::example);
@@ -677,7 +674,6 @@ fn needed_names(fields: &Fields) -> Vec<&'static str> {
     always.chain(one).collect()
 }
 
-/// A good value for what is missing or wrong.
 fn stand_in(field: &Field) -> Value {
     match &field.form {
         Form::Word(choices) => json!(choices().first()),

@@ -174,7 +174,6 @@ fn metric(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     Err(Complaint::new(message, metrics::instead(&name, &metrics::names())))
 }
 
-/// A whole number between two limits.
 pub fn whole(
     field: &Field,
     limits: RangeInclusive<u64>,
@@ -227,7 +226,6 @@ fn flag(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
     })
 }
 
-/// An amount of bytes or of time.
 fn amount<T>(
     field: &Field,
     value: &DeValue<'_>,

@@ -79,7 +79,6 @@ pub fn is_key(study: &Study, name: &str) -> bool {
     !places(study, name).is_empty()
 }
 
-/// Returns the study as TOML with these keys.
 pub(super) fn written(study: &Study, keys: &[KeyValue]) -> Outcome<String> {
     let failed = |error: &dyn std::fmt::Display| {
         Failure::mistake(format!("cannot write the study as TOML: {error}"))
@@ -103,7 +102,6 @@ fn places(study: &Study, key: &str) -> Vec<KeyPath> {
     workloads.filter_map(|(index, own)| in_workload(index, own.work.kind(), key)).collect()
 }
 
-/// Returns the places of `TABLE.KEY` or `WORKLOAD.KEY`.
 fn dotted(study: &Study, head: &str, rest: &str) -> Vec<KeyPath> {
     if let Some(index) = study.workload.iter().position(|own| own.name == head) {
         let kind = study.workload[index].work.kind();

@@ -11,7 +11,6 @@ pub struct Typed {
 }
 
 impl Typed {
-    /// An option that sets a key.
     pub fn new(words: impl Into<String>, path: impl Into<String>) -> Self {
         Self { words: words.into(), path: path.into() }
     }

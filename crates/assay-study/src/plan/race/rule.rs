@@ -7,7 +7,6 @@ use crate::results::design::ALPHA;
 /// The replicate after which arms may leave for the first time; a pair of arms needs as many values of both.
 pub const FIRST_LOOK: u32 = crate::file::race::FEWEST;
 
-/// What a race is run by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     pub arms: usize,
@@ -46,7 +45,6 @@ impl Logs {
         (0..replicates as usize).map(move |at| own.get(at).copied().flatten())
     }
 
-    /// How many values an arm has, and their mean.
     pub fn mean(&self, arm: usize) -> (usize, Option<f64>) {
         let own: Vec<f64> = self.0.get(arm).into_iter().flatten().filter_map(|log| *log).collect();
         (own.len(), (!own.is_empty()).then(|| mean(&own)))
@@ -99,7 +97,6 @@ pub enum Over {
     Replicates,
 }
 
-/// How a race stands after a complete replicate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Standing {
     pub replicates: u32,
@@ -123,7 +120,6 @@ impl Standing {
         }
     }
 
-    /// Whether an arm is still run.
     pub fn is_in(&self, arm: usize) -> bool {
         self.left.get(arm).is_some_and(Option::is_none)
     }
@@ -133,7 +129,6 @@ impl Standing {
     }
 }
 
-/// How a race stands after so many complete replicates.
 pub fn standing(rules: &Rules, logs: &Logs, replicates: u32) -> Standing {
     let mut now = Standing::new(rules);
     for replicate in 1..=replicates.min(rules.replicates) {

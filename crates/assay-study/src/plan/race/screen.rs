@@ -115,9 +115,7 @@ pub struct Screen {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Level {
-    /// Number of its factor in the design.
     pub factor: usize,
-    /// Number of the level in its factor.
     pub level: usize,
     pub n: usize,
     /// Its effect beside that of the best level of its factor; none where the trials do not tell it.
@@ -178,7 +176,6 @@ impl Screen {
 struct Trials<'a> {
     /// Pass, levels and logarithm of each that counted.
     rows: Vec<(u32, &'a [Option<usize>], f64)>,
-    /// How often each level of each factor was tried.
     tried: Vec<Vec<usize>>,
     counted: Vec<Vec<usize>>,
 }
@@ -241,7 +238,6 @@ struct Model {
     pairs: usize,
 }
 
-/// Where the effect of a level stands.
 #[derive(Clone, Copy, PartialEq)]
 enum Place {
     Nowhere,

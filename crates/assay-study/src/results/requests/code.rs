@@ -24,7 +24,6 @@ const ARRIVED: u8 = 1 << 3;
 const ISSUED: u8 = 1 << 4;
 const LONGEST: u32 = 10;
 
-/// Why no request could be read.
 #[derive(Debug)]
 pub enum Fault {
     /// What holds it cannot be read, or ends in the middle of one.
@@ -127,7 +126,6 @@ fn signed(value: i64, into: &mut Vec<u8>) {
     number(((value << 1) ^ (value >> 63)) as u64, into);
 }
 
-/// The next byte; none at the end.
 fn first_byte(from: &mut impl Read) -> io::Result<Option<u8>> {
     let mut one = [0];
     loop {

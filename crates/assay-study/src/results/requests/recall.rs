@@ -10,7 +10,6 @@ use assay_workloads::replay::{Scan, Source};
 
 use super::{FILE, Header, Reader};
 
-/// Bytes that are hashed at once.
 const PIECE_BYTES: usize = 1 << 16;
 
 /// What the recording of a result comes to: of the device that is named, of several whose names have `+` between
@@ -87,7 +86,6 @@ fn nth(devices: &[Chosen], request: &BlockRequest) -> Option<usize> {
     devices.iter().position(|own| own.index == request.device)
 }
 
-/// The devices that are named, one at least.
 fn chosen(header: &Header, wanted: Option<&str>) -> Result<Vec<Chosen>, String> {
     let all = || {
         let names = header.devices.iter().map(|own| outside::spelled(&own.name).into_owned());

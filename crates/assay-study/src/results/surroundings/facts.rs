@@ -34,7 +34,6 @@ pub struct Activity {
 }
 
 impl Activity {
-    /// Whether there is nothing to tell.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
