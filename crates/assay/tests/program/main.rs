@@ -71,10 +71,11 @@ const DRIVE: &str = "simulated:lognormal,mean=100us,p99=400us,servers=4";
 /// A study of it: seven trials, and depth 8 is better.
 const DEPTH: &str = include_str!("../../../assay-testkit/src/depth.toml");
 
-/// The turn of a test that measures in memory: two studies in one place refuse each other, also those of another
-/// process of these tests.
+/// Waits for the turn of a test that measures in memory, since two studies in one place refuse each other. `.ci/run` runs
+/// these tests as two users at once: the second one can only read the file of the first one.
 fn turn() -> File {
-    let turn = File::create(Path::new(env!("CARGO_TARGET_TMPDIR")).join("turn")).unwrap();
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("turn");
+    let turn = File::create(&path).or_else(|_| File::open(&path)).unwrap();
     turn.lock().unwrap();
     turn
 }
