@@ -106,8 +106,16 @@ fn option(
 
 /// The study that a line of `assay check` runs: that of `--for`, if given.
 fn study_of_check(words: &[OsString]) -> &str {
-    let named = words.iter().skip_while(|word| *word != "--for").nth(1);
-    named.and_then(|word| word.to_str()).unwrap_or("check")
+    let mut words = words.iter().filter_map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        if let Some(name) = word.strip_prefix("--for=") {
+            return name;
+        }
+        if word == "--for" {
+            return words.next().unwrap_or("check");
+        }
+    }
+    "check"
 }
 
 /// The command for a first word that is none: a command of another tool, a study, a file or a directory.
@@ -330,6 +338,8 @@ mod tests {
         is("assay compare A B --export-json", "--json");
         is("assay advise confirm --runs 10", "--replicates");
         is("assay check --set a=1", "assay run check --set");
+        is("assay check --for=etcd --set a=1", "assay run etcd --set");
+        is("assay check --for etcd --set a=1", "assay run etcd --set");
         is("assay check --iodepth=32", "assay run check --set queue_depth=LEVEL");
         for line in ["assay doctor --time 10s", "assay show --size 1G", "assay list --fast"] {
             assert_eq!(hint(line), None, "{line}");
