@@ -474,8 +474,9 @@ fn outcome(
     job: &FileJob,
     parts: &[Part],
     asked: u64,
-    (sync_ns, sync_cpu_ns): (u64, u64),
+    sync: (u64, u64),
 ) -> FileOutcome {
+    let (sync_ns, sync_cpu_ns) = sync;
     let operations: u64 = parts.iter().map(|part| part.operations).sum();
     let began_ns = parts.iter().map(|part| part.start_ns).min().unwrap_or(0);
     let ended_ns = parts.iter().map(|part| part.end_ns).max().unwrap_or(0);

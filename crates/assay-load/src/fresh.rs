@@ -27,7 +27,8 @@ struct Pool {
 }
 
 impl Pool {
-    fn new(seed: u64, thread: u32, [words, changes]: [Purpose; 2]) -> Self {
+    fn new(seed: u64, thread: u32, purposes: [Purpose; 2]) -> Self {
+        let [words, changes] = purposes;
         let mut rng = generator(seed, thread, words);
         Self {
             words: (0..WINDOWS * WORDS).map(|_| rng.next_u64()).collect(),

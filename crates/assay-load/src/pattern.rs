@@ -256,7 +256,8 @@ impl Classes {
 
 /// A class of a mix, apart from those that need no draw.
 #[inline(never)]
-fn drawn([reads, writes, trims]: [u64; 3], rng: &mut Xoshiro256PlusPlus) -> Class {
+fn drawn(bounds: [u64; 3], rng: &mut Xoshiro256PlusPlus) -> Class {
+    let [reads, writes, trims] = bounds;
     match below(rng, 100) {
         drawn if drawn < reads => Class::Read,
         drawn if drawn < writes => Class::Write,

@@ -238,8 +238,9 @@ fn wait(process: Pid, options: c_int) -> io::Result<Option<Usage>> {
     }))
 }
 
-const fn nanoseconds([seconds, microseconds]: [c_long; 2]) -> u64 {
-    seconds as u64 * 1_000_000_000 + microseconds as u64 * 1000
+/// Of a `timeval`: seconds and microseconds.
+const fn nanoseconds(time: [c_long; 2]) -> u64 {
+    time[0] as u64 * 1_000_000_000 + time[1] as u64 * 1000
 }
 
 /// All groups of a user by name, as the system's own tables have them, the given one included.

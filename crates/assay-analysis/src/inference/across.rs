@@ -510,7 +510,7 @@ pub(super) fn comparison(
         ratio: samples
             .map(|(before, after)| (after.mean - before.mean).exp())
             .filter(|ratio| ratio.is_finite()),
-        ..Comparison::bare(kind, [&cell.workload, &cell.metric], cell.better, arms)
+        ..Comparison::bare(kind, &cell.workload, &cell.metric, cell.better, arms)
     }
 }
 
@@ -613,7 +613,7 @@ mod tests {
             ..Series::bare("read", arm.clone(), "iops", Better::Higher)
         });
         let cells = cells(&design, series.collect());
-        let compared = Comparison::bare(Kind::Paired, ["read", "iops"], Better::Higher, arms);
+        let compared = Comparison::bare(Kind::Paired, "read", "iops", Better::Higher, arms);
         let bench = Bench::new(&["."]).row(0, "random-read-q1", 4096, &[1000; 3]);
         Findings {
             measurements: cells,

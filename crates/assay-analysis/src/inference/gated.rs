@@ -83,8 +83,7 @@ fn answer(
         .chain(missing.into_iter().map(|(workload, arm)| judge.missing(workload, arm)))
         .collect();
     let replicates = asked.until_decided.then_some(replicates);
-    let limits = (asked.max_regression, must_detect);
-    GateAnswer::of(limits, asked.allow_inconclusive, rows).of_study(
+    GateAnswer::of(asked.max_regression, must_detect, asked.allow_inconclusive, rows).of_study(
         asked.metric.clone(),
         asked.more,
         replicates,

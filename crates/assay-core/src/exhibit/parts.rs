@@ -62,7 +62,8 @@ pub fn by_sort<K: PartialEq>(
 /// bars are to be seen all the same.
 pub fn of_bars(
     rows: Axis,
-    (title, unit): (String, Unit),
+    title: String,
+    unit: Unit,
     times: f64,
     series: Vec<Series>,
 ) -> Option<Figure> {
@@ -203,8 +204,8 @@ mod tests {
     fn bars_have_room_beyond_the_longest() {
         let series = Series::each([("none", vec![]), ("one", vec![at(1)])], Mark::Bars);
         let axis = || Rows::default().axis();
-        assert_eq!(of_bars(axis(), (String::new(), Unit::Number), 1.6, Vec::new()), None);
-        let figure = of_bars(axis(), (String::new(), Unit::Number), 1.6, series).unwrap();
+        assert_eq!(of_bars(axis(), String::new(), Unit::Number, 1.6, Vec::new()), None);
+        let figure = of_bars(axis(), String::new(), Unit::Number, 1.6, series).unwrap();
         assert_eq!((figure.value.limits, figure.notes.len()), (Some([0.0, 1.6]), 0));
     }
 

@@ -103,14 +103,14 @@ fn touched(classes: &[Named<'_>]) -> Option<Figure> {
 fn orders(classes: &[Named<'_>]) -> Option<Figure> {
     let own: Vec<&Named<'_>> = classes.iter().filter(|(_, of)| of.bytes > 0).collect();
     let names: Vec<String> = own.iter().map(|(name, _)| name.clone()).collect();
-    let group = |name: &str, part: fn(&OfClass) -> (u64, u64)| NamedValues {
+    let group = |name: &str, part: fn(&OfClass) -> f64| NamedValues {
         name: name.to_owned(),
-        values: own.iter().map(|(_, of)| share(part(of))).collect(),
+        values: own.iter().map(|(_, of)| part(of)).collect(),
     };
     let groups = [
-        group("sequential", |of| (of.in_order, of.requests)),
-        group("accessed before", |of| (of.reused_bytes, of.bytes)),
-        group("synchronous", |of| (of.sync, of.requests)),
+        group("sequential", |of| share(of.in_order, of.requests)),
+        group("accessed before", |of| share(of.reused_bytes, of.bytes)),
+        group("synchronous", |of| share(of.sync, of.requests)),
     ];
     grouped_bars("class", &names, values("share", Unit::Share), &groups)
 }
@@ -216,7 +216,7 @@ fn bars(own: &[(String, &BTreeMap<u64, u64>)]) -> Option<Figure> {
         let many = |row: &u64| counts.get(row).copied().unwrap_or_default();
         NamedValues {
             name: name.clone(),
-            values: rows.iter().map(|row| share((many(row), all))).collect(),
+            values: rows.iter().map(|row| share(many(row), all)).collect(),
         }
     };
     let names: Vec<String> = rows.iter().map(|row| show::bytes(*row)).collect();
@@ -235,7 +235,7 @@ fn rows(keys: impl Iterator<Item = u64>) -> Vec<u64> {
     zero.into_iter().chain(between.map(|bit| 1_u64 << bit)).collect()
 }
 
-fn share((part, all): (u64, u64)) -> f64 {
+fn share(part: u64, all: u64) -> f64 {
     part as f64 / all.max(1) as f64
 }
 

@@ -66,7 +66,7 @@ impl FTest {
         }
         let [a, b] = [self.df1, self.df2].map(|df| df as f64 / 2.0);
         let critical = crossing(0.0, 1.0, |x| beta_reg(a, b, x) >= 1.0 - alpha);
-        let finds = |noncentral| power_of_f([a, b], critical, noncentral) >= power;
+        let finds = |noncentral| power_of_f(a, b, critical, noncentral) >= power;
         // Few effects are large, and large ones take long.
         let mut most = 16.0;
         while !finds(most) {
@@ -90,7 +90,7 @@ fn crossing(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
 }
 
 /// Probability that a noncentral F exceeds its critical value, as a share of beta's scale.
-fn power_of_f([a, b]: [f64; 2], critical: f64, noncentral: f64) -> f64 {
+fn power_of_f(a: f64, b: f64, critical: f64, noncentral: f64) -> f64 {
     let mean = noncentral / 2.0;
     if mean == 0.0 {
         return 1.0 - beta_reg(a, b, critical);

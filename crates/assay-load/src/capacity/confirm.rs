@@ -27,7 +27,8 @@ pub(super) struct Confirmed {
 pub(super) fn confirm(
     pass: &mut Pass<'_>,
     look: &Look,
-    (blocks, zone): (u64, u64),
+    blocks: u64,
+    zone: u64,
     full: bool,
 ) -> Confirmed {
     const GENERATION: u32 = 2;

@@ -281,7 +281,7 @@ pub(super) fn run(
         let twice = &gone.rewrites;
         let by_rewrites = twice.counts.older > 0 || (shape.full && twice.first_wrong.is_some());
         let look = if by_rewrites { &gone.rewrites } else { &gone.look };
-        confirm::confirm(&mut pass, look, (end, gone.zone_blocks), shape.full && !by_rewrites)
+        confirm::confirm(&mut pass, look, end, gone.zone_blocks, shape.full && !by_rewrites)
     } else {
         Confirmed::default()
     };

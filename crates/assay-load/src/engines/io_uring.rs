@@ -115,17 +115,17 @@ fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str
     first_of(&attempts, entries)
 }
 
-/// A ring by the first way that the kernel knows.
+/// A ring by the first way that the kernel knows; `entries` are those of submission and completion.
 fn first_of(
     attempts: &[Attempt],
-    [entries, ends]: [u32; 2],
+    entries: [u32; 2],
 ) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let mut refusal = io::Error::from_raw_os_error(libc::EINVAL);
     for &(choose, note) in attempts {
         let mut builder = io_uring::IoUring::builder();
         choose(&mut builder);
-        builder.setup_cqsize(ends);
-        match builder.build(entries) {
+        builder.setup_cqsize(entries[1]);
+        match builder.build(entries[0]) {
             Ok(ring) => return Ok((ring, note)),
             // An unknown flag is the only refusal that another attempt can cure.
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => refusal = error,

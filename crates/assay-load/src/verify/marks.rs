@@ -29,7 +29,8 @@ pub struct Mark {
 }
 
 impl From<[u64; 4]> for Mark {
-    fn from([index, low, since_ns, ahead]: [u64; 4]) -> Self {
+    fn from(row: [u64; 4]) -> Self {
+        let [index, low, since_ns, ahead] = row;
         Self { index, low, since_ns, ahead }
     }
 }

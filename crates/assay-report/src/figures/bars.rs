@@ -139,7 +139,7 @@ fn finished(
     series: Vec<Series>,
 ) -> Option<Figure> {
     let what = metric_title(metric);
-    let bars = of_bars(along, (what.clone(), unit_of(metric)), BEYOND, series)?;
+    let bars = of_bars(along, what.clone(), unit_of(metric), BEYOND, series)?;
     let of = if workload.is_empty() { String::new() } else { format!("{}: ", short(workload)) };
     let missing = findings.absent.iter().filter(|absent| {
         (workload.is_empty() || absent.workload == workload)

@@ -75,7 +75,7 @@ impl Bars {
         let alone = self.points.iter().all(|(at, _)| *at == 0);
         let sort = |at: usize| (at, if alone { "" } else { SERIES[at] }, Colour::Series(at), 0);
         let series = by_sort([0, 1, 2].map(sort), self.points, Mark::Bars);
-        let bars = of_bars(self.rows.axis(), (title, unit), BEYOND, series)?;
+        let bars = of_bars(self.rows.axis(), title, unit, BEYOND, series)?;
         Some(Figure {
             id: id_of(&["platforms", id]),
             description:

@@ -152,7 +152,7 @@ pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>)
     let [now] = now;
     let groups = vec![now.group; usize::try_from(boots).unwrap_or(usize::MAX)];
     let seed = study.seed.unwrap_or_else(|| entropy(system));
-    let plan = planned::plan(&study, (asked, primary), &groups, ("/", seed));
+    let plan = planned::plan(&study, asked, primary, &groups, "/", seed);
     let mut environment = environment_of(system, recording, "/", true, system.now());
     environment.observer = Some(OBSERVER.to_owned());
     let directory = results.join(&id);

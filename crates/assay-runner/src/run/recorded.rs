@@ -73,7 +73,7 @@ pub fn run(
     let target = target_of(&asked.records.source());
     let recording = asked.records.recording();
     let primary = asked.records.primary(&found.records);
-    let plan = planned::plan(&study, (asked, primary), &groups, (&target, seed));
+    let plan = planned::plan(&study, asked, primary, &groups, &target, seed);
     let environment = environment_of(system, recording, &target, found.is_own, started);
     let directory = results.map(|results| results.join(&id));
     let writer = create(system, directory.as_deref(), &study, &plan, &environment, context);

@@ -265,17 +265,17 @@ fn work(job: &Job, told: &mut Told) -> Work {
     let content = if writes || !is_device { content(job, told) } else { None };
     let files = if own_files { threads } else { 1 };
     let area = span.map(|span| span.saturating_mul(files));
-    tell_differences(job, (pattern, access.is_none()), threads, own_files, told);
+    tell_differences(job, pattern, access.is_none(), threads, own_files, told);
     let carries = writes && mix != TRIM;
     let sync = operations::sync(job, carries, told);
     let is_plain = sync == WriteSync::None && !mix.contains(TRIM);
-    let poll = polled::polled(job, (direct, is_plain), told);
+    let poll = polled::polled(job, direct, is_plain, told);
     let is_fresh = carries && content.as_deref() != Some("100%");
     let duplicates = operations::duplicates(job, is_fresh, told);
     let bare = unstamped(content.as_deref(), duplicates);
     let whole = is_on_sectors(sized.size.one(), [align, stride]);
-    let verify = verify(job, carries, (bare, whole), told);
-    let paced = Paced::of(job, (reads(&mix), time), (depth, threads), told);
+    let verify = verify(job, carries, bare, whole, told);
+    let paced = Paced::new(job, reads(&mix), time, depth, threads, told);
     let mut ramp = duration(job, "ramp_time", told).unwrap_or(0);
     if ramp > 0 && operations.is_some() {
         told.refuse_key(
@@ -406,7 +406,8 @@ fn is_on_sectors(size: Option<Bytes>, steps: [Option<u64>; 2]) -> bool {
 fn verify(
     job: &Job,
     writes: bool,
-    (bare, is_on_sectors): (Option<&'static str>, bool),
+    bare: Option<&'static str>,
+    is_on_sectors: bool,
     told: &mut Told,
 ) -> bool {
     let asked = job.settings.get("verify").filter(|own| !["0", "none"].contains(&&*own.value));
@@ -455,7 +456,8 @@ fn unsized_area(job: &Job, is_device: bool, told: &mut Told) {
 
 fn tell_differences(
     job: &Job,
-    (pattern, is_uniform): (&str, bool),
+    pattern: &str,
+    is_uniform: bool,
     threads: u64,
     own_files: bool,
     told: &mut Told,

@@ -71,7 +71,7 @@ pub fn is_title(title: &str) -> bool {
 pub fn find(name: &str) -> Option<Outcome<Study>> {
     let own = PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(read);
     let class = || named_classes().find(|(class, _)| class.eq_ignore_ascii_case(name));
-    own.or_else(|| class().map(of_class))
+    own.or_else(|| class().map(|(name, class)| of_class(name, class)))
 }
 
 pub fn group(name: &str) -> Option<&'static str> {
@@ -81,7 +81,7 @@ pub fn group(name: &str) -> Option<&'static str> {
 /// Those that say whether a place is good enough for something, by name.
 pub fn fitness() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
     let files = FITNESS.iter().map(|own| (own.name, read(own)));
-    files.chain(named_classes().map(|(name, class)| (name, of_class((name, class)))))
+    files.chain(named_classes().map(|(name, class)| (name, of_class(name, class))))
 }
 
 /// The classes of SD cards with the names of their studies.
@@ -92,7 +92,7 @@ fn named_classes() -> impl Iterator<Item = (&'static str, &'static Class)> {
     boot.chain(classes().map(|own| (own.name, own)))
 }
 
-fn of_class((name, class): (&'static str, &'static Class)) -> Outcome<Study> {
+fn of_class(name: &'static str, class: &'static Class) -> Outcome<Study> {
     let [reads, writes] = class.iops;
     let depth = if class.name == "A2" { 32 } else { 1 };
     let every = SD_CLASS.split(APPLICATION_CLASSES).next().unwrap_or_default();

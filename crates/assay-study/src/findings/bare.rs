@@ -27,12 +27,8 @@ impl AbsentCell {
 
 impl Comparison {
     /// One of two arms, baseline first, of which nothing is known yet.
-    pub fn bare(
-        kind: Kind,
-        [workload, metric]: [&str; 2],
-        better: Better,
-        [baseline, arm]: [Arm; 2],
-    ) -> Self {
+    pub fn bare(kind: Kind, workload: &str, metric: &str, better: Better, arms: [Arm; 2]) -> Self {
+        let [baseline, arm] = arms;
         Self {
             id: format!("{workload}:{metric}:{}", arm_words(&arm)),
             kind,

@@ -183,7 +183,8 @@ impl GateEnd {
 
 impl GateAnswer {
     pub fn of(
-        (max_regression, must_detect): (f64, f64),
+        max_regression: f64,
+        must_detect: f64,
         allow_inconclusive: bool,
         rows: Vec<Gated>,
     ) -> Self {
@@ -350,7 +351,7 @@ mod tests {
         let [pass, fail] = [row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)];
         let ended = |allow, rows: &[&Gated]| {
             let rows = rows.iter().map(|row| (*row).clone()).collect();
-            GateAnswer::of((0.05, 0.3), allow, rows).outcome
+            GateAnswer::of(0.05, 0.3, allow, rows).outcome
         };
         assert_eq!(ended(false, &[&pass]), GateEnd::Pass);
         assert_eq!(ended(false, &[&pass, &blind()]), GateEnd::Inconclusive);
@@ -381,11 +382,11 @@ mod tests {
     #[test]
     fn a_few_rows_stand_for_all_and_the_replicates_are_told() {
         let rows = vec![row(Ended::Fail, 0.2, None); 5];
-        let told = GateAnswer::of((0.025, 0.3), false, rows).of_study(None, None, Some(12));
+        let told = GateAnswer::of(0.025, 0.3, false, rows).of_study(None, None, Some(12));
         assert!(told.text.starts_with("gate failed after 12 replicates (limit 2.5%): it fails"));
         assert!(told.text.ends_with("; and 2 more"), "{}", told.text);
         let named = Some("peak_memory_bytes".to_owned());
-        let told = GateAnswer::of((0.05, 0.3), false, Vec::new()).of_study(named, None, None);
+        let told = GateAnswer::of(0.05, 0.3, false, Vec::new()).of_study(named, None, None);
         assert!(told.text.starts_with("gate inconclusive on "), "{}", told.text);
         assert!(told.text.ends_with(" (limit 5%): nothing to compare"), "{}", told.text);
     }
@@ -398,7 +399,7 @@ mod tests {
         };
         let gate = |row: Gated| {
             let named = Some("major_faults".to_owned());
-            let answer = GateAnswer::of((0.0, 0.3), false, vec![row]);
+            let answer = GateAnswer::of(0.0, 0.3, false, vec![row]);
             answer.of_study(named, Some(10.0), None)
         };
         let failed = gate(of(Ended::Fail, 40.0, 35.0));
@@ -422,7 +423,7 @@ mod tests {
         );
         assert_eq!(serde_json::from_value::<GateAnswer>(json).unwrap(), failed);
         // A gate of a share has none of it.
-        let share = GateAnswer::of((0.05, 0.3), false, vec![row(Ended::Pass, 0.0, Some(0.01))]);
+        let share = GateAnswer::of(0.05, 0.3, false, vec![row(Ended::Pass, 0.0, Some(0.01))]);
         assert!(
             share.is_within(&share.rows[0]) && share.text.starts_with("gate passed (limit 5%)")
         );
@@ -433,7 +434,7 @@ mod tests {
     #[test]
     fn that_there_is_no_statement_is_said_once() {
         let silent = |name: &str, why: &str| Gated::silent(name.to_owned(), why.to_owned());
-        let of = |rows: Vec<Gated>| GateAnswer::of((0.05, 0.3), false, rows);
+        let of = |rows: Vec<Gated>| GateAnswer::of(0.05, 0.3, false, rows);
         let told = of(vec![
             silent("a", "too few"),
             row(Ended::Pass, 0.0, None),
@@ -451,7 +452,7 @@ mod tests {
         assert_eq!(of(vec![blind()]).lines(), ["inconclusive (b: too few)"]);
         // A gate that passes all the same says of which rows it knows nothing.
         let rows = vec![row(Ended::Pass, 0.0, None), blind()];
-        let passed = GateAnswer::of((0.05, 0.3), true, rows);
+        let passed = GateAnswer::of(0.05, 0.3, true, rows);
         assert!(passed.text.ends_with("; b: inconclusive (too few)"), "{}", passed.text);
         // Where all rows are decided nothing is said of others.
         let decided = of(vec![row(Ended::Pass, 0.0, None), row(Ended::Fail, 0.2, None)]);
@@ -466,7 +467,7 @@ mod tests {
         pass.comparison = Some("work:iops:setting=b".to_owned());
         pass.metric = Some("iops".to_owned());
         let rows = vec![pass, blind(), row(Ended::Fail, 0.4, None)];
-        let told = GateAnswer::of((0.05, 0.3), false, rows).of_study(None, None, Some(7));
+        let told = GateAnswer::of(0.05, 0.3, false, rows).of_study(None, None, Some(7));
         let json = serde_json::to_value(&told).unwrap();
         assert_eq!(
             (json["outcome"].as_str(), json["rows"][0]["outcome"].as_str()),

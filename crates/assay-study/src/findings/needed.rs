@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn where_no_replicate_would_decide_none_is_needed() {
         let arms = [Arm::new(), Arm::new()];
-        let mut open = Comparison::bare(Kind::Paired, ["work", "iops"], Better::Higher, arms);
+        let mut open = Comparison::bare(Kind::Paired, "work", "iops", Better::Higher, arms);
         (open.primary, open.verdict) = (true, Some(Verdict::Inconclusive));
         (open.margin, open.replicates_needed) = (Some(0.05), Some(20));
         assert_eq!(Needed::of_comparisons([&open]), Needed::of([20], 0.05));

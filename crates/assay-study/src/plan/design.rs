@@ -123,7 +123,8 @@ impl Demands {
     pub fn of(study: &Study) -> Self {
         let ground = Ground::of(study);
         let network = Network::of(study.links());
-        let varied: Vec<Varied> = study.factors.iter().map(Varied::of).collect();
+        let varied: Vec<Varied> =
+            study.factors.iter().map(|(name, levels)| Varied::new(name, levels)).collect();
         Self {
             preset: study.preset.clone(),
             named: named(study),
@@ -225,10 +226,10 @@ fn named(study: &Study) -> Vec<String> {
 }
 
 impl Varied {
-    fn of((name, levels): (&String, &Vec<String>)) -> Self {
+    fn new(name: &str, levels: &[String]) -> Self {
         Self {
-            name: name.clone(),
-            levels: levels.clone(),
+            name: name.to_owned(),
+            levels: levels.to_vec(),
             factor: factors::find(name),
             rank: factors::rank(name),
         }

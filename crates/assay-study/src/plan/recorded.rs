@@ -56,9 +56,11 @@ pub fn of_groups(study: &Study, factor: &str, records: Vec<Record>) -> Vec<Recor
 /// The plan of trials of which the groups are known, one each.
 pub fn plan(
     study: &Study,
-    (asked, primary): (Asked<'_>, &str),
+    asked: Asked<'_>,
+    primary: &str,
     groups: &[String],
-    (target, seed): (&str, u64),
+    target: &str,
+    seed: u64,
 ) -> Plan {
     let layout = Layout::of(study, &[target.to_owned()]);
     let mut design = layout.design.clone();

@@ -30,7 +30,8 @@ impl Layout {
     pub const OURS: Self = Self { unit: 0, half: 10, length: 33 << 10 };
 
     /// The buckets of these settings; none where there is no such histogram.
-    pub fn of((low, high, digits): Settings) -> Option<Self> {
+    pub fn new(settings: Settings) -> Option<Self> {
+        let (low, high, digits) = settings;
         if low == 0 || low > u64::MAX / 2 || high < 2 * low || digits > MOST_DIGITS {
             return None;
         }
@@ -88,7 +89,7 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), Stri
     let mut head = [0; HEAD_BYTES];
     reader.read_exact(&mut head).map_err(|error| error.to_string())?;
     let (settings, length) = settings(&head)?;
-    let layout = Layout::of(settings).ok_or("invalid settings")?;
+    let layout = Layout::new(settings).ok_or("invalid settings")?;
     if length > MOST_BYTES.min(layout.length as usize * LONGEST_COUNT) {
         return Err("more data than the settings allow".to_owned());
     }
@@ -181,7 +182,7 @@ mod tests {
             digits in 0..=4_u8,
             values in proptest::collection::vec(prop_oneof![0..u64::MAX, 0..100_000_u64], 1..50),
         ) {
-            let layout = Layout::of((low, high, digits));
+            let layout = Layout::new((low, high, digits));
             let Some(mut known) = whole(low, high, digits) else {
                 prop_assert_eq!(layout, None);
                 return Ok(());
@@ -210,7 +211,7 @@ mod tests {
             }
             let (settings, steps) = unpacked(&packed(&known)).unwrap();
             prop_assert_eq!(settings, (1, 3_600_000_000_000, digits));
-            let layout = Layout::of(settings).unwrap();
+            let layout = Layout::new(settings).unwrap();
             let found: Vec<(u64, u64)> =
                 steps.iter().map(|(index, count)| (layout.highest(*index), *count)).collect();
             let expected: Vec<(u64, u64)> =
@@ -252,7 +253,7 @@ mod tests {
     #[test]
     fn ours_are_those_of_our_settings() {
         let settings = histogram::settings_of(&histogram::empty().unwrap());
-        assert_eq!(Layout::of(settings), Some(Layout::OURS));
+        assert_eq!(Layout::new(settings), Some(Layout::OURS));
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Tally {
     /// Counts of buckets, in their order; none where there is no histogram with such settings.
     pub(super) fn of(settings: Settings, mut steps: Vec<(u32, u64)>) -> Option<Self> {
         steps.shrink_to_fit();
-        Layout::of(settings).map(|layout| Self { settings, layout, steps })
+        Layout::new(settings).map(|layout| Self { settings, layout, steps })
     }
 
     /// The highest latency of each bucket that holds something, with its count, by latency.

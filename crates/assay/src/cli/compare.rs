@@ -211,7 +211,7 @@ pub fn run(system: &dyn System, arguments: &CompareArguments) -> Outcome<()> {
         let rows = rows(&earlier, &later, !arguments.against.is_empty(), &asked);
         let allow_inconclusive = arguments.gating.allow_inconclusive;
         let answer =
-            GateAnswer::of((asked.max_regression, asked.must_detect), allow_inconclusive, rows)
+            GateAnswer::of(asked.max_regression, asked.must_detect, allow_inconclusive, rows)
                 .of_study(asked.metric, None, None);
         let head = answer.head().replacen("gate ", "", 1);
         let lines = std::iter::once(head).chain(answer.lines());

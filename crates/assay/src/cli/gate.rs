@@ -340,14 +340,14 @@ mod tests {
     #[test]
     fn a_gate_ends_by_what_became_of_it() {
         let code = |row: Gated| {
-            let gate = GateAnswer::of((0.05, 0.3), false, vec![row]);
+            let gate = GateAnswer::of(0.05, 0.3, false, vec![row]);
             ended(&gate).map_or_else(|failure| failure.kind.exit_code(), |()| 0)
         };
         assert_eq!(code(Gated::bare("a".to_owned(), Ended::Pass)), 0);
         assert_eq!(code(Gated::bare("a".to_owned(), Ended::Fail)), 1);
         assert_eq!(code(Gated::silent("a".to_owned(), "few".to_owned())), 5);
         let told = |rows: Vec<Gated>| {
-            let gate = GateAnswer::of((0.05, 0.3), false, rows);
+            let gate = GateAnswer::of(0.05, 0.3, false, rows);
             ended(&gate).unwrap_err().message
         };
         let blind = told(vec![Gated::silent("a".to_owned(), "few".to_owned())]);

@@ -56,7 +56,7 @@ fn figure(group: &Group<'_>) -> Option<Figure> {
     let what = metric_title(group.metric);
     let what = if group.ratio.is_some() { format!("ratio of {what}") } else { what };
     let series = Series::each([("here", own), ("published", published)], Mark::Bars);
-    let bars = of_bars(rows.axis(), (what, unit), BEYOND, series)?;
+    let bars = of_bars(rows.axis(), what, unit, BEYOND, series)?;
     let article = group.lines.iter().find_map(|line| Some(&line.published?.article));
     let article = article.map(|title| format!("Published: \"{}\".", short(title)));
     let flagged = group.lines.iter().filter_map(|line| {

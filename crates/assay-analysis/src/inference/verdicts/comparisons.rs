@@ -139,7 +139,8 @@ fn comparison(
         margin: design.margin,
         ..Comparison::bare(
             Kind::Paired,
-            [question.workload, question.metric],
+            question.workload,
+            question.metric,
             question.better,
             [baseline.arm.clone(), arm.arm.clone()],
         )

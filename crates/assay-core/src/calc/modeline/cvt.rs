@@ -76,12 +76,13 @@ impl Timing {
     /// The mode of a size at a nominal rate; none where the rate leaves no time for the lines or for
     /// a clock, and where a very narrow picture leaves no room for a sync. The rate that comes out is a little lower: clocks have steps.
     pub fn mode(self, size: [u32; 2], rate_hz: f64) -> Option<Mode> {
+        let [width, height] = size;
         let mode = match self {
-            Self::Rb1 => reduced(size, rate_hz, true),
-            Self::Rb2 => reduced_2(size, rate_hz),
-            Self::Cvt => standard(size, rate_hz),
-            Self::CvtR => reduced(size, rate_hz, false),
-            Self::Fixed(blanking) => Some(fixed(size, rate_hz, blanking)),
+            Self::Rb1 => reduced(width, height, rate_hz, true),
+            Self::Rb2 => reduced_2(width, height, rate_hz),
+            Self::Cvt => standard(width, height, rate_hz),
+            Self::CvtR => reduced(width, height, rate_hz, false),
+            Self::Fixed(blanking) => Some(fixed(width, height, rate_hz, blanking)),
         };
         mode.filter(|mode| mode.clock_khz > 0 && [mode.h, mode.v].into_iter().all(is_whole))
     }
@@ -122,7 +123,8 @@ impl Timing {
 }
 
 /// Whether there is a sync within the blanking, in numbers that drivers can hold.
-pub(super) fn is_whole([shown, begin, end, total]: [u32; 4]) -> bool {
+pub(super) fn is_whole(timings: [u32; 4]) -> bool {
+    let [shown, begin, end, total] = timings;
     shown <= begin && begin < end && end <= total && total <= MOST_COUNT
 }
 
@@ -131,7 +133,7 @@ fn cells(width: u32) -> u32 {
 }
 
 /// Lines of vertical sync, by which displays tell the shape of the picture.
-fn sync_lines([width, height]: [u32; 2]) -> u32 {
+fn sync_lines(width: u32, height: u32) -> u32 {
     let has = |of: u32, by: u32| height.is_multiple_of(by) && height * of / by == width;
     match () {
         () if has(4, 3) => 4,
@@ -153,13 +155,13 @@ fn estimated_us(rate_hz: f64, blank_us: f64, lines: u32) -> f64 {
     f64::from(lines_us / lines as f32)
 }
 
-fn standard([wanted, height]: [u32; 2], rate_hz: f64) -> Option<Mode> {
+fn standard(wanted: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     let line_us = estimated_us(rate_hz, SYNC_AND_BACK_US, height + FRONT_PORCH_LINES);
     if line_us <= 0.0 {
         return None;
     }
     let width = cells(wanted);
-    let sync = sync_lines([width, height]);
+    let sync = sync_lines(width, height);
     let sync_and_back = ((SYNC_AND_BACK_US / line_us) as u32 + 1).max(sync + FRONT_PORCH_LINES);
     // Ideal blanking: a duty cycle of 30% less 0.3 for each us of a line, at least 20%; 8% sync.
     let share = (30.0 - 300.0 * line_us / 1000.0).max(20.0);
@@ -183,7 +185,7 @@ fn standard([wanted, height]: [u32; 2], rate_hz: f64) -> Option<Mode> {
 
 /// Version 1: 48 + 32 + 80 pixels, at least 6 lines of back porch. The clock is the rate's, or that
 /// of the estimated line time in single precision.
-fn reduced([wanted, height]: [u32; 2], rate_hz: f64, by_rate: bool) -> Option<Mode> {
+fn reduced(wanted: u32, height: u32, rate_hz: f64, by_rate: bool) -> Option<Mode> {
     const BACK_LINES: u32 = 6;
     let line_us = if by_rate {
         (1e6 / rate_hz - REDUCED_BLANK_US) / f64::from(height)
@@ -194,7 +196,7 @@ fn reduced([wanted, height]: [u32; 2], rate_hz: f64, by_rate: bool) -> Option<Mo
         return None;
     }
     let width = cells(wanted);
-    let sync = sync_lines([width, height]);
+    let sync = sync_lines(width, height);
     let least = FRONT_PORCH_LINES + sync + BACK_LINES;
     let blank = ((REDUCED_BLANK_US / line_us) as u32).saturating_add(1).max(least);
     let h = [width, width + 48, width + 80, width + 160];
@@ -205,7 +207,7 @@ fn reduced([wanted, height]: [u32; 2], rate_hz: f64, by_rate: bool) -> Option<Mo
 }
 
 /// Version 2: 8 + 32 + 40 pixels, 8 lines of sync, 6 of back porch; the front porch takes the rest.
-fn reduced_2([width, height]: [u32; 2], rate_hz: f64) -> Option<Mode> {
+fn reduced_2(width: u32, height: u32, rate_hz: f64) -> Option<Mode> {
     const FRONT: u32 = 1;
     const SYNC: u32 = 8;
     const BACK: u32 = 6;
@@ -221,7 +223,7 @@ fn reduced_2([width, height]: [u32; 2], rate_hz: f64) -> Option<Mode> {
 
 /// A blanking of one's own, divided as version 1 divides its pixels: 3/10 before the sync, 2/10
 /// sync, the rest behind it.
-fn fixed([width, height]: [u32; 2], rate_hz: f64, blanking: Blanking) -> Mode {
+fn fixed(width: u32, height: u32, rate_hz: f64, blanking: Blanking) -> Mode {
     let divided = |shown: u32, blank: u32| {
         let [front, sync] = [(3 * blank / 10).max(1), (blank / 5).max(1)];
         [shown, shown + front, shown + front + sync, shown + blank]

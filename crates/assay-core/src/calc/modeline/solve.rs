@@ -215,9 +215,9 @@ fn search(timing: Timing, size: [u32; 2], limits: &Limits) -> Sought {
 
 /// A step above which nothing fits: no blanking at all, and as much again as blanking lines and the
 /// clock's steps can make the real rate lower than the nominal one.
-fn first_step([width, height]: [u32; 2], limits: &Limits) -> u32 {
+fn first_step(size: [u32; 2], limits: &Limits) -> u32 {
     const MOST_LINES: f64 = 64.0;
-    let [width, height] = [f64::from(width), f64::from(height)];
+    let [width, height] = size.map(f64::from);
     let clock = limits.clock_max_mhz.map(|mhz| mhz * 1e6 / (width * height));
     let h = limits.h_khz.map(|[_, khz]| khz * 1e3 / height);
     let v = limits.v_hz.map(|[_, hz]| hz);

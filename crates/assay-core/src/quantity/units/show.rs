@@ -162,7 +162,8 @@ pub fn ratio(value: f64) -> String {
 
 /// A ratio with the ends of its interval, all with the same number of decimals: as many as the
 /// width of the interval is worth, and as it takes to tell its ends from 1 and from 0.
-pub fn ratios(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
+pub fn ratios(value: f64, ends: [f64; 2]) -> [String; 3] {
+    let [low, high] = ends;
     let all = [value, low, high];
     let width = high - low;
     if !all.iter().all(|one| one.is_finite()) || width <= 1e-6 * high || high > 1000.0 * low {
@@ -176,9 +177,8 @@ pub fn ratios(value: f64, [low, high]: [f64; 2]) -> [String; 3] {
     };
     let told = |digits: &usize| {
         let is = |one: f64, other: f64| text(one, *digits).parse() == Ok(other);
-        let ends = [low, high].iter().all(|end| *end == 1.0 || !is(*end, 1.0));
         // No ratio is nothing.
-        ends && all.iter().all(|one| *one == 0.0 || !is(*one, 0.0))
+        ends.iter().all(|end| *end == 1.0 || !is(*end, 1.0)) && all.iter().all(|one| *one == 0.0 || !is(*one, 0.0))
     };
     let digits = (enough..9).find(told).unwrap_or(9);
     all.map(|one| text(one, digits))

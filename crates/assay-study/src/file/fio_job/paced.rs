@@ -19,10 +19,12 @@ pub(super) struct Paced {
 
 impl Paced {
     /// Of a job that reads in so many per cent of its operations and lasts so long.
-    pub fn of(
+    pub fn new(
         job: &Job,
-        (reads, time_ns): (u64, Option<u64>),
-        (depth, threads): (u64, u64),
+        reads: u64,
+        time_ns: Option<u64>,
+        depth: u64,
+        threads: u64,
         told: &mut Told,
     ) -> Self {
         let rate = rate(job, reads, told).map(|rate| rate.saturating_mul(threads));

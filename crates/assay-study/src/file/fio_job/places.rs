@@ -20,7 +20,7 @@ pub(super) struct Sizing {
 
 impl Sizing {
     /// Those of reads and of writes, of which so many per cent read.
-    fn of([reads, writes]: &[Shares; 2], read_percent: u64) -> Result<Self, String> {
+    fn of(reads: &Shares, writes: &Shares, read_percent: u64) -> Result<Self, String> {
         let words = |shares: &Shares| {
             let word = |(bytes, percent): &(u64, u64)| format!("{bytes}B/{percent}");
             shares.iter().map(word).collect::<Vec<_>>().join(":")
@@ -46,12 +46,12 @@ fn one(bytes: u64) -> Shares {
 
 /// The sizes of a job of which so many per cent read.
 pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut Told) -> Sizing {
-    let all = split(job, told).unwrap_or_else(|| {
+    let [reads, writes] = split(job, told).unwrap_or_else(|| {
         let both = range(job, told).map(|size| [size, size]).or_else(|| listed(job));
         let both = both.or_else(|| amount(job, "bs", told).map(|size| [size, size]));
         both.unwrap_or([USUAL_BYTES; 2]).map(one)
     });
-    Sizing::of(&all, read_percent).unwrap_or_else(|why| {
+    Sizing::of(&reads, &writes, read_percent).unwrap_or_else(|why| {
         let setting =
             ["bssplit", "bs", "bsrange"].into_iter().find_map(|key| job.settings.get(key));
         let (line, written) =

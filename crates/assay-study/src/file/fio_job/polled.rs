@@ -6,7 +6,8 @@ use super::{Job, Told, line_of};
 /// What a study polls for; none where nothing is polled for. Completions are of direct reads and writes alone.
 pub(super) fn polled(
     job: &Job,
-    (direct, alone): (bool, bool),
+    direct: bool,
+    alone: bool,
     told: &mut Told,
 ) -> Option<&'static str> {
     let is_on = |key: &str, told: &mut Told| number(job, key, told).is_some_and(|on| on > 0);

@@ -97,7 +97,7 @@ impl Mistakes {
     pub fn by_option(self, study: &str, typed: &[Typed]) -> String {
         self.listed(|mistake| {
             let hint = mistake.hint.as_deref();
-            let (message, hint) = told((&mistake.path, &mistake.message, hint), study, typed);
+            let (message, hint) = told(&mistake.path, &mistake.message, hint, study, typed);
             let mut out = clean(&message, LONGEST_MESSAGE);
             add_hint(&mut out, hint.as_deref());
             out

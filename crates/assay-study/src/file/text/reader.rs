@@ -71,7 +71,7 @@ impl Reader<'_> {
                 self.missing(path, fields, field, told, &mut out);
             }
         }
-        self.one_kind(path, fields, (table, &meant), &mut out);
+        self.one_kind(path, fields, table, &meant, &mut out);
         out
     }
 
@@ -80,7 +80,8 @@ impl Reader<'_> {
         &mut self,
         path: &str,
         fields: &Fields,
-        (table, meant): (&DeTable<'_>, &[&str]),
+        table: &DeTable<'_>,
+        meant: &[&str],
         out: &mut Map<String, Value>,
     ) {
         let all = || fields.rows.iter().filter(|field| field.need == Need::OneOf);

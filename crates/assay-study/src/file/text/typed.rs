@@ -47,7 +47,9 @@ const FACTORS: &str = "factors/";
 /// A mistake and its hint in the words of the command line. A mistake is the path of its key, its message
 /// and its hint.
 pub(super) fn told(
-    (path, message, hint): (&str, &str, Option<&str>),
+    path: &str,
+    message: &str,
+    hint: Option<&str>,
     study: &str,
     typed: &[Typed],
 ) -> (String, Option<String>) {
@@ -110,7 +112,7 @@ mod tests {
     fn line(path: &str, message: &str, typed: &[(&str, &str)]) -> String {
         let typed: Vec<Typed> =
             typed.iter().map(|(words, path)| Typed::new(*words, *path)).collect();
-        told((path, message, None), "queue-depth", &typed).0
+        told(path, message, None, "queue-depth", &typed).0
     }
 
     #[test]
@@ -158,7 +160,7 @@ mod tests {
 
     #[test]
     fn hints_are_those_of_a_command_line() {
-        let hint = |path, hint| told((path, "", Some(hint)), "", &[]).1.unwrap();
+        let hint = |path, hint| told(path, "", Some(hint), "", &[]).1.unwrap();
         assert_eq!(
             hint("factors/queue_depth/0", "list the levels: queue_depth = [1, 2, 4]"),
             "list the levels: --set queue_depth=1,2,4"
