@@ -7,6 +7,7 @@ const NOT_TOLD_APART: f64 = 1e-9;
 /// Effects that were fitted, in the unit of the values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effects {
+    /// One effect per level, in the unit of the values.
     pub effects: Vec<f64>,
     /// Variance of what the effects leave of a value.
     pub variance: f64,

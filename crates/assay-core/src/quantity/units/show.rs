@@ -178,7 +178,8 @@ pub fn ratios(value: f64, ends: [f64; 2]) -> [String; 3] {
     let told = |digits: &usize| {
         let is = |one: f64, other: f64| text(one, *digits).parse() == Ok(other);
         // No ratio is nothing.
-        ends.iter().all(|end| *end == 1.0 || !is(*end, 1.0)) && all.iter().all(|one| *one == 0.0 || !is(*one, 0.0))
+        ends.iter().all(|end| *end == 1.0 || !is(*end, 1.0))
+            && all.iter().all(|one| *one == 0.0 || !is(*one, 0.0))
     };
     let digits = (enough..9).find(told).unwrap_or(9);
     all.map(|one| text(one, digits))
