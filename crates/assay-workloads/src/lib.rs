@@ -130,7 +130,7 @@ impl Work {
     }
 
     /// Returns the work if its trials are recorded by others and not run.
-    pub fn records(&self) -> Option<&boot::Asked> {
+    pub fn records(&self) -> Option<&recorded::RecordedWork> {
         boot::Asked::of(self)
     }
 

@@ -1,14 +1,18 @@
 //! Work whose trials this program does not run: the machine made them, and its journal tells of each. A kind
 //! of such work says so in its row ([`Recording`], which is data) and has methods that read
-//! them (`boot::Asked`): plan, runner and command line see groups, times and what was measured, and know no kind.
+//! them ([`RecordedWork`]): plan, runner and command line see groups, times and what was measured, and know no kind.
 
 use std::path::{Path, PathBuf};
 
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
 
+use super::boot;
 use super::check_option::Example;
 use super::{Entry, KINDS, Measured};
+
+/// The one kind whose trials are recorded.
+pub type RecordedWork = boot::Asked;
 
 /// What a kind of recorded work is called where its trials are spoken of, and
 /// where it is shown. Its shipped study has the name of the kind.

@@ -7,8 +7,7 @@ use assay_core::presence::Presence;
 
 use assay_machine::probes::Evidence;
 use assay_machine::system::site::{Site, TargetKind};
-use assay_workloads::boot;
-use assay_workloads::recorded::{Record, Recording};
+use assay_workloads::recorded::{Record, RecordedWork, Recording};
 
 use super::arms::Layout;
 use super::hash;
@@ -23,7 +22,7 @@ const NO_DEADLINE_NS: u64 = u64::MAX / 2;
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     pub workload: &'a Workload,
-    pub records: &'a boot::Asked,
+    pub records: &'a RecordedWork,
 }
 
 /// What a study asks for whose trials are recorded; none of any other study.

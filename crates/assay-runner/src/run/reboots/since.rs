@@ -5,15 +5,14 @@ use super::BEGUN;
 use assay_core::failure::Outcome;
 use assay_machine::system::{System, identity};
 use assay_study::results::log::Entry;
-use assay_workloads::boot;
-use assay_workloads::recorded::Record;
+use assay_workloads::recorded::{Record, RecordedWork};
 
 const MOST: usize = 1000;
 
 /// Boots after `began`, in the order of time, without the first `known` of them.
 pub(super) fn boots(
     system: &dyn System,
-    records: &boot::Asked,
+    records: &RecordedWork,
     began: &str,
     log: &[Entry],
     known: usize,
