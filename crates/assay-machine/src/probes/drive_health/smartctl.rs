@@ -30,6 +30,7 @@ const WRITTEN: u64 = 241;
 /// What is said of a drive that `-n standby` leaves alone.
 pub const ASLEEP: &str = "the drive is asleep, and Assay does not wake it";
 /// A value in the device statistics log (ACS-4, 9.5).
+#[derive(Clone, Copy)]
 struct Statistic {
     page: u64,
     offset: u64,
