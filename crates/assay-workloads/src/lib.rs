@@ -271,6 +271,7 @@ fn set<K: WorkloadKind>(own: &mut K, name: &str, level: &str) -> Option<Result<(
 mod tests {
     use std::collections::BTreeSet;
 
+    use super::command::REVISION;
     use super::*;
 
     #[test]
@@ -297,6 +298,45 @@ mod tests {
             let keys: Vec<&String> = written.as_object().unwrap().keys().collect();
             assert_eq!(keys, [kind.about.name]);
             assert_eq!(serde_json::from_value::<Work>(written).unwrap(), work);
+        }
+    }
+
+    #[test]
+    fn every_word_of_a_key_is_read() {
+        for kind in KINDS {
+            for field in kind.keys.rows {
+                let Form::Word(words) = field.form else { continue };
+                for word in words() {
+                    let mut written = serde_json::to_value((kind.sample)()).unwrap();
+                    written[kind.about.name][field.name] = word.into();
+                    let read: Work = serde_json::from_value(written.clone()).unwrap();
+                    let again = serde_json::to_value(&read).unwrap();
+                    let kept = again[kind.about.name].get(field.name);
+                    assert!(kept.is_none_or(|kept| *kept == word), "{} = {word}", field.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_example_level_is_accepted_and_errors_fit_on_a_line() {
+        for kind in KINDS {
+            for parameter in (kind.parameters)() {
+                let name = parameter.about.name;
+                let levels: Vec<serde_json::Value> =
+                    serde_json::from_str(parameter.example).unwrap();
+                assert!(!levels.is_empty(), "{name}");
+                for level in levels {
+                    let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
+                    at_level(kind, name, &text).unwrap().unwrap();
+                }
+                if let Err(told) = at_level(kind, name, "no such / thing").unwrap() {
+                    assert!(!told.is_empty() && !told.contains('\n'), "{name}: {told}");
+                } else {
+                    let any = ["command", "prepare", REVISION, "env:NAME"];
+                    assert!(any.contains(&name), "{}: {name}", kind.about.name);
+                }
+            }
         }
     }
 

@@ -214,7 +214,6 @@ impl Counts for Detail {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Work;
 
     fn done(operations: u64, elapsed_ns: u64, waited_ns: Option<u64>) -> MicroOutcome {
         MicroOutcome { operations, elapsed_ns, cpu_ns: elapsed_ns / 2, waited_ns }
@@ -234,15 +233,5 @@ mod tests {
         let ran = ran(&[done(1, 10, Some(3)), done(1, 10, None)], 20, false);
         assert_eq!(ran.measured.waited_ns, None);
         assert!(self::ran(&[], 1, true).measured.values.is_empty(), "nothing was done");
-    }
-
-    #[test]
-    fn each_operation_is_a_word_of_the_file_and_has_its_line_by_hand() {
-        for operation in Operation::ALL {
-            let work: Work = Asked { operation, runtime: None }.into();
-            let text = serde_json::to_value(&work).unwrap();
-            assert_eq!(text["micro"]["operation"], operation.name());
-            assert!(!work.words().is_empty());
-        }
     }
 }

@@ -18,17 +18,3 @@ pub enum Grade {
 }
 
 names!(Grade: Replay = "replay", Kill = "kill", Plug = "plug");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_has_a_name_that_finds_it() {
-        for grade in Grade::ALL {
-            assert_eq!(Grade::find(grade.name()), Some(grade));
-            assert_eq!(serde_json::to_value(grade).unwrap(), grade.name());
-        }
-        assert_eq!(Grade::find("socket"), None);
-    }
-}

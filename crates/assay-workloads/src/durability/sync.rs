@@ -21,17 +21,3 @@ pub enum Sync {
 }
 
 names!(Sync: None = "none", Fsync = "fsync", Fdatasync = "fdatasync", Dsync = "o_dsync");
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_has_a_name_that_finds_it() {
-        for sync in Sync::ALL {
-            assert_eq!(Sync::find(sync.name()), Some(sync));
-            assert_eq!(serde_json::to_value(sync).unwrap(), sync.name());
-        }
-        assert_eq!(Sync::find("dsync"), None);
-    }
-}

@@ -185,19 +185,6 @@ fn the_rate_that_shares_are_of_is_the_one_that_was_measured() {
 }
 
 #[test]
-fn every_example_of_a_level_is_taken_and_nonsense_is_not() {
-    for own in Asked::FACTORS {
-        let levels: Vec<serde_json::Value> = serde_json::from_str(own.about.example).unwrap();
-        for level in levels {
-            let text = level.as_str().map_or_else(|| level.to_string(), str::to_owned);
-            (own.set)(&mut Asked::default(), &text).unwrap();
-        }
-        let told = (own.set)(&mut Asked::default(), "no such / thing").unwrap_err();
-        assert!(!told.is_empty() && !told.contains('\n'), "{told}");
-    }
-}
-
-#[test]
 fn what_makes_no_sense_is_said() {
     let told = |own: Asked| own.obstacle().unwrap_or_default();
     assert_eq!(told(Asked::default()), "");
