@@ -47,6 +47,11 @@ pub(super) fn word<T: serde::de::DeserializeOwned>(text: &str, choices: &str) ->
     serde_json::from_str(&json).map_err(|_| format!("unknown value `{text}`; use {choices}"))
 }
 
+/// Returns whether a value is the default; stored files omit these.
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 /// A whole number from 1 on.
 pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
     text.parse()

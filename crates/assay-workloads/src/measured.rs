@@ -19,10 +19,6 @@ pub struct Count {
 }
 
 impl Count {
-    fn is_nothing(&self) -> bool {
-        *self == Self::default()
-    }
-
     fn plus(self, other: Self) -> Self {
         Self {
             operations: self.operations.saturating_add(other.operations),
@@ -34,15 +30,15 @@ impl Count {
 /// What is claimed to have been moved to and from the target, by direction, all of the run included.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claims {
-    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub read: Count,
-    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub write: Count,
     /// Given up, by discards of a device or holes in a file: nothing was moved for it.
-    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub trim: Count,
     /// Made zeros, which a device may count as written and a file system may only note.
-    #[serde(default, skip_serializing_if = "Count::is_nothing")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub zero: Count,
 }
 

@@ -26,7 +26,7 @@ pub struct Written {
     pub bytes: u64,
     /// Its end as plain text.
     pub text: String,
-    #[serde(default, skip_serializing_if = "is_no")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub is_cut: bool,
 }
 
@@ -91,7 +91,7 @@ pub struct Detail {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub produced: BTreeMap<String, u64>,
     /// Processes that commands had left running, and that were ended.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub left_running: u64,
 }
 
@@ -114,18 +114,6 @@ impl Detail {
             *self.produced.entry(sum).or_default() += 1;
         }
     }
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_no(value: &bool) -> bool {
-    !*value
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Counts for Detail {

@@ -69,7 +69,7 @@ keys! {
             example: "input = \"words.txt\"",
         }
 
-        #[serde(default, skip_serializing_if = "is_no")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         drop_caches: bool = false => {
             key: "drop_caches",
             words: "drop the page cache before each run (as root)",
@@ -96,7 +96,7 @@ keys! {
             ),
         }
 
-        #[serde(default, skip_serializing_if = "is_no")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         ignore_failure: bool = false => {
             key: "ignore_failure",
             words: "include failed runs",
@@ -257,12 +257,7 @@ keys! {
     }
 }
 
-// The signatures are serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_no(value: &bool) -> bool {
-    !*value
-}
-
+// The signature is serde's.
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_yes(value: &bool) -> bool {
     *value

@@ -80,11 +80,6 @@ const START_NS: u64 = 8_000_000_000;
 const KILL_NS: u64 = 1_200_000_000;
 const LOOK_NS: u64 = 120_000_000;
 
-/// Returns whether a value is the default; stored plans omit these.
-fn is_usual<T: Default + PartialEq>(own: &T) -> bool {
-    *own == T::default()
-}
-
 /// What is no list of options: nothing of it is read by a shell, but it stands in what is told.
 fn is_option(text: &str) -> bool {
     let plain = |own: char| own.is_ascii_alphanumeric() || "_-=.,:/".contains(own);
@@ -370,19 +365,19 @@ pub struct Planned {
     pub assumed_drive: Drive,
     /// What it is assumed to write whole, bytes.
     pub assumed_atomic_bytes: u64,
-    #[serde(default, skip_serializing_if = "is_usual")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub method: Grade,
-    #[serde(default, skip_serializing_if = "is_usual")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub write_to: On,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mounted: String,
-    #[serde(default, skip_serializing_if = "is_usual")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub own: Option<Lines>,
-    #[serde(default, skip_serializing_if = "is_usual")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub needs: Vec<String>,
-    #[serde(default, skip_serializing_if = "is_usual")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub vm: VmConfig,
-    #[serde(default, skip_serializing_if = "is_usual")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub peer: Option<String>,
 }
 

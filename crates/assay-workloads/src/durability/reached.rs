@@ -11,25 +11,20 @@ use crate::durability::command::last_words;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reached {
     /// Cuts after which the file system did not mount, or had no such file.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub unreachable: u64,
     /// Why, of the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unreachable_reason: Option<String>,
     /// Cuts after which its check was run, when it had been mounted and let go.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub inspected: u64,
     /// Those after which it found a fault.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub faulty: u64,
     /// What it said of the first of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<String>,
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
-const fn is_none(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Reached {

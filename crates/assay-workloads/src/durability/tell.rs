@@ -30,7 +30,7 @@ pub struct Facts {
     pub configuration: Levels,
     pub method: Grade,
     /// What was written to.
-    #[serde(default, skip_serializing_if = "is_usual")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub write_to: On,
     /// Options that the file system in the machine was mounted with.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -217,10 +217,6 @@ impl OfRow for Facts {
         let text = || format!("an acknowledged write was lost on {on}, in {own}: {}", self.text);
         self.tally.has_lost().then(text)
     }
-}
-
-fn is_usual<T: Default + PartialEq>(own: &T) -> bool {
-    *own == T::default()
 }
 
 fn called(workload: &str, setting: &str) -> String {

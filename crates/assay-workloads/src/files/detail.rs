@@ -25,14 +25,8 @@ pub struct Phase {
     /// Those of them in which the file system was synced.
     pub sync_ns: u64,
     /// Files that were not gone to, because its share of the time was over.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::keys::is_default")]
     pub left: u64,
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl Phase {

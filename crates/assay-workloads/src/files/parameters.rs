@@ -111,7 +111,7 @@ keys! {
             ),
         }
 
-        #[serde(default, skip_serializing_if = "is_no")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         drop_caches: bool = false => {
             key: "drop_caches",
             words: "drop the page cache before each phase except the first (as root)",
@@ -156,12 +156,6 @@ const fn random() -> Pattern {
 
 const fn one() -> u32 {
     1
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_no(value: &bool) -> bool {
-    !*value
 }
 
 fn set_file_size(own: &mut Asked, text: &str) -> Result<(), String> {

@@ -1,10 +1,6 @@
 //! One unit a parameter: what of it only reads and writes have is made from it; the rest is made where it is
 //! for all kinds.
 
-pub(super) fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
-}
-
 /// Declares the parameters: `name: type = its value where nothing is said => { ... }`, with its attributes
 /// as a field of [`Asked`]. In braces, in this order, what is not its own may be left out:
 ///
@@ -76,7 +72,7 @@ macro_rules! parameters {
             sync: WriteSync,
             content: Content,
             direct: bool,
-            $($(#[serde(default, skip_serializing_if = "is_usual")] $kept: $type,)?)+
+            $($(#[serde(default, skip_serializing_if = "crate::keys::is_default")] $kept: $type,)?)+
             /// Where there are several, of which `size_bytes` is the largest.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             sizes: Option<Size>,

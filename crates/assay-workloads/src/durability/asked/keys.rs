@@ -4,7 +4,7 @@ use assay_core::catalogue::keys::Form;
 use assay_core::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
-use super::{LARGEST, LARGEST_UNIT, MOST_CUTS, is_usual};
+use super::{LARGEST, LARGEST_UNIT, MOST_CUTS};
 use crate::durability::below::On;
 use crate::durability::drive::Drive;
 use crate::durability::grade::Grade;
@@ -130,7 +130,7 @@ keys! {
             ),
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         method: Grade = Grade::Replay => {
             key: "method",
             words: "crash method: replay, kill or plug",
@@ -149,7 +149,7 @@ keys! {
             ),
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         write_to: On = On::Target => {
             key: "write_to",
             words: "where to write: target, drive, ext4, xfs or btrfs",
@@ -182,7 +182,7 @@ keys! {
             ),
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         peer: Option<String> = None => {
             key: "peer",
             words: PEER,
@@ -190,7 +190,7 @@ keys! {
             example: "peer = \"192.168.1.2:7710\"",
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         writer_command: Option<String> = None => {
             key: "writer_command",
             words: "shell command that writes to its directory on the filesystem until the command exits or the runtime ends; \
@@ -199,7 +199,7 @@ keys! {
             example: "writer_command = \"my-db --fill\"",
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         check_command: Option<String> = None => {
             key: "check_command",
             words: "shell command to run in the writer's directory after each crash, with the printed lines in the file \
@@ -208,7 +208,7 @@ keys! {
             example: "check_command = \"my-db --verify\"",
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         check_timeout: Option<Time> = None => {
             key: "check_timeout",
             words: "maximum run time of a check (default: 60 s); a check that takes longer is inconclusive and ends the trial",
@@ -216,7 +216,7 @@ keys! {
             example: "check_timeout = \"10 s\"",
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         needs: Vec<String> = Vec::new() => {
             key: "needs",
             words: "names or paths of host programs and files that the command and the check need; Assay copies these to \
@@ -225,7 +225,7 @@ keys! {
             example: "needs = [\"sqlite3\", \"./my-check.sh\"]",
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         vm_memory: Option<Bytes> = None => {
             key: "vm_memory",
             words: "memory of each virtual machine; 1 GiB by default",
@@ -233,7 +233,7 @@ keys! {
             example: "vm_memory = \"2 GiB\"",
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         vm_cpus: Option<u32> = None => {
             key: "vm_cpus",
             words: "CPUs of each virtual machine; 2 by default",
@@ -241,7 +241,7 @@ keys! {
             example: "vm_cpus = 4",
         }
 
-        #[serde(default, skip_serializing_if = "is_usual")]
+        #[serde(default, skip_serializing_if = "crate::keys::is_default")]
         vm_kernel: Option<String> = None => {
             key: "vm_kernel",
             words: "directory of an unpacked kernel package, with boot and lib/modules; by default the newest kernel in /boot",
