@@ -14,22 +14,16 @@ use crate::Done;
 pub const LONGEST: usize = 1 << 18;
 /// An input that takes longer is a finding; far above what a busy machine makes of a short one.
 pub const SLOW: Duration = Duration::from_secs(20);
-/// A reader that takes longer is given up.
 pub const HANGS: Duration = Duration::from_secs(60);
-/// Panics after which a reader is given up.
 const MOST_PANICS: usize = 10;
-/// Changes that are made to one input, at most.
 const MOST_CHANGES: u64 = 8;
 
 type ReadInput = dyn Fn(&[u8]) -> bool + Send + Sync;
 
-/// Something that reads what others wrote.
 #[derive(Clone)]
 pub struct Reader {
     pub name: String,
-    /// The function that reads, for the table.
     pub reads: &'static str,
-    /// Inputs that are well formed, or nearly.
     pub seeds: Arc<dyn Fn() -> Vec<Vec<u8>> + Send + Sync>,
     /// Returns whether the reader accepts an input. It may refuse, and must not panic.
     pub read: Arc<ReadInput>,
@@ -90,7 +84,6 @@ impl Draw {
     }
 }
 
-/// Numbers at which readers go wrong.
 const NUMBERS: [&str; 24] = [
     "0",
     "-0",
@@ -117,7 +110,6 @@ const NUMBERS: [&str; 24] = [
     "18446744073709551616",
     "99999999999999999999999",
 ];
-/// Words at which readers go wrong.
 const WORDS: [&str; 28] = [
     "NaN",
     "inf",
@@ -148,7 +140,6 @@ const WORDS: [&str; 28] = [
     "../../etc/passwd",
     "\u{10ffff}",
 ];
-/// What is opened and not closed again.
 const OPENINGS: [&str; 5] = ["[", "{\"a\":", "(", "[[a.b]]\n", "a.b.c."];
 
 type Change = fn(&mut Draw, &mut Vec<u8>, &[Vec<u8>]);
@@ -200,7 +191,6 @@ fn set_a_byte(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
     }
 }
 
-/// A range of at most so many bytes.
 fn range(draw: &mut Draw, length: usize, most: usize) -> std::ops::Range<usize> {
     let start = draw.below(length);
     let end = start.saturating_add(1 + draw.below(most)).min(length);
@@ -225,7 +215,6 @@ fn truncate(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
     bytes.truncate(end);
 }
 
-/// The beginning of one and the end of another.
 fn splice(draw: &mut Draw, bytes: &mut Vec<u8>, seeds: &[Vec<u8>]) {
     let Some(other) = seeds.get(draw.below(seeds.len())) else { return };
     let (end, start) = (draw.below(bytes.len()), draw.below(other.len()));
@@ -256,7 +245,6 @@ fn replace_a_number(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
     replace_a_run(draw, bytes, |byte| byte.is_ascii_digit() || byte == b'.', by);
 }
 
-/// By a word that goes wrong, or by another word of the same input.
 fn replace_a_word(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
     let is_of_a_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let by = if draw.below(2) == 0 {
