@@ -9,7 +9,7 @@ use assay_core::outside;
 use assay_core::quantity::units::show;
 
 use super::super::{Importer, Reads};
-use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, RequestSummary, SECTOR_BYTES, number};
+use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, number};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -232,7 +232,7 @@ impl Lines for Blkparse {
         Ok(())
     }
 
-    fn finish(&self) -> Result<RequestSummary, String> {
+    fn finish(&self) -> Result<TraceInfo, String> {
         if self.requests == 0 {
             return Err(
                 "it contains no complete request (Q or D, then C); trace whole requests".to_owned()
@@ -247,7 +247,7 @@ impl Lines for Blkparse {
         ];
         let notes = notes.into_iter().filter(|(count, _)| *count > 0);
         let notes = notes.map(|(count, words)| format!("{} {words}", show::count(count)));
-        Ok(RequestSummary { devices: self.devices.in_whole_units(), notes: notes.collect() })
+        Ok(TraceInfo { devices: self.devices.in_whole_units(), notes: notes.collect() })
     }
 }
 
@@ -356,7 +356,7 @@ mod tests {
     use super::super::read;
     use super::*;
 
-    fn of(text: &str) -> Result<(Vec<Request>, RequestSummary), String> {
+    fn of(text: &str) -> Result<(Vec<Request>, TraceInfo), String> {
         let mut all = Vec::new();
         let told = read("a", begin, &mut text.as_bytes(), &mut |one: Request| all.push(one));
         told.map(|told| (all, told)).map_err(|failure| failure.message)

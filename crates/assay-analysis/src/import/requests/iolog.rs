@@ -6,7 +6,7 @@ use assay_core::outside;
 use assay_core::quantity::units::show;
 
 use super::super::{Importer, Reads};
-use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, RequestSummary, SECTOR_BYTES, number};
+use super::{Devices, Lines, MOST_BYTES, MOST_SECONDS, SECTOR_BYTES, TraceInfo, number};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -97,7 +97,7 @@ impl Lines for Iolog {
         Ok(())
     }
 
-    fn finish(&self) -> Result<RequestSummary, String> {
+    fn finish(&self) -> Result<TraceInfo, String> {
         if self.requests == 0 {
             return Err("it contains no request (read, write, trim or sync)".to_owned());
         }
@@ -113,7 +113,7 @@ impl Lines for Iolog {
                 "skipped lines that are not requests: {count} (sync_file_range, syncfs)"
             ));
         }
-        Ok(RequestSummary { devices: self.devices.in_whole_units(), notes })
+        Ok(TraceInfo { devices: self.devices.in_whole_units(), notes })
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
 
     type Found = (u64, usize, &'static str, Option<u64>, u64);
 
-    fn of(text: &str) -> Result<(Vec<Found>, RequestSummary), String> {
+    fn of(text: &str) -> Result<(Vec<Found>, TraceInfo), String> {
         let mut all = Vec::new();
         let told = read("a", begin, &mut text.as_bytes(), &mut |one: Request| {
             assert_eq!(Some(one.ended_ns), one.arrived_ns);

@@ -29,12 +29,12 @@ pub trait Lines {
     fn take(&mut self, line: &str, each: &mut dyn FnMut(Request)) -> Result<(), String>;
 
     /// What there was in all, once no line is left.
-    fn finish(&self) -> Result<RequestSummary, String>;
+    fn finish(&self) -> Result<TraceInfo, String>;
 }
 
 /// What stands in a text beside its requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RequestSummary {
+pub struct TraceInfo {
     pub devices: Vec<Device>,
     /// What was taken for granted or left out, one sentence each.
     pub notes: Vec<String>,
@@ -59,7 +59,7 @@ pub fn read<R: BufRead>(
     begin: Begin,
     from: &mut R,
     each: &mut dyn FnMut(Request),
-) -> Outcome<RequestSummary> {
+) -> Outcome<TraceInfo> {
     let mut lines = begin();
     let mut line = Vec::new();
     let mut number = 0_u64;
@@ -148,7 +148,7 @@ mod tests {
 
     const BEGIN: Begin = iolog::begin;
 
-    fn of(text: &[u8]) -> Outcome<RequestSummary> {
+    fn of(text: &[u8]) -> Outcome<TraceInfo> {
         read("busy.log", BEGIN, &mut &text[..], &mut |_| {})
     }
 

@@ -9,7 +9,7 @@ use flate2::bufread::MultiGzDecoder;
 use super::{ImportArguments, both, last, of_numbers, output, show};
 use crate::store;
 use crate::watch::record::{self, Wish};
-use assay_analysis::import::requests::{self, Begin, Device, RequestSummary};
+use assay_analysis::import::requests::{self, Begin, Device, TraceInfo};
 use assay_analysis::import::{self, HEAD_BYTES, Reads};
 use assay_core::calc::requests::{Counter, Recorded, Request};
 use assay_core::failure::{Failure, Outcome};
@@ -118,11 +118,7 @@ fn bring_one(system: &dyn System, arguments: &ImportArguments, text: &Text) -> O
     Ok(())
 }
 
-fn read(
-    system: &dyn System,
-    text: &Text,
-    each: &mut dyn FnMut(Request),
-) -> Outcome<RequestSummary> {
+fn read(system: &dyn System, text: &Text, each: &mut dyn FnMut(Request)) -> Outcome<TraceInfo> {
     let refused =
         |error: io::Error| Failure::refused(format!("cannot read {}: {error}", text.file));
     let path = PathBuf::from(&text.file);
@@ -138,7 +134,7 @@ fn read(
 fn keep(
     system: &dyn System,
     text: &Text,
-    told: &RequestSummary,
+    told: &TraceInfo,
     wish: &Wish,
     started: &str,
 ) -> Outcome<()> {
@@ -166,7 +162,7 @@ fn keep(
 fn written(
     system: &dyn System,
     text: &Text,
-    told: &RequestSummary,
+    told: &TraceInfo,
     latencies: &mut Classes,
     writer: &mut Writer<'_>,
     refused: &dyn Fn(io::Error) -> Failure,
