@@ -21,7 +21,7 @@ const KEPT: &str = "target/fuzz-findings";
 /// Memory that this process may come to need, whatever it is given to read.
 const MOST_BYTES: u64 = 1 << 30;
 
-struct Row {
+struct FuzzRow {
     reader: Reader,
     seeds: usize,
     ran: Ran,
@@ -48,7 +48,7 @@ pub fn run(options: &Options) -> Done<bool> {
         println!("{}", line(&reader, &ran, seconds));
         keep(&reader, &ran, seed)?;
         let seeds = (reader.seeds)().len();
-        rows.push(Row { reader, seeds, ran, seconds });
+        rows.push(FuzzRow { reader, seeds, ran, seconds });
     }
     let peak = peak_bytes();
     let only = options.text("--only").map(|only| format!("--only {only} "));
@@ -95,7 +95,7 @@ fn peak_bytes() -> u64 {
     kibibytes.unwrap_or(0) << 10
 }
 
-fn page(head: &[String], call: &str, rows: &[Row], peak: u64) -> String {
+fn page(head: &[String], call: &str, rows: &[FuzzRow], peak: u64) -> String {
     let mut page = format!(
         "# Damaged input files\n\n\
          `cargo run --profile fuzz --package xtask -- fuzz {call}`: well-formed fixtures with one to eight changes each (flipped bits, repeated or removed ranges, spliced files, numbers replaced\n\
@@ -114,7 +114,7 @@ fn page(head: &[String], call: &str, rows: &[Row], peak: u64) -> String {
     page.push_str(&bench::table(
         "reader | reads with | fixtures | inputs | accepted | failed | slowest | longest | time",
     ));
-    for Row { reader, seeds, ran, seconds } in rows {
+    for FuzzRow { reader, seeds, ran, seconds } in rows {
         // Writing to a string cannot fail.
         let _ = writeln!(
             page,

@@ -33,7 +33,7 @@ const SHOWN: Duration = Duration::from_secs(60);
 
 /// A study, as it is asked for, and what must come of it.
 #[derive(Clone, Copy)]
-pub struct Row {
+pub struct PlugRow {
     /// The drive: `honest`, or `older`.
     pub drive: &'static str,
     pub writer: &'static str,
@@ -42,13 +42,13 @@ pub struct Row {
 }
 
 /// An honest drive is not accused, one that shows an older copy is found, and nothing that was not promised is missed.
-pub const ALL: [Row; 3] = [
-    Row { drive: "honors-flushes", writer: "log", sync: "fdatasync", lost: 0 },
-    Row { drive: "older", writer: "transaction", sync: "fsync", lost: 1 },
-    Row { drive: "older", writer: "log", sync: "none", lost: 0 },
+pub const ALL: [PlugRow; 3] = [
+    PlugRow { drive: "honors-flushes", writer: "log", sync: "fdatasync", lost: 0 },
+    PlugRow { drive: "older", writer: "transaction", sync: "fsync", lost: 1 },
+    PlugRow { drive: "older", writer: "log", sync: "none", lost: 0 },
 ];
 
-impl Row {
+impl PlugRow {
     fn study(&self) -> String {
         let Self { writer, sync, .. } = self;
         format!(
@@ -74,7 +74,7 @@ pub fn chore(options: &Options) -> Done<bool> {
 }
 
 /// Runs some studies; whether all came to what they must.
-pub fn run(program: &Path, rows: &[Row]) -> Done<bool> {
+pub fn run(program: &Path, rows: &[PlugRow]) -> Done<bool> {
     let mut well = true;
     if rows.is_empty() {
         return Ok(well);
@@ -103,7 +103,7 @@ fn port() -> Done<u16> {
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
 
-fn one(program: &Path, kernel: &Kernel, row: &Row) -> Done<Vec<String>> {
+fn one(program: &Path, kernel: &Kernel, row: &PlugRow) -> Done<Vec<String>> {
     let port = port()?;
     let base = Asked {
         accelerator: Some(Accelerator::Tcg),
@@ -164,7 +164,7 @@ fn one(program: &Path, kernel: &Kernel, row: &Row) -> Done<Vec<String>> {
 }
 
 /// What is wrong with what the machine brought back.
-fn judged(ended: &Ended, program: &Path, row: &Row) -> Done<Vec<String>> {
+fn judged(ended: &Ended, program: &Path, row: &PlugRow) -> Done<Vec<String>> {
     let code = u8::from(row.lost > 0);
     if ended.code != code {
         return Ok(vec![format!("exit code {} instead of {code}", ended.code)]);
@@ -179,7 +179,7 @@ fn judged(ended: &Ended, program: &Path, row: &Row) -> Done<Vec<String>> {
     Ok(wrong_in(&shown.json()?["durability"][0], row))
 }
 
-fn wrong_in(own: &Value, row: &Row) -> Vec<String> {
+fn wrong_in(own: &Value, row: &PlugRow) -> Vec<String> {
     let is_promised = row.sync != "none";
     let of = |what: &str, is_fit: bool| (!is_fit).then(|| format!("{what}: {own}"));
     [

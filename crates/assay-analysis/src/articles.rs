@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::reference::Library;
-use assay_core::reference::sheet::Row;
+use assay_core::reference::sheet::SheetRow;
 use assay_study::file::{Study, presets};
 use assay_study::findings::answers::Claim as Verdict;
 use assay_study::plan::arms::makes_layers;
@@ -93,7 +93,7 @@ pub fn all() -> Outcome<Vec<Article>> {
     Ok(articles)
 }
 
-fn claim(row: Row<'_>) -> Outcome<Claim> {
+fn claim(row: SheetRow<'_>) -> Outcome<Claim> {
     let word = |column: &str| -> Outcome<String> { Ok(row.text(column)?.to_owned()) };
     let told = word("verdict")?;
     let verdict = Verdict::ALL.into_iter().find(|verdict| verdict.word() == told);
@@ -106,7 +106,7 @@ fn claim(row: Row<'_>) -> Outcome<Claim> {
     })
 }
 
-fn text(row: Row<'_>) -> Outcome<Text> {
+fn text(row: SheetRow<'_>) -> Outcome<Text> {
     let title = row.text("title")?;
     let mut again = Vec::new();
     for (name, study) in presets::all() {

@@ -2,7 +2,7 @@
 
 use assay_core::failure::{Failure, Outcome};
 use assay_core::reference::Library;
-use assay_core::reference::sheet::Row;
+use assay_core::reference::sheet::SheetRow;
 use assay_study::findings::places::{Beside, BesideRow, Printed};
 
 const DATA: &str = "virtualisation.csv";
@@ -28,7 +28,7 @@ pub fn beside(name: &str) -> Outcome<Beside> {
     })
 }
 
-fn place(row: Row<'_>, bare: f64) -> Outcome<BesideRow> {
+fn place(row: SheetRow<'_>, bare: f64) -> Outcome<BesideRow> {
     let (place, flag) = (row.text("place")?, row.text("flag")?);
     let (seconds, percent) = (row.positive("seconds")?, row.printed("published_percent")?);
     let computed = 100.0 * bare / seconds;

@@ -32,7 +32,7 @@ mod study_tables;
 mod surroundings;
 mod windows;
 
-use assay_study::findings::{Cell as Measured, Comparison, Findings, Trust};
+use assay_study::findings::{Comparison, Findings, Measurement, Trust};
 use assay_study::results::plan::Arm;
 
 pub use answers::QUESTIONS;
@@ -165,11 +165,14 @@ impl From<Table> for Section {
 
 /// What is shown as the result of an arm: the mean over the pairs that its comparison rests on, so
 /// that it never contradicts the ratio beside it; where there is none, its own.
-pub(super) fn result(cell: &Measured, compared: Option<&Comparison>) -> Option<f64> {
+pub(super) fn result(cell: &Measurement, compared: Option<&Comparison>) -> Option<f64> {
     compared.and_then(Comparison::own_means).map(|[arm, _]| arm).or_else(|| cell.value())
 }
 
-pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Option<&'a Comparison> {
+pub(super) fn comparison_of<'a>(
+    findings: &'a Findings,
+    cell: &Measurement,
+) -> Option<&'a Comparison> {
     let own = |found: &&Comparison| {
         found.primary
             && found.workload == cell.workload
@@ -180,18 +183,18 @@ pub(super) fn comparison_of<'a>(findings: &'a Findings, cell: &Measured) -> Opti
 }
 
 /// Half of the range of the trials, in percent of their mean.
-fn spread(cell: &Measured) -> Option<String> {
+fn spread(cell: &Measurement) -> Option<String> {
     let (min, max) = (cell.min?, cell.max?);
     let mean = cell.value().filter(|mean| *mean > 0.0)?;
     let share = assay_core::quantity::units::show::brief_percent(50.0 * (max - min) / mean);
     (cell.n > 1).then(|| format!("\u{b1}{share}"))
 }
 
-fn beside(findings: &Findings, cell: &Measured, metric: &str) -> Option<f64> {
+fn beside(findings: &Findings, cell: &Measurement, metric: &str) -> Option<f64> {
     findings.in_row_of(cell, metric)?.value()
 }
 
-fn text_beside(findings: &Findings, cell: &Measured, metric: &str) -> Option<String> {
+fn text_beside(findings: &Findings, cell: &Measurement, metric: &str) -> Option<String> {
     beside(findings, cell, metric).map(|value| numbers::under_heading(metric, value))
 }
 

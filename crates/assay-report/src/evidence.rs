@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use assay_analysis::inference;
 use assay_machine::probes::block_latency::counts::{self, ClassSpan};
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Findings, Measurement};
 use assay_study::results::environment::Environment;
 use assay_study::results::fleet::Share;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
@@ -21,7 +21,7 @@ use assay_workloads::{command, sustained};
 pub struct Evidence {
     pub findings: Findings,
     /// Every trial in order of time, the lead-in included.
-    pub trials: Vec<RanTrial>,
+    pub trials: Vec<TrialEvidence>,
     /// Latencies of the trials that count, added up by workload, arm and class.
     pub latencies: Vec<Latencies>,
     pub commands: Vec<Commands>,
@@ -32,7 +32,7 @@ pub struct Evidence {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct RanTrial {
+pub struct TrialEvidence {
     /// Position in the plan, from 1; repeats go on counting.
     pub order: u32,
     /// Replicate from 1; 0 for the lead-in.
@@ -106,14 +106,14 @@ impl Evidence {
     }
 
     /// The trials of a workload under an arm, without the second copy of the baseline.
-    pub fn of_arm(&self, workload: &str, arm: &Arm) -> impl Iterator<Item = &RanTrial> {
-        let own = move |trial: &&RanTrial| {
+    pub fn of_arm(&self, workload: &str, arm: &Arm) -> impl Iterator<Item = &TrialEvidence> {
+        let own = move |trial: &&TrialEvidence| {
             !trial.control && *trial.workload == workload && *trial.arm == *arm
         };
         self.trials.iter().filter(own)
     }
 
-    pub fn counting(&self, cell: &Cell) -> impl Iterator<Item = &RanTrial> {
+    pub fn counting(&self, cell: &Measurement) -> impl Iterator<Item = &TrialEvidence> {
         let counting = cell.counting().into_iter().map(|trial| trial.replicate);
         let counting: BTreeSet<u32> = counting.collect();
         let own = self.of_arm(&cell.workload, &cell.configuration);
@@ -137,7 +137,7 @@ pub fn ran(
     planned: &PlannedWorkload,
     trials: &[&Trial],
     series: Vec<Vec<SeriesRow>>,
-) -> Vec<RanTrial> {
+) -> Vec<TrialEvidence> {
     let workload = Arc::new(planned.name.clone());
     let mut arms: Vec<Arc<Arm>> = Vec::new();
     let ran = trials.iter().zip(series).map(|(trial, series)| {
@@ -151,7 +151,7 @@ pub fn ran(
         let runs = record.measured.as_ref().and_then(command::Detail::of);
         let host = |own: &Share| HostRate { rank: own.rank, per_s: own.operations_per_s };
         let written = if series.is_empty() { written(record) } else { Vec::new() };
-        RanTrial {
+        TrialEvidence {
             order: record.order,
             replicate: record.replicate,
             workload: Arc::clone(&workload),

@@ -10,7 +10,7 @@ mod openmetrics;
 mod trials_csv;
 
 use assay_core::catalogue::About;
-use assay_study::findings::{Cell, CellTrial, Findings};
+use assay_study::findings::{Findings, Measurement, TrialValue};
 
 use crate::{markdown, text};
 
@@ -63,16 +63,16 @@ fn nothing(_: &Findings) -> Vec<String> {
     Vec::new()
 }
 
-fn counted(cell: &Cell) -> Vec<(&CellTrial, f64)> {
+fn counted(cell: &Measurement) -> Vec<(&TrialValue, f64)> {
     let own = cell.counting().into_iter();
-    let mut own: Vec<(&CellTrial, f64)> =
+    let mut own: Vec<(&TrialValue, f64)> =
         own.filter_map(|trial| Some((trial, trial.value?))).collect();
     own.sort_by_key(|(trial, _)| (trial.order, trial.replicate));
     own
 }
 
 /// `scheduler=bfq depth=8`.
-fn arm_words(cell: &Cell, between: &str) -> String {
+fn arm_words(cell: &Measurement, between: &str) -> String {
     let words: Vec<String> =
         cell.configuration.iter().map(|(name, level)| format!("{name}={level}")).collect();
     words.join(between)

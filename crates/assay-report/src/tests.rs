@@ -303,7 +303,7 @@ fn published_numbers_stand_beside_own_ones_on_every_page() {
     use assay_analysis::inference::published::{self, Published, Unit};
     let mut shown = 0;
     for (name, mut found) in fixtures() {
-        let own = |cell: &&assay_study::findings::Cell| {
+        let own = |cell: &&assay_study::findings::Measurement| {
             cell.metric == "bandwidth_bytes_per_s" && cell.geometric_mean.is_some() && !cell.control
         };
         let Some(cell) = found.measurements.iter().find(own).cloned() else { continue };

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use assay_analysis::collection::{FORMAT, Number, Row, file};
+use assay_analysis::collection::{CollectionRow, FORMAT, Number, file};
 use assay_study::findings::Trust;
 use serde_json::json;
 
@@ -34,7 +34,7 @@ fn write_cards(folder: &Path) -> Done<()> {
     CARDS.iter().try_for_each(|(name, values)| {
         let names = ["read_mb_s", "write_mb_s", "read_iops", "write_iops"];
         let measured = names.into_iter().zip(values);
-        let row = Row {
+        let row = CollectionRow {
             format: FORMAT.to_owned(),
             device: (*name).to_owned(),
             capacity_bytes: Some(32_000_000_000),
@@ -42,14 +42,14 @@ fn write_cards(folder: &Path) -> Done<()> {
             price: Some("12.50 GBP".to_owned()),
             measured: measured.map(|(name, value)| (name.to_owned(), number(*value))).collect(),
             date: Some("2026-11-24".to_owned()),
-            ..Row::default()
+            ..CollectionRow::default()
         };
         write(folder, &row)
     })
 }
 
 /// Writes a row where it belongs.
-fn write(folder: &Path, row: &Row) -> Done<()> {
+fn write(folder: &Path, row: &CollectionRow) -> Done<()> {
     let (name, text) = file::write(row)?;
     let path = folder.join("rows").join(name);
     let parent = path.parent().unwrap_or(folder);

@@ -66,7 +66,7 @@ pub struct Count {
 
 /// A place in a table of settings by disturbances.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Cell {
+pub struct ExperimentCell {
     pub row: String,
     pub column: &'static str,
     /// Told beside the other one of its place, without a bound.
@@ -91,7 +91,7 @@ pub struct Experiment {
     /// Whether it is run where fewer studies are asked for than the bounds were chosen for.
     pub daily: bool,
     /// Its place in the table of disturbances that return.
-    pub cell: Option<Cell>,
+    pub cell: Option<ExperimentCell>,
     pub study: Study,
 }
 
@@ -120,7 +120,7 @@ impl Experiment {
 
     /// Runs it on all processors. The result does not depend on how many there are: every study
     /// draws for itself, and sums do not depend on an order.
-    pub fn run(&self, seed: u32, studies: u32) -> Done<Vec<Row>> {
+    pub fn run(&self, seed: u32, studies: u32) -> Done<Vec<ExperimentRow>> {
         let studies = (studies / self.one_in).max(self.least).clamp(1, self.most);
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let next = AtomicU32::new(0);
@@ -160,9 +160,9 @@ impl Experiment {
         }
     }
 
-    fn row(&self, count: Count, counted: u32, studies: u32) -> Row {
+    fn row(&self, count: Count, counted: u32, studies: u32) -> ExperimentRow {
         let (setting, cell) = (self.setting.clone(), self.cell.clone());
-        Row { scenario: self.scenario, setting, cell, count, counted, studies }
+        ExperimentRow { scenario: self.scenario, setting, cell, count, counted, studies }
     }
 }
 
@@ -172,16 +172,16 @@ fn add(left: Done<Vec<u32>>, right: Done<Vec<u32>>) -> Done<Vec<u32>> {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub struct Row {
+pub struct ExperimentRow {
     pub scenario: &'static str,
     pub setting: String,
-    pub cell: Option<Cell>,
+    pub cell: Option<ExperimentCell>,
     pub count: Count,
     pub counted: u32,
     pub studies: u32,
 }
 
-impl Row {
+impl ExperimentRow {
     pub fn rate(&self) -> f64 {
         100.0 * f64::from(self.counted) / f64::from(self.studies)
     }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn few_studies_break_a_bound_only_beyond_chance() {
-        let row = |bound: Bound, counted: u32| Row {
+        let row = |bound: Bound, counted: u32| ExperimentRow {
             scenario: "X",
             setting: String::new(),
             cell: None,

@@ -6,7 +6,7 @@ use super::experiment::{Bound, Count, Experiment, Said};
 use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 use assay_study::findings::Findings;
-use assay_study::findings::{Cell, Comparison, Verdict};
+use assay_study::findings::{Comparison, Measurement, Verdict};
 use assay_study::results::plan::Arm;
 use assay_testkit::Done;
 
@@ -111,7 +111,7 @@ struct CellPicture {
 }
 
 impl CellPicture {
-    fn of(cell: &Cell) -> Self {
+    fn of(cell: &Measurement) -> Self {
         let [low, high] = ends(cell.ci95);
         let apart = cell.trials.iter().filter(|trial| trial.outlier);
         Self {
@@ -138,7 +138,7 @@ impl Picture {
         let others = (0..question.labels.len()).filter(|arm| *arm != question.baseline);
         let compared: Done<Vec<&Comparison>> =
             others.map(|arm| question.comparison(findings, arm)).collect();
-        let mut cells: Vec<&Cell> = findings.measurements.iter().collect();
+        let mut cells: Vec<&Measurement> = findings.measurements.iter().collect();
         cells.sort_by_key(|cell| number(&cell.configuration));
         let places = findings.effects.ranks.iter().flat_map(|rank| &rank.ranks);
         let mut places: Vec<_> =

@@ -9,7 +9,7 @@
 //! the plan and rule that the runner asks.
 //!
 //! The types to know: `world::World`, `world::Trial`, `seam::Question`, `experiment::Experiment`,
-//! `experiment::Row`.
+//! `experiment::ExperimentRow`.
 
 mod chance;
 mod cost;
@@ -37,7 +37,7 @@ use std::time::Instant;
 use crate::build::{cargo, write_page};
 use crate::lab::{Done, facts};
 use crate::options::Options;
-use experiment::{Experiment, Row};
+use experiment::{Experiment, ExperimentRow};
 
 const SEED: u32 = 20_261_120;
 /// Studies of each setting by default: the bounds were chosen for this number.
@@ -60,7 +60,7 @@ pub fn run(options: &Options) -> Done<bool> {
     let mut chosen = chosen(options.text("--only"))?;
     chosen.retain(|one| one.daily || studies >= STUDIES);
     println!("{}", table::head());
-    let mut rows: Vec<Row> = Vec::new();
+    let mut rows: Vec<ExperimentRow> = Vec::new();
     for experiment in &chosen {
         let found = experiment.run(seed, studies)?;
         for row in &found {

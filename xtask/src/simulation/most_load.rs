@@ -6,7 +6,7 @@ use assay_core::quantity::Better;
 use assay_study::file::limit::Limit;
 use assay_study::file::limit::bracket::Seen;
 use assay_study::file::{LeadIn, Order};
-use assay_study::findings::CellTrial;
+use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::most_load::MostLoad;
 use assay_study::plan::most_load::{self, Aim, End, RATE_METRIC, Ran};
@@ -61,7 +61,7 @@ pub fn experiments() -> Vec<Experiment> {
 }
 
 /// A trial at a rate, as the judge sees it.
-struct Trial {
+struct SearchTrial {
     replicate: u32,
     order: u32,
     rate: f64,
@@ -86,10 +86,10 @@ fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Said> {
 }
 
 /// Goes through the course: the trials at rates that are reported, and how many searched.
-fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<Trial>, usize)> {
+fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<SearchTrial>, usize)> {
     let aim = Aim { limit, time_ns: (TRIAL_S * 1e9) as u64, at_random: true };
     let rules = Rules { order: Order::Random, lead_in: LeadIn::Half, compared: true };
-    let (mut ran, mut trials): (Vec<Ran>, Vec<Trial>) = (Vec::new(), Vec::new());
+    let (mut ran, mut trials): (Vec<Ran>, Vec<SearchTrial>) = (Vec::new(), Vec::new());
     let mut searched = 0;
     for planned in most_load::trials(rules, REPLICATES, chance.bits()) {
         let rate = match most_load::rate(&ran, &planned, aim) {
@@ -109,7 +109,7 @@ fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<Tria
         let status = if lead_in { Status::Warmup } else { Status::Ok };
         match rate {
             Some(rate) if replicate > 0 => {
-                trials.push(Trial { replicate, order, rate, status, seen });
+                trials.push(SearchTrial { replicate, order, rate, status, seen });
             }
             Some(_) => searched += 1,
             None => {}
@@ -141,7 +141,7 @@ pub fn queue(chance: &mut Chance, rate: f64, service: f64) -> Seen {
     }
 }
 
-fn judged(limit: Limit, trials: &[Trial]) -> Done<MostLoad> {
+fn judged(limit: Limit, trials: &[SearchTrial]) -> Done<MostLoad> {
     let mut rates: Vec<f64> = Vec::new();
     for trial in trials {
         if !rates.contains(&trial.rate) {
@@ -151,8 +151,8 @@ fn judged(limit: Limit, trials: &[Trial]) -> Done<MostLoad> {
     rates.sort_by(f64::total_cmp);
     let of = |rate: f64, metric: &str, better: Better, value: fn(&Seen) -> Option<f64>| {
         let own = trials.iter().filter(|trial| trial.rate == rate);
-        let cell = |own: &Trial| {
-            CellTrial::bare(own.replicate, Some(own.order), value(&own.seen), own.status)
+        let cell = |own: &SearchTrial| {
+            TrialValue::bare(own.replicate, Some(own.order), value(&own.seen), own.status)
         };
         Series {
             primary: metric == limit.metric(),

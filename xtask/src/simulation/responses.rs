@@ -3,7 +3,7 @@
 
 use assay_core::quantity::Better;
 use assay_study::file::Order;
-use assay_study::findings::CellTrial;
+use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::results::course;
 use assay_study::results::design::{Design, Factor};
@@ -57,7 +57,7 @@ fn study(chance: &mut Chance) -> Done<Said> {
         let mut trial = |replicate: u32| {
             let order = replicate * arms + (arm + replicate) % arms;
             let value = queue(chance, rate, SERVICE).percentile_ns;
-            CellTrial::bare(replicate + 1, Some(order), value, Status::Ok)
+            TrialValue::bare(replicate + 1, Some(order), value, Status::Ok)
         };
         series.push(Series {
             primary: true,

@@ -1,7 +1,7 @@
 //! S2: what comes back at a fixed distance, as write-back, journal commits and a neighbour's timer
 //! do, under the default order and, beside it, under chained order (R2c).
 
-use super::experiment::{Bound, Cell, Experiment};
+use super::experiment::{Bound, Experiment, ExperimentCell};
 use super::null::null;
 use super::world::{Returning, Turns, World};
 use assay_study::file::Order;
@@ -67,7 +67,7 @@ fn experiment(
         most: STUDIES,
         least: STUDIES,
         daily,
-        cell: Some(Cell {
+        cell: Some(ExperimentCell {
             row: format!("{arms} configurations, n = {replicates}"),
             column: words,
             beside: order == Order::Chained,

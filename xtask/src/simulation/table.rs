@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::experiment::{Cell, Row};
+use super::experiment::{ExperimentCell, ExperimentRow};
 
 pub fn head() -> String {
     format!("{:4}  {:57}  {:33} {:>7} {:>8}  bounds", "", "setting", "counted", "studies", "rate %")
@@ -11,7 +11,7 @@ pub fn head() -> String {
 /// The scenario that is no simulation.
 pub const KNOWN_ANSWERS: &str = "S9: the known answers are tests of assay_core::stats (crates/assay-core/src/stats/tests/reference)";
 
-pub fn line(row: &Row) -> String {
+pub fn line(row: &ExperimentRow) -> String {
     format!(
         "{:4}  {:57}  {:33} {:7} {:8.2}  {:16} {}",
         row.scenario,
@@ -25,8 +25,8 @@ pub fn line(row: &Row) -> String {
 }
 
 /// False verdicts by setting and disturbance, the default order and chained order beside it.
-fn returning(rows: &[Row]) -> String {
-    let placed: Vec<(&Cell, &Row)> =
+fn returning(rows: &[ExperimentRow]) -> String {
+    let placed: Vec<(&ExperimentCell, &ExperimentRow)> =
         rows.iter().filter_map(|row| Some((row.cell.as_ref()?, row))).collect();
     let mut columns: Vec<&str> = placed.iter().map(|(cell, _)| cell.column).collect();
     let mut settings: Vec<&str> = placed.iter().map(|(cell, _)| cell.row.as_str()).collect();
@@ -36,7 +36,7 @@ fn returning(rows: &[Row]) -> String {
         return String::new();
     }
     let rate = |setting: &str, column: &str, beside: bool| {
-        let own = |(cell, _): &&(&Cell, &Row)| {
+        let own = |(cell, _): &&(&ExperimentCell, &ExperimentRow)| {
             cell.row == setting && cell.column == column && cell.beside == beside
         };
         let found = placed.iter().find(own);
@@ -67,7 +67,7 @@ studies of equal configurations with a better or worse verdict, random order wit
 order. Bounds for random order: 9% from six replicates and 10% at five; for two configurations 10.5%
 at six and 13% at five. With three or four replicates, no order is safe, and the findings say so.";
 
-pub fn page(command: &str, head: &[String], rows: &[Row], told: &[String]) -> String {
+pub fn page(command: &str, head: &[String], rows: &[ExperimentRow], told: &[String]) -> String {
     let mut page = format!("# Simulated studies\n\n{ABOUT}\n\n`{command}`, release build.\n\n");
     for line in head {
         let _ = writeln!(page, "{line}");

@@ -3,12 +3,14 @@
 use std::collections::BTreeMap;
 
 use assay_study::file::fields::TARGET_FACTOR;
-use assay_study::findings::{Because, Cell, Findings, LENT, TargetFacts, Trust, WorkloadFacts};
+use assay_study::findings::{
+    Because, Findings, LENT, Measurement, TargetFacts, Trust, WorkloadFacts,
+};
 use assay_study::results::plan::Arm;
 
 use super::file::lies_among;
 use super::numbers::{self, ENERGY};
-use super::row::{FORMAT, Identity, Number, Row};
+use super::row::{CollectionRow, FORMAT, Identity, Number};
 
 const MOST_TRIALS: usize = 100;
 /// Latencies that a row keeps, by the metrics that they are.
@@ -34,13 +36,13 @@ pub struct Extra {
 /// # Errors
 /// Where it has none: nothing of it is a number of a row, or a study varied settings, so that none of
 /// its arms is *the* device.
-pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<Row>, String> {
+pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<CollectionRow>, String> {
     let targets = &findings.environment.targets;
     let several = targets.len() > 1;
     if several && extra.device.is_some() {
         return Err("the result has several targets, but --device names one".to_owned());
     }
-    let rows: Result<Vec<Row>, String> = targets
+    let rows: Result<Vec<CollectionRow>, String> = targets
         .iter()
         .map(|target| {
             let own = |arm: &Arm| {
@@ -49,7 +51,8 @@ pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<Row>, String> {
             row(findings, target, &own, extra)
         })
         .collect();
-    let rows: Vec<Row> = rows?.into_iter().filter(|row| !row.measured.is_empty()).collect();
+    let rows: Vec<CollectionRow> =
+        rows?.into_iter().filter(|row| !row.measured.is_empty()).collect();
     if rows.is_empty() {
         return Err("it has no sequential or random rate of a device; add a check or a flash run"
             .to_owned());
@@ -62,7 +65,7 @@ fn row(
     target: &TargetFacts,
     own: &dyn Fn(&Arm) -> bool,
     extra: &Extra,
-) -> Result<Row, String> {
+) -> Result<CollectionRow, String> {
     let mut measured: BTreeMap<String, Number> = BTreeMap::new();
     let mut arms: Vec<&Arm> = Vec::new();
     for workload in findings.workloads.iter().filter(|one| own(&one.configuration)) {
@@ -98,7 +101,7 @@ fn row(
     let claims = card.rated.map(|rated| rated.claims).unwrap_or_default();
     let claimed = claims.into_iter().map(|(text, _)| text).collect();
     let price = card.price.map(|price| price.text);
-    Ok(Row {
+    Ok(CollectionRow {
         format: FORMAT.to_owned(),
         // What no drive did is never called by the name of one.
         device: extra.device.clone().filter(|_| !simulated(target)).unwrap_or_else(|| name(target)),
@@ -155,8 +158,8 @@ fn machine(findings: &Findings) -> String {
     format!("Linux {}, {}, {place}", facts.kernel, facts.cpu)
 }
 
-fn cell<'a>(findings: &'a Findings, own: &WorkloadFacts, metric: &str) -> Option<&'a Cell> {
-    let same = |cell: &&Cell| {
+fn cell<'a>(findings: &'a Findings, own: &WorkloadFacts, metric: &str) -> Option<&'a Measurement> {
+    let same = |cell: &&Measurement| {
         cell.workload == own.name
             && cell.configuration == own.configuration
             && cell.metric == metric
@@ -165,7 +168,7 @@ fn cell<'a>(findings: &'a Findings, own: &WorkloadFacts, metric: &str) -> Option
     findings.measurements.iter().find(same)
 }
 
-fn number(findings: &Findings, own: &WorkloadFacts, cell: &Cell) -> Option<Number> {
+fn number(findings: &Findings, own: &WorkloadFacts, cell: &Measurement) -> Option<Number> {
     let value = cell.value().filter(|value| value.is_finite())?;
     let mut trials = cell.values();
     trials.truncate(MOST_TRIALS);

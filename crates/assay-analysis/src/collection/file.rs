@@ -8,7 +8,7 @@ use assay_study::file::printed::Claim;
 use assay_study::results::id;
 
 use super::numbers::{self, ENERGY};
-use super::row::{FORMAT, Number, Row};
+use super::row::{CollectionRow, FORMAT, Number};
 
 pub const MOST_BYTES: u64 = 64 << 10;
 const LONGEST: usize = 120;
@@ -21,7 +21,7 @@ const LARGEST_CAPACITY: u64 = 1 << 60;
 const HASH_LETTERS: usize = 32;
 
 /// A row as it is written, and the name of its file below the rows: a hash of what is in it.
-pub fn write(row: &Row) -> Result<(String, String), String> {
+pub fn write(row: &CollectionRow) -> Result<(String, String), String> {
     checked(row)?;
     let text = serde_json::to_string_pretty(row).map_err(|error| error.to_string())? + "\n";
     Ok((name(&text), text))
@@ -40,7 +40,7 @@ struct Head {
     format: String,
 }
 
-pub fn read(text: &str) -> Result<Row, String> {
+pub fn read(text: &str) -> Result<CollectionRow, String> {
     if text.len() as u64 > MOST_BYTES {
         return Err(format!("the row has {} bytes; the limit is {MOST_BYTES}", text.len()));
     }
@@ -50,14 +50,14 @@ pub fn read(text: &str) -> Result<Row, String> {
         let own = outside::spelled(&head.format);
         return Err(format!("the format is `{own}`, but this version reads {FORMAT}"));
     }
-    let mut row: Row = serde_json::from_str(text).map_err(told)?;
+    let mut row: CollectionRow = serde_json::from_str(text).map_err(told)?;
     clean(&mut row);
     checked(&row)?;
     Ok(row)
 }
 
 /// The same of a file of a collection, which is called by its hash.
-pub fn read_named(path: &str, text: &str) -> Result<Row, String> {
+pub fn read_named(path: &str, text: &str) -> Result<CollectionRow, String> {
     let row = read(text)?;
     // Who checks out with other line ends has the same row.
     if path == name(text) || path == name(&text.replace("\r\n", "\n")) {
@@ -68,7 +68,7 @@ pub fn read_named(path: &str, text: &str) -> Result<Row, String> {
 
 /// Takes out of every text what turns the direction of what follows it: nobody is called by that, and rows that
 /// were sent with it stay readable. Control characters are refused.
-fn clean(row: &mut Row) {
+fn clean(row: &mut CollectionRow) {
     let published = row.published.iter_mut();
     let published = published.flat_map(|own| [&mut own.article, &mut own.title, &mut own.kind]);
     let identity = row.identity.iter_mut();
@@ -83,7 +83,7 @@ fn clean(row: &mut Row) {
     }
 }
 
-fn checked(row: &Row) -> Result<(), String> {
+fn checked(row: &CollectionRow) -> Result<(), String> {
     name_of_a_device(&row.device)?;
     let texts = [("machine", &row.machine), ("filesystem", &row.filesystem), ("assay", &row.assay)];
     texts.into_iter().try_for_each(|(what, text)| plain(what, text))?;
@@ -202,14 +202,14 @@ mod tests {
     use super::*;
     use std::collections::BTreeMap;
 
-    fn row() -> Row {
+    fn row() -> CollectionRow {
         let number = Number {
             value: 19.3,
             ci95: Some([18.9, 19.7]),
             trials: vec![19.0, 19.6],
             ..Number::default()
         };
-        Row {
+        CollectionRow {
             format: FORMAT.to_owned(),
             device: "SanDisk Extreme Pro (SDSQXCY)".to_owned(),
             capacity_bytes: Some(64_000_000_000),
@@ -218,7 +218,7 @@ mod tests {
             measured: BTreeMap::from([("write_iops".to_owned(), number)]),
             date: Some("2026-11-24".to_owned()),
             result: Some("20261124-103107-a3f9".to_owned()),
-            ..Row::default()
+            ..CollectionRow::default()
         }
     }
 
@@ -270,25 +270,25 @@ mod tests {
     }
 
     /// A row with this change, as a stranger would send it.
-    fn sent(change: impl FnOnce(&mut Row)) -> Result<Row, String> {
+    fn sent(change: impl FnOnce(&mut CollectionRow)) -> Result<CollectionRow, String> {
         let mut own = row();
         change(&mut own);
         read(&serde_json::to_string(&own).unwrap())
     }
 
-    fn measured(row: &mut Row) -> &mut Number {
+    fn measured(row: &mut CollectionRow) -> &mut Number {
         row.measured.get_mut("write_iops").unwrap()
     }
 
     /// What a limit lets through just so, and what it does not any more.
-    fn limit(what: &str, words: &str, change: impl Fn(&mut Row, bool)) {
+    fn limit(what: &str, words: &str, change: impl Fn(&mut CollectionRow, bool)) {
         let within = sent(|row| change(row, false));
         assert!(within.is_ok(), "{what}: {within:?}");
         let told = sent(|row| change(row, true)).expect_err(what);
         assert!(told.contains(words), "{what}: {told}");
     }
 
-    type Put = fn(&mut Row, String);
+    type Put = fn(&mut CollectionRow, String);
 
     #[test]
     fn every_text_of_a_row_may_have_120_letters_and_no_more() {

@@ -7,7 +7,7 @@ use assay_study::file::printed::Claim;
 use assay_study::findings::Trust;
 
 use super::numbers::{ENERGY, NUMBERS};
-use super::row::Row;
+use super::row::CollectionRow;
 
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Flat {
@@ -50,7 +50,7 @@ pub fn is_number(column: &str) -> bool {
 }
 
 impl Flat {
-    pub fn of(file: &str, row: &Row) -> Self {
+    pub fn of(file: &str, row: &CollectionRow) -> Self {
         let shown =
             |name: &str, unit: f64| row.measured.get(name).map(|number| number.value / unit);
         let mut numbers = [None; NUMBERS.len()];
@@ -115,7 +115,7 @@ pub fn table(rows: &[Flat]) -> String {
     text
 }
 
-fn trust(row: &Row) -> String {
+fn trust(row: &CollectionRow) -> String {
     if row.published.is_some() {
         return PUBLISHED.to_owned();
     }
@@ -123,7 +123,7 @@ fn trust(row: &Row) -> String {
     if row.foreign { format!("foreign, {own}") } else { own.to_owned() }
 }
 
-pub fn held(row: &Row) -> Vec<CardClaim> {
+pub fn held(row: &CollectionRow) -> Vec<CardClaim> {
     let parsed: Vec<(&str, Claim)> =
         row.claimed.iter().filter_map(|text| Some((text.as_str(), text.parse().ok()?))).collect();
     let numbers: Numbers = NUMBERS
@@ -138,7 +138,7 @@ pub fn held(row: &Row) -> Vec<CardClaim> {
 }
 
 /// How the claims of a row went, in few words; nothing where nothing was measured.
-fn reached(row: &Row) -> String {
+fn reached(row: &CollectionRow) -> String {
     if row.measured.is_empty() {
         return String::new();
     }

@@ -13,5 +13,5 @@ mod row;
 mod table;
 
 pub use extract::{Extra, rows};
-pub use row::{FORMAT, Identity, Number, Published, Row};
+pub use row::{CollectionRow, FORMAT, Identity, Number, Published};
 pub use table::{Group, Spread, groups, key};

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use assay_core::lines::{Splitter, lines};
 
 use super::numbers;
-use super::row::{FORMAT, Number, Published, Row};
+use super::row::{CollectionRow, FORMAT, Number, Published};
 
 const TABLE: &str = include_str!("../../reference/collection.csv");
 
-pub fn rows() -> Vec<Row> {
+pub fn rows() -> Vec<CollectionRow> {
     let fields = |line: &str| {
         let mut splitter = Splitter::new();
         // A line of ours that has no end would be a row without fields, which the test finds.
@@ -30,7 +30,7 @@ pub fn rows() -> Vec<Row> {
                 Some((kind.name.to_owned(), Number { value, ..Number::default() }))
             })
             .collect();
-        Row {
+        CollectionRow {
             format: FORMAT.to_owned(),
             device: at("device").unwrap_or_default(),
             capacity_bytes: at("capacity_gb")
@@ -45,7 +45,7 @@ pub fn rows() -> Vec<Row> {
                 title: at("title").unwrap_or_default(),
                 kind: at("kind").unwrap_or_default(),
             }),
-            ..Row::default()
+            ..CollectionRow::default()
         }
     };
     lines.map(row).collect()

@@ -11,7 +11,7 @@ pub const FORMAT: &str = "assay-collection/1";
 /// What was measured of one device at one time, and what it is sold as.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Row {
+pub struct CollectionRow {
     pub format: String,
     pub device: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ pub struct Identity {
     pub target: String,
 }
 
-impl Row {
+impl CollectionRow {
     /// The least trusted of its numbers; none where nothing was judged.
     pub fn trust(&self) -> Option<Trust> {
         self.measured.values().filter_map(|number| number.trust).max()
@@ -109,8 +109,12 @@ mod tests {
     use super::*;
     use crate::collection::flat::Flat;
 
-    fn row(price: Option<&str>, capacity_bytes: Option<u64>) -> Row {
-        Row { price: price.map(str::to_owned), capacity_bytes, ..Row::default() }
+    fn row(price: Option<&str>, capacity_bytes: Option<u64>) -> CollectionRow {
+        CollectionRow {
+            price: price.map(str::to_owned),
+            capacity_bytes,
+            ..CollectionRow::default()
+        }
     }
 
     #[test]

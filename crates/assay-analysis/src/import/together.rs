@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::failure::{Failure, Outcome};
 use assay_study::file::{DEFAULT_MARGIN, Order};
-use assay_study::findings::CellTrial;
+use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::results::design::{Design, Factor, Stopping};
 use assay_study::results::plan::Arm;
@@ -380,16 +380,16 @@ impl All<'_> {
         self.notes.extend(notes);
     }
 
-    fn trials(&self, workload: usize, arm: usize, metric: &str) -> Vec<CellTrial> {
+    fn trials(&self, workload: usize, arm: usize, metric: &str) -> Vec<TrialValue> {
         let own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
-        let mut trials: Vec<CellTrial> = own.filter_map(|one| trial(one, metric)).collect();
+        let mut trials: Vec<TrialValue> = own.filter_map(|one| trial(one, metric)).collect();
         trials.sort_by_key(|trial| trial.replicate);
         trials
     }
 }
 
 /// Returns a run as a trial of one metric, or `None` if it says nothing of the metric.
-fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
+fn trial(one: &One<'_>, metric: &str) -> Option<TrialValue> {
     let told = one.run.values.iter().find(|told| told.metric == metric);
     let failed = one.run.failed.clone();
     let own_reason = told.and_then(|told| told.why.clone());
@@ -406,7 +406,7 @@ fn trial(one: &One<'_>, metric: &str) -> Option<CellTrial> {
         value.is_none().then_some(what)
     });
     let status = if reason.is_none() { Status::Ok } else { Status::Failed };
-    Some(CellTrial { reason, ..CellTrial::bare(one.replicate, one.order, value, status) })
+    Some(TrialValue { reason, ..TrialValue::bare(one.replicate, one.order, value, status) })
 }
 
 #[cfg(test)]

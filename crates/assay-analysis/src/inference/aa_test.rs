@@ -1,7 +1,7 @@
 //! The A/A test: how often identical configurations differ significantly on this machine.
 
 use assay_core::stats::{Sample, smallest_detectable_shift};
-use assay_study::findings::{Cell, CellTrial, Check, Findings, Verdict};
+use assay_study::findings::{Check, Findings, Measurement, TrialValue, Verdict};
 use assay_study::results::design::ALPHA;
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ pub fn aa_test(findings: &Findings) -> AaTest {
 }
 
 fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
-    let cells: Vec<&Cell> = findings
+    let cells: Vec<&Measurement> = findings
         .measurements
         .iter()
         .filter(|cell| cell.primary && cell.workload == workload)
@@ -85,10 +85,10 @@ fn of_workload(findings: &Findings, workload: &str) -> Option<AaWorkload> {
     })
 }
 
-fn differences(first: &Cell, second: &Cell) -> Option<Sample> {
+fn differences(first: &Measurement, second: &Measurement) -> Option<Sample> {
     let others = second.counting();
-    let level = |trial: &CellTrial| trial.value.filter(|value| *value > 0.0).map(f64::ln);
-    let difference = |trial: &CellTrial| {
+    let level = |trial: &TrialValue| trial.value.filter(|value| *value > 0.0).map(f64::ln);
+    let difference = |trial: &TrialValue| {
         let other = others.iter().find(|other| other.replicate == trial.replicate)?;
         Some(level(other)? - level(trial)?)
     };
@@ -107,11 +107,11 @@ mod tests {
     use super::super::cells::cells;
     use super::*;
 
-    fn trial(replicate: u32, status: Status) -> CellTrial {
-        CellTrial::bare(replicate, Some(replicate), Some(100.0), status)
+    fn trial(replicate: u32, status: Status) -> TrialValue {
+        TrialValue::bare(replicate, Some(replicate), Some(100.0), status)
     }
 
-    fn rows(arms: [Vec<CellTrial>; 3]) -> Vec<Cell> {
+    fn rows(arms: [Vec<TrialValue>; 3]) -> Vec<Measurement> {
         let arm = |copy: usize| Arm::from([("aa_copy".to_owned(), copy.to_string())]);
         let design = Design { baseline: arm(0), ..Design::default() };
         let series = arms.into_iter().enumerate().map(|(copy, trials)| Series {
@@ -122,7 +122,7 @@ mod tests {
         cells(&design, series.collect())
     }
 
-    fn pairs(rows: &[Cell], first: usize, second: usize) -> usize {
+    fn pairs(rows: &[Measurement], first: usize, second: usize) -> usize {
         differences(&rows[first], &rows[second]).map_or(0, |sample| sample.n)
     }
 
@@ -138,7 +138,7 @@ mod tests {
                 trials[2].status = Status::Disturbed;
             }
             let repeats = Some(Repeats { replicate: 3, order: 3 });
-            trials.push(CellTrial { repeats, ..trial(5, Status::Ok) });
+            trials.push(TrialValue { repeats, ..trial(5, Status::Ok) });
             trials
         };
         let repeated = rows([again(true), again(false), again(false)]);

@@ -7,7 +7,7 @@ use assay_study::results::record::TrialRecord;
 use assay_workloads::io::Pattern;
 use assay_workloads::metrics;
 
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 use crate::rules::{self, Remark, WriteTimes};
 
 const SYNC: &str = "sync";
@@ -33,7 +33,7 @@ pub(super) struct Writes {
 }
 
 /// Tells synced rows that took no longer than without a sync, and their series.
-pub(super) fn tell(all: &[Writes], rows: &mut [Measurement<'_>], series: &mut [Series]) {
+pub(super) fn tell(all: &[Writes], rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
     for synced in all.iter().filter(|own| own.is_synced) {
         let bare = all.iter().find(|own| !own.is_synced && own.alike == synced.alike);
         let remark =
@@ -44,7 +44,7 @@ pub(super) fn tell(all: &[Writes], rows: &mut [Measurement<'_>], series: &mut [S
     }
 }
 
-pub(super) fn writes(at: usize, row: &Measurement<'_>) -> Option<Writes> {
+pub(super) fn writes(at: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(rules::with_a_cache)?;
     let io = rules::one_by_one(row.workload)?;
     let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
@@ -67,7 +67,7 @@ pub(super) fn writes(at: usize, row: &Measurement<'_>) -> Option<Writes> {
 }
 
 /// The remark beside the others of a row and its series. It is a note: no trust is changed.
-fn put(row: &mut Measurement<'_>, series: &mut [Series], remark: Remark) {
+fn put(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: Remark) {
     for one in row.own_series(series) {
         if remark.is_about(rules::ACKNOWLEDGED, metrics::nature(&one.metric)) {
             one.because.push(remark.because(rules::ACKNOWLEDGED));
@@ -77,7 +77,7 @@ fn put(row: &mut Measurement<'_>, series: &mut [Series], remark: Remark) {
 }
 
 /// What the syncs of a row rest on, where something is known of it and the row is not invalid.
-pub(super) fn of_row<'r>(row: &'r Measurement<'_>) -> Option<&'r str> {
+pub(super) fn of_row<'r>(row: &'r WorkloadTrials<'_>) -> Option<&'r str> {
     let own = row.remarks.iter().find(|(rule, _)| *rule == rules::ACKNOWLEDGED);
     own.filter(|_| row.trust != Some(Trust::Invalid)).map(|(_, remark)| remark.text.as_str())
 }

@@ -13,8 +13,8 @@ use assay_study::file::presets;
 use assay_study::findings::facts::{Ordered, Unknown};
 use assay_study::findings::notes::{Note, Side};
 use assay_study::findings::{
-    Cell, CellTrial, Check, Comparison, EnvironmentFacts, Findings, Kind, Sentence, SentenceRole,
-    StudyFacts, TargetFacts, Trust, Verdict,
+    Check, Comparison, EnvironmentFacts, Findings, Kind, Measurement, Sentence, SentenceRole,
+    StudyFacts, TargetFacts, TrialValue, Trust, Verdict,
 };
 use assay_study::plan::arms::settable;
 use assay_study::results::design::ALPHA;
@@ -171,13 +171,15 @@ pub(super) fn named(arm: &Arm, name: &str) -> Arm {
     arm
 }
 
-fn named_cells<'a>(findings: &'a Findings, name: &'a str) -> impl Iterator<Item = Cell> + 'a {
-    let own = |cell: &&Cell| cell.primary && !cell.control;
-    findings
-        .measurements
-        .iter()
-        .filter(own)
-        .map(move |cell| Cell { configuration: named(&cell.configuration, name), ..cell.clone() })
+fn named_cells<'a>(
+    findings: &'a Findings,
+    name: &'a str,
+) -> impl Iterator<Item = Measurement> + 'a {
+    let own = |cell: &&Measurement| cell.primary && !cell.control;
+    findings.measurements.iter().filter(own).map(move |cell| Measurement {
+        configuration: named(&cell.configuration, name),
+        ..cell.clone()
+    })
 }
 
 pub(super) struct Fact {
@@ -219,7 +221,7 @@ fn differences(first: &Findings, other: &Findings) -> Vec<Check> {
     } else if told.is_empty() {
         told.push("no recorded property of the environment differs".to_owned());
     }
-    let counts = |cell: &&Cell| cell.primary && cell.scale == Scale::Difference;
+    let counts = |cell: &&Measurement| cell.primary && cell.scale == Scale::Difference;
     if first.measurements.iter().any(|cell| counts(&cell)) {
         told.push("metrics that can be zero are not compared across days or machines".to_owned());
     }
@@ -323,7 +325,7 @@ fn of_target(target: &TargetFacts) -> [(&'static str, String); 8] {
 /// A result whose rows and comparisons are found without going through all of them.
 pub(super) struct Book<'a> {
     pub findings: &'a Findings,
-    cells: BTreeMap<Key, &'a Cell>,
+    cells: BTreeMap<Key, &'a Measurement>,
     baselines: BTreeMap<(&'a str, &'a str, &'a Arm), &'a Arm>,
     is_sequential: bool,
 }
@@ -332,12 +334,12 @@ pub(super) struct Book<'a> {
 /// can set may differ.
 pub(super) type Key = (String, String, Arm);
 
-pub(super) fn key(cell: &Cell) -> Key {
+pub(super) fn key(cell: &Measurement) -> Key {
     row_of(cell, &cell.configuration)
 }
 
 /// The row of a cell's workload and metric under an arm.
-fn row_of(cell: &Cell, arm: &Arm) -> Key {
+fn row_of(cell: &Measurement, arm: &Arm) -> Key {
     (cell.workload.clone(), cell.metric.clone(), settable(arm))
 }
 
@@ -366,12 +368,12 @@ impl<'a> Book<'a> {
         }
     }
 
-    pub fn cell(&self, key: &Key) -> Option<&'a Cell> {
+    pub fn cell(&self, key: &Key) -> Option<&'a Measurement> {
         self.cells.get(key).copied()
     }
 
     /// Logarithms of the trials that the number of a row sums up; none where it has no baseline of its own.
-    pub fn values(&self, cell: &Cell, way: Way) -> Option<Vec<f64>> {
+    pub fn values(&self, cell: &Measurement, way: Way) -> Option<Vec<f64>> {
         match way {
             Way::Plain => Some(cell.counting().into_iter().filter_map(level).collect()),
             Way::ToItsBaseline => self.rerun(cell).map(|(_, differences)| differences),
@@ -380,7 +382,7 @@ impl<'a> Book<'a> {
 
     /// The baseline of an arm in its own study, and the differences from it; none for a baseline
     /// itself, and for arms that ran one after the other.
-    fn rerun(&self, cell: &Cell) -> Option<(&'a Arm, Vec<f64>)> {
+    fn rerun(&self, cell: &Measurement) -> Option<(&'a Arm, Vec<f64>)> {
         if self.is_sequential {
             return None;
         }
@@ -389,9 +391,9 @@ impl<'a> Book<'a> {
         // Where the arm's first run was disturbed, its repeat stands beside that of the baseline, whose row
         // has the first one.
         let undisturbed = baseline.trials.iter().filter(|other| other.status == Status::Ok);
-        let partners: Vec<&CellTrial> =
+        let partners: Vec<&TrialValue> =
             baseline.counting().into_iter().chain(undisturbed).collect();
-        let difference = |trial: &CellTrial| {
+        let difference = |trial: &TrialValue| {
             let partner = partners.iter().find(|other| other.replicate == trial.replicate)?;
             Some(level(trial)? - level(partner)?)
         };
@@ -490,13 +492,13 @@ fn is_live(found: &Findings, workload: &str, class: &'static str) -> bool {
 }
 
 /// The logarithm of a trial's value; which trials count, the row says.
-pub(super) fn level(trial: &CellTrial) -> Option<f64> {
+pub(super) fn level(trial: &TrialValue) -> Option<f64> {
     trial.value.filter(|value| *value > 0.0).map(f64::ln)
 }
 
 /// A comparison with the baseline's cell and the arms, baseline first, as their samples are. It has no text yet.
 pub(super) fn comparison(
-    cell: &Cell,
+    cell: &Measurement,
     arms: [Arm; 2],
     kind: Kind,
     samples: Option<(Sample, Sample)>,
@@ -516,7 +518,7 @@ pub(super) fn comparison(
 
 /// Adds what is to be known of the cells' numbers where they are not trusted; `names` are what
 /// the cells are called.
-pub(super) fn doubt(found: &mut Comparison, cells: [&Cell; 2], names: [&str; 2]) {
+pub(super) fn doubt(found: &mut Comparison, cells: [&Measurement; 2], names: [&str; 2]) {
     for note in trust_notes(cells) {
         let words = words::note(&note, names);
         found.add(note, words);
@@ -524,7 +526,7 @@ pub(super) fn doubt(found: &mut Comparison, cells: [&Cell; 2], names: [&str; 2])
 }
 
 /// What is to be known of numbers that are not trusted.
-fn trust_notes(cells: [&Cell; 2]) -> impl Iterator<Item = Note> {
+fn trust_notes(cells: [&Measurement; 2]) -> impl Iterator<Item = Note> {
     let told = [Side::Baseline, Side::Arm].into_iter().zip(cells.map(|cell| cell.trust));
     told.filter_map(|(of, trust)| {
         let trust = trust.filter(|trust| *trust != Trust::Trusted)?;
@@ -603,7 +605,7 @@ mod tests {
     use super::*;
 
     /// A result with these trials of its baseline and of another arm.
-    fn result(trials: [Vec<CellTrial>; 2]) -> Findings {
+    fn result(trials: [Vec<TrialValue>; 2]) -> Findings {
         let arms =
             ["none", "bfq"].map(|level| Arm::from([("scheduler".to_owned(), level.to_owned())]));
         let design = Design { baseline: arms[0].clone(), ..Design::default() };
@@ -630,15 +632,15 @@ mod tests {
         assert!(!Fact::new("cpu", "a").is_like(&Fact::new("cpu", "b")));
     }
 
-    fn trials(all: &[(f64, Status)]) -> Vec<CellTrial> {
+    fn trials(all: &[(f64, Status)]) -> Vec<TrialValue> {
         let trial = |(replicate, (value, status)): (u32, &(f64, Status))| {
-            CellTrial::bare(replicate, Some(replicate), Some(*value), *status)
+            TrialValue::bare(replicate, Some(replicate), Some(*value), *status)
         };
         (1..).zip(all).map(trial).collect()
     }
 
     /// The last one repeats the third.
-    fn repeated(all: &[(f64, Status)]) -> Vec<CellTrial> {
+    fn repeated(all: &[(f64, Status)]) -> Vec<TrialValue> {
         let mut told = trials(all);
         if let Some(last) = told.last_mut() {
             last.repeats = Some(Repeats { replicate: 3, order: 3 });

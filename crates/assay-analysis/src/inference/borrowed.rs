@@ -7,7 +7,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::results::record::TrialRecord;
 use assay_workloads::metrics;
 
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 use crate::rules::{HOST_CACHE, IdleFlush, Remark};
 
 const RATE: &str = "bandwidth_bytes_per_s";
@@ -21,7 +21,7 @@ pub(super) struct Rates {
 }
 
 impl Rates {
-    pub fn look(&mut self, at: usize, row: &Measurement<'_>, series: &[Series]) {
+    pub fn look(&mut self, at: usize, row: &WorkloadTrials<'_>, series: &[Series]) {
         let Some(site) = row.site.filter(|_| row.is_borrowed() && row.trust.is_some()) else {
             return;
         };
@@ -40,7 +40,7 @@ impl Rates {
     }
 
     /// Tells all rows that write to a drive that keeps what is written, and their series.
-    pub fn tell(&self, rows: &mut [Measurement<'_>], series: &mut [Series]) {
+    pub fn tell(&self, rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
         for (target, reading) in &self.reading {
             let own = || self.writing.iter().filter(|(_, (of, _))| of == target);
             let beside = |(flush, writing): &(IdleFlush, f64)| flush.beside(*writing, *reading);
@@ -54,7 +54,7 @@ impl Rates {
 }
 
 /// The remark in the place of the rule's own, where that was no worse.
-fn put(row: &mut Measurement<'_>, series: &mut [Series], remark: &Remark) {
+fn put(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: &Remark) {
     let rule = HOST_CACHE.about.name;
     let Some((_, own)) = row.remarks.iter_mut().find(|(name, _)| *name == rule) else { return };
     if own.trust != Trust::Trusted {

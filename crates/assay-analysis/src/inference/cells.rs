@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use assay_core::quantity::Scale;
 use assay_core::stats::{Sample, geometric_mean, median};
 use assay_study::findings::measurements::Series;
-use assay_study::findings::{Cell, CellTrial, is_wide};
+use assay_study::findings::{Measurement, TrialValue, is_wide};
 use assay_study::results::design::{ALPHA, Design};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -16,7 +16,7 @@ const SETTLED: usize = 6;
 /// Undisturbed trials from which the disturbed ones are left out: an interval needs as many.
 const ENOUGH: usize = 3;
 
-pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Cell> {
+pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Measurement> {
     let baselines = baselines(design, &series);
     let cells = series.into_iter().enumerate().map(|(at, series)| {
         let beside = baselines.get(&at).map(Vec::as_slice);
@@ -27,19 +27,19 @@ pub(super) fn cells(design: &Design, series: Vec<Series>) -> Vec<Cell> {
 
 /// The number of a row of which these are the trials, where its metric is compared by its ratio; `baseline` has
 /// those of the arm that it is compared with.
-pub(super) fn number(own: &[CellTrial], baseline: Option<&[CellTrial]>) -> Option<f64> {
+pub(super) fn number(own: &[TrialValue], baseline: Option<&[TrialValue]>) -> Option<f64> {
     let beside = baseline.filter(|other| is_repeated(own) && is_repeated(other));
     let values: Vec<f64> =
         summed_up(own, beside).into_iter().filter_map(|trial| trial.value).collect();
     geometric_mean(&values).map(|centre| centre.mean).or_else(|| median(&values))
 }
 
-fn is_repeated(trials: &[CellTrial]) -> bool {
+fn is_repeated(trials: &[TrialValue]) -> bool {
     trials.iter().any(|trial| trial.repeats.is_some())
 }
 
 /// Trials of the baseline of each series in which something was repeated, by the series' place.
-fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<CellTrial>> {
+fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<TrialValue>> {
     let repeated = |own: &&Series| is_repeated(&own.trials);
     let key = |own: &Series, arm: Arm| (own.workload.clone(), own.metric.clone(), arm);
     let all: HashMap<_, &Series> = (series.iter().filter(repeated).filter(|own| !own.control))
@@ -58,11 +58,11 @@ fn baselines(design: &Design, series: &[Series]) -> HashMap<usize, Vec<CellTrial
     series.iter().enumerate().filter_map(of).collect()
 }
 
-pub(super) fn cell(series: Series) -> Cell {
+pub(super) fn cell(series: Series) -> Measurement {
     of(series, None)
 }
 
-fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
+fn of(series: Series, baseline: Option<&[TrialValue]>) -> Measurement {
     let counted = summed_up(&series.trials, baseline);
     let values: Vec<f64> = counted.iter().filter_map(|trial| trial.value).collect();
     let values = values.as_slice();
@@ -75,7 +75,7 @@ fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
     let ci95 = mean.map_or_else(of_geometric, |sample| sample.interval(ALPHA));
     let ci95 = ci95.filter(|ends| ends.iter().all(|end| end.is_finite()));
     let extreme = |pick: fn(f64, f64) -> f64| values.iter().copied().reduce(pick);
-    Cell {
+    Measurement {
         workload: series.workload,
         configuration: series.arm,
         metric: series.metric,
@@ -101,48 +101,48 @@ fn of(series: Series, baseline: Option<&[CellTrial]>) -> Cell {
 
 /// Where those that count stand among all trials; none where they are those that nothing disturbed, which
 /// the trials tell themselves.
-fn places(trials: &[CellTrial], counted: &[&CellTrial]) -> Option<Vec<usize>> {
+fn places(trials: &[TrialValue], counted: &[&TrialValue]) -> Option<Vec<usize>> {
     let told = trials.iter().filter(|trial| trial.counts_by_itself());
     (!told.eq(counted.iter().copied())).then(|| positions(trials, counted))
 }
 
-fn positions(trials: &[CellTrial], some: &[&CellTrial]) -> Vec<usize> {
+fn positions(trials: &[TrialValue], some: &[&TrialValue]) -> Vec<usize> {
     let places = trials.iter().enumerate().map(|(at, trial)| (std::ptr::from_ref(trial), at));
-    let places: HashMap<*const CellTrial, usize> = places.collect();
+    let places: HashMap<*const TrialValue, usize> = places.collect();
     some.iter().filter_map(|own| places.get(&std::ptr::from_ref(*own)).copied()).collect()
 }
 
-pub(super) fn counting(trials: &[CellTrial]) -> Vec<usize> {
+pub(super) fn counting(trials: &[TrialValue]) -> Vec<usize> {
     positions(trials, &summed_up(trials, None))
 }
 
-pub(super) fn summarised(trials: &[CellTrial]) -> Vec<f64> {
+pub(super) fn summarised(trials: &[TrialValue]) -> Vec<f64> {
     summed_up(trials, None).into_iter().filter_map(|trial| trial.value).collect()
 }
 
 /// The trials that a cell sums up: the one that stands for each replicate, as long as enough replicates
 /// have an undisturbed one.
-fn summed_up<'t>(trials: &'t [CellTrial], baseline: Option<&[CellTrial]>) -> Vec<&'t CellTrial> {
+fn summed_up<'t>(trials: &'t [TrialValue], baseline: Option<&[TrialValue]>) -> Vec<&'t TrialValue> {
     let first = || trials.iter().filter(|trial| trial.repeats.is_none());
-    let valued = |trial: &&CellTrial| trial.value.is_some();
+    let valued = |trial: &&TrialValue| trial.value.is_some();
     let paired = |trial| paired(trials, trial, baseline?).filter(valued);
-    let standing: Vec<&CellTrial> = first()
+    let standing: Vec<&TrialValue> = first()
         .filter_map(|trial| paired(trial).or_else(|| standing(trials, trial).filter(valued)))
         .collect();
     if standing.len() >= ENOUGH {
         return standing;
     }
-    let counts = |trial: &&CellTrial| trial.status.counts();
+    let counts = |trial: &&TrialValue| trial.status.counts();
     first().filter(counts).filter(valued).collect()
 }
 
 /// The trial that comparisons pair with the baseline's: the first run, or the repeat in which neither was
 /// disturbed.
 fn paired<'t>(
-    trials: &'t [CellTrial],
-    first: &'t CellTrial,
-    baseline: &[CellTrial],
-) -> Option<&'t CellTrial> {
+    trials: &'t [TrialValue],
+    first: &'t TrialValue,
+    baseline: &[TrialValue],
+) -> Option<&'t TrialValue> {
     if !first.status.counts() {
         return None;
     }
@@ -162,7 +162,7 @@ fn paired<'t>(
 }
 
 /// A trial, or its undisturbed repeat where something disturbed it.
-fn standing<'t>(trials: &'t [CellTrial], first: &'t CellTrial) -> Option<&'t CellTrial> {
+fn standing<'t>(trials: &'t [TrialValue], first: &'t TrialValue) -> Option<&'t TrialValue> {
     match first.status {
         Status::Ok => Some(first),
         Status::Disturbed => rounds(trials, first).next(),
@@ -170,7 +170,10 @@ fn standing<'t>(trials: &'t [CellTrial], first: &'t CellTrial) -> Option<&'t Cel
     }
 }
 
-fn rounds<'t>(trials: &'t [CellTrial], first: &CellTrial) -> impl Iterator<Item = &'t CellTrial> {
+fn rounds<'t>(
+    trials: &'t [TrialValue],
+    first: &TrialValue,
+) -> impl Iterator<Item = &'t TrialValue> {
     let replicate = first.replicate;
     trials.iter().filter(move |trial| {
         let repeats = trial.repeats.is_some_and(|of| of.replicate == replicate);

@@ -13,7 +13,7 @@ use assay_machine::probes::is_not_recorded;
 use assay_machine::system::site::Site;
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{
-    AbsentCell, CellTrial, Comparison, Findings, MetricRef, Sentence, Trust, Verdict,
+    AbsentCell, Comparison, Findings, MetricRef, Sentence, TrialValue, Trust, Verdict,
 };
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload, arm_in_words, arm_words};
@@ -21,7 +21,7 @@ use assay_study::results::record::{Status, TrialRecord};
 use assay_workloads::metrics::change;
 use assay_workloads::production;
 
-use super::rows::{Measured, Measurement};
+use super::rows::{Measured, WorkloadTrials};
 use super::series::cell_trial;
 use super::verdicts::words;
 use crate::rules::{Remark, unstable};
@@ -135,13 +135,13 @@ pub(super) struct Classes {
     told: Vec<(&'static str, Result<Series, AbsentCell>)>,
 }
 
-pub(super) fn of_row(row: &Measurement<'_>) -> Vec<Classes> {
+pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<Classes> {
     let block = row.trials.first().and_then(|trial| trial.record.evidence.block_latency.value());
     let parts = parts(row.workload, row.site, block).into_iter();
     parts.map(|(part, devices)| of_part(row, part, &devices)).collect()
 }
 
-fn of_part(row: &Measurement<'_>, part: String, devices: &[String]) -> Classes {
+fn of_part(row: &WorkloadTrials<'_>, part: String, devices: &[String]) -> Classes {
     let spans = spans_of(row, devices);
     let untold = absent_cell(row, &spans);
     let mut told = Vec::new();
@@ -159,7 +159,7 @@ fn of_part(row: &Measurement<'_>, part: String, devices: &[String]) -> Classes {
 }
 
 /// Why nothing is told of any class of a row; none where there is something.
-fn absent_cell(row: &Measurement<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
+fn absent_cell(row: &WorkloadTrials<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
     if let Some(reason) = unseen(spans) {
         return Some(row.absent(Some(ALL), reason));
     }
@@ -168,7 +168,7 @@ fn absent_cell(row: &Measurement<'_>, spans: &Spans<'_>) -> Option<AbsentCell> {
 }
 
 /// Whether the work is not the tool's own: the classes are all that there is.
-fn is_looked_at(row: &Measurement<'_>) -> bool {
+fn is_looked_at(row: &WorkloadTrials<'_>) -> bool {
     row.workload.work.is_only_watched() || row.workload.work.is_others()
 }
 
@@ -194,7 +194,7 @@ pub(super) fn series(rows: Vec<Classes>) -> (Vec<Series>, Vec<AbsentCell>) {
 }
 
 /// The classes of each trial of a row; nothing where the study did not ask for them.
-fn spans_of<'a>(row: &'a Measurement<'a>, devices: &[String]) -> Spans<'a> {
+fn spans_of<'a>(row: &'a WorkloadTrials<'a>, devices: &[String]) -> Spans<'a> {
     let asked =
         row.trials.iter().filter(|trial| !is_not_recorded(&trial.record.evidence.block_latency));
     let spans = asked.map(|trial| {
@@ -237,7 +237,7 @@ fn metrics(class: &Class) -> impl Iterator<Item = &'static Metric> {
 }
 
 fn one(
-    row: &Measurement<'_>,
+    row: &WorkloadTrials<'_>,
     spans: &Spans<'_>,
     class: &Class,
     metric: &Metric,
@@ -277,7 +277,7 @@ fn one(
 const RULE: &str = "unstable";
 
 /// Whether the trials of a class of others' work lie so far apart that their mean says little.
-fn unstable(row: &Measurement<'_>, trials: &[CellTrial]) -> Option<Remark> {
+fn unstable(row: &WorkloadTrials<'_>, trials: &[TrialValue]) -> Option<Remark> {
     if !row.workload.work.is_others() {
         return None;
     }
@@ -291,7 +291,7 @@ fn none_of(class: &Class, trial: &Measured<'_>) -> String {
 }
 
 /// The value in the trial of a row of a metric that is of a class of requests; none of any other metric.
-pub(super) fn in_trial(metric: &str, row: &Measurement<'_>) -> Option<Result<f64, String>> {
+pub(super) fn in_trial(metric: &str, row: &WorkloadTrials<'_>) -> Option<Result<f64, String>> {
     let (key, _) = metric::class(metric)?;
     let class = CLASSES.iter().find(|class| class.key == key)?;
     let counted = row.site.filter(|_| !row.workload.work.is_only_watched());

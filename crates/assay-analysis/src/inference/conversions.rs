@@ -5,7 +5,7 @@ use assay_machine::factors::layers::CONVERSION;
 use assay_machine::system::site::Site;
 use assay_study::findings::Sentence;
 
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 
 const CRYPT: &str = "crypt";
 
@@ -15,7 +15,7 @@ pub(super) struct Conversion {
     took_ns: u64,
 }
 
-pub(super) fn of_row(row: &Measurement<'_>) -> Vec<Conversion> {
+pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Vec<Conversion> {
     let (factor, level) = CONVERSION;
     let in_place = row.arm.get(factor).is_some_and(|own| own == level);
     let Some(bytes) = row.site.filter(|_| in_place).and_then(encrypted) else { return Vec::new() };

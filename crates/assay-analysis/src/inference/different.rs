@@ -5,7 +5,7 @@ use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::TrialRecord;
 
 use super::distinct;
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 use crate::rules::{self, Remark, Worked};
 
 const COMMAND: &str = "command";
@@ -16,7 +16,7 @@ pub(super) struct WorkOfRow {
     worked: Worked,
 }
 
-pub(super) fn work(at: usize, row: &Measurement<'_>) -> Option<WorkOfRow> {
+pub(super) fn work(at: usize, row: &WorkloadTrials<'_>) -> Option<WorkOfRow> {
     let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
     let name = match arm_in_words(row.arm.iter()) {
         words if words.is_empty() => row.workload.name.clone(),
@@ -26,7 +26,7 @@ pub(super) fn work(at: usize, row: &Measurement<'_>) -> Option<WorkOfRow> {
     Some(WorkOfRow { at, group: (row.workload.name.clone(), compared(&row.arm)), worked })
 }
 
-pub(super) fn tell(all: &[WorkOfRow], rows: &mut [Measurement<'_>], series: &mut [Series]) {
+pub(super) fn tell(all: &[WorkOfRow], rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
     for group in distinct(all.iter().map(|one| &one.group)) {
         let own = || all.iter().filter(|one| one.group == *group);
         let sides: Vec<&Worked> = own().map(|one| &one.worked).collect();
@@ -49,7 +49,7 @@ fn compared(arm: &Arm) -> Arm {
         .collect()
 }
 
-fn put(row: &mut Measurement<'_>, series: &mut [Series], remark: &Remark) {
+fn put(row: &mut WorkloadTrials<'_>, series: &mut [Series], remark: &Remark) {
     let rule = rules::DIFFERENT_WORK;
     row.remarks.push((rule, remark.clone()));
     row.trust = row.trust.max(Some(remark.trust));

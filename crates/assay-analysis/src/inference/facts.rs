@@ -11,7 +11,7 @@ use assay_study::results::plan::{Plan, PlannedWorkload, Survey};
 use assay_workloads::io::{self, Pace};
 
 use super::distinct;
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 
 /// Mount options that change what is measured: whole words, or beginnings that end in `=`.
 const TELLING_OPTIONS: &[&str] = &[
@@ -247,7 +247,7 @@ pub(super) fn io(workload: &PlannedWorkload) -> Option<IoFacts> {
 }
 
 /// How far the schedule of an open loop was held in the trials of a row that count.
-pub(super) fn pace(row: &Measurement<'_>) -> Option<Pace> {
+pub(super) fn pace(row: &WorkloadTrials<'_>) -> Option<Pace> {
     let counted = row.counting().filter_map(|trial| trial.record.measured.as_ref());
     let own = counted.filter_map(|measured| io::Detail::of(measured)?.pace);
     own.reduce(Pace::plus)

@@ -8,7 +8,8 @@ use assay_study::file::presets;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::fitness::{Fit, FitBound, Fitness};
 use assay_study::findings::{
-    AbsentCell, Cell, CellTrial, Findings, MetricRef, Sentence, SentenceRole, Trust, as_sentence,
+    AbsentCell, Findings, Measurement, MetricRef, Sentence, SentenceRole, TrialValue, Trust,
+    as_sentence,
 };
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Ask, Design};
@@ -69,7 +70,7 @@ fn bound(found: &Findings, ask: &Ask, purpose: &str, answer: Option<&Answer>) ->
     let ended = if doubt.is_some() { Fit::Inconclusive } else { shown };
     if let Some(why) = doubt {
         // Suspect numbers say so themselves.
-        let of_ask = |cell: &&Cell| ask.workloads.contains(&cell.workload);
+        let of_ask = |cell: &&Measurement| ask.workloads.contains(&cell.workload);
         let mut cells = found.measurements.iter().filter(of_ask);
         let is_suspect = cells.any(|cell| cell.primary && cell.trust == Some(Trust::Suspect));
         let at = usize::from(is_suspect).min(because.len());
@@ -113,7 +114,7 @@ fn doubt(found: &Findings, ask: &Ask, shown: Fit) -> Option<String> {
     asked(found, ask).find_map(|cell| doubted(cell, shown == Fit::Pass))
 }
 
-fn asked<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Cell> {
+fn asked<'f>(found: &'f Findings, ask: &'f Ask) -> impl Iterator<Item = &'f Measurement> {
     found.measurements.iter().filter(move |cell| {
         let is_own = match &ask.metric {
             Some(metric) => cell.metric == *metric,
@@ -129,7 +130,7 @@ fn acknowledged(found: &Findings, ask: &Ask) -> Vec<String> {
 }
 
 /// Suspect numbers pass only if they were slowed at most: so were the disturbed trials.
-fn doubted(cell: &Cell, passes: bool) -> Option<String> {
+fn doubted(cell: &Measurement, passes: bool) -> Option<String> {
     let name = &cell.workload;
     let is_slowed = passes && cell.trust == Some(Trust::Suspect);
     if let Some(trust @ (Trust::Suspect | Trust::Invalid)) = cell.trust.filter(|_| !is_slowed) {
@@ -143,7 +144,7 @@ fn doubted(cell: &Cell, passes: bool) -> Option<String> {
     if failed > 0 {
         return Some(format!("{failed} of {} trials of {name} failed", trials().count()));
     }
-    let replicate = |trial: &CellTrial| trial.repeats.map_or(trial.replicate, |of| of.replicate);
+    let replicate = |trial: &TrialValue| trial.repeats.map_or(trial.replicate, |of| of.replicate);
     let quiet = trials().filter(|trial| trial.status == Status::Ok).map(replicate);
     let quiet: BTreeSet<u32> = quiet.collect();
     let is_disturbed = trials().any(|trial| trial.status == Status::Disturbed);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use assay_core::quantity::units::show;
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, replicates_for, smallest_detectable_shift};
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Findings, Measurement};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::Stopping;
 use assay_study::results::plan::Plan;
@@ -131,7 +131,7 @@ fn spread(found: &Findings, workload: &str, metric: Option<&str>) -> Option<f64>
     let facts = found.workloads.iter().filter(|facts| facts.name == workload);
     let asks_for_rate = facts.filter_map(|facts| facts.io).any(|io| io.rate_limited);
     // Two arms that scatter alike differ by the root of two more than one.
-    let is_own = |cell: &&Cell| match metric {
+    let is_own = |cell: &&Measurement| match metric {
         None if !asks_for_rate => ["iops", "bandwidth_bytes_per_s"].contains(&&*cell.metric),
         _ => is_judged(&cell.metric, cell.primary),
     };

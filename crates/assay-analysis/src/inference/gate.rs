@@ -12,7 +12,7 @@ use assay_core::quantity::{Better, Scale};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, t_quantile, welch};
 use assay_study::findings::gate::percent;
 pub use assay_study::findings::gate::{Ended, Gated};
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Findings, Measurement, Trust};
 use assay_study::plan::arms::settable;
 use assay_study::results::plan::arm_words;
 
@@ -60,7 +60,7 @@ pub fn gate(earlier: &[Findings], later: &[Findings], asked: &Gate, gates: usize
     let mut keys: BTreeMap<Key, Better> = BTreeMap::new();
     let cells = earlier.iter().chain(later).flat_map(|one| &one.measurements);
     let is_judged =
-        |cell: &Cell| asked.metric.as_ref().map_or(cell.primary, |own| *own == cell.metric);
+        |cell: &Measurement| asked.metric.as_ref().map_or(cell.primary, |own| *own == cell.metric);
     for cell in cells.filter(|cell| is_judged(cell) && !cell.control) {
         keys.insert(key(cell), cell.better);
     }
@@ -121,7 +121,7 @@ fn few(values: &[f64], id: &str) -> String {
 }
 
 /// The cell of a result, or why it makes no statement.
-fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
+fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Measurement, String> {
     let id = &one.findings.study.id;
     let Some(found) = one.cell(key) else {
         let (workload, _, arm) = key;
@@ -141,7 +141,7 @@ fn cell<'a>(one: &Book<'a>, key: &Key) -> Result<&'a Cell, String> {
 }
 
 /// Why the number of a row makes no statement by its trust; `whose` it is.
-pub(super) fn blinded(cell: &Cell, whose: &str) -> Option<String> {
+pub(super) fn blinded(cell: &Measurement, whose: &str) -> Option<String> {
     if cell.trust == Some(Trust::Invalid) {
         return Some(format!("the number of {whose} is invalid"));
     }

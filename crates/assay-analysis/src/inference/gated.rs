@@ -16,7 +16,8 @@ use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::gate::{Amount, Ended, FEWEST_TO_END, GateAnswer, GateEnd, Gated};
 use assay_study::findings::notes::Note;
 use assay_study::findings::{
-    AbsentCell, Cell, CellTrial, Comparison, Findings, Sentence, SentenceRole, Trust, as_sentence,
+    AbsentCell, Comparison, Findings, Measurement, Sentence, SentenceRole, TrialValue, Trust,
+    as_sentence,
 };
 use assay_study::plan::arms::matches;
 use assay_study::results::design::{Design, Gate, Stopping};
@@ -183,7 +184,7 @@ impl Judge<'_> {
         {
             return Some(why);
         }
-        let blind = |(cell, whose): (&Cell, String)| blinded(cell, &whose);
+        let blind = |(cell, whose): (&Measurement, String)| blinded(cell, &whose);
         if let Some(why) = self.sides(one).find_map(blind) {
             return Some(why);
         }
@@ -236,7 +237,7 @@ impl Judge<'_> {
 
     /// Whether every replicate had a value of zero on one of the two sides, so that none gave a ratio.
     fn is_zero_throughout(&self, one: &Comparison) -> bool {
-        let is_zero = |trial: &&CellTrial| {
+        let is_zero = |trial: &&TrialValue| {
             trial.status.counts() && trial.value.is_some_and(|value| value <= 0.0)
         };
         let trials = self.sides(one).flat_map(|(cell, _)| &cell.trials).filter(is_zero);
@@ -248,7 +249,7 @@ impl Judge<'_> {
         self.found.environment.is_emulated() && is_of_speed(&one.metric)
     }
 
-    fn sides<'c>(&'c self, one: &'c Comparison) -> impl Iterator<Item = (&'c Cell, String)> {
+    fn sides<'c>(&'c self, one: &'c Comparison) -> impl Iterator<Item = (&'c Measurement, String)> {
         let sides = [
             (&one.baseline, "the baseline".to_owned()),
             (&one.configuration, self.found.arm_words(&one.configuration)),

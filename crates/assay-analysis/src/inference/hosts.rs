@@ -9,7 +9,7 @@ use assay_study::results::fleet::{Fleet, Lost, words};
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_study::results::record::TrialRecord;
 
-use super::rows::{Measured, Measurement};
+use super::rows::{Measured, WorkloadTrials};
 use super::verdicts::Stage;
 use crate::rules::{self, Case, Remark};
 
@@ -97,7 +97,7 @@ pub(super) struct HostRates {
 }
 
 impl HostRates {
-    pub fn add(&mut self, row: &Measurement<'_>) {
+    pub fn add(&mut self, row: &WorkloadTrials<'_>) {
         let mut sums: BTreeMap<u32, (f64, u32)> = BTreeMap::new();
         for trial in row.counting() {
             let Some(own) = trial.record.together.as_ref().filter(|own| !own.hosts.is_empty())

@@ -5,16 +5,16 @@ use assay_core::exhibit::Subject;
 use assay_core::presence::Presence;
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
-use assay_study::findings::{Because, Cell, Findings, Sentence, SentenceRole, Trust};
+use assay_study::findings::{Because, Findings, Measurement, Sentence, SentenceRole, Trust};
 use assay_study::results::record::{Status, TrialRecord};
 use assay_workloads::tell::{Failed, NearLimit, Resting, Seen, Spoken};
 use assay_workloads::{Facts, Measured};
 
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 use crate::rules::Remark;
 
 /// What the trials of a row say; a second copy of the baseline would say it twice under one name.
-pub(super) fn of_row(row: &Measurement<'_>) -> Option<Facts> {
+pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Option<Facts> {
     let tells = row.workload.work.tells().filter(|_| !row.workload.control)?;
     let records = || row.counting().map(|trial| trial.record);
     let near_limits: Vec<Option<Presence<NearLimit>>> =
@@ -42,14 +42,14 @@ fn of_failed(record: &TrialRecord) -> Failed<'_> {
 /// A metric that what the rules say may change; none of all others.
 pub(super) fn as_judged(
     metric: &str,
-    row: &Measurement<'_>,
+    row: &WorkloadTrials<'_>,
     measured: &Measured,
 ) -> Option<Result<f64, String>> {
     row.workload.work.tells()?.as_judged(metric, measured, &spoken(row))
 }
 
 /// What the rules say of a row, as kinds of work hear it.
-fn spoken<'a>(row: &'a Measurement<'_>) -> Vec<Spoken<'a>> {
+fn spoken<'a>(row: &'a WorkloadTrials<'_>) -> Vec<Spoken<'a>> {
     let of = |(rule, remark): &'a (&'static str, Remark)| {
         let invalid = remark.trust == Trust::Invalid;
         Spoken { rule, invalid, text: &remark.text }
@@ -98,19 +98,22 @@ pub(super) fn settle(found: &mut Findings) {
     }
 }
 
-fn number(cells: &[Cell], subject: &Subject, metric: &str) -> Option<f64> {
-    cells.iter().find(|cell| cell.metric == metric && is_of(cell, subject)).and_then(Cell::value)
+fn number(cells: &[Measurement], subject: &Subject, metric: &str) -> Option<f64> {
+    cells
+        .iter()
+        .find(|cell| cell.metric == metric && is_of(cell, subject))
+        .and_then(Measurement::value)
 }
 
 /// What speaks most against the number that a row is known by.
-fn worst<'a>(cells: &'a [Cell], subject: &Subject) -> Option<&'a Because> {
+fn worst<'a>(cells: &'a [Measurement], subject: &Subject) -> Option<&'a Because> {
     let own = cells.iter().filter(|cell| cell.primary && is_of(cell, subject));
     let because = own.flat_map(|cell| &cell.reasons);
     because.filter(|one| one.trust != Trust::Trusted).max_by_key(|one| one.trust)
 }
 
 /// Whether a number is of a row itself, and not of the second copy of it that a control is.
-fn is_of(cell: &Cell, subject: &Subject) -> bool {
+fn is_of(cell: &Measurement, subject: &Subject) -> bool {
     cell.workload == subject.workload && cell.configuration == subject.arm && !cell.control
 }
 

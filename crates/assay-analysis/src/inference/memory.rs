@@ -2,10 +2,10 @@
 
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
-use assay_study::findings::{Cell, Findings, Sentence, Trust};
+use assay_study::findings::{Findings, Measurement, Sentence, Trust};
 use assay_workloads::memory::{self, EXPECTED, HELD, KILLED, RATE, REACHED};
 
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 
 /// A compressor that saves less than this saves nothing worth telling.
 const SMALL: f64 = 0.1;
@@ -26,7 +26,7 @@ struct Held {
 pub(super) fn sentence(
     workload: &str,
     found: &Findings,
-    rows: &[Measurement<'_>],
+    rows: &[WorkloadTrials<'_>],
 ) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let all: Vec<Held> = own.filter_map(|row| held(found, row)).collect();
@@ -78,14 +78,14 @@ impl Held {
     }
 }
 
-fn held(found: &Findings, row: &Measurement<'_>) -> Option<Held> {
+fn held(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Held> {
     let planned = memory::Planned::of(&row.workload.work)?;
     let cell = |metric: &Metric| {
         let own = found.cell(&row.workload.name, &row.workload.arm, metric.name);
         own.filter(|cell| cell.trust != Some(Trust::Invalid))
     };
-    let mean = |metric| cell(metric).and_then(Cell::value);
-    let kills = cell(&KILLED).map(Cell::values).unwrap_or_default();
+    let mean = |metric| cell(metric).and_then(Measurement::value);
+    let kills = cell(&KILLED).map(Measurement::values).unwrap_or_default();
     Some(Held {
         name: found.arm_words(&row.workload.arm),
         set_bytes: planned.set_bytes,

@@ -15,7 +15,7 @@ use assay_workloads::metrics::{is_of_energy, is_told};
 use assay_workloads::{Judged, io};
 
 use super::kinds;
-use super::rows::{Measured, Measurement};
+use super::rows::{Measured, WorkloadTrials};
 
 const GIB: f64 = (1_u64 << 30) as f64;
 
@@ -70,7 +70,7 @@ fn times<'t>(metric: &str, trial: &'t Measured<'_>) -> Option<&'t Tally> {
     }
 }
 
-pub(super) fn applies(metric: &str, row: &Measurement<'_>) -> bool {
+pub(super) fn applies(metric: &str, row: &WorkloadTrials<'_>) -> bool {
     if played::of(metric).is_some() {
         // Each class has a row of its own.
         return false;
@@ -106,7 +106,7 @@ pub(super) fn applies(metric: &str, row: &Measurement<'_>) -> bool {
 /// The value of a metric in a trial, always a finite number; or the reason why there is none.
 pub(super) fn value(
     metric: &str,
-    row: &Measurement<'_>,
+    row: &WorkloadTrials<'_>,
     trial: &Measured<'_>,
 ) -> Result<f64, String> {
     let record = trial.record;
@@ -174,7 +174,7 @@ fn value_or_reason(seen: &Presence<u64>) -> Result<u64, String> {
 /// A counter summed over the counted devices, from the first submission until everything was on
 /// them; only where every one of them tells.
 fn of_devices(
-    row: &Measurement<'_>,
+    row: &WorkloadTrials<'_>,
     trial: &Measured<'_>,
     names: fn(&Site) -> Vec<&str>,
     pick: fn(&Traffic) -> u64,
@@ -193,7 +193,7 @@ fn counted(site: &Site) -> Vec<&str> {
 
 /// The same of the devices that carry what was asked for: of an array of md its members.
 fn of_carriers(
-    row: &Measurement<'_>,
+    row: &WorkloadTrials<'_>,
     trial: &Measured<'_>,
     pick: fn(&Traffic) -> u64,
 ) -> Result<u64, String> {
@@ -221,12 +221,12 @@ fn carriers(site: &Site) -> Vec<&str> {
     found
 }
 
-fn requests_per_operation(row: &Measurement<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+fn requests_per_operation(row: &WorkloadTrials<'_>, trial: &Measured<'_>) -> Result<f64, String> {
     let requests = of_devices(row, trial, counted, |traffic| traffic.reads + traffic.writes)?;
     Ok(requests as f64 / trial.record.claims().operations() as f64)
 }
 
-fn busy_s_per_gib(row: &Measurement<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+fn busy_s_per_gib(row: &WorkloadTrials<'_>, trial: &Measured<'_>) -> Result<f64, String> {
     let busy_ms = of_devices(row, trial, counted, |traffic| traffic.busy_ms)?;
     Ok(seconds_per_gib(busy_ms.saturating_mul(1_000_000), trial.record))
 }
@@ -259,7 +259,7 @@ fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
 
 /// Energy from right before the run until everything was on the device; only where all trials of
 /// a row have it of the same source.
-fn energy(metric: &str, row: &Measurement<'_>, trial: &Measured<'_>) -> Result<f64, String> {
+fn energy(metric: &str, row: &WorkloadTrials<'_>, trial: &Measured<'_>) -> Result<f64, String> {
     let of = |trial: &Measured<'_>| trial.record.evidence.energy.clone();
     let own = match of(trial) {
         Presence::Present(own) => own,
@@ -314,7 +314,7 @@ fn too_few(q: f64, had: u64) -> String {
 }
 
 /// Why a percentile is not told of a row: the trial with the fewest operations decides.
-pub(super) fn unsupported(metric: &str, row: &Measurement<'_>) -> Option<String> {
+pub(super) fn unsupported(metric: &str, row: &WorkloadTrials<'_>) -> Option<String> {
     let q = quantile(metric)?;
     let operations = |trial: &Measured<'_>| times(metric, trial).map_or(0, Tally::len);
     let fewest = row.counting().map(operations).min()?;

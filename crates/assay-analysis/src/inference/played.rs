@@ -6,11 +6,11 @@ use assay_study::findings::AbsentCell;
 use assay_study::findings::measurements::Series;
 use assay_study::results::design::Design;
 
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 use super::series::of_metric;
 
 /// Series of the classes of a row, and what is not there; nothing of work that tells no classes.
-pub(super) fn series(design: &Design, row: &Measurement<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut found, mut absent) = (Vec::new(), Vec::new());
     // Where nothing was measured, the row itself says so.
     let classes = CLASSES.iter().filter(|class| row.trust.is_some() && is_told(class, row));
@@ -42,7 +42,7 @@ pub(super) fn series(design: &Design, row: &Measurement<'_>) -> (Vec<Series>, Ve
     (found, absent)
 }
 
-fn name(row: &Measurement<'_>, class: &Class) -> String {
+fn name(row: &WorkloadTrials<'_>, class: &Class) -> String {
     named(&row.workload.name, class)
 }
 
@@ -56,7 +56,7 @@ pub(super) fn row_of(workload: &str, metric: &str) -> Option<String> {
 }
 
 /// Whether the kind of work of a row tells its classes.
-fn is_told(class: &Class, row: &Measurement<'_>) -> bool {
+fn is_told(class: &Class, row: &WorkloadTrials<'_>) -> bool {
     let mut own = row.workload.work.kind().metrics.iter().copied().flatten();
     class.metrics.first().is_some_and(|first| own.any(|metric| metric.name == first.name))
 }
@@ -64,13 +64,13 @@ fn is_told(class: &Class, row: &Measurement<'_>) -> bool {
 const NO_CLOCK: &str = "this replay has no intended starts, so response time is undefined";
 
 /// There are response times of work by the clock alone.
-fn means_something(metric: &str, row: &Measurement<'_>) -> bool {
+fn means_something(metric: &str, row: &WorkloadTrials<'_>) -> bool {
     let is_response = played::of(metric).is_some_and(|(_, told)| told.is_response());
     !is_response || row.workload.work.is_by_clock()
 }
 
 /// What classes are compared by where the study names none: each has a mean, however few operations.
-fn usual(row: &Measurement<'_>) -> Told {
+fn usual(row: &WorkloadTrials<'_>) -> Told {
     if row.workload.work.is_by_clock() {
         Told::Response(LatencyPoint::Mean)
     } else {
@@ -79,7 +79,7 @@ fn usual(row: &Measurement<'_>) -> Told {
 }
 
 /// The metric by which a class is compared; where the study names one of a class, nothing else is compared.
-fn primary(design: &Design, row: &Measurement<'_>, class: &Class) -> Option<&'static str> {
+fn primary(design: &Design, row: &WorkloadTrials<'_>, class: &Class) -> Option<&'static str> {
     let told = match design.primary.as_deref().and_then(played::of) {
         Some((named, told)) => (named.key == class.key).then_some(told)?,
         None => usual(row),

@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::{Findings, Sentence, SentenceRole, Trust};
 use assay_workloads::stacks;
 
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 
 const TOPIC: &str = "reserved";
 
@@ -21,7 +21,7 @@ struct Size {
 pub(super) fn sentence(
     workload: &str,
     found: &Findings,
-    rows: &[Measurement<'_>],
+    rows: &[WorkloadTrials<'_>],
 ) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.workload.name == workload && !row.workload.control);
     let mut sizes: Vec<Size> = own.filter_map(|row| size(found, row)).collect();
@@ -50,7 +50,7 @@ pub(super) fn sentence(
 }
 
 /// What was measured of one size; none where it was not, or is not what it says it is.
-fn size(found: &Findings, row: &Measurement<'_>) -> Option<Size> {
+fn size(found: &Findings, row: &WorkloadTrials<'_>) -> Option<Size> {
     let planned = stacks::Planned::of(&row.workload.work)?;
     let mean = |metric: &str| {
         let cell = found.cell(&row.workload.name, &row.arm, metric)?;

@@ -9,7 +9,7 @@ use assay_machine::probes::energy::Energy;
 use assay_machine::system::machine::Machine;
 use assay_machine::system::site::Site;
 use assay_study::findings::measurements::Series;
-use assay_study::findings::{AbsentCell, Because, CellTrial, LENT, Trust};
+use assay_study::findings::{AbsentCell, Because, LENT, TrialValue, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
 use assay_study::results::record::{Trial, TrialRecord};
@@ -21,7 +21,7 @@ use super::series::cell_trial;
 use super::{cells, distinct, hosts};
 use crate::rules::{self, Case, Remark, Unquiet};
 
-pub(super) struct Measurement<'a> {
+pub(super) struct WorkloadTrials<'a> {
     pub workload: &'a PlannedWorkload,
     pub arm: Arm,
     /// What its target stands on; none in a bundle that lost it.
@@ -87,7 +87,7 @@ impl Measured<'_> {
     }
 }
 
-impl<'a> Measurement<'a> {
+impl<'a> WorkloadTrials<'a> {
     /// Its series among those of all rows, those of its classes included.
     pub fn own_series<'s>(&self, series: &'s mut [Series]) -> impl Iterator<Item = &'s mut Series> {
         let own = (self.workload.name.as_str(), &self.arm, self.workload.control);
@@ -108,7 +108,7 @@ impl<'a> Measurement<'a> {
     /// Trials that its numbers sum up, of those of which something is told.
     pub fn summed_up(&self, is_told: impl Fn(&Measured<'a>) -> bool) -> Vec<&Measured<'a>> {
         let told = |trial: &Measured<'a>| cell_trial(trial, is_told(trial).then_some(1.0));
-        let told: Vec<CellTrial> = self.trials.iter().map(told).collect();
+        let told: Vec<TrialValue> = self.trials.iter().map(told).collect();
         cells::counting(&told).into_iter().map(|at| &self.trials[at]).collect()
     }
 
@@ -154,7 +154,7 @@ pub(super) fn row<'a>(
     plan: &'a Plan,
     environment: &'a Environment,
     trials: &[&'a Trial],
-) -> Measurement<'a> {
+) -> WorkloadTrials<'a> {
     let mut own = trials.to_vec();
     // Sums of floating point numbers depend on their order; the order of the plan decides it.
     own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
@@ -182,8 +182,8 @@ pub(super) fn bare<'a>(
     workload: &'a PlannedWorkload,
     plan: &Plan,
     environment: &'a Environment,
-) -> Measurement<'a> {
-    Measurement {
+) -> WorkloadTrials<'a> {
+    WorkloadTrials {
         workload,
         arm: if workload.arm.is_empty() {
             arm(plan, workload.target)
@@ -204,9 +204,9 @@ pub(super) fn one<'a>(
     plan: &'a Plan,
     environment: &'a Environment,
     trial: &'a Trial,
-) -> Measurement<'a> {
+) -> WorkloadTrials<'a> {
     let workload = &plan.workloads[trial.record.workload];
-    Measurement {
+    WorkloadTrials {
         arm: trial.record.arm.clone(),
         trials: vec![Measured::new(trial)],
         ..bare(workload, plan, environment)
@@ -240,7 +240,7 @@ fn judged(
     Some((rules::remarks(&case), rules::unquiet(&case)))
 }
 
-pub(super) fn workload_names<'r>(rows: &'r [Measurement<'_>]) -> Vec<&'r str> {
+pub(super) fn workload_names<'r>(rows: &'r [WorkloadTrials<'_>]) -> Vec<&'r str> {
     distinct(rows.iter().map(|row| row.workload.name.as_str()))
 }
 

@@ -13,14 +13,14 @@ use assay_core::quantity::metric::{Nature, class};
 use assay_core::quantity::units::show;
 use assay_machine::system::site::{Backing, TargetKind};
 use assay_study::findings::{
-    Cell, Comparison, Findings, MetricRef, Needed, Sentence, SentenceRole, Trust, Verdict,
+    Comparison, Findings, Measurement, MetricRef, Needed, Sentence, SentenceRole, Trust, Verdict,
 };
 use assay_study::results::design::Stopping;
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, arm_in_words, without_target};
 use assay_workloads::metrics::{change, nature};
 
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 use super::verdicts::words::listed;
 use super::verdicts::{Stage, words};
 use super::{acknowledged, card, distinct, facts};
@@ -51,7 +51,7 @@ fn emulated(story: &Story<'_>) -> Option<Sentence> {
 pub(super) struct Story<'a> {
     pub plan: &'a Plan,
     pub environment: &'a Environment,
-    pub rows: &'a [Measurement<'a>],
+    pub rows: &'a [WorkloadTrials<'a>],
     pub found: &'a Findings,
     pub told: Vec<Sentence>,
 }
@@ -257,18 +257,19 @@ fn counted(comparisons: &[Comparison]) -> Option<String> {
 
 /// What comes before all numbers: that data were lost or changed.
 fn wrong_data(story: &Story<'_>) -> Option<Sentence> {
-    let rows: Vec<&Measurement<'_>> = story.rows.iter().filter(|row| has_wrong_data(row)).collect();
+    let rows: Vec<&WorkloadTrials<'_>> =
+        story.rows.iter().filter(|row| has_wrong_data(row)).collect();
     (!rows.is_empty()).then(|| invalid_sentence(WRONG_DATA, &rows, story.rows.len()))
 }
 
-fn has_wrong_data(row: &Measurement<'_>) -> bool {
+fn has_wrong_data(row: &WorkloadTrials<'_>) -> bool {
     let says = |rule: &str, trust| rule == WRONG_DATA && trust == Trust::Invalid;
     row.remarks.iter().any(|(rule, remark)| says(rule, remark.trust))
 }
 
 /// One sentence a rule that made rows invalid, with how many: what those rows measure instead.
 fn invalid(story: &Story<'_>) -> Vec<(usize, Sentence)> {
-    let mut by_rule: Vec<(&str, Vec<&Measurement<'_>>)> = Vec::new();
+    let mut by_rule: Vec<(&str, Vec<&WorkloadTrials<'_>>)> = Vec::new();
     for row in story.rows.iter().filter(|row| !has_wrong_data(row)) {
         let speaking = row.remarks.iter().find(|(_, remark)| remark.trust == Trust::Invalid);
         let Some((rule, _)) = speaking else { continue };
@@ -282,7 +283,7 @@ fn invalid(story: &Story<'_>) -> Vec<(usize, Sentence)> {
     told.map(|(rule, rows)| (rows.len(), invalid_sentence(rule, rows, all))).collect()
 }
 
-fn invalid_sentence(rule: &str, rows: &[&Measurement<'_>], all: usize) -> Sentence {
+fn invalid_sentence(rule: &str, rows: &[&WorkloadTrials<'_>], all: usize) -> Sentence {
     let (who, many) = if rows.len() == all && all > 1 {
         (every(all), true)
     } else {
@@ -312,7 +313,7 @@ fn invalid_sentence(rule: &str, rows: &[&Measurement<'_>], all: usize) -> Senten
 }
 
 /// `random-write-q1`, with its target where there are several.
-fn row_name(row: &Measurement<'_>) -> String {
+fn row_name(row: &WorkloadTrials<'_>) -> String {
     let name = match arm_in_words(without_target(&row.arm).iter()).as_str() {
         "" => row.workload.name.clone(),
         levels => format!("{} ({levels})", row.workload.name),
@@ -381,7 +382,7 @@ fn differs(found: &Comparison) -> bool {
 }
 
 /// What the syncs of a row rest on, with its target.
-fn acknowledged_on(row: &Measurement<'_>) -> Option<Sentence> {
+fn acknowledged_on(row: &WorkloadTrials<'_>) -> Option<Sentence> {
     let text = acknowledged::of_row(row)?;
     Some(Sentence::finding("owner", format!("{}: {text}.", row_name(row))))
 }
@@ -398,9 +399,9 @@ fn about(trust: Trust) -> Option<&'static str> {
 
 /// How a row stands and whether as given, by the number that pages count it by: that of the metric that
 /// matters, or else the first that was judged.
-fn stands(found: &Findings, row: &Measurement<'_>) -> Option<(Trust, bool)> {
+fn stands(found: &Findings, row: &WorkloadTrials<'_>) -> Option<(Trust, bool)> {
     let trust = row.trust?;
-    let is_own = |cell: &&Cell| {
+    let is_own = |cell: &&Measurement| {
         (&cell.workload, &cell.configuration, cell.control)
             == (&row.workload.name, &row.arm, row.workload.control)
             && cell.trust.is_some()
@@ -412,7 +413,7 @@ fn stands(found: &Findings, row: &Measurement<'_>) -> Option<(Trust, bool)> {
 
 /// Whether all numbers are of one trial. Amounts, such as a capacity or lost cuts, are counted once by nature.
 fn are_of_one_trial(found: &Findings) -> bool {
-    let is_rate = |cell: &&Cell| cell.primary && nature(&cell.metric) != Nature::Amount;
+    let is_rate = |cell: &&Measurement| cell.primary && nature(&cell.metric) != Nature::Amount;
     let mut rates = found.measurements.iter().filter(is_rate).peekable();
     rates.peek().is_some() && rates.all(|cell| cell.n < 2)
 }
@@ -423,7 +424,7 @@ fn trust(story: &Story<'_>) -> Sentence {
 
 fn trust_words(story: &Story<'_>) -> String {
     // A class of requests is a row of its own, as in the counts of pages and warnings.
-    let is_class = |cell: &&Cell| cell.primary && class(&cell.metric).is_some();
+    let is_class = |cell: &&Measurement| cell.primary && class(&cell.metric).is_some();
     let classes = story.found.measurements.iter().filter(is_class);
     let classes = classes.map(|cell| Some((cell.trust?, cell.is_lent())));
     let stands: Vec<Option<(Trust, bool)>> =

@@ -3,12 +3,12 @@
 use assay_core::quantity::metric::{Nature, Side};
 use assay_core::quantity::{Better, Metric, Scale};
 use assay_study::findings::measurements::Series;
-use assay_study::findings::{AbsentCell, CellTrial};
+use assay_study::findings::{AbsentCell, TrialValue};
 use assay_study::results::design::Design;
 use assay_study::results::record::Status;
 use assay_workloads::OwnMetric;
 
-use super::rows::{Measured, Measurement};
+use super::rows::{Measured, WorkloadTrials};
 use super::{hosts, metrics};
 
 struct What<'m> {
@@ -36,7 +36,7 @@ impl<'m> What<'m> {
 }
 
 /// All series of a row, and all its numbers that are not there.
-pub(super) fn series(design: &Design, row: &Measurement<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
+pub(super) fn series(design: &Design, row: &WorkloadTrials<'_>) -> (Vec<Series>, Vec<AbsentCell>) {
     let (mut series, mut absent) = (Vec::new(), Vec::new());
     absent.extend(nothing_measured(row));
     if row.trials.is_empty() {
@@ -57,13 +57,13 @@ pub(super) fn series(design: &Design, row: &Measurement<'_>) -> (Vec<Series>, Ve
 /// One of our metrics of a row, or why it is not there.
 pub(super) fn of_metric(
     design: &Design,
-    row: &Measurement<'_>,
+    row: &WorkloadTrials<'_>,
     metric: &'static Metric,
 ) -> Result<Series, String> {
     one(design, row, &What::known(metric))
 }
 
-fn nothing_measured(row: &Measurement<'_>) -> Option<AbsentCell> {
+fn nothing_measured(row: &WorkloadTrials<'_>) -> Option<AbsentCell> {
     if row.trust.is_some() {
         return None;
     }
@@ -77,7 +77,7 @@ fn nothing_measured(row: &Measurement<'_>) -> Option<AbsentCell> {
     Some(row.absent(None, reason))
 }
 
-fn one(design: &Design, row: &Measurement<'_>, what: &What<'_>) -> Result<Series, String> {
+fn one(design: &Design, row: &WorkloadTrials<'_>, what: &What<'_>) -> Result<Series, String> {
     if let Some(reason) = metrics::unsupported(what.metric, row) {
         return Err(reason);
     }
@@ -86,7 +86,7 @@ fn one(design: &Design, row: &Measurement<'_>, what: &What<'_>) -> Result<Series
     for trial in &row.trials {
         if trial.counts() && row.broken.contains(&trial.record.replicate) {
             let (status, reason) = (Status::Failed, Some(hosts::BROKEN.to_owned()));
-            trials.push(CellTrial { status, reason, ..cell_trial(trial, None) });
+            trials.push(TrialValue { status, reason, ..cell_trial(trial, None) });
             continue;
         }
         let value = metrics::value(what.metric, row, trial);
@@ -95,7 +95,7 @@ fn one(design: &Design, row: &Measurement<'_>, what: &What<'_>) -> Result<Series
             // It is told of this trial, and counts as one that gave no number.
             (Err(_), Some(why)) if trial.counts() => {
                 let (status, reason) = (Status::Failed, Some(why.clone()));
-                trials.push(CellTrial { status, reason, ..cell_trial(trial, None) });
+                trials.push(TrialValue { status, reason, ..cell_trial(trial, None) });
                 cut = Some(why);
                 continue;
             }
@@ -123,19 +123,19 @@ fn one(design: &Design, row: &Measurement<'_>, what: &What<'_>) -> Result<Series
     })
 }
 
-pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> CellTrial {
+pub(super) fn cell_trial(trial: &Measured<'_>, value: Option<f64>) -> TrialValue {
     let record = trial.record;
     let value = value.filter(|_| record.status != Status::Failed);
-    CellTrial {
+    TrialValue {
         reason: record.reason.clone(),
         repeats: record.repeats,
-        ..CellTrial::bare(record.replicate, Some(record.order), value, record.status)
+        ..TrialValue::bare(record.replicate, Some(record.order), value, record.status)
     }
 }
 
 /// The metric by which a row is compared where the study does not say: the first that programs told of
 /// themselves, where they were asked to.
-pub(super) fn primary<'r>(design: &Design, row: &'r Measurement<'_>) -> &'r str {
+pub(super) fn primary<'r>(design: &Design, row: &'r WorkloadTrials<'_>) -> &'r str {
     let varies = |name: &str| design.factors.iter().any(|factor| factor.name == name);
     let told = row.told().into_iter().next();
     told.map_or_else(|| row.workload.work.primary(&varies), |own| own.name.as_str())

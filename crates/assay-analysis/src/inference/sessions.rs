@@ -4,7 +4,7 @@
 
 use assay_core::stats::Sample;
 use assay_study::findings::measurements::Series;
-use assay_study::findings::{Cell, CellTrial, Check, Findings, StudyFacts};
+use assay_study::findings::{Check, Findings, Measurement, StudyFacts, TrialValue};
 use assay_study::results::record::Status;
 
 use super::across::{self, Book, Key, Unit, Way, key};
@@ -55,12 +55,12 @@ fn side(results: &[Findings]) -> Option<Findings> {
 }
 
 /// A row whose trials are the sessions' means; none where one of them has no number.
-fn session_cell(cell: &Cell, key: &Key, books: &[Book<'_>]) -> Option<Cell> {
-    let own: Option<Vec<&Cell>> = books.iter().map(|book| book.cell(key)).collect();
+fn session_cell(cell: &Measurement, key: &Key, books: &[Book<'_>]) -> Option<Measurement> {
+    let own: Option<Vec<&Measurement>> = books.iter().map(|book| book.cell(key)).collect();
     let own = own?;
     let means = books.iter().zip(&own).enumerate().map(|(at, (book, cell))| {
         let mean = Sample::of(&book.values(cell, Way::Plain)?)?.mean.exp();
-        Some(CellTrial::bare(at as u32 + 1, None, Some(mean), Status::Ok))
+        Some(TrialValue::bare(at as u32 + 1, None, Some(mean), Status::Ok))
     });
     Some(cells::cell(Series::again(cell, &own, means.collect::<Option<_>>()?)))
 }

@@ -4,7 +4,7 @@ mod observed;
 
 use std::collections::BTreeMap;
 
-use super::rows::Measurement;
+use super::rows::WorkloadTrials;
 
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
@@ -21,7 +21,7 @@ use assay_study::results::surroundings::facts::{
 /// Counters whose growth is no wear but what every drive counts.
 const EVERYDAY: [&str; 2] = ["power_on_hours", "error_log_entries"];
 
-pub(super) fn add(found: &mut Activity, row: &Measurement<'_>) {
+pub(super) fn add(found: &mut Activity, row: &WorkloadTrials<'_>) {
     if !row.workload.control && row.trust.is_some() {
         found.workloads.extend(of_row(row));
         found.observed.extend(observed::fields(row));
@@ -118,7 +118,7 @@ fn both<T>(before: Option<T>, after: Option<T>) -> Option<[T; 2]> {
     before.zip(after).map(|(before, after)| [before, after])
 }
 
-fn of_row(row: &Measurement<'_>) -> Option<WorkloadSurroundings> {
+fn of_row(row: &WorkloadTrials<'_>) -> Option<WorkloadSurroundings> {
     let all: Vec<&Evidence> = row.counting().map(|trial| &trial.record.evidence).collect();
     let n = all.iter().filter(|evidence| tells(evidence)).count();
     if n == 0 {

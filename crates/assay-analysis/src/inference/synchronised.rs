@@ -2,7 +2,7 @@
 
 use assay_core::quantity::units::show;
 use assay_machine::factors::layers;
-use assay_study::findings::{Cell, Findings, Sentence, Trust};
+use assay_study::findings::{Findings, Measurement, Sentence, Trust};
 use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::distinct;
@@ -31,14 +31,15 @@ pub(super) fn sentences(found: &Findings) -> Vec<Sentence> {
     arms.into_iter().filter_map(of_arm).collect()
 }
 
-fn is_sound(cell: &Cell) -> bool {
+fn is_sound(cell: &Measurement) -> bool {
     cell.trust.is_some_and(|trust| trust != Trust::Invalid)
 }
 
 /// `9.8 MB/s while "write" runs (the whole in 2.1 min)`.
-fn of_workload(cell: &Cell, found: &Findings) -> Option<String> {
+fn of_workload(cell: &Measurement, found: &Findings) -> Option<String> {
     let rate = show::mb_per_s(cell.value()?);
-    let whole = found.cell(&cell.workload, &cell.configuration, SYNC_WHOLE).and_then(Cell::value);
+    let whole =
+        found.cell(&cell.workload, &cell.configuration, SYNC_WHOLE).and_then(Measurement::value);
     let whole = whole.map(|s| format!(" (total {})", show::duration(s * 1e9)));
     let (whole, doubt) = (whole.unwrap_or_default(), cell.trust.map_or("", Trust::doubt));
     Some(format!("{rate} MB/s while {:?} runs{whole}{doubt}", cell.workload))

@@ -187,7 +187,7 @@ pub(super) fn cell<'a>(
     found: &'a Findings,
     workload: &str,
     metric: &str,
-) -> &'a assay_study::findings::Cell {
+) -> &'a assay_study::findings::Measurement {
     let mut cells = found.measurements.iter();
     cells.find(|cell| cell.workload == workload && cell.metric == metric).unwrap()
 }

@@ -8,9 +8,9 @@ use assay_machine::system::site::Layer;
 use assay_study::results::record::{DeviceEvidence, TrialRecord};
 use assay_study::results::surroundings::facts::{Member, ProbeCost};
 
-use super::rows::{Measured, Measurement};
+use super::rows::{Measured, WorkloadTrials};
 
-pub(super) fn members(row: &Measurement<'_>) -> Vec<Member> {
+pub(super) fn members(row: &WorkloadTrials<'_>) -> Vec<Member> {
     let layers = row.site.map_or(&[][..], |site| &site.layers);
     if layers.len() < 2 || row.workload.control || row.trust.is_none() {
         return Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn members(row: &Measurement<'_>) -> Vec<Member> {
     layers.iter().map(|layer| member(row, layer)).collect()
 }
 
-fn member(row: &Measurement<'_>, layer: &Layer) -> Member {
+fn member(row: &WorkloadTrials<'_>, layer: &Layer) -> Member {
     let told: Vec<(u64, DeviceEvidence)> =
         row.counting().filter_map(|trial| counters(trial, &layer.name)).collect();
     let asked: u64 = told.iter().map(|(claimed, _)| claimed).sum();
@@ -62,7 +62,7 @@ fn counters(trial: &Measured<'_>, name: &str) -> Option<(u64, DeviceEvidence)> {
     Some((trial.record.claims().bytes(), *device))
 }
 
-fn reason(row: &Measurement<'_>) -> String {
+fn reason(row: &WorkloadTrials<'_>) -> String {
     let reason = row.counting().find_map(|trial| {
         let evidence = &trial.record.evidence;
         let members = Some(&evidence.members).filter(|members| !is_not_recorded(members));

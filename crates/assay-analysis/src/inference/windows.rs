@@ -5,7 +5,9 @@ use assay_core::catalogue::About;
 use assay_core::exhibit::Exhibit;
 use assay_core::quantity::metric;
 use assay_core::quantity::units::show;
-use assay_study::findings::{Because, Cell, Findings, Trust, WATCHED, WINDOWS, WorkloadFacts};
+use assay_study::findings::{
+    Because, Findings, Measurement, Trust, WATCHED, WINDOWS, WorkloadFacts,
+};
 
 use super::across::{named, names};
 
@@ -82,10 +84,13 @@ pub(super) fn doubted(windows: &Windows, sides: [&Findings; 2]) -> [Findings; 2]
 /// Adds the windows to what was found of them, with every number that was seen of each class.
 pub(super) fn tell(windows: &Windows, sides: [&Findings; 2], found: &mut Findings) {
     for (side, name) in sides.into_iter().zip(names(&sides)) {
-        let seen =
-            |cell: &&Cell| !cell.primary && !cell.control && metric::class(&cell.metric).is_some();
-        let own =
-            |cell: &Cell| Cell { configuration: named(&cell.configuration, &name), ..cell.clone() };
+        let seen = |cell: &&Measurement| {
+            !cell.primary && !cell.control && metric::class(&cell.metric).is_some()
+        };
+        let own = |cell: &Measurement| Measurement {
+            configuration: named(&cell.configuration, &name),
+            ..cell.clone()
+        };
         found.measurements.extend(side.measurements.iter().filter(seen).map(own));
     }
     found.study.lead_figure = Some("classes".to_owned());

@@ -17,7 +17,7 @@ use assay_study::results::plan::{Arm, Plan};
 use assay_study::results::record::Trial;
 use assay_workloads::Facts;
 
-use super::rows::{self, Measurement};
+use super::rows::{self, WorkloadTrials};
 use super::verdicts::{explain, words};
 use super::{
     acknowledged, borrowed, card, checks, classes, conversions, decide, design, different, facts,
@@ -32,7 +32,7 @@ pub struct Analysis<'a> {
     design: Cow<'a, Design>,
     found: Findings,
     /// Rows without their trials.
-    rows: Vec<Measurement<'a>>,
+    rows: Vec<WorkloadTrials<'a>>,
     series: Vec<Series>,
     classes: ClassSeries,
     trials: Trials,
@@ -116,7 +116,7 @@ impl<'a> Analysis<'a> {
         found.environment.activity.members.extend(watched::members(&row));
         surroundings::add(&mut found.environment.activity, &row);
         self.series.extend(series);
-        self.rows.push(Measurement {
+        self.rows.push(WorkloadTrials {
             remarks: row.remarks,
             unquiet: row.unquiet,
             trust: row.trust,
@@ -208,7 +208,7 @@ impl RowRules {
     fn look(
         &mut self,
         at: usize,
-        row: &Measurement<'_>,
+        row: &WorkloadTrials<'_>,
         series: &[Series],
         environment: &Environment,
     ) {
@@ -219,7 +219,7 @@ impl RowRules {
         }
     }
 
-    fn apply(&self, rows: &mut [Measurement<'_>], series: &mut [Series]) {
+    fn apply(&self, rows: &mut [WorkloadTrials<'_>], series: &mut [Series]) {
         self.borrowed.tell(rows, series);
         different::tell(&self.different, rows, series);
         acknowledged::tell(&self.acknowledged, rows, series);
@@ -230,7 +230,7 @@ impl RowRules {
 fn trust_surfaces(
     surfaces: &mut [surfaces::Surface],
     accesses: &mut [surfaces::Accesses],
-    rows: &[Measurement<'_>],
+    rows: &[WorkloadTrials<'_>],
 ) {
     let worse = |workload: &str, arm: &Arm, trust: Option<Trust>| {
         let row = rows.iter().find(|row| row.workload.name == workload && row.arm == *arm);
@@ -262,7 +262,7 @@ fn add_checks(
 }
 
 /// Every workload under every arm that was planned, or left out where others of the workload were not.
-fn planned(plan: &Plan, rows: &[Measurement<'_>]) -> BTreeSet<gated::Planned> {
+fn planned(plan: &Plan, rows: &[WorkloadTrials<'_>]) -> BTreeSet<gated::Planned> {
     let is_there = |name: &String| rows.iter().any(|row| row.workload.name == *name);
     let left_out = planned_absences(plan).filter(|absent| is_there(&absent.workload));
     let left_out = left_out.map(|absent| (absent.workload, absent.configuration));
@@ -272,10 +272,10 @@ fn planned(plan: &Plan, rows: &[Measurement<'_>]) -> BTreeSet<gated::Planned> {
 
 /// Arms that could not keep the same number of operations in flight, though the study did not ask
 /// for that.
-fn in_flight(comparison: &Comparison, rows: &[Measurement<'_>]) -> Option<Note> {
+fn in_flight(comparison: &Comparison, rows: &[WorkloadTrials<'_>]) -> Option<Note> {
     let of = |arm: &Arm| {
         let own =
-            |row: &&Measurement<'_>| row.workload.name == comparison.workload && row.arm == *arm;
+            |row: &&WorkloadTrials<'_>| row.workload.name == comparison.workload && row.arm == *arm;
         rows.iter().find(own).map(|row| row.workload)
     };
     let (left, right) = (of(&comparison.baseline)?, of(&comparison.configuration)?);
@@ -299,7 +299,7 @@ fn planned_absences(plan: &Plan) -> impl Iterator<Item = AbsentCell> + '_ {
     })
 }
 
-fn workload_facts(row: &Measurement<'_>) -> WorkloadFacts {
+fn workload_facts(row: &WorkloadTrials<'_>) -> WorkloadFacts {
     WorkloadFacts {
         name: row.workload.name.clone(),
         configuration: row.arm.clone(),

@@ -27,14 +27,14 @@ pub enum Test {
 /// One mix of reads and writes of one size: what runs for a minute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Cell {
+pub struct PtsPoint {
     /// Reads in percent of all operations.
     pub read_percent: u8,
     /// Bytes of an operation.
     pub size_bytes: u64,
 }
 
-impl Cell {
+impl PtsPoint {
     /// `65/35`, as the specification writes a mix: reads, then writes.
     pub fn mix(self) -> String {
         format!("{}/{}", self.read_percent, 100 - self.read_percent.min(100))
@@ -111,21 +111,21 @@ impl Test {
 
     /// Cells of a round in their order: all sizes of a mix, then the next mix. The size is that of the test of
     /// throughput, which is made once for each.
-    pub fn cells(self, size: Option<Bytes>) -> Vec<Cell> {
+    pub fn cells(self, size: Option<Bytes>) -> Vec<PtsPoint> {
         let size = size.filter(|_| self == Self::Throughput).map(|size| [size.0]);
         let sizes: &[u64] = size.as_ref().map_or(self.sizes(), |own| own.as_slice());
         let of_mix = |read_percent: &u8| {
             let read_percent = *read_percent;
-            sizes.iter().map(move |size_bytes| Cell { read_percent, size_bytes: *size_bytes })
+            sizes.iter().map(move |size_bytes| PtsPoint { read_percent, size_bytes: *size_bytes })
         };
         self.mixes().iter().flat_map(of_mix).collect()
     }
 
     /// The cell by which a round is judged: writes alone, of 4 KiB but where the test has one size.
-    pub fn tracked(self, size: Option<Bytes>) -> Cell {
+    pub fn tracked(self, size: Option<Bytes>) -> PtsPoint {
         let usual = if self == Self::Throughput { 128 * KIB } else { 4 * KIB };
         let size = size.filter(|_| self == Self::Throughput);
-        Cell { read_percent: 0, size_bytes: size.map_or(usual, |size| size.0) }
+        PtsPoint { read_percent: 0, size_bytes: size.map_or(usual, |size| size.0) }
     }
 
     /// Rounds at most. Of writing until saturation the specification has a limit that was not at hand: a day of
@@ -203,10 +203,10 @@ mod tests {
     fn a_round_of_iops_has_56_cells_in_the_order_of_the_text() {
         let cells = Test::Iops.cells(None);
         assert_eq!(cells.len(), 56);
-        assert_eq!(cells[0], Cell { read_percent: 100, size_bytes: 1 << 20 });
+        assert_eq!(cells[0], PtsPoint { read_percent: 100, size_bytes: 1 << 20 });
         assert_eq!(cells[1].words(), "100/0 of 128 KiB");
         assert_eq!(cells[8].words(), "95/5 of 1 MiB");
-        assert_eq!(cells[55], Cell { read_percent: 0, size_bytes: 512 });
+        assert_eq!(cells[55], PtsPoint { read_percent: 0, size_bytes: 512 });
         let mixes: Vec<String> = cells.iter().step_by(8).map(|cell| cell.mix()).collect();
         assert_eq!(mixes, ["100/0", "95/5", "65/35", "50/50", "35/65", "5/95", "0/100"]);
     }

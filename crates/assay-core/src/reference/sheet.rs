@@ -19,7 +19,7 @@ pub struct Sheet {
 }
 
 #[derive(Clone, Copy, Debug)]
-pub struct Row<'a> {
+pub struct SheetRow<'a> {
     sheet: &'a Sheet,
     line: usize,
     fields: &'a [String],
@@ -93,16 +93,16 @@ impl Sheet {
         rest.split(|c: char| !c.is_ascii_digit()).next().filter(|digits| !digits.is_empty())
     }
 
-    pub fn rows(&self) -> impl Iterator<Item = Row<'_>> + Clone {
-        self.rows.iter().map(|(line, fields)| Row { sheet: self, line: *line, fields })
+    pub fn rows(&self) -> impl Iterator<Item = SheetRow<'_>> + Clone {
+        self.rows.iter().map(|(line, fields)| SheetRow { sheet: self, line: *line, fields })
     }
 
     /// The one row that has these words in these columns.
-    pub fn one(&self, wanted: &[(&str, &str)]) -> Outcome<Row<'_>> {
+    pub fn one(&self, wanted: &[(&str, &str)]) -> Outcome<SheetRow<'_>> {
         for (column, _) in wanted {
             self.column(column)?;
         }
-        let is_wanted = |row: &Row<'_>| {
+        let is_wanted = |row: &SheetRow<'_>| {
             wanted.iter().all(|(column, word)| row.text(column).is_ok_and(|text| text == *word))
         };
         let words = || {
@@ -132,7 +132,7 @@ impl Sheet {
     }
 }
 
-impl<'a> Row<'a> {
+impl<'a> SheetRow<'a> {
     pub fn text(&self, column: &str) -> Outcome<&'a str> {
         let fields: &'a [String] = self.fields;
         Ok(fields.get(self.sheet.column(column)?).map_or("", String::as_str))
@@ -229,7 +229,7 @@ mod tests {
         assert!(told("a,b\n1\n").starts_with("t.csv:2: 1 fields"));
         assert!(told("a,b\n1,\"2\n").contains("t.csv:2: "));
         let sheet = Sheet::read("t.csv", "a,b\n1,NaN\n2,inf\n3,-1\n3,0.5\n").unwrap();
-        let rows: Vec<Row<'_>> = sheet.rows().collect();
+        let rows: Vec<SheetRow<'_>> = sheet.rows().collect();
         assert!(rows[0].printed("b").unwrap_err().message.contains("t.csv:2: b is `NaN`"));
         assert!(rows[1].printed("b").is_err());
         assert!(rows[2].positive("b").unwrap_err().message.contains("above zero"));

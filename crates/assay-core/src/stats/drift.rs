@@ -188,7 +188,7 @@ fn extra_sum_of_squares(values: &[f64], given: &[&[usize]], tested: &[&[usize]])
     }
     let centre = Sample::of(values)?.mean;
     let first_tested = 1 + given.iter().map(|labels| levels(labels).len()).sum::<usize>();
-    let design = Design::of(n, given.iter().chain(tested).copied())?;
+    let design = DesignMatrix::of(n, given.iter().chain(tested).copied())?;
     let mut equations = design.normal_equations(values, centre);
     let total = equations.left();
     let given_rank = equations.eliminate(0..first_tested);
@@ -216,15 +216,15 @@ fn levels(labels: &[usize]) -> Vec<usize> {
 }
 
 /// A mean and one column of zeros and ones for each level of each factor.
-struct Design {
+struct DesignMatrix {
     columns: usize,
     /// Columns that hold a one, for each row.
     ones: Vec<Vec<usize>>,
 }
 
-impl Design {
-    fn of<'a>(rows: usize, factors: impl Iterator<Item = &'a [usize]>) -> Option<Design> {
-        let mut design = Design { columns: 1, ones: vec![vec![0]; rows] };
+impl DesignMatrix {
+    fn of<'a>(rows: usize, factors: impl Iterator<Item = &'a [usize]>) -> Option<DesignMatrix> {
+        let mut design = DesignMatrix { columns: 1, ones: vec![vec![0]; rows] };
         for labels in factors {
             let levels = levels(labels);
             for (row, label) in design.ones.iter_mut().zip(labels) {

@@ -1,6 +1,6 @@
 //! The tables: workloads of one target, and targets against the first.
 
-use super::{Cell, Column, Measured, Row, Table, beside, depth_note, numbers, spread};
+use super::{Cell, Column, Measurement, Row, Table, beside, depth_note, numbers, spread};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::metric::RESPONSE_P99;
 use assay_core::quantity::played::{self, Class, LatencyPoint, Told};
@@ -147,7 +147,7 @@ pub(super) fn legend(findings: &Findings, tables: &[Table]) -> Vec<String> {
 /// A target in a comparison; of the first one there is nothing that it is compared with.
 struct Compared<'a> {
     found: &'a Comparison,
-    cell: Option<&'a Measured>,
+    cell: Option<&'a Measurement>,
     target: &'a str,
     is_first: bool,
 }

@@ -1,6 +1,6 @@
 //! Classes of requests where nothing is compared: a table of what the devices completed.
 
-use super::{Column, Measured, Table, beside};
+use super::{Column, Measurement, Table, beside};
 use assay_core::exhibit::Unit;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
 use assay_core::quantity::units::show;
@@ -12,8 +12,8 @@ pub(super) const LEGEND: &str = "Classes: requests from any program that the dev
 
 /// The classes of one arm; none where they were not looked at.
 pub(super) fn table(findings: &Findings, title: &str, arm: &Arm) -> Option<Table> {
-    let own = |cell: &&Measured| cell.configuration == *arm && !cell.control;
-    let mut rates: Vec<(&Measured, &str)> = Vec::new();
+    let own = |cell: &&Measurement| cell.configuration == *arm && !cell.control;
+    let mut rates: Vec<(&Measurement, &str)> = Vec::new();
     for cell in findings.measurements.iter().filter(own) {
         if let Some((class, Statistic::Rate)) = class(&cell.metric) {
             rates.push((cell, class));

@@ -4,27 +4,27 @@ use super::check::missing;
 use super::numbers::{heading, span, under_heading};
 use super::study::is_one;
 use super::{Block, Column, Section, Table, comparison_of, result, spread};
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Findings, Measurement};
 use assay_study::results::plan::arm_in_words;
 use assay_workloads::metrics::is_told;
 
 pub(super) const DURATION: &str = "duration_s";
 
-type Statistic = fn(&Cell) -> Option<f64>;
+type Statistic = fn(&Measurement) -> Option<f64>;
 
 /// What stands beside it: heading, metric, and what of its trials is told.
 const BESIDE: [(&str, &str, Statistic); 3] = [
-    ("user", "user_s", Cell::value),
-    ("system", "system_s", Cell::value),
+    ("user", "user_s", Measurement::value),
+    ("system", "system_s", Measurement::value),
     ("memory", "peak_memory_bytes", |cell| cell.max),
 ];
 
 /// The section; none where no command was run.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     // Times that were brought along have no runs behind them.
-    let is_run = |cell: &&Cell| longest(findings, cell).is_some();
+    let is_run = |cell: &&Measurement| longest(findings, cell).is_some();
     let own = findings.measurements.iter().filter(|cell| cell.metric == DURATION && !cell.control);
-    let cells: Vec<&Cell> = own.filter(is_run).collect();
+    let cells: Vec<&Measurement> = own.filter(is_run).collect();
     let printed = printed(findings);
     let missing =
         missing(findings, |metric| metric == DURATION || !is_one(findings) && is_told(metric));
@@ -47,14 +47,14 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
 
 /// Numbers that programs print of themselves, those that verdicts would be about first; none of a comparison, which
 /// has tables of its own for them.
-fn printed(findings: &Findings) -> Vec<&Cell> {
-    let own = |cell: &&Cell| !cell.control && is_told(&cell.metric) && !is_one(findings);
-    let mut found: Vec<&Cell> = findings.measurements.iter().filter(own).collect();
+fn printed(findings: &Findings) -> Vec<&Measurement> {
+    let own = |cell: &&Measurement| !cell.control && is_told(&cell.metric) && !is_one(findings);
+    let mut found: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();
     found.sort_by_key(|cell| !cell.primary);
     found
 }
 
-fn printed_table(cells: &[&Cell]) -> Table {
+fn printed_table(cells: &[&Measurement]) -> Table {
     let mut table = Table::default();
     if cells.iter().any(|cell| cell.workload != cells[0].workload) {
         table.add(Column::key("workload"), cells, |cell| &cell.workload);
@@ -72,7 +72,7 @@ fn printed_table(cells: &[&Cell]) -> Table {
     table
 }
 
-fn table(findings: &Findings, cells: &[&Cell]) -> Table {
+fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
     let varies = cells.iter().any(|cell| cell.configuration != cells[0].configuration);
     let several = cells.iter().any(|cell| cell.workload != cells[0].workload);
     let mut table = Table::default();
@@ -102,11 +102,11 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
 }
 
 /// The shortest and the longest of all runs; none where the shortest took no longer than the shell's start.
-fn range(findings: &Findings, cell: &Cell) -> Option<[f64; 2]> {
+fn range(findings: &Findings, cell: &Measurement) -> Option<[f64; 2]> {
     let shortest = findings.in_row_of(cell, "duration_min_s")?;
     Some([shortest.min?, longest(findings, cell)?])
 }
 
-fn longest(findings: &Findings, cell: &Cell) -> Option<f64> {
+fn longest(findings: &Findings, cell: &Measurement) -> Option<f64> {
     findings.in_row_of(cell, "duration_max_s")?.max
 }

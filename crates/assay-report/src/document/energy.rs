@@ -4,7 +4,7 @@ use super::{Block, Column, Role, Row, Section, Table, beside, spread};
 use assay_core::exhibit::Value;
 use assay_core::quantity::units::show;
 use assay_study::findings::shown::table_of_cells;
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Findings, Measurement, Trust};
 
 const POWER: &str = "mean W";
 /// Capacity of the battery of the example, a typical laptop battery.
@@ -14,7 +14,7 @@ const ENERGY: &str = "energy_j";
 /// The section; none where nobody asked for energy and nothing tells it.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let own = findings.measurements.iter().filter(|cell| cell.metric == ENERGY && !cell.control);
-    let (invalid, cells): (Vec<&Cell>, Vec<&Cell>) =
+    let (invalid, cells): (Vec<&Measurement>, Vec<&Measurement>) =
         own.partition(|cell| cell.trust == Some(Trust::Invalid));
     let mut blocks = Vec::new();
     blocks.extend((!cells.is_empty()).then(|| Block::Text(source(findings))));
@@ -38,7 +38,7 @@ fn source(findings: &Findings) -> Vec<String> {
     of.into_iter().chain(idle).collect()
 }
 
-fn table(findings: &Findings, cells: &[&Cell]) -> Table {
+fn table(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
     let metrics = [
         ("J/trial", ENERGY),
@@ -63,7 +63,7 @@ fn table(findings: &Findings, cells: &[&Cell]) -> Table {
     table
 }
 
-fn missing(findings: &Findings, invalid: &[&Cell]) -> Vec<String> {
+fn missing(findings: &Findings, invalid: &[&Measurement]) -> Vec<String> {
     let absent = findings.absent.iter().filter(|entry| entry.metric.as_deref() == Some(ENERGY));
     let absent = absent.map(|entry| (entry.workload.as_str(), entry.reason.as_str()));
     let invalid = invalid.iter().map(|cell| {

@@ -1,7 +1,7 @@
 //! What kinds of work show of their own: tables, to whose rows with subjects this adds the names and the trust, and
 //! lists.
 
-use super::{Block, Cell, Column, Measured, Role, Section, Table};
+use super::{Block, Cell, Column, Measurement, Role, Section, Table};
 use assay_core::exhibit::{Exhibit, List, Subject};
 use assay_study::file::lead;
 use assay_study::findings::Findings;
@@ -96,8 +96,8 @@ pub(super) fn are_known_by(metric: &str) -> bool {
 }
 
 fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
-    let known = |cell: &&Measured| cell.metric == shown.known_by && !cell.control;
-    let cells: Vec<&Measured> = findings.measurements.iter().filter(known).collect();
+    let known = |cell: &&Measurement| cell.metric == shown.known_by && !cell.control;
+    let cells: Vec<&Measurement> = findings.measurements.iter().filter(known).collect();
     if cells.is_empty() {
         return None;
     }
@@ -115,8 +115,8 @@ fn numbered(findings: &Findings, shown: &ShownNumbers) -> Option<Section> {
     Some(section(&exhibit, keys, table, trust))
 }
 
-fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> StudyNumbers<'f> {
-    let row = |cell: &&'f Measured| {
+fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measurement]) -> StudyNumbers<'f> {
+    let row = |cell: &&'f Measurement| {
         let of = Subject { workload: cell.workload.clone(), arm: cell.configuration.clone() };
         let own = findings.measurements.iter().filter(|own| !own.control && is_of(own, &of));
         let numbers = own.filter_map(|own| Some((own.metric.as_str(), own.value()?))).collect();
@@ -131,7 +131,7 @@ fn numbers<'f>(findings: &'f Findings, cells: &[&'f Measured]) -> StudyNumbers<'
     }
 }
 
-fn is_of(cell: &Measured, of: &Subject) -> bool {
+fn is_of(cell: &Measurement, of: &Subject) -> bool {
     cell.workload == of.workload && cell.configuration == of.arm
 }
 
@@ -162,7 +162,7 @@ fn section(
 }
 
 fn trust(findings: &Findings, of: &Subject) -> Cell {
-    let is_judged = |cell: &&Measured| is_of(cell, of) && !cell.control && cell.trust.is_some();
+    let is_judged = |cell: &&Measurement| is_of(cell, of) && !cell.control && cell.trust.is_some();
     let own = || findings.measurements.iter().filter(is_judged);
     let known = own().find(|cell| cell.primary).or_else(|| own().next());
     Rating::cell(known.and_then(Rating::of))
@@ -331,7 +331,7 @@ mod tests {
         workload.permanent_commands = vec!["type this".to_owned()];
         workload.note = Some("it was slow".to_owned());
         let workload = workload.name.clone();
-        let cell = |(level, metric, value): (&str, &str, f64)| assay_study::findings::Cell {
+        let cell = |(level, metric, value): (&str, &str, f64)| assay_study::findings::Measurement {
             workload: workload.clone(),
             configuration: arm(level),
             metric: metric.to_owned(),

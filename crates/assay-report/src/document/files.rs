@@ -1,6 +1,6 @@
 //! Small files: how many a second went through each phase, and how long one took.
 
-use super::{Block, Column, Measured, Section, Table, text_beside};
+use super::{Block, Column, Measurement, Section, Table, text_beside};
 use assay_core::quantity::Metric;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{Rating, table_of_cells};
@@ -17,7 +17,7 @@ const LEGEND: &str = "files/s: files created, looked up (stat), read, renamed an
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let own =
         findings.measurements.iter().filter(|cell| cell.metric == FILES_PER_S && !cell.control);
-    let cells: Vec<&Measured> = own.collect();
+    let cells: Vec<&Measurement> = own.collect();
     if cells.is_empty() || findings.study.kind == "compare" {
         return None;
     }
@@ -29,7 +29,7 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("small files", blocks))
 }
 
-fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
+fn rates(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
     table.add(Column::right("files/s"), cells, |cell| text_beside(findings, cell, FILES_PER_S));
     for (heading, metric) in columns(&[("/s", |of| of.rate)]) {
@@ -44,7 +44,7 @@ fn rates(findings: &Findings, cells: &[&Measured]) -> Table {
     table
 }
 
-fn times(findings: &Findings, cells: &[&Measured]) -> Table {
+fn times(findings: &Findings, cells: &[&Measurement]) -> Table {
     let mut table = table_of_cells(findings, cells);
     let quantiles = columns(&[(" p50", |of| of.half), (" p99", |of| of.tail)]);
     for (at, (heading, metric)) in quantiles.into_iter().enumerate() {

@@ -1,16 +1,16 @@
 //! Numbers that were brought along and that nothing is compared with: what each workload came to.
 
 use super::numbers::{heading, value};
-use super::{Column, Measured, Section, Table, spread};
+use super::{Column, Measurement, Section, Table, spread};
 use assay_study::findings::Findings;
 use assay_study::results::plan::arm_in_words;
 
 /// Of each workload and arm its metrics; none of findings that a target was measured for.
 pub(super) fn sections(findings: &Findings) -> Vec<Section> {
-    let mut told: Vec<Vec<&Measured>> = Vec::new();
+    let mut told: Vec<Vec<&Measurement>> = Vec::new();
     let is_own = findings.study.kind == "import" && findings.environment.targets.is_empty();
     for cell in findings.measurements.iter().filter(|cell| is_own && !cell.control) {
-        let own = |one: &&mut Vec<&Measured>| {
+        let own = |one: &&mut Vec<&Measurement>| {
             one[0].workload == cell.workload && one[0].configuration == cell.configuration
         };
         match told.iter_mut().find(own) {
@@ -21,7 +21,7 @@ pub(super) fn sections(findings: &Findings) -> Vec<Section> {
     told.iter().map(|cells| Section::from(table(cells))).collect()
 }
 
-fn table(cells: &[&Measured]) -> Table {
+fn table(cells: &[&Measurement]) -> Table {
     let title = [&cells[0].workload, &arm_in_words(cells[0].configuration.iter())[..]].join(" ");
     let mut table = Table::new(title.trim_end());
     table.add(Column::left("metric"), cells, |cell| heading(&cell.metric));
@@ -37,7 +37,7 @@ fn table(cells: &[&Measured]) -> Table {
     table
 }
 
-fn excluded(cell: &Measured) -> Option<String> {
+fn excluded(cell: &Measurement) -> Option<String> {
     let lost: Vec<&str> = cell.trials.iter().filter_map(|trial| trial.reason.as_deref()).collect();
     let (count, all) = (lost.len(), cell.trials.len());
     lost.first().map(|reason| match all {

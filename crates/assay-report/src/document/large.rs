@@ -7,7 +7,7 @@ use assay_study::findings::facts::{IoFacts, PlaceFacts};
 use assay_study::findings::shown::MICRO_RATE;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
-    AdviceKind, Cell, Comparison, Findings, Kind, TargetFacts, Trust, Verdict, WorkloadFacts,
+    AdviceKind, Comparison, Findings, Kind, Measurement, TargetFacts, Trust, Verdict, WorkloadFacts,
 };
 use assay_study::results::design::Factor;
 use assay_study::results::headline::Headline;
@@ -59,7 +59,7 @@ pub fn large(findings: &Findings) -> Vec<Large> {
     all.filter(|large: &Large| !large.numbers.is_empty()).collect()
 }
 
-fn number(findings: &Findings, cell: &Cell) -> Option<LargeNumber> {
+fn number(findings: &Findings, cell: &Measurement) -> Option<LargeNumber> {
     let of = |metric| findings.in_row_of(cell, metric);
     let (cell, other) = match cell.metric.as_str() {
         "iops" => (cell, of("bandwidth_bytes_per_s")),

@@ -28,7 +28,7 @@ pub(super) const LEGEND: &str = "The table shows the load per class, because low
 pub(super) fn table(page: &StudyPage<'_>, workload: &Workload<'_>) -> Option<Table> {
     let (class, _) = class(workload.metric).filter(|(_, what)| *what == Statistic::Mean)?;
     let known = |metric: &str| {
-        let own = |cell: &assay_study::findings::Cell| cell.workload == workload.name;
+        let own = |cell: &assay_study::findings::Measurement| cell.workload == workload.name;
         page.findings.measurements.iter().any(|cell| own(cell) && cell.metric == metric)
     };
     let shown: Vec<(&str, &str, bool)> = COLUMNS

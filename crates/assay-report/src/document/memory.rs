@@ -1,6 +1,6 @@
 //! Pages under a limit of memory: how much of the set there was room for, and what that cost.
 
-use super::{Block, Cell, Column, Measured, Section, Table, beside, text_beside};
+use super::{Block, Cell, Column, Measurement, Section, Table, beside, text_beside};
 use assay_core::quantity::Metric;
 use assay_core::quantity::units::show;
 use assay_study::findings::Findings;
@@ -20,7 +20,7 @@ const LEGEND: &[&str] = &[
 pub(super) fn section(findings: &Findings) -> Option<Section> {
     let own =
         findings.measurements.iter().filter(|cell| cell.metric == REACHED.name && !cell.control);
-    let mut cells: Vec<&Measured> = own.collect();
+    let mut cells: Vec<&Measurement> = own.collect();
     // A workload after the other, in the order of the page.
     let names: Vec<&str> = cells.iter().map(|cell| cell.workload.as_str()).collect();
     let places: Vec<usize> = cells
@@ -42,8 +42,8 @@ pub(super) fn section(findings: &Findings) -> Option<Section> {
     Some(Section::titled("memory: how much fits and at what cost", blocks))
 }
 
-fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
-    let of = |cell: &Measured, metric: &Metric| beside(findings, cell, metric.name);
+fn fits(findings: &Findings, cells: &[&Measurement]) -> Table {
+    let of = |cell: &Measurement, metric: &Metric| beside(findings, cell, metric.name);
     let mut table = table_of_cells(findings, cells);
     table.add(Column::right("reached"), cells, |cell| text_beside(findings, cell, REACHED.name));
     table.add(Column::right("killed"), cells, |cell| killed(findings, cell));
@@ -60,7 +60,7 @@ fn fits(findings: &Findings, cells: &[&Measured]) -> Table {
     table
 }
 
-fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
+fn costs(findings: &Findings, cells: &[&Measurement]) -> Table {
     const METRICS: [Metric; 5] = [RATE, P99, LONGEST, PROCESSOR, FULL];
     let headings = ["accesses/s", "p99", "longest", "CPU", "stalled"];
     let mut table = table_of_cells(findings, cells);
@@ -71,14 +71,14 @@ fn costs(findings: &Findings, cells: &[&Measured]) -> Table {
     table
 }
 
-fn killed(findings: &Findings, cell: &Measured) -> Option<String> {
+fn killed(findings: &Findings, cell: &Measurement) -> Option<String> {
     let own = findings.in_row_of(cell, KILLED.name)?;
     let values = own.values();
     let killed = values.iter().filter(|value| **value > 0.0).count();
     Some(if killed == 0 { "no".to_owned() } else { format!("{killed} of {}", values.len()) })
 }
 
-fn worst(findings: &Findings, cell: &Measured, metrics: &[Metric]) -> Cell {
+fn worst(findings: &Findings, cell: &Measurement, metrics: &[Metric]) -> Cell {
     let own = |metric: &Metric| findings.in_row_of(cell, metric.name)?.trust;
     let trust = metrics.iter().filter_map(own).max();
     Rating::cell(trust.map(|trust| Rating { trust, is_lent: false }))

@@ -1,7 +1,7 @@
 //! What micro-benchmarks came to: how often an operation was done, and what one takes.
 
 use super::numbers::span;
-use super::{Column, Measured, Section, Table, text_beside};
+use super::{Column, Measurement, Section, Table, text_beside};
 use assay_study::findings::Findings;
 use assay_study::findings::shown::{MICRO_RATE, Rating};
 
@@ -9,8 +9,8 @@ pub(super) const COST: &str = "micro_operation_ns";
 
 /// The section; none where there was no micro-benchmark.
 pub(super) fn section(findings: &Findings) -> Option<Section> {
-    let own = |cell: &&Measured| cell.metric == MICRO_RATE && !cell.control;
-    let cells: Vec<&Measured> = findings.measurements.iter().filter(own).collect();
+    let own = |cell: &&Measurement| cell.metric == MICRO_RATE && !cell.control;
+    let cells: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();
     let mut table = Table::new("micro-benchmarks");
     table.add(Column::left("micro-benchmark"), &cells, |cell| &cell.workload);
     table

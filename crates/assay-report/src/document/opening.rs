@@ -7,7 +7,8 @@ use super::study;
 use assay_core::quantity::metric::class;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
-    AdviceKind, Cell, Comparison, Findings, Kind, MetricRef, Sentence, SentenceRole, Trust, Verdict,
+    AdviceKind, Comparison, Findings, Kind, Measurement, MetricRef, Sentence, SentenceRole, Trust,
+    Verdict,
 };
 use assay_study::results::plan::arm_in_words;
 
@@ -159,7 +160,7 @@ fn measured(findings: &Findings) -> Option<Sentence> {
     (!told.is_empty()).then(|| lead(format!("{}.", told.join("; ")), about))
 }
 
-fn row(cell: &Cell) -> Option<String> {
+fn row(cell: &Measurement) -> Option<String> {
     let mean = value(&cell.metric, cell.value()?);
     let ends = cell.ci95.map(|ends| ends.map(|end| value(&cell.metric, end)));
     let wide = if cell.is_wide() { ", wide" } else { "" };
@@ -188,7 +189,7 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
     };
     let [trusted, suspect, invalid] = [Trust::Trusted, Trust::Suspect, Trust::Invalid]
         .map(|trust| Rating { trust, is_lent: false });
-    let one = |cell: &Cell| {
+    let one = |cell: &Measurement| {
         cell.n == 1 && (findings.study.kind == "compare" || class(&cell.metric).is_some())
     };
     let is_single = cells().next().is_some() && cells().all(one);
@@ -212,7 +213,8 @@ pub fn standing(findings: &Findings) -> Standing<'_> {
 /// The trust of rows without a number of the metric that matters: all their trials ended before they had one,
 /// which is a result as well.
 fn others(findings: &Findings) -> Vec<Rating> {
-    let row = |cell: &Cell| (cell.workload.clone(), cell.configuration.clone(), cell.control);
+    let row =
+        |cell: &Measurement| (cell.workload.clone(), cell.configuration.clone(), cell.control);
     let mut known: BTreeSet<_> =
         findings.measurements.iter().filter(|cell| cell.primary).map(row).collect();
     let rest = findings.measurements.iter().filter_map(|cell| Some((row(cell), Rating::of(cell)?)));

@@ -10,7 +10,7 @@ use super::{
 use assay_core::quantity::units::show;
 use assay_core::quantity::{Better, printed};
 use assay_study::findings::facts::PlaceFacts;
-use assay_study::findings::places::{Beside, Placed, Places, Row as Number, Unit};
+use assay_study::findings::places::{Beside, PlaceRow, Placed, Places, Unit};
 use assay_study::findings::{Comparison, EnvironmentFacts, Findings};
 use assay_study::results::plan::{Arm, arm_in_words};
 
@@ -56,8 +56,8 @@ pub(crate) fn work_name(workload: &str, arm: &Arm) -> String {
     format!("{workload}, {}", arm_in_words(arm.iter()))
 }
 
-fn table(findings: &Findings, rows: &[&Number]) -> Table {
-    let there: Vec<&Number> = rows.iter().copied().filter(|row| row.absent.is_none()).collect();
+fn table(findings: &Findings, rows: &[&PlaceRow]) -> Table {
+    let there: Vec<&PlaceRow> = rows.iter().copied().filter(|row| row.absent.is_none()).collect();
     let has_intervals = rows.iter().any(|row| row.percent_interval().is_some());
     let mut table = Table::default();
     table.add(Column::key("platform"), &there, |row| &row.platform);
@@ -86,7 +86,7 @@ fn table(findings: &Findings, rows: &[&Number]) -> Table {
     table
 }
 
-fn percents(row: &Number) -> Option<[String; 3]> {
+fn percents(row: &PlaceRow) -> Option<[String; 3]> {
     let percent = row.percent?;
     if row.comparison.is_none() {
         // The baseline is 100 by definition: it has no decimals.
@@ -95,7 +95,7 @@ fn percents(row: &Number) -> Option<[String; 3]> {
     Some(show::percents(percent, row.percent_interval()))
 }
 
-fn absent(rows: &[&Number]) -> Vec<Row> {
+fn absent(rows: &[&PlaceRow]) -> Vec<Row> {
     let mut told: Vec<(&String, Vec<&str>)> = Vec::new();
     for row in rows {
         let Some(reason) = &row.absent else { continue };
@@ -120,7 +120,7 @@ fn heading(metric: &str) -> String {
 }
 
 /// The number of a row; one that stands alone has the digits that were printed.
-pub(crate) fn value(row: &Number) -> String {
+pub(crate) fn value(row: &PlaceRow) -> String {
     let Some(value) = row.value else { return NONE.to_owned() };
     match row.metric.as_str() {
         "duration_s" if row.n == 1 && row.unit == Unit::Trials => format!("{value} s"),
@@ -128,7 +128,7 @@ pub(crate) fn value(row: &Number) -> String {
     }
 }
 
-fn count(row: &Number) -> String {
+fn count(row: &PlaceRow) -> String {
     let lost = if row.failed > 0 {
         format!("{}/{}", row.n, row.n + row.failed)
     } else {
@@ -142,7 +142,7 @@ fn count(row: &Number) -> String {
 }
 
 /// Per cent as they were printed, with the decimals that the others have.
-fn printed_percent(row: &Number, decimals: usize) -> Cell {
+fn printed_percent(row: &PlaceRow, decimals: usize) -> Cell {
     let Some(told) = row.printed else { return "".into() };
     let text = if told.percent == 100.0 {
         "100".to_owned()
@@ -155,7 +155,7 @@ fn printed_percent(row: &Number, decimals: usize) -> Cell {
     Cell::toned(format!("inconsistent: {text}"), Tone::Bad)
 }
 
-fn verdict(findings: &Findings, row: &Number) -> Cell {
+fn verdict(findings: &Findings, row: &PlaceRow) -> Cell {
     if row.emulated {
         return Cell::toned("emulated", Tone::Doubtful);
     }

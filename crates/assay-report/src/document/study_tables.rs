@@ -11,7 +11,7 @@ use assay_core::quantity::played;
 use assay_core::quantity::{Better, Scale};
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
-    Cell as Measured, Comparison, Findings, Kind, SentenceRole, Trust, Verdict,
+    Comparison, Findings, Kind, Measurement, SentenceRole, Trust, Verdict,
 };
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_study::results::record::Status;
@@ -55,7 +55,8 @@ const P999: [(&str, &str); 4] = [
 
 /// Those of a workload: of work by the clock response and service stand side by side.
 fn beside(findings: &Findings, workload: &Workload<'_>) -> Vec<(&'static str, &'static str)> {
-    let own = |cell: &Measured| cell.workload == workload.name && pace::is_response(&cell.metric);
+    let own =
+        |cell: &Measurement| cell.workload == workload.name && pace::is_response(&cell.metric);
     if findings.measurements.iter().any(own) {
         return pace::quantiles(workload.metric);
     }
@@ -70,7 +71,7 @@ pub(super) struct Workload<'a> {
 }
 
 pub(super) struct ComparedCell<'a> {
-    pub cell: &'a Measured,
+    pub cell: &'a Measurement,
     pub role: ComparisonRole<'a>,
 }
 
@@ -94,12 +95,12 @@ pub(super) fn workloads(findings: &Findings) -> Vec<Workload<'_>> {
 
 fn workload<'a>(findings: &'a Findings, name: &'a str) -> Option<Workload<'a>> {
     let compared = |found: &&Comparison| found.primary && found.workload == name;
-    let own = |cell: &&Measured| cell.workload == name;
+    let own = |cell: &&Measurement| cell.workload == name;
     let judged = findings.comparisons.iter().find(compared).map(|found| &found.metric);
     let first = || findings.measurements.iter().find(own).map(|cell| &cell.metric);
     let marked = || findings.measurements.iter().filter(own).find(|cell| cell.primary);
     let metric = judged.or_else(|| marked().map(|cell| &cell.metric)).or_else(first)?;
-    let cells: Vec<&Measured> =
+    let cells: Vec<&Measurement> =
         findings.measurements.iter().filter(own).filter(|cell| cell.metric == *metric).collect();
     let mut lines: Vec<(usize, usize, ComparedCell<'_>)> = Vec::new();
     for cell in &cells {
@@ -182,7 +183,7 @@ pub(super) fn table(
         quantiles.extend(P999.into_iter().filter(|(_, metric)| *metric != workload.metric));
     }
     for (heading, metric) in quantiles {
-        let own = |cell: &Measured| cell.workload == workload.name && cell.metric == metric;
+        let own = |cell: &Measurement| cell.workload == workload.name && cell.metric == metric;
         if findings.measurements.iter().any(own) {
             table.add(Column::right(heading), &lines, |line| {
                 let own = findings.in_row_of(line.cell, metric)?;
@@ -322,7 +323,7 @@ fn compared(page: &StudyPage<'_>, line: &ComparedCell<'_>) -> [Cell; 3] {
 }
 
 /// `6`, or `5/6` where not every replicate has a trial that counts.
-fn of_started(cell: &Measured, n: usize) -> String {
+fn of_started(cell: &Measurement, n: usize) -> String {
     let first = cell.trials.iter().filter(|trial| trial.repeats.is_none());
     let started = first.filter(|trial| trial.status != Status::Warmup).count();
     if started == n { n.to_string() } else { format!("{n}/{started}") }

@@ -3,7 +3,7 @@
 use super::classes::LEGEND;
 use super::numbers::{self, under_heading};
 use super::study::StudyPage;
-use super::{Cell, Column, Detail, Measured, Role, Row, Section, Table};
+use super::{Cell, Column, Detail, Measurement, Role, Row, Section, Table};
 use assay_analysis::inference::RESULT;
 use assay_core::quantity::metric::class;
 use assay_study::findings::{Comparison, WINDOWS};
@@ -29,7 +29,7 @@ pub(super) fn sections(page: &StudyPage<'_>) -> Option<Vec<Section>> {
     let [earlier, later] = if is_short && !several { names } else { ["earlier", "later"] };
 
     let mut rows: Vec<(f64, Row)> = compared.iter().map(|one| change(page, one)).collect();
-    let is_alone = |cell: &&Measured| {
+    let is_alone = |cell: &&Measurement| {
         !compared.iter().any(|one| one.workload == cell.workload && one.metric == cell.metric)
     };
     rows.extend(findings.measurements.iter().filter(is_alone).map(|cell| {
@@ -69,7 +69,7 @@ fn change(page: &StudyPage<'_>, one: &Comparison) -> (f64, Row) {
     let [own, base] = one.means.map_or([None; 2], |means| means.map(Some));
     let values = [(&one.baseline, base), (&one.configuration, own)].map(|(arm, mean)| {
         let cell = page.findings.cell(&one.workload, arm, &one.metric);
-        cell.and_then(Measured::value).or(mean)
+        cell.and_then(Measurement::value).or(mean)
     });
     let told = [numbers::ratio(one), numbers::interval(one), one.n.to_string()].map(Some);
     let size = one.ratio.map_or(-1.0, |ratio| ratio.ln().abs());

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use assay_analysis::import::go_bench::{NAMES, UNITS_OF_METRICS as UNITS};
 use assay_core::catalogue::About;
 use assay_core::quantity::Better;
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Findings, Measurement};
 
 use super::{Exporter, counted, nothing};
 
@@ -62,7 +62,7 @@ fn unit(metric: &str) -> &str {
 }
 
 /// A name as Go's benchmarks have it: a capital first, no spaces. What differs from ours is noted.
-fn name(cell: &Cell, names: &mut BTreeSet<(String, String)>) -> String {
+fn name(cell: &Measurement, names: &mut BTreeSet<(String, String)>) -> String {
     let mut plain = |text: &str, capital: bool| -> String {
         let letter =
             |c: char| if c.is_whitespace() || c.is_control() || "/=".contains(c) { '_' } else { c };

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use assay_core::catalogue::About;
 use assay_core::quantity::Better;
-use assay_study::findings::{Cell, Comparison, Findings, Trust};
+use assay_study::findings::{Comparison, Findings, Measurement, Trust};
 use assay_workloads::metrics::noun;
 
 use super::{Exporter, arm_words, brief};
@@ -62,17 +62,17 @@ fn left_out(findings: &Findings, better: Better) -> Vec<String> {
     own.map(|(cell, _)| format!("{} is omitted: {}", name(cell), trust(cell))).collect()
 }
 
-fn rows(findings: &Findings, better: Better) -> impl Iterator<Item = (&Cell, f64)> {
+fn rows(findings: &Findings, better: Better) -> impl Iterator<Item = (&Measurement, f64)> {
     let own =
         findings.measurements.iter().filter(move |cell| !cell.control && cell.better == better);
     own.filter_map(|cell| Some((cell, cell.value().filter(|value| value.is_finite())?)))
 }
 
-fn is_invalid(cell: &Cell) -> bool {
+fn is_invalid(cell: &Measurement) -> bool {
     cell.trust == Some(Trust::Invalid)
 }
 
-fn entry(findings: &Findings, cell: &Cell, value: f64) -> Entry {
+fn entry(findings: &Findings, cell: &Measurement, value: f64) -> Entry {
     let range = cell.ci95.map(|[low, high]| format!("{}..{}", brief(low), brief(high)));
     let verdicts = verdicts(findings, cell);
     let trials = if cell.n == 1 { "1 trial".to_owned() } else { format!("{} trials", cell.n) };
@@ -81,14 +81,14 @@ fn entry(findings: &Findings, cell: &Cell, value: f64) -> Entry {
 }
 
 /// `read (queue_depth=8): iops`.
-fn name(cell: &Cell) -> String {
+fn name(cell: &Measurement) -> String {
     match arm_words(cell, " ").as_str() {
         "" => format!("{}: {}", cell.workload, cell.metric),
         arm => format!("{} ({arm}): {}", cell.workload, cell.metric),
     }
 }
 
-fn trust(cell: &Cell) -> String {
+fn trust(cell: &Measurement) -> String {
     let word = match cell.trust {
         Some(Trust::Trusted) => "trusted",
         Some(Trust::Suspect) => "suspect",
@@ -101,7 +101,7 @@ fn trust(cell: &Cell) -> String {
     if against.is_empty() { word.to_owned() } else { format!("{word} ({})", against.join("; ")) }
 }
 
-fn verdicts(findings: &Findings, cell: &Cell) -> Vec<String> {
+fn verdicts(findings: &Findings, cell: &Measurement) -> Vec<String> {
     let is_its = |one: &&Comparison| one.workload == cell.workload && one.metric == cell.metric;
     let own = || findings.comparisons.iter().filter(is_its);
     let is_baseline = own().any(|one| one.baseline == cell.configuration);
@@ -181,7 +181,7 @@ mod tests {
         let mut findings = fixture("study-commands");
         assert_eq!(left_out(&findings, Better::Lower), Vec::<String>::new());
         let before = entries(&findings, Better::Lower).len();
-        let is_time = |cell: &&mut Cell| cell.metric == "duration_s" && !cell.control;
+        let is_time = |cell: &&mut Measurement| cell.metric == "duration_s" && !cell.control;
         let times = findings.measurements.iter_mut().filter(is_time);
         for (cell, trust) in times.zip([Trust::Invalid, Trust::Suspect]) {
             cell.trust = Some(trust);

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use assay_core::catalogue::About;
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Findings, Measurement};
 
 use super::{Exporter, arm_words, counted, nothing};
 
@@ -32,7 +32,7 @@ fn write(findings: &Findings) -> Option<String> {
     some.then(|| serde_json::to_string_pretty(&document).unwrap_or_default() + "\n")
 }
 
-fn result(cell: &Cell) -> Option<Value> {
+fn result(cell: &Measurement) -> Option<Value> {
     let times: Vec<f64> = counted(cell).into_iter().map(|(_, value)| value).collect();
     let count = times.len();
     if count == 0 {

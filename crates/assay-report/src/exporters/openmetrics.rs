@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use assay_core::catalogue::About;
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Findings, Measurement};
 use assay_workloads::metrics;
 
 use super::custom_is_better::UNITS;
@@ -24,7 +24,7 @@ pub const EXPORTER: Exporter = Exporter {
 };
 
 fn write(findings: &Findings) -> Option<String> {
-    let mut families: BTreeMap<String, Vec<&Cell>> = BTreeMap::new();
+    let mut families: BTreeMap<String, Vec<&Measurement>> = BTreeMap::new();
     for cell in findings.measurements.iter().filter(|cell| !cell.control && cell.value().is_some())
     {
         families.entry(name(&cell.metric)).or_default().push(cell);
@@ -35,11 +35,11 @@ fn write(findings: &Findings) -> Option<String> {
     let mut text = String::new();
     for (metric, cells) in families {
         let what = metrics::find(&metric).map_or(metric.as_str(), |known| known.summary);
-        let samples = |value: &dyn Fn(&Cell) -> Option<f64>| {
-            let sample = |cell: &&Cell| Some((labels(findings, cell), value(cell)?));
+        let samples = |value: &dyn Fn(&Measurement) -> Option<f64>| {
+            let sample = |cell: &&Measurement| Some((labels(findings, cell), value(cell)?));
             cells.iter().filter_map(sample).collect::<Vec<_>>()
         };
-        family(&mut text, &metric, what, &samples(&Cell::value));
+        family(&mut text, &metric, what, &samples(&Measurement::value));
         for (end, name, bound) in [(0, "low", "Lower"), (1, "high", "Upper")] {
             let name = format!("ci95_{name}_{metric}");
             let help = format!("{bound} bound of the 95% CI: {what}");
@@ -73,7 +73,7 @@ fn family(text: &mut String, name: &str, help: &str, samples: &[(String, f64)]) 
 }
 
 /// What a sample is of; empty labels are left out.
-fn labels(findings: &Findings, cell: &Cell) -> String {
+fn labels(findings: &Findings, cell: &Measurement) -> String {
     let environment = &findings.environment;
     let host = environment.platform.as_ref().map_or("", |platform| &platform.name);
     let target = cell.configuration.get("target");

@@ -26,7 +26,7 @@ fn names_are_unique() {
 
 fn rough() -> Findings {
     let mut findings = fixture("study-import");
-    let trial = |replicate, order, value, status, reason: &str| CellTrial {
+    let trial = |replicate, order, value, status, reason: &str| TrialValue {
         replicate,
         order: Some(order),
         value,
@@ -44,11 +44,11 @@ fn rough() -> Findings {
         trial(4, 6, None, Status::Failed, "no space # left"),
         trial(5, 7, None, Status::Ok, "too few operations"),
     ];
-    first.trials.push(CellTrial {
+    first.trials.push(TrialValue {
         repeats: Some(Repeats { replicate: 3, order: 5 }),
         ..trial(7, 8, Some(3.5), Status::Ok, "")
     });
-    first.trials.push(CellTrial {
+    first.trials.push(TrialValue {
         repeats: Some(Repeats { replicate: 2, order: 4 }),
         ..trial(8, 9, Some(2.75), Status::Ok, "")
     });
@@ -78,8 +78,9 @@ fn rough() -> Findings {
 #[test]
 fn what_goes_out_are_the_trials_that_the_row_sums_up() {
     let mut cell = rough().measurements.remove(0);
-    let values =
-        |cell: &Cell| -> Vec<f64> { counted(cell).into_iter().map(|(_, value)| value).collect() };
+    let values = |cell: &Measurement| -> Vec<f64> {
+        counted(cell).into_iter().map(|(_, value)| value).collect()
+    };
     assert_eq!(values(&cell), [1.5, 2.5, 3.5], "a repeat stands for what was disturbed");
     // Where too few were left without it, the row sums up the disturbed one and leaves its repeat out.
     cell.counted = Some(vec![1, 2, 3]);

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use assay_core::catalogue::About;
 use assay_core::lines::field;
 use assay_core::quantity::{Better, Scale};
-use assay_study::findings::{Cell, CellTrial, Findings};
+use assay_study::findings::{Findings, Measurement, TrialValue};
 use assay_study::results::record::Status;
 use assay_workloads::metrics;
 
@@ -29,7 +29,7 @@ pub const EXPORTER: Exporter = Exporter {
 
 fn write(findings: &Findings) -> Option<String> {
     // A second copy of the baseline has no name of its own in a table.
-    let cells: Vec<&Cell> = findings
+    let cells: Vec<&Measurement> = findings
         .measurements
         .iter()
         .filter(|cell| !cell.control && !cell.trials.is_empty())
@@ -46,7 +46,7 @@ fn write(findings: &Findings) -> Option<String> {
     }
     text.push('\n');
     for cell in &cells {
-        let counting: HashSet<*const CellTrial> =
+        let counting: HashSet<*const TrialValue> =
             cell.counting().into_iter().map(std::ptr::from_ref).collect();
         for trial in &cell.trials {
             let counted = counting.contains(&std::ptr::from_ref(trial));
@@ -73,7 +73,7 @@ fn write(findings: &Findings) -> Option<String> {
     (!cells.is_empty()).then_some(text)
 }
 
-fn metric(cell: &Cell) -> String {
+fn metric(cell: &Measurement) -> String {
     let better = match cell.better {
         _ if metrics::find(&cell.metric).is_some() => "",
         Better::Lower => ":lower",
@@ -85,7 +85,7 @@ fn metric(cell: &Cell) -> String {
 }
 
 /// How a trial ended. A valid trial that does not count was repeated, or is a repeat that was not needed.
-fn status(trial: &CellTrial, counted: bool) -> &'static str {
+fn status(trial: &TrialValue, counted: bool) -> &'static str {
     match trial.status {
         Status::Ok if counted => "ok",
         Status::Ok if trial.value.is_some() => "superseded",
@@ -95,8 +95,8 @@ fn status(trial: &CellTrial, counted: bool) -> &'static str {
     }
 }
 
-/// Which of them [`Cell::value`] is.
-fn mean_kind(cell: &Cell) -> &'static str {
+/// Which of them [`Measurement::value`] is.
+fn mean_kind(cell: &Measurement) -> &'static str {
     match (cell.mean, cell.geometric_mean, cell.median) {
         (Some(_), _, _) => "arithmetic",
         (None, Some(_), _) => "geometric",

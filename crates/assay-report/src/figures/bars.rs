@@ -9,7 +9,7 @@ use assay_core::catalogue::About;
 use assay_core::exhibit::figure::{Axis, Figure, Mark, Point, Series, id_of, joined, short};
 use assay_core::exhibit::parts::{BEYOND, at_most, distinct, of_bars};
 use assay_study::findings::shown::{MICRO_RATE, Names, metric_title};
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Findings, Measurement};
 use assay_study::results::plan::{Arm, level_words};
 
 pub static BARS: Drawing = Drawing {
@@ -100,7 +100,7 @@ fn apart(findings: &Findings, names: &Names, workload: Subject<'_>) -> Option<Fi
 fn grouped(
     findings: &Findings,
     names: &Names,
-    cells: &[&Cell],
+    cells: &[&Measurement],
     factors: [&String; 2],
 ) -> (Axis, Vec<Series>) {
     let mut both = factors.map(|factor| (factor, levels(findings, cells, factor)));
@@ -119,13 +119,13 @@ fn grouped(
     (Axis::names("", names), Series::each(series, Mark::Bars))
 }
 
-pub(super) fn levels(findings: &Findings, cells: &[&Cell], factor: &str) -> Vec<String> {
+pub(super) fn levels(findings: &Findings, cells: &[&Measurement], factor: &str) -> Vec<String> {
     let declared = findings.study.factors.iter().find(|one| one.name == factor);
     let seen = || distinct(cells.iter().filter_map(|cell| cell.configuration.get(factor)).cloned());
     declared.map_or_else(seen, |declared| declared.levels.clone())
 }
 
-fn bar(findings: &Findings, at: usize, name: &str, cell: &Cell) -> Option<Point> {
+fn bar(findings: &Findings, at: usize, name: &str, cell: &Measurement) -> Option<Point> {
     let told = of_cell(findings, at as f64, name, cell)?;
     let label = Some(numbers::under_heading(&cell.metric, told.value));
     Some(Point { label, ..told })

@@ -9,7 +9,7 @@ use assay_core::exhibit::figure::Figure;
 use assay_core::exhibit::parts::distinct;
 use assay_core::quantity::Better;
 use assay_study::findings::shown::Names;
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Findings, Measurement, Trust};
 
 pub static ENERGY: Drawing = Drawing {
     about: About {
@@ -30,8 +30,9 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
-    let is_sound = |cell: &Cell| cell.value().is_some() && cell.trust != Some(Trust::Invalid);
-    let own = |cell: &&Cell| cell.metric == METRIC && !cell.control && is_sound(cell);
+    let is_sound =
+        |cell: &Measurement| cell.value().is_some() && cell.trust != Some(Trust::Invalid);
+    let own = |cell: &&Measurement| cell.metric == METRIC && !cell.control && is_sound(cell);
     let told =
         distinct(findings.measurements.iter().filter(own).map(|cell| cell.workload.as_str()));
     let better = Better::Lower;

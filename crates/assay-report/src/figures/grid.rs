@@ -9,7 +9,7 @@ use assay_core::exhibit::figure::{Axis, Colour, Figure, Mark, Point, id_of, shor
 use assay_core::exhibit::parts::{at_most, by_sort};
 use assay_core::quantity::Better;
 use assay_study::findings::shown::{Names, metric_title};
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Findings, Measurement, Trust};
 use assay_study::results::plan::{Arm, level_words};
 
 pub static GRID: Drawing = Drawing {
@@ -66,7 +66,7 @@ struct Grid<'a> {
 }
 
 impl Grid<'_> {
-    fn figure(&self, cells: &[&Cell]) -> Option<Figure> {
+    fn figure(&self, cells: &[&Measurement]) -> Option<Figure> {
         let Subject { name, metric, .. } = self.subject;
         let tiles: Vec<(Colour, Point)> = cells.iter().filter_map(|cell| self.tile(cell)).collect();
         if tiles.len() < FEWEST_CELLS {
@@ -120,7 +120,7 @@ impl Grid<'_> {
             .filter(|times| times.is_finite())
     }
 
-    fn tile(&self, one: &Cell) -> Option<(Colour, Point)> {
+    fn tile(&self, one: &Measurement) -> Option<(Colour, Point)> {
         let place = |(factor, levels): &Side<'_>| {
             let place =
                 levels.iter().position(|level| one.configuration.get(*factor) == Some(level))?;

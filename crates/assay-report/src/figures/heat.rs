@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
-use crate::evidence::{Evidence, RanTrial};
+use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
@@ -45,7 +45,7 @@ const MOST_TILES: usize = 320;
 
 fn draw(evidence: &Evidence) -> Vec<Figure> {
     let names = Names::of(&evidence.findings);
-    let mut found: Vec<(u32, [String; 2], Vec<&RanTrial>)> = Vec::new();
+    let mut found: Vec<(u32, [String; 2], Vec<&TrialEvidence>)> = Vec::new();
     for ((workload, arm), own) in runs(evidence) {
         let named = [short(workload), names.arm(arm)];
         let columns = Columns::new(&own, MOST_COLUMNS[0]);
@@ -65,7 +65,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 /// The figure with as many columns as its tiles allow.
-fn figure(named: &[String; 2], trials: &[&RanTrial]) -> Option<Figure> {
+fn figure(named: &[String; 2], trials: &[&TrialEvidence]) -> Option<Figure> {
     let mut last = None;
     for most in MOST_COLUMNS {
         last = Columns::new(trials, most).figure(named);
@@ -77,9 +77,9 @@ fn figure(named: &[String; 2], trials: &[&RanTrial]) -> Option<Figure> {
 }
 
 /// The trials of each workload and arm that count, in order of time; the first that ran first.
-fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&RanTrial>)> {
+fn runs(evidence: &Evidence) -> Vec<((&str, &Arm), Vec<&TrialEvidence>)> {
     let mut places: BTreeMap<(&str, &Arm), usize> = BTreeMap::new();
-    let mut runs: Vec<((&str, &Arm), Vec<&RanTrial>)> = Vec::new();
+    let mut runs: Vec<((&str, &Arm), Vec<&TrialEvidence>)> = Vec::new();
     for trial in &evidence.trials {
         let key = (trial.workload.as_str(), &*trial.arm);
         let place = *places.entry(key).or_insert(runs.len());
@@ -101,8 +101,8 @@ struct Columns {
 }
 
 impl Columns {
-    fn new(trials: &[&RanTrial], most: usize) -> Self {
-        let seconds = |trial: &RanTrial| {
+    fn new(trials: &[&TrialEvidence], most: usize) -> Self {
+        let seconds = |trial: &TrialEvidence| {
             let last = trial.series.iter().map(|row| row.second as usize + 1).max();
             last.unwrap_or(0).min(LONGEST_TRIAL)
         };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Drawing;
-use crate::evidence::{Evidence, RanTrial};
+use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
@@ -32,7 +32,7 @@ pub static HOSTS: Drawing = Drawing {
 const MOST_ALONE: usize = 7;
 
 struct Share<'a> {
-    trial: &'a RanTrial,
+    trial: &'a TrialEvidence,
     rank: u32,
     /// Its rate over the mean of all hosts of the trial.
     pace: f64,
@@ -72,7 +72,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     }]
 }
 
-fn of_trial(trial: &RanTrial) -> Vec<Share<'_>> {
+fn of_trial(trial: &TrialEvidence) -> Vec<Share<'_>> {
     let rates = || trial.hosts.iter().map(|host| host.per_s).filter(|rate| rate.is_finite());
     let mean = rates().sum::<f64>() / rates().count().max(1) as f64;
     if !trial.status.counts() || mean <= 0.0 {

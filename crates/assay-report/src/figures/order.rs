@@ -12,7 +12,7 @@ use assay_core::exhibit::figure::{
 };
 use assay_core::exhibit::parts::{at_most, clipped, merged_point, trials_per_point};
 use assay_study::findings::shown::{Names, metric_title};
-use assay_study::findings::{Cell, CellTrial};
+use assay_study::findings::{Measurement, TrialValue};
 use assay_study::results::record::Status;
 
 pub static ORDER: Drawing = Drawing {
@@ -50,7 +50,7 @@ struct Ran<'a> {
     order: u32,
     relative: f64,
     told: String,
-    trial: &'a CellTrial,
+    trial: &'a TrialValue,
 }
 
 fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Option<Figure> {
@@ -94,7 +94,7 @@ fn figure(evidence: &Evidence, names: &Names, subjects: &[Subject<'_>]) -> Optio
     })
 }
 
-fn of_cell<'a>(names: &Names, several: bool, cell: &'a Cell) -> Vec<Ran<'a>> {
+fn of_cell<'a>(names: &Names, several: bool, cell: &'a Measurement) -> Vec<Ran<'a>> {
     let Some(mean) = cell.value().filter(|mean| mean.is_finite() && *mean > 0.0) else {
         return Vec::new();
     };
@@ -116,7 +116,7 @@ enum TrialLook {
     Outlier,
 }
 
-fn kind(trial: &CellTrial) -> TrialLook {
+fn kind(trial: &TrialValue) -> TrialLook {
     match trial.status {
         Status::Warmup => TrialLook::LeadIn,
         Status::Disturbed => TrialLook::Disturbed,

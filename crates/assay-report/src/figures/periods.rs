@@ -11,7 +11,7 @@ use assay_core::exhibit::figure::{
 };
 use assay_core::exhibit::parts::at_most;
 use assay_core::quantity::metric::{Statistic, class, of_requests};
-use assay_study::findings::Cell;
+use assay_study::findings::Measurement;
 use assay_study::findings::shown::{Names, metric_title};
 use assay_study::results::record::Status;
 
@@ -52,7 +52,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 fn panel(
     names: &Names,
     subject: Subject<'_>,
-    cells: &[&Cell],
+    cells: &[&Measurement],
     scale: &AxisScale,
 ) -> Option<Figure> {
     let trials: usize = cells.iter().map(|cell| cell.trials.len()).sum();
@@ -81,7 +81,7 @@ fn panel(
     })
 }
 
-fn points(unit: Unit, name: &str, cell: &Cell) -> Vec<Point> {
+fn points(unit: Unit, name: &str, cell: &Measurement) -> Vec<Point> {
     let told = cell.trials.iter().filter_map(|trial| {
         let value = trial.value.filter(|value| value.is_finite() && *value > 0.0)?;
         let order = trial.order?;

@@ -9,7 +9,7 @@ use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Colour, Figure, Guide, Look, Mark, Point, id_of, short};
 use assay_core::exhibit::parts::{Rows, at_most, by_sort, distinct, of_bars};
 use assay_core::quantity::units::show;
-use assay_study::findings::places::{Beside, Places, Row};
+use assay_study::findings::places::{Beside, PlaceRow, Places};
 use assay_study::findings::shown::{mark_trust, metric_title};
 use assay_study::results::plan::Arm;
 
@@ -44,11 +44,11 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 
 type Work<'a> = (&'a str, &'a Arm, &'a str);
 
-fn work(row: &Row) -> Work<'_> {
+fn work(row: &PlaceRow) -> Work<'_> {
     (&row.workload, &row.configuration, &row.metric)
 }
 
-fn rows<'a>(places: &'a Places, wanted: &Work<'a>) -> impl Iterator<Item = &'a Row> {
+fn rows<'a>(places: &'a Places, wanted: &Work<'a>) -> impl Iterator<Item = &'a PlaceRow> {
     let wanted = *wanted;
     places.rows.iter().filter(move |row| work(row) == wanted)
 }
@@ -93,7 +93,7 @@ fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     let several = works.len() > 1 || !places.published.is_empty();
     for work in works {
         let known = rows(places, work).filter_map(|row| Some((row, row.percent?)));
-        let known: Vec<(&Row, f64)> = known.collect();
+        let known: Vec<(&PlaceRow, f64)> = known.collect();
         if known.len() < 2 {
             continue;
         }
@@ -110,7 +110,7 @@ fn percent(places: &Places, works: &[Work<'_>]) -> Option<Figure> {
     Some(Figure { title, guides: vec![Guide::line(100.0, String::new())], ..figure })
 }
 
-fn of_row(at: f64, row: &Row, value: f64) -> Point {
+fn of_row(at: f64, row: &PlaceRow, value: f64) -> Point {
     let interval = row.percent_interval();
     let told = Point::new(at, Unit::Percent, &row.platform, value, interval);
     let [percent, low, high] = if row.comparison.is_some() {
@@ -124,7 +124,7 @@ fn of_row(at: f64, row: &Row, value: f64) -> Point {
 }
 
 /// Emulated places are hatched; others are marked by how far they can be trusted.
-fn looking(row: &Row, point: Point) -> Point {
+fn looking(row: &PlaceRow, point: Point) -> Point {
     if row.emulated {
         point.marked(Look::Hatched, "emulated")
     } else {
@@ -179,7 +179,7 @@ fn own_unit(places: &Places, work: &Work<'_>) -> Option<Figure> {
     })
 }
 
-fn left_out<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Vec<String> {
+fn left_out<'a>(rows: impl IntoIterator<Item = &'a PlaceRow>) -> Vec<String> {
     let missing = rows.into_iter().filter_map(|row| {
         let reason = short(row.absent.as_ref()?);
         Some(format!("Missing: {} on {}; {reason}.", short(&row.workload), short(&row.platform)))

@@ -8,7 +8,7 @@ use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{Axis, AxisScale, Colour, Figure, Look, Mark, Point, short};
 use assay_core::exhibit::parts::{at_most, by_sort};
 use assay_study::findings::shown::Names;
-use assay_study::findings::{Cell, Findings};
+use assay_study::findings::{Findings, Measurement};
 
 pub static RUNS: Drawing = Drawing {
     about: About {
@@ -38,21 +38,26 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
     let all = subjects(&evidence.findings).into_iter();
     let figures = all.filter_map(|one| {
         let cells = primary(&evidence.findings, one);
-        let timed: Vec<&Cell> =
+        let timed: Vec<&Measurement> =
             cells.into_iter().map(|cell| timed(&evidence.findings, cell)).collect();
         figure(evidence, &names, one.name, &timed)
     });
     at_most(figures.collect(), MOST_FIGURES, "workload")
 }
 
-fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -> Option<Figure> {
+fn figure(
+    evidence: &Evidence,
+    names: &Names,
+    workload: &str,
+    cells: &[&Measurement],
+) -> Option<Figure> {
     let own: Vec<Vec<f64>> = cells.iter().map(|cell| runs(evidence, cell)).collect();
     let count: usize = own.iter().map(Vec::len).sum();
     if count == 0 || cells.len() > MOST_ARMS {
         return None;
     }
     let step = count.div_ceil(MOST_DOTS);
-    let label = |cell: &Cell| {
+    let label = |cell: &Measurement| {
         let name = names.arm(&cell.configuration);
         if name.is_empty() { short(workload) } else { name }
     };
@@ -85,8 +90,8 @@ fn figure(evidence: &Evidence, names: &Names, workload: &str, cells: &[&Cell]) -
 }
 
 /// The time of the runs of a row, whatever verdicts are about; the row as it is where that is unknown.
-fn timed<'f>(findings: &'f Findings, cell: &'f Cell) -> &'f Cell {
-    let is_its = |own: &&Cell| {
+fn timed<'f>(findings: &'f Findings, cell: &'f Measurement) -> &'f Measurement {
+    let is_its = |own: &&Measurement| {
         own.metric == TIME
             && own.workload == cell.workload
             && own.configuration == cell.configuration
@@ -96,7 +101,7 @@ fn timed<'f>(findings: &'f Findings, cell: &'f Cell) -> &'f Cell {
 }
 
 /// Seconds of the runs that the mean of a cell is of, in the order in which they were run.
-fn runs(evidence: &Evidence, cell: &Cell) -> Vec<f64> {
+fn runs(evidence: &Evidence, cell: &Measurement) -> Vec<f64> {
     let counting = evidence.counting(cell);
     counting.flat_map(|trial| trial.runs_ns.iter().map(|ns| ns / 1e9)).collect()
 }

@@ -3,7 +3,7 @@
 use super::Drawing;
 use super::words::{notable, subjects};
 use crate::document::numbers::{heading, unit_of};
-use crate::evidence::{Evidence, RanTrial};
+use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
@@ -60,7 +60,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
 }
 
 struct Run<'a> {
-    trials: Vec<&'a RanTrial>,
+    trials: Vec<&'a TrialEvidence>,
     left_out: usize,
     workload: &'a str,
     arm: &'a Arm,
@@ -83,7 +83,7 @@ impl<'a> Run<'a> {
     fn new(evidence: &'a Evidence, workload: &'a str, metric: &str, arm: &'a Arm) -> Option<Self> {
         let own = evidence.of_arm(workload, arm);
         let own = own.filter(|trial| trial.status != Status::Warmup && !trial.series.is_empty());
-        let mut trials: Vec<&RanTrial> = own.collect();
+        let mut trials: Vec<&TrialEvidence> = own.collect();
         let left_out = trials.len().saturating_sub(MOST_TRIALS);
         trials.truncate(MOST_TRIALS);
         let time_ns = time_ns(&evidence.findings, workload, arm);
@@ -97,14 +97,14 @@ impl<'a> Run<'a> {
     }
 
     /// Whole seconds of a trial: the last one that was recorded ends where the trial ends.
-    fn seconds(&self, trial: &RanTrial) -> usize {
+    fn seconds(&self, trial: &TrialEvidence) -> usize {
         let last = trial.series.iter().map(|row| row.second as usize).max().unwrap_or(0);
         let whole = trial.ramp_ns.saturating_add(self.time_ns) / 1_000_000_000;
         let whole = if self.time_ns == 0 { usize::MAX } else { whole as usize };
         last.min(whole).min(LONGEST_TRIAL)
     }
 
-    fn points(&self, trial: &RanTrial) -> Vec<Second> {
+    fn points(&self, trial: &TrialEvidence) -> Vec<Second> {
         let seconds = self.seconds(trial);
         let mut points = vec![Second::default(); seconds.div_ceil(self.wide)];
         for second in 0..seconds {
@@ -158,7 +158,7 @@ impl<'a> Run<'a> {
         rate.into_iter().chain(latency).collect()
     }
 
-    fn point(&self, trial: &RanTrial, at: f64, unit: Unit, value: f64, index: usize) -> Point {
+    fn point(&self, trial: &TrialEvidence, at: f64, unit: Unit, value: f64, index: usize) -> Point {
         let second = index * self.wide;
         let name = format!("trial {}, second {second}", trial.order);
         let told = Point::new(at, unit, &name, value, None);
@@ -201,7 +201,7 @@ impl<'a> Run<'a> {
     }
 }
 
-fn stretches(trial: &RanTrial, begin: f64, end: f64) -> Vec<Span> {
+fn stretches(trial: &TrialEvidence, begin: f64, end: f64) -> Vec<Span> {
     let name = format!("trial {}", trial.order);
     let (kind, text) = match (trial.status, &trial.reason) {
         (Status::Disturbed, Some(reason)) => {
@@ -215,7 +215,7 @@ fn stretches(trial: &RanTrial, begin: f64, end: f64) -> Vec<Span> {
 }
 
 /// Seconds at the beginning of a trial that its numbers leave out.
-fn left_out_s(trial: &RanTrial) -> f64 {
+fn left_out_s(trial: &TrialEvidence) -> f64 {
     if trial.ramp_counts { 0.0 } else { trial.ramp_ns as f64 / 1e9 }
 }
 

@@ -12,7 +12,7 @@ use assay_core::exhibit::figure::{
 use assay_core::exhibit::parts::{as_wide, at_most, clipped, distinct, left_out};
 use assay_core::quantity::{Bytes, level_number};
 use assay_study::findings::shown::{Names, metric_title};
-use assay_study::findings::{Cell, Findings, Trend};
+use assay_study::findings::{Findings, Measurement, Trend};
 use assay_study::results::plan::Arm;
 
 pub static SWEEP: Drawing = Drawing {
@@ -39,7 +39,7 @@ const LATENCIES: [&str; 2] = ["latency_p50_ns", "latency_p99_ns"];
 
 /// Factors whose levels are numbers, the one with the most levels first.
 pub(super) fn factors(findings: &Findings) -> Vec<String> {
-    let cells: Vec<&Cell> = findings.measurements.iter().collect();
+    let cells: Vec<&Measurement> = findings.measurements.iter().collect();
     let mut found: Vec<(usize, String)> = Vec::new();
     for name in Names::of(findings).varied() {
         let levels = bars::levels(findings, &cells, name);
@@ -83,7 +83,7 @@ struct Levels {
 
 impl Levels {
     fn new(findings: &Findings, factor: &str) -> Self {
-        let cells: Vec<&Cell> = findings.measurements.iter().collect();
+        let cells: Vec<&Measurement> = findings.measurements.iter().collect();
         let written = bars::levels(findings, &cells, factor);
         // Of so many per second the axis is one of plain numbers.
         let amount = |level: &str| level.parse::<f64>().is_err() && level.parse::<Bytes>().is_ok();

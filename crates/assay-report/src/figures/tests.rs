@@ -15,7 +15,7 @@ use regex_lite::Regex;
 
 use super::table::table;
 use super::{FIGURES, Ordered, all, ordered};
-use crate::evidence::{Evidence, Latencies, RanTrial};
+use crate::evidence::{Evidence, Latencies, TrialEvidence};
 use crate::svg::{Theme, file, inline};
 use crate::tests::fixture;
 use assay_analysis::inference::published::{self, Published, Unit};
@@ -54,7 +54,7 @@ fn recorded() -> Evidence {
     evidence
 }
 
-fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
+fn trial(order: u32, arm: Arm, slow: u64) -> TrialEvidence {
     let row = |second: u32| SeriesRow {
         second,
         class: "write".to_owned(),
@@ -70,7 +70,7 @@ fn trial(order: u32, arm: Arm, slow: u64) -> RanTrial {
         ],
     };
     let disturbed = slow > 1;
-    RanTrial {
+    TrialEvidence {
         runs_ns: Vec::new(),
         hosts: Vec::new(),
         order,
@@ -101,7 +101,7 @@ fn commands() -> Evidence {
         let each = |seconds: f64| (0..9).map(move |run| seconds * spread(run));
         let runs_ns = seconds.into_iter().flat_map(each).collect();
         let workload = Arc::new("command".to_owned());
-        evidence.trials.push(RanTrial { workload, runs_ns, ..trial(order, arm, 1) });
+        evidence.trials.push(TrialEvidence { workload, runs_ns, ..trial(order, arm, 1) });
     }
     evidence
 }
@@ -563,7 +563,7 @@ fn large() -> Evidence {
                 evidence
                     .latencies
                     .push(Latencies { workload: workload.into(), ..latencies(&arm, "write") });
-                evidence.trials.extend((0..6).map(|replicate| RanTrial {
+                evidence.trials.extend((0..6).map(|replicate| TrialEvidence {
                     workload: Arc::new(workload.to_owned()),
                     ..trial(order - replicate, arm.clone(), 1)
                 }));
@@ -655,7 +655,7 @@ fn intervals_beyond_the_axis_of_the_order_are_told() {
         let mut evidence = recorded();
         let cell = &mut evidence.findings.measurements[0];
         let plain = cell.trials[0].clone();
-        let one = |order: u32| assay_study::findings::CellTrial {
+        let one = |order: u32| assay_study::findings::TrialValue {
             order: Some(order),
             replicate: order.div_ceil(2),
             ..plain.clone()
@@ -676,7 +676,7 @@ fn ten_thousand_trials_are_few_points() {
     let cell = &mut evidence.findings.measurements[0];
     let plain = cell.trials[0].clone();
     cell.trials = (1..=10_000)
-        .map(|order| assay_study::findings::CellTrial {
+        .map(|order| assay_study::findings::TrialValue {
             order: Some(order),
             replicate: order.div_ceil(2),
             ..plain.clone()

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Draws;
 use super::words::{Subject, notable, primary, subjects};
 use crate::document::numbers::unit_of;
-use crate::evidence::{Evidence, RanTrial};
+use crate::evidence::{Evidence, TrialEvidence};
 use assay_core::catalogue::About;
 use assay_core::exhibit::Unit;
 use assay_core::exhibit::figure::{
@@ -54,7 +54,7 @@ pub(super) fn has_phases(findings: &Findings, workload: &str) -> bool {
 }
 
 /// The first whole trial of each arm that is drawn.
-fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e RanTrial> {
+fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e TrialEvidence> {
     let mut arms = notable(&evidence.findings, subject, MOST_ARMS - 2);
     // Beside the best and the worst the last ones: of rates that rise these show where it turns.
     let own = primary(&evidence.findings, subject);
@@ -72,7 +72,7 @@ fn trials<'e>(evidence: &'e Evidence, subject: Subject<'_>) -> Vec<&'e RanTrial>
 }
 
 /// What a phase of a trial has in each of its seconds.
-fn seconds<'t>(trial: &'t RanTrial, phase: &str) -> Vec<Option<&'t SeriesRow>> {
+fn seconds<'t>(trial: &'t TrialEvidence, phase: &str) -> Vec<Option<&'t SeriesRow>> {
     let own = trial.series.iter().filter(|row| row.class == phase);
     let rows: BTreeMap<u32, &SeriesRow> = own.map(|row| (row.second, row)).collect();
     let first = rows.keys().next().copied().unwrap_or(0);
@@ -95,7 +95,7 @@ fn figure(
     drawn: &PhaseFigure,
     names: &Names,
     subject: Subject<'_>,
-    trials: &[&RanTrial],
+    trials: &[&TrialEvidence],
 ) -> Option<Figure> {
     let unit = unit_of(drawn.metric);
     let (mut spans, mut lines) = (Vec::new(), vec![Vec::<Point>::new(); trials.len()]);

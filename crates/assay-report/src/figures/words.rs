@@ -8,12 +8,17 @@ use assay_core::exhibit::figure::Point;
 use assay_core::quantity::units::show;
 use assay_core::quantity::{Better, Scale};
 use assay_study::findings::shown::mark_trust;
-use assay_study::findings::{Cell, Comparison, Findings};
+use assay_study::findings::{Comparison, Findings, Measurement};
 use assay_study::results::plan::Arm;
 
 /// The mean of a cell with its interval and trust, as the tables show it: of the pairs where it is
 /// compared; none where nothing was measured.
-pub(super) fn of_cell(findings: &Findings, at: f64, name: &str, cell: &Cell) -> Option<Point> {
+pub(super) fn of_cell(
+    findings: &Findings,
+    at: f64,
+    name: &str,
+    cell: &Measurement,
+) -> Option<Point> {
     let unit = unit_of(&cell.metric);
     let compared = comparison_of(findings, cell);
     let value = result(cell, compared).filter(|value| value.is_finite())?;
@@ -34,7 +39,7 @@ pub(super) fn of_cell(findings: &Findings, at: f64, name: &str, cell: &Cell) -> 
     })
 }
 
-fn no_interval(cell: &Cell) -> String {
+fn no_interval(cell: &Measurement) -> String {
     match cell.n {
         0..3 => format!("no CI: {} of at least 3 trials", cell.n),
         _ => "no CI: a trial has no value above zero".to_owned(),
@@ -43,16 +48,17 @@ fn no_interval(cell: &Cell) -> String {
 
 /// What sums up the trials of a metric: of what is compared by differences, which may be 0, the mean.
 pub(super) fn mean_of(findings: &Findings, metric: &str) -> &'static str {
-    let by_difference = |cell: &Cell| cell.metric == metric && cell.scale == Scale::Difference;
+    let by_difference =
+        |cell: &Measurement| cell.metric == metric && cell.scale == Scale::Difference;
     if findings.measurements.iter().any(by_difference) { "mean" } else { "geometric mean" }
 }
 
 /// The arms that say most: the baseline, the best, the worst, then the others in their order.
 pub(super) fn notable(findings: &Findings, subject: Subject<'_>, most: usize) -> Vec<Arm> {
-    let own: Vec<&Cell> = primary(findings, subject);
+    let own: Vec<&Measurement> = primary(findings, subject);
     let mut arms: Vec<&Arm> = Vec::new();
     arms.extend(judged(findings, subject.name).map(|found| &found.baseline).take(1));
-    let mut sorted: Vec<&&Cell> = own.iter().filter(|cell| cell.value().is_some()).collect();
+    let mut sorted: Vec<&&Measurement> = own.iter().filter(|cell| cell.value().is_some()).collect();
     sorted.sort_by(|left, right| {
         right.value().partial_cmp(&left.value()).unwrap_or(std::cmp::Ordering::Equal)
     });
@@ -86,7 +92,7 @@ pub(super) fn subjects(findings: &Findings) -> Vec<Subject<'_>> {
     first.map(|cell| subject_of(findings, cell)).collect()
 }
 
-fn subject_of<'a>(findings: &'a Findings, first: &'a Cell) -> Subject<'a> {
+fn subject_of<'a>(findings: &'a Findings, first: &'a Measurement) -> Subject<'a> {
     if let Some(found) = judged(findings, &first.workload).next() {
         return Subject { name: &first.workload, metric: &found.metric, better: found.better };
     }
@@ -104,8 +110,8 @@ pub(super) fn judged<'a>(
 }
 
 /// Cells of a workload on its primary metric, without the second copy of the baseline.
-pub(super) fn primary<'a>(findings: &'a Findings, subject: Subject<'_>) -> Vec<&'a Cell> {
-    let own = |cell: &&Cell| {
+pub(super) fn primary<'a>(findings: &'a Findings, subject: Subject<'_>) -> Vec<&'a Measurement> {
+    let own = |cell: &&Measurement| {
         !cell.control && cell.workload == subject.name && cell.metric == subject.metric
     };
     findings.measurements.iter().filter(own).collect()

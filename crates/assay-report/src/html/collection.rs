@@ -14,7 +14,7 @@ use maud::{Markup, html};
 use super::shell;
 use crate::collection::HOW;
 use assay_analysis::collection::flat::{Flat, PUBLISHED};
-use assay_analysis::collection::{Group, Row, groups, key};
+use assay_analysis::collection::{CollectionRow, Group, groups, key};
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::exhibit::figure::id_of;
 use assay_core::quantity::units::show;
@@ -32,7 +32,7 @@ const TITLE: &str = "Collection of devices";
 pub struct Contents<'a> {
     pub rows: &'a [Flat],
     /// The rows with their evidence, as far as they are known: [`MOST_TOLD`] at most are of use.
-    pub whole: &'a [(Flat, Row)],
+    pub whole: &'a [(Flat, CollectionRow)],
     pub refused: &'a [(String, String)],
     pub refused_in_all: usize,
 }
@@ -104,7 +104,11 @@ pub fn device_parts(rows: usize) -> Vec<Range<usize>> {
 
 /// One of the pages of a device in a folder, with its name: all its rows in the table, and the evidence of
 /// those that were handed over.
-pub fn device(device: &Group<'_>, index: usize, evidence: &[(Flat, Row)]) -> (String, String) {
+pub fn device(
+    device: &Group<'_>,
+    index: usize,
+    evidence: &[(Flat, CollectionRow)],
+) -> (String, String) {
     let count = device_parts(device.rows.len()).len();
     let own: Vec<&Flat> = evidence.iter().map(|(flat, _)| flat).collect();
     let title = listed::name(device.rows[0]);

@@ -11,7 +11,7 @@ use crate::document::COMPARISONS;
 use crate::evidence::{Evidence, Latencies};
 use assay_core::lines::field;
 use assay_core::quantity::units::show;
-use assay_study::findings::{CellTrial, Comparison, Findings};
+use assay_study::findings::{Comparison, Findings, TrialValue};
 use assay_study::results::plan::{Arm, arm_words};
 use assay_study::results::record::Status;
 use assay_study::results::series;
@@ -71,7 +71,7 @@ struct TrialKey<'a> {
 pub fn every_trial(findings: &Findings) -> String {
     let metrics: BTreeSet<&str> =
         findings.measurements.iter().map(|cell| cell.metric.as_str()).collect();
-    let mut rows: BTreeMap<TrialKey<'_>, (&CellTrial, Vec<Option<f64>>)> = BTreeMap::new();
+    let mut rows: BTreeMap<TrialKey<'_>, (&TrialValue, Vec<Option<f64>>)> = BTreeMap::new();
     for cell in &findings.measurements {
         let column = metrics.range(..cell.metric.as_str()).count();
         for trial in &cell.trials {

@@ -17,7 +17,8 @@ use assay_core::quantity::{Better, Scale};
 use assay_study::findings::answers::Claim;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::{
-    Because, Cell, CellTrial, Comparison, EnvironmentFacts, Findings, StudyFacts, Trust, Verdict,
+    Because, Comparison, EnvironmentFacts, Findings, Measurement, StudyFacts, TrialValue, Trust,
+    Verdict,
 };
 use assay_study::results::design::{Ask, AskKind, Design, Factor, Order};
 use assay_study::results::plan::Arm;
@@ -94,7 +95,7 @@ impl Random {
         scale: Scale,
         level: f64,
         sd: f64,
-    ) -> CellTrial {
+    ) -> TrialValue {
         let value = match scale {
             Scale::Ratio => (level + sd * normal(&mut self.draws)).exp(),
             Scale::Difference => (level + 4.0 * sd * normal(&mut self.draws)).round().max(0.0),
@@ -107,7 +108,7 @@ impl Random {
         };
         let value = (status != Status::Failed).then_some(if zero { 0.0 } else { value });
         let reason = (status != Status::Ok).then(|| "something happened".to_owned());
-        CellTrial {
+        TrialValue {
             replicate,
             order: Some(order),
             value,
@@ -125,7 +126,7 @@ impl Random {
         scale: Scale,
         level: f64,
         sd: f64,
-    ) -> Vec<CellTrial> {
+    ) -> Vec<TrialValue> {
         let mut trials = Vec::new();
         for replicate in 1..=self.replicates {
             if self.draws.below(25) == 0 {
@@ -134,14 +135,14 @@ impl Random {
             let order = (replicate - 1) * arms + place + 1;
             trials.push(self.trial(replicate, order, scale, level, sd));
         }
-        let again: Vec<CellTrial> =
+        let again: Vec<TrialValue> =
             trials.iter().filter(|trial| trial.status == Status::Disturbed).cloned().collect();
         for (at, first) in (1..).zip(again) {
             let replicate = self.replicates + at;
             let order = self.replicates * arms + at * arms + place;
             let repeats = Some(Repeats { replicate: first.replicate, order: first.order.unwrap() });
             let own = self.trial(replicate, order, scale, level, sd);
-            trials.push(CellTrial { repeats, ..own });
+            trials.push(TrialValue { repeats, ..own });
         }
         trials
     }
@@ -248,8 +249,8 @@ fn same(what: &str, one: f64, other: f64) {
     assert!((one - other).abs() <= NEAR * (1.0 + one.abs()), "{what}: {one} and {other}");
 }
 
-fn cell<'a>(found: &'a Findings, of: &Comparison, arm: &Arm) -> &'a Cell {
-    let own = |cell: &&Cell| {
+fn cell<'a>(found: &'a Findings, of: &Comparison, arm: &Arm) -> &'a Measurement {
+    let own = |cell: &&Measurement| {
         (&cell.workload, &cell.metric, &cell.configuration) == (&of.workload, &of.metric, arm)
     };
     found.measurements.iter().find(own).unwrap()

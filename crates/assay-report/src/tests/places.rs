@@ -7,7 +7,7 @@ use super::super::{figures, text};
 use super::fixture;
 use assay_core::exhibit::figure::{Figure, Look};
 use assay_core::quantity::Better;
-use assay_study::findings::places::{Places, Printed, Row, Unit};
+use assay_study::findings::places::{PlaceRow, Places, Printed, Unit};
 use assay_study::findings::{Findings, Trust};
 use assay_study::results::plan::Arm;
 
@@ -102,7 +102,7 @@ fn what_was_printed_has_the_digits_of_the_finest_and_is_contradicted() {
 
 #[test]
 fn a_number_that_stands_alone_has_the_digits_that_were_printed() {
-    let result = |change: fn(&mut Row)| {
+    let result = |change: fn(&mut PlaceRow)| {
         let page = page(|places| {
             alone(places);
             change(&mut places.rows[0]);
@@ -118,7 +118,7 @@ fn a_number_that_stands_alone_has_the_digits_that_were_printed() {
 
 #[test]
 fn counts_say_what_they_are_of_and_what_was_lost() {
-    let count = |change: fn(&mut Row)| {
+    let count = |change: fn(&mut PlaceRow)| {
         let page = page(|places| change(&mut places.rows[1]));
         line(&page, "KVM ")[4].clone()
     };
@@ -131,7 +131,7 @@ fn counts_say_what_they_are_of_and_what_was_lost() {
 
 #[test]
 fn a_verdict_is_that_of_the_comparison_and_of_what_is_not_sound_there_is_none() {
-    let verdict = |change: fn(&mut Row)| {
+    let verdict = |change: fn(&mut PlaceRow)| {
         let page = page(|places| change(&mut places.rows[1]));
         line(&page, "KVM ")[5].clone()
     };
@@ -175,7 +175,7 @@ fn a_page_says_how_its_numbers_are_to_be_read() {
 #[test]
 fn reasons_and_directions_are_told_for_each_workload() {
     let page = page(|places| {
-        let absent = |row: &mut Row, why: &str| {
+        let absent = |row: &mut PlaceRow, why: &str| {
             (row.value, row.absent, row.n) = (None, Some(why.to_owned()), 0);
         };
         absent(&mut places.rows[1], "no compiler (cc) is installed");
@@ -269,9 +269,9 @@ fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
             alone(places);
             places.published.clear();
             let row = places.rows[1].clone();
-            places
-                .rows
-                .extend((2..count).map(|at| Row { platform: format!("p{at}"), ..row.clone() }));
+            places.rows.extend(
+                (2..count).map(|at| PlaceRow { platform: format!("p{at}"), ..row.clone() }),
+            );
         }
     };
     assert_eq!(drawn(many(80)).len(), 2);
@@ -281,7 +281,7 @@ fn a_figure_has_two_bars_at_least_and_eighty_at_most() {
         alone(places);
         let rows = places.rows.clone();
         for at in 0..11 {
-            let named = |row: &Row| Row { workload: format!("w{at}"), ..row.clone() };
+            let named = |row: &PlaceRow| PlaceRow { workload: format!("w{at}"), ..row.clone() };
             places.rows.extend(rows.iter().map(named));
         }
     });
@@ -325,7 +325,9 @@ fn what_could_not_be_drawn_is_told_six_times_at_most() {
     let many = notes(
         |places| {
             let row = places.rows[2].clone();
-            places.rows.extend((0..9).map(|at| Row { platform: format!("p{at}"), ..row.clone() }));
+            places
+                .rows
+                .extend((0..9).map(|at| PlaceRow { platform: format!("p{at}"), ..row.clone() }));
         },
         COMPILE,
     );

@@ -8,8 +8,8 @@ use assay_core::quantity::{Better, Scale};
 use assay_study::findings::facts::{FilesystemFacts, Ordered, Unknown};
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::{
-    AbsentCell, Because, CellTrial, Check, EnvironmentFacts, Findings, Sentence, SentenceRole,
-    StudyFacts, TargetFacts, Trust, WorkloadFacts,
+    AbsentCell, Because, Check, EnvironmentFacts, Findings, Sentence, SentenceRole, StudyFacts,
+    TargetFacts, TrialValue, Trust, WorkloadFacts,
 };
 use assay_study::results::design::{Design, Factor, Order};
 use assay_study::results::plan::Arm;
@@ -149,7 +149,7 @@ impl Bench {
                     .map(|_| (work.truth)(arm).ln() + self.noise * draws.normal())
                     .collect();
                 for (place, name) in work.metrics.iter().enumerate() {
-                    let trials = (1..).zip(&levels).map(|(replicate, level)| CellTrial {
+                    let trials = (1..).zip(&levels).map(|(replicate, level)| TrialValue {
                         replicate,
                         order: (self.order != Order::Unknown)
                             .then(|| places[replicate as usize - 1][index]),
@@ -625,7 +625,7 @@ pub(super) fn generated(
                 }
                 if *status == Status::Disturbed && *again {
                     let order = trial.order.unwrap_or_default();
-                    repeats.push(CellTrial {
+                    repeats.push(TrialValue {
                         replicate: 100 + trial.replicate,
                         order: Some(1000 + order),
                         status: Status::Ok,

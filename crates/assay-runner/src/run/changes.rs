@@ -13,7 +13,7 @@ use assay_machine::probes::{Asked, energy};
 use assay_machine::system::network::lab;
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{System, devices, identity, quoted};
-use assay_study::plan::design::{Demands, Design, Ground, Varied};
+use assay_study::plan::design::{Demands, Ground, ResolvedDesign, Varied};
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Refusal};
 
 /// Refuses a study that writes where studies have no business, unless the user has said himself, on
@@ -232,7 +232,7 @@ fn devices_start(system: &dyn System, demands: &Demands, place: &Place) -> Strin
 }
 
 /// Levels of which can be told without changing anything that they cannot be had.
-pub fn refused(system: &dyn System, design: &Design<'_>, place: &Place) -> Vec<Refusal> {
+pub fn refused(system: &dyn System, design: &ResolvedDesign<'_>, place: &Place) -> Vec<Refusal> {
     let (site, demands) = (&place.site, design.demands);
     let view = View { system, site };
     let own = demands.own_target();

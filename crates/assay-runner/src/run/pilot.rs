@@ -17,7 +17,7 @@ use assay_core::outside;
 use assay_machine::system::System;
 use assay_machine::system::identity::Caller;
 use assay_study::file::Workload;
-use assay_study::plan::design::Design;
+use assay_study::plan::design::ResolvedDesign;
 use assay_study::results::plan::{Pilot, PlannedWorkload, Scatter};
 use assay_study::results::requests;
 use assay_workloads::{Medium, Planned, Programs, Run, Work, command, io};
@@ -79,7 +79,7 @@ impl<'a> Bench<'a> {
 }
 
 /// Runs the pilot of each workload that can be run; what costs the same is run once.
-pub fn run_all(design: &Design<'_>, bench: &Bench<'_>) -> Outcome<Pilot> {
+pub fn run_all(design: &ResolvedDesign<'_>, bench: &Bench<'_>) -> Outcome<Pilot> {
     let mut known: Vec<(Work, u64)> = Vec::new();
     let mut pilot = Pilot::default();
     for (key, (work, optional)) in design.all_work() {

@@ -13,7 +13,7 @@ use assay_machine::system::site::Site;
 use assay_study::file::Study;
 use assay_study::plan;
 use assay_study::plan::allocation::{self, Quick};
-use assay_study::plan::design::{Demands, Design, Ground};
+use assay_study::plan::design::{Demands, Ground, ResolvedDesign};
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, Survey};
 
@@ -104,7 +104,7 @@ fn shared(
 pub(super) fn of_places(
     system: &dyn System,
     mut study: Study,
-    design: &Design<'_>,
+    design: &ResolvedDesign<'_>,
     places: &[Place],
     quick: Option<Quick>,
     seed: u64,

@@ -12,7 +12,7 @@ use assay_machine::system::journal::{self, Mark};
 use assay_machine::system::site::{Site, TargetKind};
 use assay_machine::system::{Hold, System, Watchdog, identity};
 use assay_study::file::{Study, Target, simulated};
-use assay_study::plan::design::{Demands, Design, Ground};
+use assay_study::plan::design::{Demands, Ground, ResolvedDesign};
 
 /// What a run stands on from its beginning to its end.
 pub struct Resolved<'a> {
@@ -130,9 +130,13 @@ pub fn refuse_unfinished(system: &dyn System) -> Outcome<()> {
     )))
 }
 
-pub(super) fn design<'d>(study: &Study, demands: &'d Demands, places: &[Place]) -> Design<'d> {
+pub(super) fn design<'d>(
+    study: &Study,
+    demands: &'d Demands,
+    places: &[Place],
+) -> ResolvedDesign<'d> {
     let targets: Vec<String> = places.iter().map(|place| place.site.target.clone()).collect();
-    Design::of(study, demands, &targets)
+    ResolvedDesign::of(study, demands, &targets)
 }
 
 /// Writes the targets into the study: one as its target, several as the factor `target`.

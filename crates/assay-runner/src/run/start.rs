@@ -23,7 +23,7 @@ use assay_machine::system::{System, machine, quoted};
 use assay_study::file::Study;
 use assay_study::plan;
 use assay_study::plan::allocation::{self, Quick};
-use assay_study::plan::design::{Demands, Design};
+use assay_study::plan::design::{Demands, ResolvedDesign};
 use assay_study::plan::most_load;
 use assay_study::results::bundle::{Bundle, Stored};
 use assay_study::results::design::Factor;
@@ -183,7 +183,7 @@ fn create<'a>(
 fn survey(
     context: &mut Context<'_>,
     bed: &mut TestBed<'_>,
-    design: &Design<'_>,
+    design: &ResolvedDesign<'_>,
     mut study: Study,
     quick: Option<Quick>,
     mut fleet: Option<&mut Fleet<'_>>,

@@ -18,7 +18,7 @@ use assay_machine::system::clears::Clears;
 use assay_machine::system::site::{Mount, Site, TargetKind};
 use assay_machine::system::{DryRun, System, devices, encryption};
 use assay_study::plan::budget;
-use assay_study::plan::design::{Demands, Design};
+use assay_study::plan::design::{Demands, ResolvedDesign};
 use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey};
 use assay_workloads::io::{Content, Engine};
 use assay_workloads::{Medium, Touch};
@@ -80,7 +80,7 @@ impl Surveyed<'_> {
 /// Makes, fills and looks at the area of a target.
 pub fn make<'a>(
     context: &mut Context<'_>,
-    design: &Design<'_>,
+    design: &ResolvedDesign<'_>,
     site: &Site,
     mut opened: OpenTarget<'a>,
     terms: Terms,
@@ -169,7 +169,7 @@ fn unmeasured(site: &Site, error: &str) -> Failure {
 pub fn at_target<'a>(
     system: &'a dyn System,
     context: &mut Context<'_>,
-    design: &Design<'_>,
+    design: &ResolvedDesign<'_>,
     place: &Place,
     seed: u64,
 ) -> Outcome<Surveyed<'a>> {
@@ -296,7 +296,11 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
 
 /// What can be said of a target without opening or writing anything: sizes are real, direct I/O and
 /// the cost of an operation are not tried.
-pub fn estimate(system: &dyn System, design: &Design<'_>, place: &Place) -> Outcome<Survey> {
+pub fn estimate(
+    system: &dyn System,
+    design: &ResolvedDesign<'_>,
+    place: &Place,
+) -> Outcome<Survey> {
     let (site, demands) = (&place.site, design.demands);
     let would = DryRun(system);
     if demands.uses.area {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_core::failure::Outcome;
 use assay_core::quantity::Bytes;
 use assay_core::reference::Library;
-use assay_core::reference::sheet::{Row, Sheet};
+use assay_core::reference::sheet::{Sheet, SheetRow};
 use serde::{Deserialize, Serialize};
 
 use super::Amount;
@@ -44,10 +44,11 @@ pub struct Pointer {
 
 impl Pointer {
     /// Its table and the rows that it names, at least one, each with its number.
-    pub fn rows<'s>(&self, sheet: &'s Sheet) -> Outcome<Vec<Row<'s>>> {
-        let is_meant =
-            |row: &Row<'_>| self.row.iter().all(|word| row.cells().iter().any(|cell| cell == word));
-        let found: Vec<Row<'_>> = sheet.rows().filter(is_meant).collect();
+    pub fn rows<'s>(&self, sheet: &'s Sheet) -> Outcome<Vec<SheetRow<'s>>> {
+        let is_meant = |row: &SheetRow<'_>| {
+            self.row.iter().all(|word| row.cells().iter().any(|cell| cell == word))
+        };
+        let found: Vec<SheetRow<'_>> = sheet.rows().filter(is_meant).collect();
         if found.is_empty() {
             let words = self.row.join(", ");
             return Err(sheet.broken(&format!("no row contains {words}")));
@@ -59,13 +60,13 @@ impl Pointer {
     }
 
     /// What stands in the cell of a row, in the author's digits.
-    pub fn digits<'r>(&self, row: &Row<'r>) -> Outcome<&'r str> {
+    pub fn digits<'r>(&self, row: &SheetRow<'r>) -> Outcome<&'r str> {
         let text = row.text(&self.column)?;
         let part = self.part.map(|part| part.saturating_sub(1) as usize);
         Ok(part.map_or(text, |part| text.split('/').nth(part).unwrap_or_default().trim()))
     }
 
-    pub fn unit<'r>(&'r self, row: &Row<'r>) -> &'r str {
+    pub fn unit<'r>(&'r self, row: &SheetRow<'r>) -> &'r str {
         self.unit.as_deref().unwrap_or_else(|| row.text("unit").unwrap_or_default())
     }
 
@@ -80,7 +81,7 @@ impl Pointer {
         amount().or_else(bytes)
     }
 
-    pub fn called(&self, row: &Row<'_>) -> String {
+    pub fn called(&self, row: &SheetRow<'_>) -> String {
         let Some(name) = &self.name else { return self.row.join(", ") };
         let mut told = name.clone();
         for (column, cell) in row.columns().iter().zip(row.cells()) {

@@ -2,11 +2,11 @@
 
 use assay_core::quantity::Better;
 
-use super::{AbsentCell, CellTrial, Comparison, Kind};
+use super::{AbsentCell, Comparison, Kind, TrialValue};
 use crate::results::plan::{Arm, arm_words};
 use crate::results::record::Status;
 
-impl CellTrial {
+impl TrialValue {
     /// One with nothing that speaks against it.
     pub fn bare(replicate: u32, order: Option<u32>, value: Option<f64>, status: Status) -> Self {
         Self { replicate, order, value, status, reason: None, repeats: None, outlier: false }

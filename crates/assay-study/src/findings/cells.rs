@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Cell, CellTrial, Comparison, Findings, LENT, Trust};
+use super::{Comparison, Findings, LENT, Measurement, TrialValue, Trust};
 use crate::results::plan::Arm;
 
 /// Upper end of an interval over the lower one from which on it is called wide.
@@ -29,7 +29,7 @@ impl Comparison {
 
 impl Findings {
     /// The number of a metric, not that of the A/A control.
-    pub fn cell(&self, workload: &str, arm: &Arm, metric: &str) -> Option<&Cell> {
+    pub fn cell(&self, workload: &str, arm: &Arm, metric: &str) -> Option<&Measurement> {
         self.measurements.iter().find(|cell| {
             !cell.control
                 && cell.workload == workload
@@ -39,7 +39,7 @@ impl Findings {
     }
 
     /// The number of another metric in the row of a number.
-    pub fn in_row_of(&self, cell: &Cell, metric: &str) -> Option<&Cell> {
+    pub fn in_row_of(&self, cell: &Measurement, metric: &str) -> Option<&Measurement> {
         self.measurements.iter().find(|own| {
             own.metric == metric
                 && own.control == cell.control
@@ -75,7 +75,7 @@ impl Findings {
     }
 }
 
-impl Cell {
+impl Measurement {
     /// The number of the row, in the unit of its metric, wherever it is told: the geometric mean of its
     /// trials, the arithmetic one where they are compared by differences, the median where one of them is
     /// zero. Of these the interval is that of either mean.
@@ -95,7 +95,7 @@ impl Cell {
     }
 
     /// The trials that this number sums up, in the order of time: what is a trial of it is decided here alone.
-    pub fn counting(&self) -> Vec<&CellTrial> {
+    pub fn counting(&self) -> Vec<&TrialValue> {
         match &self.counted {
             Some(places) => places.iter().filter_map(|place| self.trials.get(*place)).collect(),
             None => self.trials.iter().filter(|trial| trial.counts_by_itself()).collect(),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use assay_core::quantity::{Better, Scale};
 use assay_workloads::command::ImportEvidence;
 
-use super::{Because, Cell, CellTrial, Trust};
+use super::{Because, Measurement, TrialValue, Trust};
 use crate::results::design::Design;
 use crate::results::plan::Arm;
 
@@ -60,7 +60,7 @@ pub struct Series {
     pub scale: Scale,
     pub primary: bool,
     /// Every trial that was started, lead-in and repeats included, in order.
-    pub trials: Vec<CellTrial>,
+    pub trials: Vec<TrialValue>,
     /// Trust; absent where nothing was measured, or where nobody could judge.
     pub trust: Option<Trust>,
     pub because: Vec<Because>,
@@ -81,7 +81,7 @@ impl Series {
     }
 
     /// Other trials of the first of these rows, with all that speaks against those that they are made of.
-    pub fn again(first: &Cell, of: &[&Cell], trials: Vec<CellTrial>) -> Self {
+    pub fn again(first: &Measurement, of: &[&Measurement], trials: Vec<TrialValue>) -> Self {
         let mut because: Vec<Because> = of.iter().flat_map(|cell| cell.reasons.clone()).collect();
         because.dedup();
         Self {

@@ -153,7 +153,7 @@ impl EnvironmentFacts {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CellTrial {
+pub struct TrialValue {
     /// Replicate from 1; 0 for the lead-in.
     pub replicate: u32,
     /// Position in time; absent where it was not recorded.
@@ -172,7 +172,7 @@ pub struct CellTrial {
     pub outlier: bool,
 }
 
-impl CellTrial {
+impl TrialValue {
     /// Whether its row sums it up where nothing disturbed any of its trials.
     pub fn counts_by_itself(&self) -> bool {
         self.status == Status::Ok && self.repeats.is_none() && self.value.is_some()
@@ -183,14 +183,14 @@ impl CellTrial {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(clippy::struct_excessive_bools, reason = "each is a field of the document")]
-pub struct Cell {
+pub struct Measurement {
     pub workload: String,
     pub configuration: Arm,
     pub metric: String,
     /// Direction.
     pub better: Better,
     /// Every trial, lead-in included.
-    pub trials: Vec<CellTrial>,
+    pub trials: Vec<TrialValue>,
     /// Places in `trials` of those that count, where something disturbed one: repeats stand for these, and
     /// the disturbed ones count where too few are left without them. Absent where all that ended well count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -693,7 +693,7 @@ pub struct Findings {
     /// How each workload was run.
     pub workloads: Vec<WorkloadFacts>,
     /// Numbers.
-    pub measurements: Vec<Cell>,
+    pub measurements: Vec<Measurement>,
     /// Numbers that are not there.
     pub absent: Vec<AbsentCell>,
     /// Arms against the baseline.

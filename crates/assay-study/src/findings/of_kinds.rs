@@ -8,7 +8,7 @@ use assay_workloads::{Facts, KINDS};
 use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
-use super::{Cell, Findings};
+use super::{Findings, Measurement};
 use crate::results::plan::arm_in_words;
 
 /// What kinds of work tell of rows, a kind after the other in the order of [`KINDS`].
@@ -58,14 +58,14 @@ impl Rows for Findings {
     }
 
     fn numbers(&self, of: &Subject) -> Vec<Number<'_>> {
-        let own = |cell: &&Cell| {
+        let own = |cell: &&Measurement| {
             cell.workload == of.workload && cell.configuration == of.arm && !cell.control
         };
         self.measurements.iter().filter(own).map(number).collect()
     }
 }
 
-fn number(cell: &Cell) -> Number<'_> {
+fn number(cell: &Measurement) -> Number<'_> {
     let trials = cell.trials.iter().filter_map(|trial| Some((trial.order?, trial.value)));
     Number {
         metric: &cell.metric,

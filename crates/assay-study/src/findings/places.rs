@@ -29,7 +29,7 @@ pub struct Places {
     /// The places: the baseline first, emulated ones last.
     pub platforms: Vec<Placed>,
     /// Each workload in each place, absent ones included.
-    pub rows: Vec<Row>,
+    pub rows: Vec<PlaceRow>,
     /// Published tables that stand beside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Beside>,
@@ -113,7 +113,7 @@ pub enum Unit {
 /// One workload in one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Row {
+pub struct PlaceRow {
     pub workload: String,
     /// What was set for it.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
@@ -157,7 +157,7 @@ pub struct Row {
     pub absent: Option<String>,
 }
 
-impl Row {
+impl PlaceRow {
     /// Whether it is what it says it is, as far as it was judged.
     pub fn is_sound(&self) -> bool {
         self.trust != Some(Trust::Invalid)

@@ -20,7 +20,7 @@ pub struct Rating {
 
 impl Rating {
     /// Rating of a number; `None` for numbers that nobody judged, such as imported ones.
-    pub fn of(cell: &super::Cell) -> Option<Self> {
+    pub fn of(cell: &super::Measurement) -> Option<Self> {
         Some(Self { trust: cell.trust?, is_lent: cell.is_lent() })
     }
 
@@ -143,7 +143,7 @@ pub fn table_of_rows<'a, T>(
 }
 
 /// The same with one row per measured number.
-pub fn table_of_cells(findings: &Findings, cells: &[&super::Cell]) -> Table {
+pub fn table_of_cells(findings: &Findings, cells: &[&super::Measurement]) -> Table {
     table_of_rows(findings, cells, |cell| (cell.workload.as_str(), &cell.configuration))
 }
 

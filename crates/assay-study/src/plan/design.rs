@@ -322,12 +322,12 @@ impl Kept {
 }
 
 /// What a study asks for, and what it compares at the places where it is run.
-pub struct Design<'d> {
+pub struct ResolvedDesign<'d> {
     pub demands: &'d Demands,
     pub layout: Layout,
 }
 
-impl<'d> Design<'d> {
+impl<'d> ResolvedDesign<'d> {
     /// That of a study with its demands, at targets of these names.
     pub fn of(study: &Study, demands: &'d Demands, targets: &[String]) -> Self {
         Self { demands, layout: Layout::of(study, targets) }
@@ -456,7 +456,7 @@ mod tests {
     fn each_workload_is_tried_under_each_arm_and_planned_under_the_baseline() {
         let study = preset("filesystems").settled();
         let demands = Demands::of(&study);
-        let design = Design::of(&study, &demands, &["a".to_owned()]);
+        let design = ResolvedDesign::of(&study, &demands, &["a".to_owned()]);
         assert!(design.makes_directory());
         assert_eq!(design.all_work().len(), study.cells());
         let survey = crate::plan::tests::survey("a", 50_000);

@@ -4,12 +4,12 @@ use assay_core::stats::SNIA_ROUNDS;
 use serde::{Deserialize, Serialize};
 
 use crate::measured::Counts;
-use assay_core::calc::pts::{Cell, Measure};
+use assay_core::calc::pts::{Measure, PtsPoint};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     pub prepared: Prepared,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<PtsPoint>,
     pub cell_ns: u64,
     pub rounds: Vec<Round>,
     /// Why it ended before it was steady, where something else than the number of rounds ended it.
@@ -69,12 +69,12 @@ impl Seen {
 }
 
 impl Detail {
-    pub fn place(&self, cell: Cell) -> Option<usize> {
+    pub fn place(&self, cell: PtsPoint) -> Option<usize> {
         self.cells.iter().position(|own| *own == cell)
     }
 
     /// What a cell was known by in each round; none where one of them has no number.
-    pub fn course(&self, cell: Cell, measure: Measure) -> Option<Vec<f64>> {
+    pub fn course(&self, cell: PtsPoint, measure: Measure) -> Option<Vec<f64>> {
         let place = self.place(cell)?;
         self.rounds.iter().map(|round| round.cells.get(place)?.value(measure)).collect()
     }

@@ -7,7 +7,7 @@ use assay_core::stats::{SNIA_ROUNDS, SniaWindow};
 use serde::{Deserialize, Serialize};
 
 use super::{Detail, Planned};
-use assay_core::calc::pts::{Cell, Measure};
+use assay_core::calc::pts::{Measure, PtsPoint};
 
 /// How long a cell runs by the specification.
 pub(super) const MINUTE_NS: u64 = 60_000_000_000;
@@ -66,7 +66,7 @@ pub(super) fn counted(planned: &Planned, tracked: &[f64]) -> Option<Window> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InWindow {
     /// Which.
-    pub cell: Cell,
+    pub cell: PtsPoint,
     /// What it is known by: the mean over the rounds of the window, or over all where there is none.
     pub mean: f64,
     /// The slowest of its operations in them, nanoseconds.
@@ -79,7 +79,7 @@ pub fn matrix(detail: &Detail, measure: Measure, window: Option<&Window>) -> Vec
         Some(window) => detail.rounds.get(window.first - 1..window.last).unwrap_or_default(),
         None => detail.rounds.as_slice(),
     };
-    let of = |(place, cell): (usize, &Cell)| {
+    let of = |(place, cell): (usize, &PtsPoint)| {
         let own: Vec<_> = rounds.iter().filter_map(|round| round.cells.get(place)).collect();
         let values: Vec<f64> = own.iter().filter_map(|seen| seen.value(measure)).collect();
         let slowest_ns = own.iter().map(|seen| seen.most_ns).max()?;

@@ -23,7 +23,7 @@ use super::place::Offer;
 use super::tell::OwnRule;
 use super::workload::{Complaints, InStudy, Judged, Needs, Touch, WorkloadKind, WorkloadSpec};
 
-pub use assay_core::calc::pts::{Cell, Class, Measure, Test};
+pub use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 pub use detail::{Detail, Prepared, Round, Seen};
 pub use judge::{InWindow, Told, Window, told, window};
 pub use planned::Planned;
@@ -171,12 +171,12 @@ impl Asked {
         [self.threads.unwrap_or(threads), self.queue_depth.unwrap_or(depth)]
     }
 
-    fn io_of(&self, cell: Cell) -> io::Asked {
+    fn io_of(&self, cell: PtsPoint) -> io::Asked {
         running::io_of(self.test, cell, self.in_flight())
     }
 
     /// The cells that a target can do, why it cannot do the others, and how one of them is carried out.
-    fn granted(&self, offer: &Offer<'_>) -> (Vec<Cell>, Vec<String>, Option<io::Planned>) {
+    fn granted(&self, offer: &Offer<'_>) -> (Vec<PtsPoint>, Vec<String>, Option<io::Planned>) {
         let (mut cells, mut left_out, mut known) = (Vec::new(), Vec::new(), None);
         for cell in self.test.cells(self.block_size) {
             match io::plan(&self.io_of(cell), offer) {

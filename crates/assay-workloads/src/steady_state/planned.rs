@@ -10,7 +10,7 @@ use crate::io::Engine;
 use crate::measured::{Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
-use assay_core::calc::pts::{Cell, Class, Measure, Test};
+use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 
 /// What writing is supposed to take on a target that was not tried: 200 MB/s.
 const SUPPOSED_NS_OF_BYTE: u64 = 5;
@@ -24,7 +24,7 @@ pub struct Planned {
     pub in_flight: [u32; 2],
     /// Operations in flight that were asked for, over all threads.
     pub asked_in_flight: u32,
-    pub cells: Vec<Cell>,
+    pub cells: Vec<PtsPoint>,
     /// Which are not run, and why, each a phrase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Planned {
 }
 
 impl Planned {
-    pub fn tracked(&self) -> Cell {
+    pub fn tracked(&self) -> PtsPoint {
         self.test.tracked(self.fill_bytes.map(Bytes))
     }
 

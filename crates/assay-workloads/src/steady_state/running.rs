@@ -17,14 +17,14 @@ use crate::io;
 use crate::measured::Ran;
 use crate::phases::{PhaseRecord, PhaseRunner};
 use crate::place::Run;
-use assay_core::calc::pts::{Cell, Test};
+use assay_core::calc::pts::{PtsPoint, Test};
 
 /// In flight while the whole is written before the first round.
 const FILL_DEPTH: u32 = 32;
 /// Writing it takes at most so much of a time that is limited, in percent.
 const FILL_SHARE: u64 = 40;
 
-pub(super) fn io_of(test: Test, cell: Cell, in_flight: [u32; 2]) -> io::Asked {
+pub(super) fn io_of(test: Test, cell: PtsPoint, in_flight: [u32; 2]) -> io::Asked {
     let pattern = if test.is_sequential() { Pattern::Sequential } else { Pattern::Random };
     // All mixes of the tests are percentages that add up.
     let mix = cell.mix().parse().unwrap_or(io::Mix::WRITES);

@@ -2,7 +2,7 @@
 //! that is tracked stays.
 
 use super::Planned;
-use assay_core::calc::pts::Cell;
+use assay_core::calc::pts::PtsPoint;
 
 /// The time is to be enough for so many rounds: five are judged, and the first are seldom steady.
 const ROUNDS: u64 = 7;
@@ -13,7 +13,7 @@ const LEAST_NS: u64 = 10_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    pub cells: Vec<Cell>,
+    pub cells: Vec<PtsPoint>,
     pub cell_ns: u64,
 }
 
@@ -33,7 +33,7 @@ impl Schedule {
     }
 }
 
-fn some(all: &[Cell], count: usize, tracked: Cell) -> Vec<Cell> {
+fn some(all: &[PtsPoint], count: usize, tracked: PtsPoint) -> Vec<PtsPoint> {
     if count >= all.len() {
         return all.to_vec();
     }

@@ -18,7 +18,7 @@ use super::planned::in_window;
 use super::{BANDWIDTH, Detail, IOPS, InWindow, LATENCY, Planned, Told, Window, told};
 use crate::Measured;
 use crate::tell::{FactsFigure, OfRow, Resting, Rows, Seen, Shows, Tells};
-use assay_core::calc::pts::{Cell, Class, Measure, Test};
+use assay_core::calc::pts::{Class, Measure, PtsPoint, Test};
 
 /// What rounds say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Facts {
     pub test: Test,
     pub class: Class,
     /// The cell by which rounds were judged.
-    pub tracking_cell: Cell,
+    pub tracking_cell: PtsPoint,
     /// What it was, round by round.
     pub rounds: Vec<f64>,
     /// Bytes that were written since the purge, up to the end of each round.
@@ -270,9 +270,9 @@ impl Facts {
         let mut table = Table::new(self.called(title));
         table.add(Column::left("size"), &sizes, |size_bytes| Bytes(*size_bytes).to_string());
         for read_percent in mixes {
-            let mix = Cell { read_percent, size_bytes: 0 }.mix();
+            let mix = PtsPoint { read_percent, size_bytes: 0 }.mix();
             table.add(Column::new(mix, unit), &sizes, |size_bytes| {
-                let cell = Cell { read_percent, size_bytes: *size_bytes };
+                let cell = PtsPoint { read_percent, size_bytes: *size_bytes };
                 let own = self.cells.iter().find(|own| own.cell == cell);
                 own.map(|own| if slowest { own.slowest_ns as f64 } else { own.mean })
             });

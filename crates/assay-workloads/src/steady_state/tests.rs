@@ -44,7 +44,7 @@ pub(super) fn planned(test: Test) -> Planned {
 
 /// Rounds of a device of 64 GiB in which each cell was the same in its rate, or in its time.
 pub(super) fn detail(planned: &Planned, rounds: &[f64]) -> Detail {
-    let seen = |value: f64, cell: &Cell| match planned.test.measure() {
+    let seen = |value: f64, cell: &PtsPoint| match planned.test.measure() {
         Measure::Latency => {
             Seen { operations: 1000, mean_ns: value as u64, most_ns: 9 * value as u64, ..SEEN }
         }

@@ -47,7 +47,7 @@ impl Tells for Planned {
         let mut trials = trials(seen);
         let gravest = gravest(&trials)?;
         let several = several(&trials, trials[gravest].at, seen.trials.len());
-        let Trial { at, course, ended } = trials.swap_remove(gravest);
+        let SustainedTrial { at, course, ended } = trials.swap_remove(gravest);
         let throttled = seen.spoken.iter().find(|own| own.rule == THROTTLED).map(|own| own.text);
         let near_limit = seen.near_limits.get(at).and_then(Option::as_ref);
         let mut text = words(&course, ended);
@@ -59,31 +59,31 @@ impl Tells for Planned {
     }
 }
 
-struct Trial<'a> {
+struct SustainedTrial<'a> {
     /// Its place among those that count.
     at: usize,
     course: Course,
     ended: Option<&'a str>,
 }
 
-impl Trial<'_> {
+impl SustainedTrial<'_> {
     /// What it wrote at last, bytes per second.
     fn at_last(&self) -> f64 {
         self.course.last().map_or(0.0, |level| level.rate_bytes_per_s)
     }
 }
 
-fn trials<'a>(seen: &Seen<'a>) -> Vec<Trial<'a>> {
+fn trials<'a>(seen: &Seen<'a>) -> Vec<SustainedTrial<'a>> {
     let of = |(at, measured): (usize, Option<&'a Measured>)| {
         let detail = Detail::of(measured?)?;
-        Some(Trial { at, course: course(detail)?, ended: detail.ended.as_deref() })
+        Some(SustainedTrial { at, course: course(detail)?, ended: detail.ended.as_deref() })
     };
     seen.trials.iter().copied().enumerate().filter_map(of).collect()
 }
 
 /// The place of the trial that says most against the target: one in which the rate fell before one in which it
 /// did not, then the slowest at last; the last of those that say as much.
-fn gravest(trials: &[Trial<'_>]) -> Option<usize> {
+fn gravest(trials: &[SustainedTrial<'_>]) -> Option<usize> {
     (0..trials.len()).max_by(|one, other| {
         let [one, other] = [one, other].map(|at| &trials[*at]);
         let slower = other.at_last().total_cmp(&one.at_last());
@@ -92,8 +92,8 @@ fn gravest(trials: &[Trial<'_>]) -> Option<usize> {
 }
 
 /// What several trials say beside the one at `at`; of one alone there is nothing to say.
-fn several(trials: &[Trial<'_>], at: usize, all: usize) -> Option<Several> {
-    let rates = || trials.iter().map(Trial::at_last);
+fn several(trials: &[SustainedTrial<'_>], at: usize, all: usize) -> Option<Several> {
+    let rates = || trials.iter().map(SustainedTrial::at_last);
     let ends = [rates().reduce(f64::min)?, rates().reduce(f64::max)?];
     (all > 1).then(|| Several {
         trial: at + 1,

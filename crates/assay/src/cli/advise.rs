@@ -15,7 +15,7 @@ use assay_study::file::words;
 use assay_study::findings::Findings;
 use assay_study::findings::shown::Rating;
 use assay_study::findings::{
-    Advice, AdviceKind, AdviceStatus, Cell, Comparison, Effect, SentenceRole, Trust, Verdict,
+    Advice, AdviceKind, AdviceStatus, Comparison, Effect, Measurement, SentenceRole, Trust, Verdict,
 };
 use assay_study::results::bundle::{self, Kept, Stored};
 
@@ -160,7 +160,7 @@ impl Standing {
                 && cell.metric == one.metric
                 && (cell.configuration == one.configuration || cell.configuration == one.baseline)
         });
-        let own: Vec<&Cell> = own.collect();
+        let own: Vec<&Measurement> = own.collect();
         let trust = own.iter().filter_map(|cell| cell.trust).max().unwrap_or(Trust::Trusted);
         let because = own.iter().flat_map(|cell| &cell.reasons);
         let against = because.filter(|own| own.trust > Trust::Trusted);

@@ -24,7 +24,7 @@ impl Subject {
 }
 
 #[derive(Clone, Copy)]
-struct Row {
+struct OptionRow {
     name: &'static str,
     shown: Shown,
     fits: fn(&Subject) -> bool,
@@ -38,23 +38,23 @@ enum Shown {
     Never,
 }
 
-const fn first(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
-    Row { name, shown: Shown::Always, fits }
+const fn first(name: &'static str, fits: fn(&Subject) -> bool) -> OptionRow {
+    OptionRow { name, shown: Shown::Always, fits }
 }
 
-const fn own(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
-    Row { name, shown: Shown::WithStudy, fits }
+const fn own(name: &'static str, fits: fn(&Subject) -> bool) -> OptionRow {
+    OptionRow { name, shown: Shown::WithStudy, fits }
 }
 
-const fn more(name: &'static str, fits: fn(&Subject) -> bool) -> Row {
-    Row { name, shown: Shown::Never, fits }
+const fn more(name: &'static str, fits: fn(&Subject) -> bool) -> OptionRow {
+    OptionRow { name, shown: Shown::Never, fits }
 }
 
 /// The row of all options that a kind of work has by its name.
 const OF_KINDS: &str = "";
 
 /// Options by heading, in the order of the page.
-type Table = &'static [(&'static str, &'static [Row])];
+type Table = &'static [(&'static str, &'static [OptionRow])];
 
 const ALL: Table = &[
     (
@@ -145,11 +145,11 @@ fn programs(of: &Subject) -> bool {
     of.works().any(|work| work.kind().runs_programs)
 }
 
-fn all() -> impl Iterator<Item = (&'static str, Row)> {
+fn all() -> impl Iterator<Item = (&'static str, OptionRow)> {
     ALL.iter().flat_map(|(heading, rows)| rows.iter().map(move |row| (*heading, *row)))
 }
 
-fn find(option: &Arg) -> Option<(&'static str, usize, Row)> {
+fn find(option: &Arg) -> Option<(&'static str, usize, OptionRow)> {
     let long = option.get_long()?;
     let is_of_kind = by_option().any(|(kind, _)| kind.about.name == long);
     let name = if is_of_kind { OF_KINDS } else { long };

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use assay_analysis::collection::flat::Flat;
-use assay_analysis::collection::{Row, file, published};
+use assay_analysis::collection::{CollectionRow, file, published};
 use assay_core::failure::{Failure, Outcome};
 use assay_core::outside;
 use assay_machine::system::{FileKind, System, identity};
@@ -94,7 +94,11 @@ fn no_folder(path: &Path) -> Failure {
 
 /// Adds rows to a collection, which is made where there is none; gives the file of each, and whether it
 /// was there already.
-pub fn add(system: &dyn System, folder: &Path, rows: &[Row]) -> Outcome<Vec<(String, bool)>> {
+pub fn add(
+    system: &dyn System,
+    folder: &Path,
+    rows: &[CollectionRow],
+) -> Outcome<Vec<(String, bool)>> {
     if system.status(folder).is_ok_and(|there| there.kind != FileKind::Directory) {
         return Err(no_folder(folder));
     }
@@ -108,7 +112,7 @@ pub fn add(system: &dyn System, folder: &Path, rows: &[Row]) -> Outcome<Vec<(Str
         }
     }
     known(system, folder)?;
-    let one = |row: &Row| {
+    let one = |row: &CollectionRow| {
         let (name, text) = file::write(row).map_err(Failure::mistake)?;
         let path = folder.join(ROWS).join(&name);
         let was_there = system.status(&path).is_ok();
@@ -128,7 +132,7 @@ pub fn add(system: &dyn System, folder: &Path, rows: &[Row]) -> Outcome<Vec<(Str
 pub fn each(
     system: &dyn System,
     folder: &Path,
-    take: &mut dyn FnMut(String, Row),
+    take: &mut dyn FnMut(String, CollectionRow),
 ) -> Outcome<(Vec<Refused>, usize)> {
     let (mut refused, mut in_all, mut count) = (Vec::new(), 0, 0_usize);
     let mut refuse = |file: String, why: String| {
@@ -181,7 +185,7 @@ fn shelf_files(system: &dyn System, shelf: &Path) -> Result<Vec<String>, String>
     system.list(shelf).map_err(|_| "not a row: the file is outside the rows directory".to_owned())
 }
 
-fn row(system: &dyn System, path: &Path, name: &str) -> Result<Row, String> {
+fn row(system: &dyn System, path: &Path, name: &str) -> Result<CollectionRow, String> {
     if system.read_link(path).is_ok() {
         return Err("it is a symbolic link".to_owned());
     }
@@ -201,7 +205,7 @@ fn text(system: &dyn System, path: &Path) -> Result<String, String> {
 }
 
 /// The row in a file that somebody sent, whatever it is called.
-pub fn sent(system: &dyn System, path: &Path) -> Outcome<Row> {
+pub fn sent(system: &dyn System, path: &Path) -> Outcome<CollectionRow> {
     let read = text(system, path).and_then(|text| file::read(&text));
     read.map_err(|why| Failure::mistake(format!("{}: {why}", path.display())))
 }
@@ -210,7 +214,7 @@ pub fn sent(system: &dyn System, path: &Path) -> Outcome<Row> {
 pub fn build(
     system: &dyn System,
     folder: &Path,
-    look: &mut dyn FnMut(&Flat, Row),
+    look: &mut dyn FnMut(&Flat, CollectionRow),
 ) -> Outcome<Index> {
     known(system, folder)?;
     let mut rows = Vec::new();
@@ -227,13 +231,13 @@ pub fn build(
     Ok(Index { rows, refused, refused_in_all })
 }
 
-fn first() -> impl Iterator<Item = (String, Row)> {
-    let named = |(index, row): (usize, Row)| (format!("{PUBLISHED}{}", index + 1), row);
+fn first() -> impl Iterator<Item = (String, CollectionRow)> {
+    let named = |(index, row): (usize, CollectionRow)| (format!("{PUBLISHED}{}", index + 1), row);
     published::rows().into_iter().enumerate().map(named)
 }
 
 /// The whole row behind a line of the index; none where its file is gone or was changed.
-pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<Row> {
+pub fn whole(system: &dyn System, folder: &Path, flat: &Flat) -> Option<CollectionRow> {
     if let Some((_, row)) = first().find(|(file, _)| *file == flat.file) {
         return Some(row);
     }

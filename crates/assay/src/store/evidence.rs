@@ -7,7 +7,7 @@ use assay_analysis::inference::Analysis;
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::site::Site;
 use assay_machine::system::{System, quoted};
-use assay_report::evidence::{self, Commands, Evidence, Latencies, RanTrial};
+use assay_report::evidence::{self, Commands, Evidence, Latencies, TrialEvidence};
 use assay_study::findings::Findings;
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::foreign;
@@ -80,7 +80,7 @@ pub(super) fn each_workload(
 #[derive(Default)]
 struct Records {
     /// With the numbers of their lines: they ran in that order.
-    ran: Vec<(usize, RanTrial)>,
+    ran: Vec<(usize, TrialEvidence)>,
     latencies: Vec<Latencies>,
 }
 

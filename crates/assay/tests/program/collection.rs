@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use assay_analysis::collection::{FORMAT, Number, Row, file};
+use assay_analysis::collection::{CollectionRow, FORMAT, Number, file};
 use assay_study::findings::Trust;
 use assay_testkit::home::Home;
 
 use crate::{DRIVE, git, home};
 
-fn row(device: &str, write_iops: f64) -> Row {
+fn row(device: &str, write_iops: f64) -> CollectionRow {
     let number = |value: f64| Number {
         value,
         ci95: Some([value * 0.97, value * 1.03]),
@@ -18,7 +18,7 @@ fn row(device: &str, write_iops: f64) -> Row {
         trials: vec![value * 0.99, value, value * 1.01],
         ..Number::default()
     };
-    Row {
+    CollectionRow {
         format: FORMAT.to_owned(),
         device: device.to_owned(),
         capacity_bytes: Some(32_000_000_000),
@@ -29,11 +29,11 @@ fn row(device: &str, write_iops: f64) -> Row {
         ]
         .into(),
         date: Some("2026-11-24".to_owned()),
-        ..Row::default()
+        ..CollectionRow::default()
     }
 }
 
-fn text(row: &Row) -> String {
+fn text(row: &CollectionRow) -> String {
     file::write(row).unwrap().1
 }
 

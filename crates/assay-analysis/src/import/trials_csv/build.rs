@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_study::file::{DEFAULT_MARGIN, Order};
-use assay_study::findings::CellTrial;
+use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::results::design::{self, Design, Stopping};
 use assay_study::results::plan::{Arm, arm_words};
@@ -90,7 +90,7 @@ fn ranks(order: &[usize]) -> Vec<usize> {
 }
 
 /// A series before it is named: its arm and its trials.
-type Unnamed = (usize, Vec<CellTrial>);
+type Unnamed = (usize, Vec<TrialValue>);
 
 fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
     let places = places(&table);
@@ -116,13 +116,16 @@ fn series(table: TrialTable, primaries: &[usize]) -> Vec<Series> {
 }
 
 /// Trials in time; where that is not known, by replicate with the lead-in first.
-fn in_time(trial: &CellTrial) -> (Option<u32>, bool, u32) {
+fn in_time(trial: &TrialValue) -> (Option<u32>, bool, u32) {
     (trial.order, trial.status != Status::Warmup, trial.replicate)
 }
 
-fn trial(row: TrialLine) -> CellTrial {
+fn trial(row: TrialLine) -> TrialValue {
     let value = row.value.filter(|_| row.status != Status::Failed);
-    CellTrial { reason: row.reason, ..CellTrial::bare(row.replicate, row.order, value, row.status) }
+    TrialValue {
+        reason: row.reason,
+        ..TrialValue::bare(row.replicate, row.order, value, row.status)
+    }
 }
 
 /// By workload the metric that verdicts are about: the one that was asked for, else the first.

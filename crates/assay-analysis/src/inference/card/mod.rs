@@ -6,7 +6,7 @@ mod exhibit;
 use assay_core::quantity::units::show;
 use assay_study::file::printed::Claimed;
 use assay_study::file::{Card, Price};
-use assay_study::findings::{Cell, Findings, Sentence, TargetFacts, Trust, capitalized};
+use assay_study::findings::{Findings, Measurement, Sentence, TargetFacts, Trust, capitalized};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_workloads::io::{self, Pattern, Poll, WriteSync};
@@ -162,7 +162,7 @@ fn numbers(plan: &Plan, found: &Findings, target: usize) -> Numbers {
         else {
             continue;
         };
-        let same = |one: &&Cell| {
+        let same = |one: &&Measurement| {
             one.workload == work.name
                 && one.configuration == work.arm
                 && one.metric == metric
@@ -236,7 +236,7 @@ pub(super) fn prices(rows: &[CardRow]) -> Vec<Sentence> {
     sentences
 }
 
-fn of_cell(cell: &Cell) -> Option<CardNumber> {
+fn of_cell(cell: &Measurement) -> Option<CardNumber> {
     let value = cell.value()?;
     Some(CardNumber { value, ci95: cell.ci95, trust: cell.trust })
 }

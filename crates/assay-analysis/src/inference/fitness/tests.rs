@@ -32,7 +32,7 @@ fn at_most(metric: &str, most: &str) -> Ask {
 /// A place with one workload, and what its syncs took in each trial, in ms.
 fn place(p99_ms: &[f64], most: &str) -> Study {
     let mut study = Study::of(&[("a", &[])]);
-    let trial = |(at, ms): (u32, &f64)| CellTrial::bare(at, Some(at), Some(ms * 1e6), Status::Ok);
+    let trial = |(at, ms): (u32, &f64)| TrialValue::bare(at, Some(at), Some(ms * 1e6), Status::Ok);
     let trials = (1..).zip(p99_ms).map(trial);
     let own = Series { trials: trials.collect(), ..study.measured.series[0].clone() };
     let (workload, metric) = ("wal".to_owned(), P99.to_owned());

@@ -12,7 +12,7 @@ mod words;
 
 use assay_core::failure::{Failure, Outcome};
 use assay_study::findings::facts::{PlaceSort, Unknown};
-use assay_study::findings::places::{Beside, Chosen, Placed, Places, Row};
+use assay_study::findings::places::{Beside, Chosen, PlaceRow, Placed, Places};
 use assay_study::findings::{AbsentCell, Check, EnvironmentFacts, Findings, StudyFacts};
 
 use super::across::id_of_several;
@@ -143,7 +143,7 @@ fn nothing_in_common(spots: &[Spot]) -> Failure {
 }
 
 /// Workloads that are missing somewhere, as in any findings.
-fn absent(rows: &[Row]) -> Vec<AbsentCell> {
+fn absent(rows: &[PlaceRow]) -> Vec<AbsentCell> {
     let missing = rows.iter().filter_map(|row| {
         let reason = row.absent.clone()?;
         let arm = rows::placed(&row.configuration, &row.platform);

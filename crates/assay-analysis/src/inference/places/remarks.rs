@@ -1,7 +1,7 @@
 //! What is to be known before the numbers of places are believed.
 
 use assay_core::quantity::{Better, printed};
-use assay_study::findings::places::{Beside, Chosen, PUBLISHED, Placed, Row, Unit};
+use assay_study::findings::places::{Beside, Chosen, PUBLISHED, PlaceRow, Placed, Unit};
 use assay_study::findings::{Check, Findings};
 
 use super::super::verdicts::words::listed;
@@ -39,7 +39,7 @@ fn baseline(base: &Placed, chosen: Chosen) -> Option<Check> {
     Some(Check::new("baseline", text))
 }
 
-fn results(spot: &Spot, rows: &[Row]) -> Vec<Check> {
+fn results(spot: &Spot, rows: &[PlaceRow]) -> Vec<Check> {
     let place = &spot.placed;
     let count = place.results.len();
     if count < 2 {
@@ -142,7 +142,7 @@ fn emulated(spots: &[Spot]) -> Option<Check> {
     })
 }
 
-fn failures(row: &Row) -> Option<Check> {
+fn failures(row: &PlaceRow) -> Option<Check> {
     let all = row.failed + row.n;
     (row.failed > 0 && row.unit != Unit::Sessions).then(|| {
         let text =
@@ -152,7 +152,7 @@ fn failures(row: &Row) -> Option<Check> {
 }
 
 /// A printed per cent that does not follow from the numbers printed beside it.
-fn contradiction(row: &Row, rows: &[Row]) -> Option<Check> {
+fn contradiction(row: &PlaceRow, rows: &[PlaceRow]) -> Option<Check> {
     let told = row.printed.filter(|told| !told.follows)?;
     let whole = rows.iter().find(|other| {
         other.workload == row.workload

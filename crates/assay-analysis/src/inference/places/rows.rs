@@ -3,8 +3,8 @@
 use assay_core::quantity::{Better, Scale, printed};
 use assay_core::stats::{FEWEST_FOR_INTERVAL, Sample, welch};
 use assay_study::findings::measurements::Series;
-use assay_study::findings::places::{PLACE, PUBLISHED_PERCENT, Printed, Row, Unit};
-use assay_study::findings::{Cell, CellTrial, Comparison, Kind};
+use assay_study::findings::places::{PLACE, PUBLISHED_PERCENT, PlaceRow, Printed, Unit};
+use assay_study::findings::{Comparison, Kind, Measurement, TrialValue};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
 use assay_workloads::metrics;
@@ -18,9 +18,9 @@ use super::words;
 
 #[derive(Default)]
 pub(super) struct PlaceRows {
-    pub cells: Vec<Cell>,
+    pub cells: Vec<Measurement>,
     pub comparisons: Vec<Comparison>,
-    pub rows: Vec<Row>,
+    pub rows: Vec<PlaceRow>,
 }
 
 pub(super) fn placed(arm: &Arm, place: &str) -> Arm {
@@ -54,7 +54,7 @@ fn keys(spots: &[Spot]) -> Vec<Key> {
 }
 
 struct Own {
-    cell: Cell,
+    cell: Measurement,
     unit: Unit,
     /// Logarithms of what counts.
     sample: Option<Sample>,
@@ -91,8 +91,10 @@ fn of_workload(spots: &[Spot], key: &Key, margin: Option<f64>, days: Days, told:
         }
         row.printed = printed_percent(spots, spot, key);
         told.rows.push(row);
-        let cell =
-            own.map(|own| Cell { configuration: placed(&key.2, &spot.placed.name), ..own.cell });
+        let cell = own.map(|own| Measurement {
+            configuration: placed(&key.2, &spot.placed.name),
+            ..own.cell
+        });
         told.cells.extend(cell);
     }
 }
@@ -191,11 +193,11 @@ fn single(own: &Own) -> Vec<Option<f64>> {
 }
 
 /// The row of a place, without its per cent.
-fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> Row {
+fn row(spot: &Spot, key: &Key, own: Option<&Own>) -> PlaceRow {
     let (workload, metric, arm) = key.clone();
     let better = own.map_or_else(|| metrics::better(&metric), |own| own.cell.better);
     let known = own.filter(|own| own.sample.is_some());
-    Row {
+    PlaceRow {
         workload,
         configuration: arm,
         platform: spot.placed.name.clone(),
@@ -245,13 +247,15 @@ fn missing(spot: &Spot, key: &Key, own: Option<&Own>) -> String {
 
 /// What a place has of a workload, over all of its results; none where none of them has it.
 fn own(spot: &Spot, key: &Key) -> Option<Own> {
-    let has = |cell: &&Cell| cell.primary && !cell.control && across::key(cell) == *key;
-    let own: Vec<&Cell> =
+    let has = |cell: &&Measurement| cell.primary && !cell.control && across::key(cell) == *key;
+    let own: Vec<&Measurement> =
         spot.results.iter().filter_map(|one| one.measurements.iter().find(has)).collect();
-    let failed =
-        |cell: &&Cell| cell.trials.iter().filter(|trial| trial.status == Status::Failed).count();
+    let failed = |cell: &&Measurement| {
+        cell.trials.iter().filter(|trial| trial.status == Status::Failed).count()
+    };
     let failed = own.iter().map(failed).sum();
-    let known: Vec<&Cell> = own.iter().copied().filter(|cell| sample(cell).is_some()).collect();
+    let known: Vec<&Measurement> =
+        own.iter().copied().filter(|cell| sample(cell).is_some()).collect();
     let (cell, unit) = match known.as_slice() {
         [] => ((*own.first()?).clone(), Unit::Trials),
         [one] => ((*one).clone(), Unit::Trials),
@@ -263,23 +267,23 @@ fn own(spot: &Spot, key: &Key) -> Option<Own> {
 }
 
 /// The very trials that the cell sums up wherever it is told, as logarithms.
-fn sample(cell: &Cell) -> Option<Sample> {
+fn sample(cell: &Measurement) -> Option<Sample> {
     let values = cell.values().into_iter();
     Sample::of(&values.map(f64::ln).filter(|level| level.is_finite()).collect::<Vec<_>>())
 }
 
 /// Results as the trials of one cell: each is its mean.
-fn of_days(days: &[&Cell]) -> Cell {
-    let mean = |(at, cell): (usize, &&Cell)| {
+fn of_days(days: &[&Measurement]) -> Measurement {
+    let mean = |(at, cell): (usize, &&Measurement)| {
         let value = sample(cell).map(|sample| sample.mean.exp());
-        CellTrial::bare(at as u32 + 1, None, value, Status::Ok)
+        TrialValue::bare(at as u32 + 1, None, value, Status::Ok)
     };
     again(days, days.iter().enumerate().map(mean).collect())
 }
 
 /// The trials of a few results as those of one; replicates go on counting.
-fn together(few: &[&Cell]) -> Cell {
-    let mut trials: Vec<CellTrial> = Vec::new();
+fn together(few: &[&Measurement]) -> Measurement {
+    let mut trials: Vec<TrialValue> = Vec::new();
     for cell in few {
         let before = trials.iter().map(|trial| trial.replicate).max().unwrap_or_default();
         trials.extend(cell.trials.iter().map(|trial| {
@@ -288,14 +292,14 @@ fn together(few: &[&Cell]) -> Cell {
                 of
             });
             let replicate = if trial.replicate == 0 { 0 } else { before + trial.replicate };
-            CellTrial { replicate, order: None, repeats, ..trial.clone() }
+            TrialValue { replicate, order: None, repeats, ..trial.clone() }
         }));
     }
     again(few, trials)
 }
 
 /// A cell of other trials, with all that speaks against those it is made of.
-fn again(of: &[&Cell], trials: Vec<CellTrial>) -> Cell {
+fn again(of: &[&Measurement], trials: Vec<TrialValue>) -> Measurement {
     cells::cell(Series::again(of[0], of, trials))
 }
 

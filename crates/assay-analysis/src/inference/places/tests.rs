@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::import::{self, Options};
 use assay_study::findings::Verdict;
 use assay_study::findings::facts::PlaceFacts;
-use assay_study::findings::places::{Named, Row, Unit};
+use assay_study::findings::places::{Named, PlaceRow, Unit};
 use assay_testkit::expected::{expect, filled};
 
 use super::super::judge;
@@ -51,7 +51,7 @@ fn of(found: &Findings) -> &Places {
     found.platforms.as_ref().unwrap()
 }
 
-fn row<'a>(found: &'a Findings, place: &str) -> &'a Row {
+fn row<'a>(found: &'a Findings, place: &str) -> &'a PlaceRow {
     of(found).rows.iter().find(|row| row.platform == place).unwrap()
 }
 
@@ -660,7 +660,7 @@ fn a_baseline_is_found_by_its_name_or_by_a_result_of_it() {
 
 #[test]
 fn failed_trials_of_sessions_and_of_whole_places_are_not_told() {
-    let failed = |cell: &mut assay_study::findings::Cell| {
+    let failed = |cell: &mut assay_study::findings::Measurement| {
         cell.trials[0].status = assay_study::results::record::Status::Failed;
         cell.trials[0].value = None;
     };
@@ -704,7 +704,8 @@ fn a_table_of_two_rows_a_place_has_two_trials_and_no_interval() {
 fn what_each_place_has_is_told_once_where_nothing_is_in_common() {
     let bare = |id| measured(id, BARE, &around(10));
     let mut other = measured("k", KVM, &around(9));
-    let workloads = |change: &dyn Fn(&mut assay_study::findings::Cell), other: &mut Brought| {
+    let workloads = |change: &dyn Fn(&mut assay_study::findings::Measurement),
+                     other: &mut Brought| {
         other.findings.measurements.iter_mut().for_each(change);
         refused(&[bare("a"), bare("b"), other.clone()], Question::default())
     };

@@ -2,8 +2,8 @@
 
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show::{self, percents};
-use assay_study::findings::places::{Placed, Row};
-use assay_study::findings::{Cell, Comparison, Sentence, Verdict};
+use assay_study::findings::places::{PlaceRow, Placed};
+use assay_study::findings::{Comparison, Measurement, Sentence, Verdict};
 use assay_study::results::plan::{Arm, arm_in_words};
 
 use super::super::verdicts::words::counted;
@@ -27,7 +27,7 @@ pub(super) fn memory(bytes: Option<u64>) -> String {
 }
 
 /// Why a place that ran a workload has no number of it.
-pub(super) fn no_number(cell: &Cell) -> String {
+pub(super) fn no_number(cell: &Measurement) -> String {
     let why = cell.trials.iter().find_map(|trial| trial.reason.clone());
     let all = cell.trials.len();
     match why {
@@ -113,14 +113,18 @@ pub(super) fn between_places(
 const MOST_SENTENCES: usize = 4;
 
 /// What was found: each comparison where there are few; else a sentence a place.
-pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]) -> Vec<Sentence> {
+pub(super) fn sentences(
+    spots: &[Spot],
+    rows: &[PlaceRow],
+    comparisons: &[Comparison],
+) -> Vec<Sentence> {
     if comparisons.len() <= MOST_SENTENCES {
         let one = |found: &Comparison| Sentence::of_comparison(found, &*found.text);
         return comparisons.iter().map(one).collect();
     }
     let base = &spots[0].placed.name;
-    let compared: Vec<&Row> = rows.iter().filter(|row| row.comparison.is_some()).collect();
-    let of_first = |row: &&Row| {
+    let compared: Vec<&PlaceRow> = rows.iter().filter(|row| row.comparison.is_some()).collect();
+    let of_first = |row: &&PlaceRow| {
         row.workload == compared[0].workload && row.configuration == compared[0].configuration
     };
     if compared.iter().all(of_first) {
@@ -131,26 +135,27 @@ pub(super) fn sentences(spots: &[Spot], rows: &[Row], comparisons: &[Comparison]
 }
 
 /// Whether a row was compared with a baseline, and both numbers can be used.
-fn is_compared(row: &Row, rows: &[Row], base: &str) -> bool {
-    let is_base = |one: &&Row| {
+fn is_compared(row: &PlaceRow, rows: &[PlaceRow], base: &str) -> bool {
+    let is_base = |one: &&PlaceRow| {
         one.platform == base
             && (&one.workload, &one.configuration) == (&row.workload, &row.configuration)
     };
     row.comparison.is_some()
         && row.is_sound()
-        && rows.iter().find(is_base).is_some_and(Row::is_sound)
+        && rows.iter().find(is_base).is_some_and(PlaceRow::is_sound)
 }
 
 /// Many places and one workload: from the nearest to the farthest. Emulated ones are not among them.
-fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<Sentence> {
-    let compared = |row: &&Row| !row.emulated && is_compared(row, rows, base);
-    let mut known: Vec<&Row> = rows.iter().filter(compared).collect();
+fn one_workload(base: &str, rows: &[PlaceRow], comparisons: &[Comparison]) -> Option<Sentence> {
+    let compared = |row: &&PlaceRow| !row.emulated && is_compared(row, rows, base);
+    let mut known: Vec<&PlaceRow> = rows.iter().filter(compared).collect();
     known.sort_by(|one, other| {
         other.percent.unwrap_or_default().total_cmp(&one.percent.unwrap_or_default())
     });
     let (first, last) = (known.first()?, known.last()?);
-    let told =
-        |row: &Row| percents(row.percent.unwrap_or_default(), row.percent_interval())[0].clone();
+    let told = |row: &PlaceRow| {
+        percents(row.percent.unwrap_or_default(), row.percent_interval())[0].clone()
+    };
     let what = work(&first.workload, &first.configuration);
     let [most, least] = [told(first), told(last)];
     let text = format!(
@@ -166,16 +171,16 @@ fn one_workload(base: &str, rows: &[Row], comparisons: &[Comparison]) -> Option<
 fn one_place(
     base: &str,
     place: &Placed,
-    rows: &[Row],
+    rows: &[PlaceRow],
     comparisons: &[Comparison],
 ) -> Option<Sentence> {
     let own = rows.iter().filter(|row| row.platform == place.name && is_compared(row, rows, base));
-    let mut own: Vec<&Row> = own.collect();
+    let mut own: Vec<&PlaceRow> = own.collect();
     own.sort_by(|one, other| {
         one.percent.unwrap_or_default().total_cmp(&other.percent.unwrap_or_default())
     });
     let (least, most) = (own.first()?, own.last()?);
-    let told = |row: &Row| {
+    let told = |row: &PlaceRow| {
         let percent = &percents(row.percent.unwrap_or_default(), row.percent_interval())[0];
         format!("{percent}% ({})", work(&row.workload, &row.configuration))
     };

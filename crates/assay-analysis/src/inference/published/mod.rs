@@ -7,7 +7,7 @@ mod table;
 use assay_core::exhibit::Exhibit;
 use assay_core::failure::Outcome;
 use assay_core::reference::Library;
-use assay_core::reference::sheet::{Printed, Row, Sheet};
+use assay_core::reference::sheet::{Printed, Sheet, SheetRow};
 use assay_study::findings::Findings;
 use assay_study::results::design::{Design, Pointer};
 use assay_study::results::plan::Arm;
@@ -73,7 +73,7 @@ fn of_pointer(library: &Library, pointer: &Pointer) -> Outcome<Vec<Published>> {
     pointer.rows(&sheet)?.iter().map(|row| of_row(&sheet, pointer, row)).collect()
 }
 
-fn of_row(sheet: &Sheet, pointer: &Pointer, row: &Row<'_>) -> Outcome<Published> {
+fn of_row(sheet: &Sheet, pointer: &Pointer, row: &SheetRow<'_>) -> Outcome<Published> {
     let (digits, unit) = (pointer.digits(row)?, pointer.unit(row));
     let size = pointer.unit_size(unit);
     let number = value(digits);
@@ -113,7 +113,7 @@ fn value(digits: &str) -> Option<f64> {
 }
 
 /// What the row says of itself, else what stands above the table.
-fn statistic(sheet: &Sheet, row: &Row<'_>) -> String {
+fn statistic(sheet: &Sheet, row: &SheetRow<'_>) -> String {
     let own = row.text("kind").or_else(|_| row.text("statistic")).unwrap_or_default();
     if own.is_empty() { sheet.statistic() } else { own.to_owned() }
 }

@@ -3,7 +3,7 @@
 use assay_core::exhibit::{Column, Table};
 use assay_core::quantity::units::show;
 use assay_study::findings::shown::{Rating, unit_of};
-use assay_study::findings::{Cell, Comparison, Findings, Kind};
+use assay_study::findings::{Comparison, Findings, Kind, Measurement};
 use assay_study::plan::arms::matches;
 use assay_study::results::plan::Arm;
 use assay_workloads::metrics::noun;
@@ -69,9 +69,10 @@ fn of_values<'a>(
     all: &'a [Published],
     one: &'a Published,
 ) -> Vec<Line<'a>> {
-    let own =
-        |cell: &&Cell| cell.workload == one.workload && cell.metric == one.metric && !cell.control;
-    let cells: Vec<&Cell> = findings.measurements.iter().filter(own).collect();
+    let own = |cell: &&Measurement| {
+        cell.workload == one.workload && cell.metric == one.metric && !cell.control
+    };
+    let cells: Vec<&Measurement> = findings.measurements.iter().filter(own).collect();
     let mut shown: Vec<&Arm> = Vec::new();
     let mut lines = Vec::new();
     for published in same(all, one) {
@@ -89,7 +90,7 @@ fn of_values<'a>(
         };
         lines.push(Line { own_name, published: Some(published), own });
     }
-    let rest: Vec<&&Cell> =
+    let rest: Vec<&&Measurement> =
         cells.iter().filter(|cell| !shown.contains(&&cell.configuration)).collect();
     let is_open = shown.is_empty();
     if let ([cell], [line], true) = (rest.as_slice(), lines.as_mut_slice(), is_open) {
@@ -122,7 +123,7 @@ fn name(findings: &Findings, arm: &Arm) -> String {
     if levels.is_empty() { "this machine".to_owned() } else { levels.join(", ") }
 }
 
-fn of_cell(cell: &Cell) -> Option<Own> {
+fn of_cell(cell: &Measurement) -> Option<Own> {
     let value = cell.value().filter(|value| value.is_finite())?;
     Some(Own { value, interval: cell.ci95, rating: Rating::of(cell) })
 }
@@ -318,7 +319,7 @@ mod tests {
             .measurements
             .remove(0);
         cell.trust = Some(Trust::Trusted);
-        let word = |cell: &Cell| {
+        let word = |cell: &Measurement| {
             let lines = vec![Line { own_name: String::new(), published: None, own: of_cell(cell) }];
             let group = Group { workload: "work", metric: &cell.metric, ratio: None, lines };
             table(&group).rows[0].cells[5].text(Unit::Words)

@@ -4,7 +4,7 @@ use assay_core::quantity::units::show;
 use assay_study::findings::{Findings, Trust, as_sentence, is_wide};
 
 use super::super::acknowledged::of_row;
-use super::super::rows::Measurement;
+use super::super::rows::WorkloadTrials;
 use super::about;
 use super::usual::{Usual, usual};
 use crate::rules::carried;
@@ -39,7 +39,7 @@ const USB_3: f64 = 1e8;
 const NEAR_USB_2: f64 = 0.6;
 
 /// Sentences on one target, the most important first.
-pub(super) fn sentences(rows: &[Measurement<'_>], found: &Findings, noun: &str) -> Vec<String> {
+pub(super) fn sentences(rows: &[WorkloadTrials<'_>], found: &Findings, noun: &str) -> Vec<String> {
     let told = OwnerRows { rows, found };
     [random(&told, noun), commits(&told), acknowledged(&told), sequential(&told), unequal(&told)]
         .into_iter()
@@ -48,7 +48,7 @@ pub(super) fn sentences(rows: &[Measurement<'_>], found: &Findings, noun: &str) 
 }
 
 struct OwnerRows<'a> {
-    rows: &'a [Measurement<'a>],
+    rows: &'a [WorkloadTrials<'a>],
     found: &'a Findings,
 }
 
@@ -153,7 +153,7 @@ fn two_digits(value: f64) -> f64 {
 
 /// What a commit costs a database or a mail server, where a sync is known to reach the medium.
 fn commits(told: &OwnerRows<'_>) -> Option<String> {
-    if told.rows.iter().any(Measurement::is_borrowed) {
+    if told.rows.iter().any(WorkloadTrials::is_borrowed) {
         return None;
     }
     let number = told.number(Usual::Commit, "iops")?;

@@ -2,7 +2,7 @@
 
 use assay_study::findings::{Sentence, SentenceRole};
 
-use super::super::rows::Measurement;
+use super::super::rows::WorkloadTrials;
 
 const BLAMED: [(&str, &str); 5] = [
     ("foreign-io", "other programs used the drive"),
@@ -17,7 +17,7 @@ const MOST_ADVISED: u32 = 100;
 
 /// One sentence where more than half of the trials were not alone, and what to do about it: so many
 /// replicates would tell what was left open, where the study may take them.
-pub(super) fn sentence(rows: &[Measurement<'_>], needed: Option<u32>) -> Option<Sentence> {
+pub(super) fn sentence(rows: &[WorkloadTrials<'_>], needed: Option<u32>) -> Option<Sentence> {
     let all: usize = rows.iter().map(|row| row.unquiet.of).sum();
     let hit: usize = rows.iter().map(|row| row.unquiet.trials).sum();
     if 2 * hit <= all {

@@ -3,7 +3,7 @@
 use assay_workloads::io::Pattern;
 
 use super::super::facts;
-use super::super::rows::Measurement;
+use super::super::rows::WorkloadTrials;
 
 const SMALL: u64 = 4096;
 
@@ -16,7 +16,7 @@ pub(super) enum Usual {
     SequentialWrite,
 }
 
-pub(super) fn usual(row: &Measurement<'_>) -> Option<Usual> {
+pub(super) fn usual(row: &WorkloadTrials<'_>) -> Option<Usual> {
     // What starts by a clock or rests has not the rate of the drive; of several sizes there is no usual one.
     let io =
         facts::io(row.workload).filter(|io| !io.rate_limited && !io.shaped && !io.partly_synced)?;

@@ -7,7 +7,7 @@ use assay_core::exhibit::figure::{
 use assay_core::exhibit::parts::{as_wide, left_out};
 use assay_core::exhibit::{Column, Exhibit, Table, Unit};
 use assay_study::findings::shown::{Names, Rating, mark_trust};
-use assay_study::findings::{Cell, Findings, Trust};
+use assay_study::findings::{Findings, Measurement, Trust};
 use assay_study::results::plan::{Arm, arm_in_words};
 use assay_workloads::tell::FactsFigure;
 
@@ -110,8 +110,8 @@ fn access_table(found: &Findings, all: &[Accesses]) -> Table {
 }
 
 /// Rating of numbers with this trust, of the drive that a row's number is of.
-fn rating(row: Option<&Cell>, trust: Option<Trust>) -> Option<Rating> {
-    let is_lent = trust == Some(Trust::Trusted) && row.is_some_and(Cell::is_lent);
+fn rating(row: Option<&Measurement>, trust: Option<Trust>) -> Option<Rating> {
+    let is_lent = trust == Some(Trust::Trusted) && row.is_some_and(Measurement::is_lent);
     trust.map(|trust| Rating { trust, is_lent })
 }
 

@@ -5,12 +5,12 @@ mod exhibit;
 use assay_core::quantity::units::show;
 use assay_core::stats::geometric_mean;
 use assay_study::findings::measurements::Series;
-use assay_study::findings::{CellTrial, Trust};
+use assay_study::findings::{TrialValue, Trust};
 use assay_study::results::plan::{Area, Arm, Plan};
 use assay_workloads::io::{self, random_offsets, sample_offset};
 
 use super::cells::{number, summarised};
-use super::rows::{Measured, Measurement};
+use super::rows::{Measured, WorkloadTrials};
 use super::series::cell_trial;
 
 pub use exhibit::{SURFACE, exhibit};
@@ -84,7 +84,7 @@ pub struct Band {
 }
 
 /// The surface of a row that has one; the second copy of the baseline is left to the noise floor.
-pub(super) fn of_row(plan: &Plan, row: &Measurement<'_>, series: &[Series]) -> Option<Surface> {
+pub(super) fn of_row(plan: &Plan, row: &WorkloadTrials<'_>, series: &[Series]) -> Option<Surface> {
     if row.workload.control || row.trials.is_empty() {
         return None;
     }
@@ -93,7 +93,7 @@ pub(super) fn of_row(plan: &Plan, row: &Measurement<'_>, series: &[Series]) -> O
 }
 
 /// None for another pattern, whose offsets the plan does not tell.
-fn surface(area: &Area, row: &Measurement<'_>, series: &[Series]) -> Option<Surface> {
+fn surface(area: &Area, row: &WorkloadTrials<'_>, series: &[Series]) -> Option<Surface> {
     let io = io::Planned::of(&row.workload.work)?;
     sample_offset(io, area, 0)?;
     let places = places(io, area, row);
@@ -110,7 +110,7 @@ fn surface(area: &Area, row: &Measurement<'_>, series: &[Series]) -> Option<Surf
 }
 
 /// Each place of a row with its rate; none where there are too many to be drawn.
-fn places(io: &io::Planned, area: &Area, row: &Measurement<'_>) -> Vec<Spot> {
+fn places(io: &io::Planned, area: &Area, row: &WorkloadTrials<'_>) -> Vec<Spot> {
     let count = io.operations.filter(|count| *count <= MOST_PLACES).unwrap_or(0);
     let bytes = f64::from(io.size_bytes());
     let trials = standing(row);
@@ -132,7 +132,7 @@ fn places(io: &io::Planned, area: &Area, row: &Measurement<'_>) -> Vec<Spot> {
 }
 
 /// Trials that the numbers of a row sum up, of those that tell their samples.
-fn standing<'a, 'r>(row: &'r Measurement<'a>) -> Vec<&'r Measured<'a>> {
+fn standing<'a, 'r>(row: &'r WorkloadTrials<'a>) -> Vec<&'r Measured<'a>> {
     row.summed_up(|trial| counted(trial).is_some())
 }
 
@@ -155,7 +155,11 @@ fn extremes(
 }
 
 /// Single operations of a row whose offsets follow from the seeds of its trials.
-pub(super) fn accesses(plan: &Plan, row: &Measurement<'_>, series: &[Series]) -> Option<Accesses> {
+pub(super) fn accesses(
+    plan: &Plan,
+    row: &WorkloadTrials<'_>,
+    series: &[Series],
+) -> Option<Accesses> {
     let area = plan.surveys.get(row.workload.target)?.area;
     let area = row.workload.own_part(&area);
     let io = io::Planned::of(&row.workload.work).filter(|_| !row.workload.control)?;
@@ -186,7 +190,7 @@ pub(super) fn accesses(plan: &Plan, row: &Measurement<'_>, series: &[Series]) ->
     })
 }
 
-fn cut_short(row: &Measurement<'_>) -> Option<String> {
+fn cut_short(row: &WorkloadTrials<'_>) -> Option<String> {
     let places = row.workload.work.operations()?;
     let reached = |trial: &Measured<'_>| {
         counted(trial).map(|counted| counted.sample_latencies_ns.len() as u64)
@@ -205,9 +209,9 @@ fn cut_short(row: &Measurement<'_>) -> Option<String> {
     })
 }
 
-fn one(io: &io::Planned, area: &Area, row: &Measurement<'_>, band: u64) -> Band {
+fn one(io: &io::Planned, area: &Area, row: &WorkloadTrials<'_>, band: u64) -> Band {
     let rate = |trial: &Measured<'_>| rate(io, area, trial, band);
-    let trials: Vec<CellTrial> =
+    let trials: Vec<TrialValue> =
         row.trials.iter().map(|trial| cell_trial(trial, rate(trial))).collect();
     let values = summarised(&trials);
     let share = |band: u64| (band * 100 / BANDS) as u32;

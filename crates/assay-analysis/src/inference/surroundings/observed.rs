@@ -7,7 +7,7 @@ use assay_machine::probes::plain::leaves;
 use assay_study::results::surroundings::facts::ObservedField;
 use serde_json::Value;
 
-use super::super::rows::Measurement;
+use super::super::rows::WorkloadTrials;
 
 #[derive(Default)]
 struct Sum {
@@ -15,7 +15,7 @@ struct Sum {
     words: Vec<String>,
 }
 
-pub(super) fn fields(row: &Measurement<'_>) -> Vec<ObservedField> {
+pub(super) fn fields(row: &WorkloadTrials<'_>) -> Vec<ObservedField> {
     let observed = row.counting().flat_map(|trial| trial.record.evidence.plain());
     let named = observed.map(|(entry, observed)| (entry.about.name, observed));
     let of_row = |field: ObservedField| ObservedField {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_core::quantity::{Better, Scale};
 use assay_study::findings::measurements::Series;
-use assay_study::findings::{CellTrial, Trust};
+use assay_study::findings::{TrialValue, Trust};
 use assay_study::plan::arms::matches;
 use assay_study::results::design::Design;
 use assay_study::results::plan::Arm;
@@ -32,7 +32,7 @@ pub(super) struct Question<'a> {
 pub(super) struct Runs<'a> {
     pub arm: &'a Arm,
     pub trust: Option<Trust>,
-    pub trials: &'a [CellTrial],
+    pub trials: &'a [TrialValue],
     pub first: Replicates,
     /// Repeats by the replicate that they repeat.
     pub repeats: BTreeMap<u32, Vec<(u32, Run)>>,
@@ -201,7 +201,7 @@ impl<'a> Runs<'a> {
 
 /// A trial on the scale of comparison; none where it failed, was left out by design, or has a
 /// value that allows no ratio.
-fn run(trial: &CellTrial, scale: Scale) -> Option<Run> {
+fn run(trial: &TrialValue, scale: Scale) -> Option<Run> {
     let disturbed = match trial.status {
         Status::Ok => false,
         Status::Disturbed => true,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{FTest, Slope, bonferroni, carry_over, carry_through, slope};
-use assay_study::findings::{CellTrial, Check, NoiseFloor, RECORDED, SEQUENTIAL, UNORDERED};
+use assay_study::findings::{Check, NoiseFloor, RECORDED, SEQUENTIAL, TrialValue, UNORDERED};
 use assay_study::results::design::{ALPHA, Design, LeadIn, Order};
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
@@ -187,7 +187,7 @@ fn neighbours<'a>(questions: &[&Question<'a>]) -> Neighbours<'a> {
     let (mut arms, mut at) = (BTreeMap::new(), HashMap::new());
     for question in questions {
         for runs in question.arms.iter().chain(&question.control) {
-            let lead_in = |trial: &CellTrial| trial.status == Status::Warmup;
+            let lead_in = |trial: &TrialValue| trial.status == Status::Warmup;
             let placed = runs.trials.iter().filter_map(|one| Some((one.order?, lead_in(one))));
             let next = arms.len();
             let number = *arms.entry(runs.arm).or_insert(next);

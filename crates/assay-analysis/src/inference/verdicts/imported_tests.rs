@@ -5,7 +5,7 @@ use std::fmt::Write;
 use crate::import::{self, Brought, IMPORTERS, Importer, Options, Reads, of_text};
 use assay_core::quantity::Better;
 use assay_core::stats::{Sample, welch};
-use assay_study::findings::{Cell, Comparison, Findings, Kind, Verdict};
+use assay_study::findings::{Comparison, Findings, Kind, Measurement, Verdict};
 use assay_study::results::plan::Arm;
 
 use super::tests::Study;
@@ -68,7 +68,7 @@ fn of_table(text: &str, options: &Options) -> Findings {
     judged(of_text(text), &[file], options)
 }
 
-fn cell<'f>(found: &'f Findings, side: &str) -> &'f Cell {
+fn cell<'f>(found: &'f Findings, side: &str) -> &'f Measurement {
     found
         .measurements
         .iter()

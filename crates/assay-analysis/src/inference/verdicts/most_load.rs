@@ -5,7 +5,7 @@ use assay_study::file::limit::bracket::{self, Bracket, Seen, Standing};
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::most_load::{MostLoad, Rate};
-use assay_study::findings::{CellTrial, Trust};
+use assay_study::findings::{TrialValue, Trust};
 use assay_study::plan::most_load::RATE_METRIC;
 use assay_study::results::course::{self, RATE};
 use assay_study::results::design::Ask;
@@ -130,6 +130,6 @@ fn trust(series: &Series, fails: bool) -> Option<Trust> {
 }
 
 /// Trials whose number counts, the undisturbed ones.
-fn counting(series: &Series) -> impl Iterator<Item = &CellTrial> {
+fn counting(series: &Series) -> impl Iterator<Item = &TrialValue> {
     series.trials.iter().filter(|trial| trial.status == Status::Ok && trial.value.is_some())
 }

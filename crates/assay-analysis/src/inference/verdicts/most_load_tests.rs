@@ -5,7 +5,7 @@ use assay_study::file::limit::bracket::Standing;
 use assay_study::findings::answers::{Answer, Claim};
 use assay_study::findings::measurements::Series;
 use assay_study::findings::most_load::MostLoad;
-use assay_study::findings::{Because, CellTrial, Trust};
+use assay_study::findings::{Because, TrialValue, Trust};
 use assay_study::plan::most_load::RATE_METRIC;
 use assay_study::results::course;
 use assay_study::results::design::{AskKind, Factor};
@@ -31,7 +31,7 @@ fn study(rates: &[(f64, f64, f64)]) -> Study {
     design.primary = Some("response_p99_ns".to_owned());
     let of = |rate: f64, metric: &str, better: Better, middle: f64| {
         let trial = |(replicate, luck): (u32, f64)| {
-            CellTrial::bare(replicate, Some(replicate), Some(middle * luck), Status::Ok)
+            TrialValue::bare(replicate, Some(replicate), Some(middle * luck), Status::Ok)
         };
         Series {
             primary: metric != RATE_METRIC,

@@ -3,7 +3,7 @@
 use assay_core::quantity::{Better, Scale};
 use assay_core::stats::fisher_exact;
 use assay_study::findings::notes::{Failures, Note, Side};
-use assay_study::findings::{CellTrial, Comparison, Trust};
+use assay_study::findings::{Comparison, TrialValue, Trust};
 use assay_study::results::design::{ALPHA, Design};
 
 use super::arms::{Question, Runs, Sides};
@@ -69,8 +69,8 @@ fn failures(baseline: &Runs<'_>, arm: &Runs<'_>) -> Option<Note> {
 }
 
 fn zeros(of: Side, runs: &Runs<'_>) -> Option<Note> {
-    let counts = |trial: &&CellTrial| trial.status.counts();
-    let zero = |trial: &&CellTrial| trial.value.is_some_and(|value| value <= 0.0);
+    let counts = |trial: &&TrialValue| trial.status.counts();
+    let zero = |trial: &&TrialValue| trial.value.is_some_and(|value| value <= 0.0);
     let trials = runs.trials.iter().filter(counts).filter(zero).count();
     (trials > 0).then_some(Note::NoRatio { of, trials })
 }

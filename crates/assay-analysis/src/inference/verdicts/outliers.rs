@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use assay_core::quantity::Scale;
 use assay_core::stats::{MODIFIED_Z_LIMIT, median, modified_z};
-use assay_study::findings::CellTrial;
+use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::Series;
 
 /// Trials of an arm below which none can be said to stand apart.
@@ -28,7 +28,7 @@ pub(crate) fn mark(series: &mut [Series]) {
     }
 }
 
-fn level(trial: &CellTrial, scale: Scale) -> Option<f64> {
+fn level(trial: &TrialValue, scale: Scale) -> Option<f64> {
     let value = trial.value.filter(|_| trial.status.counts())?;
     match scale {
         Scale::Ratio => (value > 0.0).then(|| value.ln()),
@@ -37,7 +37,7 @@ fn level(trial: &CellTrial, scale: Scale) -> Option<f64> {
 }
 
 fn levels(series: &Series) -> Vec<(usize, u32, f64)> {
-    let one = |(index, trial): (usize, &CellTrial)| {
+    let one = |(index, trial): (usize, &TrialValue)| {
         Some((index, trial.replicate, level(trial, series.scale)?))
     };
     series.trials.iter().enumerate().filter_map(one).collect()

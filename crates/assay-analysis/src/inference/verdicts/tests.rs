@@ -4,7 +4,7 @@ use assay_core::quantity::{Better, Scale};
 use assay_study::findings::facts::{PlaceFacts, PlaceSort};
 use assay_study::findings::measurements::{Measurements, Series};
 use assay_study::findings::{
-    AdviceKind, CellTrial, Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict,
+    AdviceKind, Comparison, EnvironmentFacts, Findings, StudyFacts, TrialValue, Verdict,
 };
 use assay_study::results::design::{Design, Factor, Order, Stopping};
 use assay_study::results::plan::Arm;
@@ -20,8 +20,8 @@ pub(crate) fn arm(pairs: &[(&str, &str)]) -> Arm {
     pairs.iter().map(|(factor, level)| ((*factor).to_owned(), (*level).to_owned())).collect()
 }
 
-pub(super) fn trial(replicate: u32, order: u32, value: f64) -> CellTrial {
-    CellTrial {
+pub(super) fn trial(replicate: u32, order: u32, value: f64) -> TrialValue {
+    TrialValue {
         replicate,
         order: Some(order),
         value: Some(value),

@@ -15,7 +15,7 @@ pub use cvt::{Blanking, TIMINGS, Timing};
 pub use forms::Forms;
 pub use limits::{Judged, Limits, Misfit, range};
 pub use line::{Line, parse};
-pub use solve::{At, Better, Check, Found, Highest, Row, at, check, highest};
+pub use solve::{At, Better, Check, Found, Highest, TimingRow, at, check, highest};
 
 /// One mode: a pixel clock and where lines and fields begin and end, counted in pixels and lines.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

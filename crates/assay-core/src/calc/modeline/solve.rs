@@ -15,7 +15,7 @@ const STEPS_PER_HZ: f64 = 10.0;
 pub(super) const MOST_STEPS: u32 = 100_000;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct TimingRow {
     pub timing: &'static str,
     pub title: String,
     pub found: Presence<Found>,
@@ -40,7 +40,7 @@ pub struct Highest {
     pub size: [u32; 2],
     pub limits: Limits,
     pub best: &'static str,
-    pub timings: Vec<Row>,
+    pub timings: Vec<TimingRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -51,7 +51,7 @@ pub struct At {
     pub size: [u32; 2],
     pub refresh_hz: f64,
     pub limits: Limits,
-    pub timings: Vec<Row>,
+    pub timings: Vec<TimingRow>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -104,7 +104,7 @@ pub fn at(size: [u32; 2], refresh_hz: f64, limits: Limits, timings: &[Timing]) -
         let mode = timing.mode(size, refresh_hz).map(|mode| (refresh_hz, mode));
         row(*timing, size, &limits, &mode.ok_or_else(|| no_time(*timing, refresh_hz)))
     });
-    let timings: Vec<Row> = rows.collect();
+    let timings: Vec<TimingRow> = rows.collect();
     if let Some(reason) =
         timings.iter().all(|row| row.found.value().is_none()).then_some(&timings[0])
     {
@@ -153,7 +153,7 @@ fn better(
     Presence::Present(Better { is_better: faster || !fits, timing, title, found })
 }
 
-fn row(timing: Timing, size: [u32; 2], limits: &Limits, found: &Sought) -> Row {
+fn row(timing: Timing, size: [u32; 2], limits: &Limits, found: &Sought) -> TimingRow {
     let found = match found {
         Ok((rate, mode)) => {
             let figures = mode.figures();
@@ -168,7 +168,7 @@ fn row(timing: Timing, size: [u32; 2], limits: &Limits, found: &Sought) -> Row {
         }
         Err(stop) => Presence::absent(stop.text.clone()),
     };
-    Row { timing: timing.name(), title: timing.title(), found }
+    TimingRow { timing: timing.name(), title: timing.title(), found }
 }
 
 /// A timing's nominal rate with its mode, or why there is none.

@@ -1,7 +1,7 @@
 //! The figure of the hosts of a fleet.
 
 use super::{fixture, trial};
-use crate::evidence::{Evidence, HostRate, RanTrial};
+use crate::evidence::{Evidence, HostRate, TrialEvidence};
 use crate::figures::all;
 use assay_core::exhibit::figure::{Figure, Look};
 use assay_study::findings::hosts::{HostRow, Hosts};
@@ -21,7 +21,7 @@ pub(super) fn of(ranks: u32, trials: u32) -> Evidence {
         let hosts = (0..ranks).map(rate).collect();
         evidence
             .trials
-            .push(RanTrial { hosts, ..trial(order, arm, if order == 4 { 3 } else { 1 }) });
+            .push(TrialEvidence { hosts, ..trial(order, arm, if order == 4 { 3 } else { 1 }) });
     }
     let row = |rank: u32| HostRow {
         rank,

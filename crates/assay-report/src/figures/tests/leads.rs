@@ -13,7 +13,7 @@ use assay_analysis::inference::surfaces;
 use assay_core::exhibit::Exhibit;
 use assay_core::exhibit::figure::{AxisScale, Layout};
 use assay_study::file::{lead, presets};
-use assay_study::findings::{Cell, Findings, Trust, WINDOWS};
+use assay_study::findings::{Findings, Measurement, Trust, WINDOWS};
 use assay_study::results::plan::Arm;
 
 fn lead_of(preset: &str) -> Option<String> {
@@ -84,7 +84,7 @@ pub(crate) fn flash() -> Evidence {
 pub(crate) fn power() -> Evidence {
     let mut found = fixture("study-two-targets");
     found.study.lead_figure = lead_of("energy");
-    let joules = |cell: &Cell| Cell {
+    let joules = |cell: &Measurement| Measurement {
         metric: "energy_j".to_owned(),
         primary: false,
         geometric_mean: cell.geometric_mean.map(|mean| 4e6 / mean.sqrt()),
@@ -92,7 +92,7 @@ pub(crate) fn power() -> Evidence {
         ..cell.clone()
     };
     let told = found.measurements.iter().filter(|cell| cell.primary && !cell.control).map(joules);
-    let told: Vec<Cell> = told.collect();
+    let told: Vec<Measurement> = told.collect();
     found.measurements.extend(told);
     found.environment.activity.idle_w = Some(9.5);
     found.environment.activity.energy_of =
@@ -112,7 +112,7 @@ pub(crate) fn windows() -> Evidence {
     "watched, reads".clone_into(&mut compared.workload);
     "block_read_mean_ns".clone_into(&mut compared.metric);
     let plain = found.measurements[0].clone();
-    let cell = |metric: &str, value: f64, arm: &Arm| Cell {
+    let cell = |metric: &str, value: f64, arm: &Arm| Measurement {
         workload: "watched, reads".to_owned(),
         metric: metric.to_owned(),
         configuration: arm.clone(),

@@ -9,7 +9,7 @@ use assay_workloads::own_figures;
 use assay_workloads::tell::{OwnFigure, PhaseFigure, TrialPhase};
 
 use super::trial;
-use crate::evidence::{Evidence, RanTrial};
+use crate::evidence::{Evidence, TrialEvidence};
 use crate::figures::{Draws, all};
 use crate::tests::fixture;
 use assay_study::results::plan::Arm;
@@ -73,7 +73,7 @@ fn of_phases(figure: &OwnFigure) -> Evidence {
         let full = (6..14).map(|at| row(at, second.name, deep / u64::from(14 - at.min(13))));
         let series = calm.chain(full).collect();
         let workload = Arc::clone(&workload);
-        evidence.trials.push(RanTrial { workload, series, ..trial(order, arm, 1) });
+        evidence.trials.push(TrialEvidence { workload, series, ..trial(order, arm, 1) });
     }
     evidence
 }

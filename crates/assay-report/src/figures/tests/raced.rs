@@ -11,7 +11,7 @@ use assay_core::quantity::Better;
 use assay_study::findings::race::{
     Behind, Departure, DroppedLevel, RaceAnswer, RaceEnd, Runner, ScreenAnswer, ScreenedLevel,
 };
-use assay_study::findings::{Cell, Findings, Sentence, SentenceRole, Trust};
+use assay_study::findings::{Findings, Measurement, Sentence, SentenceRole, Trust};
 use assay_study::results::plan::Arm;
 
 /// The first wins, the second is left in, the third is the baseline, the last has no number, and the others leave
@@ -73,14 +73,15 @@ fn raced(mut found: Findings, race: RaceAnswer) -> Evidence {
     Evidence::bare(found)
 }
 
-fn first(found: &Findings) -> &Cell {
+fn first(found: &Findings) -> &Measurement {
     found.measurements.iter().find(|cell| cell.metric == "iops" && !cell.control).unwrap()
 }
 
 pub(crate) fn evidence() -> Evidence {
     let found = fixture("study-eight-arms");
     let (workload, metric) = (first(&found).workload.clone(), "iops");
-    let own = |cell: &&Cell| cell.workload == workload && cell.metric == metric && !cell.control;
+    let own =
+        |cell: &&Measurement| cell.workload == workload && cell.metric == metric && !cell.control;
     let arms: Vec<Arm> =
         found.measurements.iter().filter(own).map(|cell| cell.configuration.clone()).collect();
     let race = race(&workload, metric, &arms);
@@ -95,7 +96,7 @@ fn large(settings: usize) -> Evidence {
         .map(|index| Arm::from([(factor.clone(), format!("level {index}"))]))
         .collect();
     found.measurements =
-        arms.iter().map(|arm| Cell { configuration: arm.clone(), ..cell.clone() }).collect();
+        arms.iter().map(|arm| Measurement { configuration: arm.clone(), ..cell.clone() }).collect();
     found.workloads.clear();
     found.absent.clear();
     let race = race(&cell.workload, &cell.metric, &arms);

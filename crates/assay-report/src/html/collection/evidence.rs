@@ -9,7 +9,7 @@ use crate::document::NONE;
 use crate::figures::percentiles::curves;
 use assay_analysis::collection::flat::{Flat, held};
 use assay_analysis::collection::numbers::{ENERGY, NUMBERS};
-use assay_analysis::collection::{Group, Number, Row, groups};
+use assay_analysis::collection::{CollectionRow, Group, Number, groups};
 use assay_analysis::rules::RULES;
 use assay_core::exhibit::figure::{Figure, id_of};
 use assay_core::quantity::units::show;
@@ -23,7 +23,7 @@ pub(super) fn anchor(row: &Flat) -> String {
     id_of(&["row", name.trim_end_matches(".json")])
 }
 
-pub(super) fn devices(rows: &[(Flat, Row)]) -> Markup {
+pub(super) fn devices(rows: &[(Flat, CollectionRow)]) -> Markup {
     let whole = |flat: &Flat| rows.iter().find(|(own, _)| std::ptr::eq(own, flat));
     let device = |device: &Group<'_>| {
         html! {
@@ -35,12 +35,12 @@ pub(super) fn devices(rows: &[(Flat, Row)]) -> Markup {
     html! { @for one in &groups(rows.iter().map(|(flat, _)| flat)) { (device(one)) } }
 }
 
-pub(super) fn row(flat: &Flat, row: &Row) -> Markup {
+pub(super) fn row(flat: &Flat, row: &CollectionRow) -> Markup {
     own(flat, row, false)
 }
 
 /// `below` a heading of its device, or not.
-fn own(flat: &Flat, row: &Row, below: bool) -> Markup {
+fn own(flat: &Flat, row: &CollectionRow, below: bool) -> Markup {
     let id = anchor(flat);
     let title = title(flat, row);
     html! {
@@ -53,7 +53,7 @@ fn own(flat: &Flat, row: &Row, below: bool) -> Markup {
     }
 }
 
-fn title(flat: &Flat, row: &Row) -> String {
+fn title(flat: &Flat, row: &CollectionRow) -> String {
     if let Some(published) = &row.published {
         return format!("{}: article {}, {}", row.device, published.article, published.kind);
     }
@@ -65,7 +65,7 @@ fn title(flat: &Flat, row: &Row) -> String {
     format!("{}{told}, {}", row.device, flat.trust)
 }
 
-fn facts(flat: &Flat, row: &Row) -> Vec<(&'static str, String)> {
+fn facts(flat: &Flat, row: &CollectionRow) -> Vec<(&'static str, String)> {
     let claims = held(row).into_iter();
     let claims: Vec<String> = if row.measured.is_empty() {
         row.claimed.clone()
@@ -101,7 +101,7 @@ fn facts(flat: &Flat, row: &Row) -> Vec<(&'static str, String)> {
 type PrintedNumber<'a> = (&'static str, Box<dyn Fn(f64) -> String>, &'a Number);
 
 /// The numbers of a row in the order of columns; of a published one in its author's digits.
-fn printed_numbers(row: &Row) -> Vec<PrintedNumber<'_>> {
+fn printed_numbers(row: &CollectionRow) -> Vec<PrintedNumber<'_>> {
     let published = row.published.is_some();
     let kinds = NUMBERS.iter().enumerate().filter_map(|(index, kind)| {
         let show: Box<dyn Fn(f64) -> String> = Box::new(move |value: f64| {
@@ -117,7 +117,7 @@ fn printed_numbers(row: &Row) -> Vec<PrintedNumber<'_>> {
     kinds.chain(energy).collect()
 }
 
-fn numbers(id: &str, title: &str, row: &Row) -> Markup {
+fn numbers(id: &str, title: &str, row: &CollectionRow) -> Markup {
     let name = format!("numbers of {title}");
     html! {
         div.scroll role="region" tabindex="0" aria-label={ "Table: " (name) } {
@@ -183,7 +183,7 @@ fn trials(number: &Number, show: &dyn Fn(f64) -> String) -> String {
 }
 
 /// Latency over the share of operations, a line a number that has it.
-fn latencies(id: &str, title: &str, row: &Row) -> Option<Figure> {
+fn latencies(id: &str, title: &str, row: &CollectionRow) -> Option<Figure> {
     let lines = NUMBERS.iter().filter_map(|kind| {
         let number = row.measured.get(kind.name)?;
         Some((kind.work.to_owned(), number.latency_ns.clone()))

@@ -9,7 +9,7 @@ use assay_study::findings::Trust;
 use assay_testkit::expected::Expected;
 
 /// A row with everything that one can have, as long as it may be.
-fn full(index: usize) -> (Flat, Row) {
+fn full(index: usize) -> (Flat, CollectionRow) {
     let number = |value: f64| Number {
         value,
         ci95: Some([value * 0.97, value * 1.03]),
@@ -22,7 +22,7 @@ fn full(index: usize) -> (Flat, Row) {
     let names = assay_analysis::collection::numbers::NUMBERS.iter().map(|kind| kind.name);
     let measured: BTreeMap<String, Number> =
         names.map(|name| (name.to_owned(), number(1e6 + index as f64))).collect();
-    let row = Row {
+    let row = CollectionRow {
         format: FORMAT.to_owned(),
         device: format!("{}{index}", "D".repeat(100)),
         capacity_bytes: Some(64_000_000_000),
@@ -32,12 +32,12 @@ fn full(index: usize) -> (Flat, Row) {
         date: Some("2026-11-24".to_owned()),
         machine: "m".repeat(120),
         by: Some("b".repeat(120)),
-        ..Row::default()
+        ..CollectionRow::default()
     };
     (Flat::of(&format!("rows/{index:02}/{index:032}.json"), &row), row)
 }
 
-fn contents(whole: &[(Flat, Row)], told: usize) -> String {
+fn contents(whole: &[(Flat, CollectionRow)], told: usize) -> String {
     let rows: Vec<Flat> = whole.iter().map(|(flat, _)| flat.clone()).collect();
     let refused = [("rows/zz/<script>x".to_owned(), "it is <b>no</b> row".to_owned())];
     page(&Contents { rows: &rows, whole: &whole[..told], refused: &refused, refused_in_all: 3 })
@@ -45,7 +45,7 @@ fn contents(whole: &[(Flat, Row)], told: usize) -> String {
 
 #[test]
 fn every_row_leads_to_its_evidence_and_ids_are_unique() {
-    let mut whole: Vec<(Flat, Row)> = published::rows()
+    let mut whole: Vec<(Flat, CollectionRow)> = published::rows()
         .into_iter()
         .enumerate()
         .map(|(index, row)| (Flat::of(&format!("published row {index}"), &row), row))
@@ -73,7 +73,7 @@ fn every_row_leads_to_its_evidence_and_ids_are_unique() {
 #[ignore = "nightly: 2 s"]
 fn no_page_outgrows_its_bound_however_long_rows_are() {
     const MOST_BYTES: usize = 3_200_000;
-    let whole: Vec<(Flat, Row)> = (0..5_000).map(full).collect();
+    let whole: Vec<(Flat, CollectionRow)> = (0..5_000).map(full).collect();
     for (count, told) in [(MOST_TOLD, MOST_TOLD), (MOST_ROWS, MOST_TOLD), (5_000, MOST_TOLD)] {
         let size = contents(&whole[..count], told).len();
         assert!(size < MOST_BYTES, "{count} rows: {size} bytes");
@@ -94,11 +94,11 @@ fn no_page_outgrows_its_bound_however_long_rows_are() {
 
 #[test]
 fn many_rows_of_one_device_are_divided() {
-    let whole: Vec<(Flat, Row)> = (0..=2 * MOST_TOLD)
+    let whole: Vec<(Flat, CollectionRow)> = (0..=2 * MOST_TOLD)
         .map(full)
         .map(|(flat, row)| {
             let device = "../../<b>x".to_owned();
-            (Flat { device: device.clone(), ..flat }, Row { device, ..row })
+            (Flat { device: device.clone(), ..flat }, CollectionRow { device, ..row })
         })
         .collect();
     let rows: Vec<Flat> = whole.iter().map(|(flat, _)| flat.clone()).collect();
@@ -113,8 +113,8 @@ fn many_rows_of_one_device_are_divided() {
 }
 
 /// Rows of several kinds: published, judged in each way, of somebody else, with a price, without an interval.
-fn mixed() -> Vec<(Flat, Row)> {
-    let mut rows: Vec<Row> = published::rows().into_iter().take(4).collect();
+fn mixed() -> Vec<(Flat, CollectionRow)> {
+    let mut rows: Vec<CollectionRow> = published::rows().into_iter().take(4).collect();
     let number = |value: f64, trust, ci95| Number {
         value,
         ci95,
@@ -124,7 +124,7 @@ fn mixed() -> Vec<(Flat, Row)> {
         trials: vec![value * 0.9, value * 1.1],
         latency_ns: vec![[0.5, 1e6], [0.99, 9e6]],
     };
-    let row = |device: &str, trust, reads: f64, ci95| Row {
+    let row = |device: &str, trust, reads: f64, ci95| CollectionRow {
         format: FORMAT.to_owned(),
         device: device.to_owned(),
         capacity_bytes: Some(64_000_000_000),
@@ -139,18 +139,19 @@ fn mixed() -> Vec<(Flat, Row)> {
         machine: "Linux 6.1, a processor, a place".to_owned(),
         filesystem: "ext4".to_owned(),
         by: Some("somebody".to_owned()),
-        ..Row::default()
+        ..CollectionRow::default()
     };
     rows.push(row("Card", Some(Trust::Trusted), 96.0, Some([94.0, 98.0])));
     rows.push(row("card", Some(Trust::Suspect), 80.0, None));
-    rows.push(Row { foreign: true, ..row("Card", Some(Trust::Invalid), 9.0, None) });
-    rows.push(Row {
+    rows.push(CollectionRow { foreign: true, ..row("Card", Some(Trust::Invalid), 9.0, None) });
+    rows.push(CollectionRow {
         claimed: Vec::new(),
         price: None,
         by: None,
         ..row("Alone & <b>", None, 50.0, None)
     });
-    let flat = |(index, row): (usize, Row)| (Flat::of(&format!("rows/{index}.json"), &row), row);
+    let flat =
+        |(index, row): (usize, CollectionRow)| (Flat::of(&format!("rows/{index}.json"), &row), row);
     rows.into_iter().enumerate().map(flat).collect()
 }
 
@@ -175,12 +176,12 @@ fn pages_look_as_expected() {
     let whole = mixed();
     let rows: Vec<Flat> = whole.iter().map(|(flat, _)| flat.clone()).collect();
     let refused = [("rows/zz/x".to_owned(), "not a row".to_owned())];
-    let of = |whole: &[(Flat, Row)], refused_in_all| {
+    let of = |whole: &[(Flat, CollectionRow)], refused_in_all| {
         page(&Contents { rows: &rows, whole, refused: &refused, refused_in_all })
     };
     let devices = groups(&rows);
     let card = devices.iter().position(|own| own.device == "Card").unwrap();
-    let own: Vec<(Flat, Row)> =
+    let own: Vec<(Flat, CollectionRow)> =
         whole.iter().filter(|(flat, _)| flat.device.to_lowercase() == "card").cloned().collect();
     let mut files = Expected::default();
     for (name, page) in [

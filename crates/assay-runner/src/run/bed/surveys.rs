@@ -14,12 +14,16 @@ use assay_machine::system::identity;
 use assay_machine::system::site::Site;
 use assay_study::file::Precondition;
 use assay_study::plan::arms;
-use assay_study::plan::design::{Demands, Design, Varied};
+use assay_study::plan::design::{Demands, ResolvedDesign, Varied};
 use assay_study::results::plan::{Arm, Plan, Refusal};
 
 impl TestBed<'_> {
     /// Surveys every place that the study's arms want, and tries every setting once.
-    pub fn survey(&mut self, context: &mut Context<'_>, design: &Design<'_>) -> Outcome<()> {
+    pub fn survey(
+        &mut self,
+        context: &mut Context<'_>,
+        design: &ResolvedDesign<'_>,
+    ) -> Outcome<()> {
         let demands = design.demands;
         for place in &self.places {
             let refused = refused(self.system, design, place);
@@ -77,7 +81,7 @@ impl TestBed<'_> {
     fn survey_target(
         &mut self,
         context: &mut Context<'_>,
-        design: &Design<'_>,
+        design: &ResolvedDesign<'_>,
         place: usize,
     ) -> Outcome<()> {
         let (system, seed) = (self.system, self.seed);
@@ -94,7 +98,7 @@ impl TestBed<'_> {
     fn survey_made(
         &mut self,
         context: &mut Context<'_>,
-        design: &Design<'_>,
+        design: &ResolvedDesign<'_>,
         place: usize,
         under: &Arm,
     ) -> Outcome<()> {

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::super::output;
 use crate::store::{self, collection, parcel};
-use assay_analysis::collection::{Extra, Row, rows};
+use assay_analysis::collection::{CollectionRow, Extra, rows};
 use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{FileKind, System};
 use assay_study::file::Price;
@@ -50,7 +50,8 @@ pub(super) fn run(
 ) -> Outcome<()> {
     let extra = extra(arguments)?;
     let found = arguments.sources.iter().map(|source| rows_of(system, source, &extra));
-    let rows: Vec<Row> = found.collect::<Outcome<Vec<_>>>()?.into_iter().flatten().collect();
+    let rows: Vec<CollectionRow> =
+        found.collect::<Outcome<Vec<_>>>()?.into_iter().flatten().collect();
     let added = collection::add(system, folder, &rows)?;
     for ((file, was_there), row) in added.iter().zip(&rows) {
         output::text(file);
@@ -83,7 +84,7 @@ fn extra(arguments: &CollectionAddArguments) -> Outcome<Extra> {
     })
 }
 
-fn rows_of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<Row>> {
+fn rows_of(system: &dyn System, source: &str, extra: &Extra) -> Outcome<Vec<CollectionRow>> {
     let path = Path::new(source);
     match path.extension().and_then(|end| end.to_str()) {
         Some("assay") => {
@@ -102,7 +103,7 @@ fn is_other_file(system: &dyn System, path: &Path) -> bool {
     system.status(path).is_ok_and(|status| status.kind != FileKind::Directory)
 }
 
-fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<Row>> {
+fn of_result(system: &dyn System, id: &str, extra: &Extra) -> Outcome<Vec<CollectionRow>> {
     let directory = store::find(system, Some(id))?;
     let findings = store::findings_at(system, &directory)?;
     if findings.environment.hosts.is_some() {

@@ -7,7 +7,7 @@ use clap::Args;
 use super::super::output;
 use crate::store::collection::{self, Index};
 use assay_analysis::collection::flat::Flat;
-use assay_analysis::collection::{Row, groups};
+use assay_analysis::collection::{CollectionRow, groups};
 use assay_core::failure::Outcome;
 use assay_machine::system::System;
 use assay_report::collection::{self as pages, Contents, MOST_TOLD};
@@ -32,7 +32,7 @@ pub(super) fn run(
     folder: &Path,
     arguments: &CollectionBuildArguments,
 ) -> Outcome<()> {
-    let mut whole: Vec<(Flat, Row)> = Vec::new();
+    let mut whole: Vec<(Flat, CollectionRow)> = Vec::new();
     let output = &arguments.output;
     let is_page = output.extension().is_some_and(|end| end == "html" || end == "htm")
         || output.as_path() == Path::new("-");

@@ -33,7 +33,7 @@ use assay_core::calc::modeline::{self, Better, Check, Limits, TIMINGS};
 use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
 use assay_core::reference::Library;
-use assay_core::reference::sheet::{Printed, Row, Sheet};
+use assay_core::reference::sheet::{Printed, Sheet, SheetRow};
 use assay_core::stats::{Sample, welch};
 
 /// Scatter of repeats, as a fraction, that is still believed of a machine that nobody watched:
@@ -75,7 +75,7 @@ fn number(sheet: &Sheet, wanted: &[(&str, &str)], column: &str) -> f64 {
     sheet.one(wanted).unwrap().positive(column).unwrap()
 }
 
-fn text<'a>(row: Row<'a>, column: &str) -> &'a str {
+fn text<'a>(row: SheetRow<'a>, column: &str) -> &'a str {
     row.text(column).unwrap()
 }
 
@@ -515,7 +515,7 @@ const LINK_TOLERANCE: f64 = 1.01;
 const SCHEDULERS: [&str; 3] = ["cfq", "noop", "deadline"];
 
 /// Bytes per second of a rate: Bonnie++ counts in 1024 bytes what it prints as K.
-fn rate(row: Row<'_>, scheduler: &str) -> f64 {
+fn rate(row: SheetRow<'_>, scheduler: &str) -> f64 {
     1024.0 * row.positive(scheduler).unwrap()
 }
 
@@ -637,7 +637,7 @@ impl Side {
         let (summary, histograms) = (sheet("zfs_summary.csv"), sheet("zfs_histograms.csv"));
         let wanted = [("async_write_max_active", level), ("class", class)];
         let row = summary.one(&wanted).unwrap();
-        let value = |row: Row<'_>, column| row.printed(column).unwrap().value;
+        let value = |row: SheetRow<'_>, column| row.printed(column).unwrap().value;
         let mut buckets = Vec::new();
         for row in histograms.rows() {
             if wanted.iter().all(|(column, word)| text(row, column) == *word) {

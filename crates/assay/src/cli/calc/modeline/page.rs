@@ -3,7 +3,7 @@
 use super::super::page::{Page, decimal};
 use assay_core::calc::edid::Monitor;
 use assay_core::calc::modeline::{
-    At, Better, Check, Figures, Forms, Found, Highest, Judged, Limits, Row as Tried,
+    At, Better, Check, Figures, Forms, Found, Highest, Judged, Limits, TimingRow,
 };
 use assay_core::presence::Presence;
 use assay_report::document::{Row, Tone};
@@ -54,7 +54,7 @@ fn rate(rate_hz: f64) -> String {
     if tenths.parse() == Ok(rate_hz) { tenths } else { decimal(rate_hz, 3) }
 }
 
-fn tried_row(tried: &Tried, best: Option<&str>) -> Row {
+fn tried_row(tried: &TimingRow, best: Option<&str>) -> Row {
     let found = match &tried.found {
         Presence::Absent(reason) => return Row::absent(tried.timing, reason),
         Presence::Present(found) => found,
@@ -81,14 +81,14 @@ fn tried_row(tried: &Tried, best: Option<&str>) -> Row {
 
 const TITLES: [&str; 7] = ["timing", ">Hz", ">exact Hz", ">kHz", ">MHz", ">in all", "limits"];
 
-fn timings(page: &mut Page, tried: &[Tried], best: Option<&str>) {
+fn timings(page: &mut Page, tried: &[TimingRow], best: Option<&str>) {
     let rows = tried.iter().map(|tried| tried_row(tried, best)).collect();
     page.table("Timings", &TITLES, rows);
     let titles = tried.iter().map(|tried| format!("{} is {}.", tried.timing, tried.title));
     page.text(vec![titles.collect::<Vec<_>>().join(" ")]);
 }
 
-fn found_of<'a>(tried: &'a [Tried], name: &str) -> Option<&'a Found> {
+fn found_of<'a>(tried: &'a [TimingRow], name: &str) -> Option<&'a Found> {
     tried.iter().find(|tried| tried.timing == name)?.found.value()
 }
 
@@ -130,7 +130,7 @@ pub fn at(at: &At, monitor: Option<String>) -> Page {
     let mut page = Page::new(title);
     page.facts(given(&at.limits, monitor));
     timings(&mut page, &at.timings, None);
-    let found: Vec<(&Tried, &Found)> =
+    let found: Vec<(&TimingRow, &Found)> =
         at.timings.iter().filter_map(|tried| Some((tried, tried.found.value()?))).collect();
     if let [(_, only)] = found[..] {
         remarks(&mut page, only);
