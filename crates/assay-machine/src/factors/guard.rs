@@ -24,7 +24,6 @@ pub use builder::Builder;
 
 /// Partitions of a disk at most: their numbers are looked through for a free one.
 const MOST_PARTITIONS: u32 = 128;
-/// Where the kernel shows control groups.
 const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
 /// Directories whose settings change each other. In others a value that changes may be a counter.
 const COMPARED: &[&str] = &["sys/vm", "queue", "iosched"];
@@ -320,7 +319,6 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Undoes, in this order, what was built.
     pub(super) fn take_down(&mut self, undo: &[Undo]) -> Outcome<()> {
         let Some(journal) = &self.journal else { return Ok(()) };
         undo.iter().try_for_each(|undo| journal.take_back(self.system, undo))

@@ -135,7 +135,6 @@ fn kernel_thread(system: &dyn System, process: u32) -> Option<(Thread, u64)> {
     Some(((process, task.start), ran_ns))
 }
 
-/// What is needed of `/proc/PID/stat`.
 #[derive(Debug, PartialEq, Eq)]
 struct Task {
     flags: u64,

@@ -152,7 +152,6 @@ pub trait Probe: Default {
 
     fn look(&mut self, moment: Moment, scene: &Scene<'_>);
 
-    /// What its readings tell; it begins anew.
     fn observed(&mut self, scene: &Scene<'_>) -> Presence<Self::Observed>;
 
     /// What is stored of a trial around which nothing was read: nothing, or the reason.

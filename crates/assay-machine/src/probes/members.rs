@@ -28,7 +28,6 @@ pub static PROBE: Entry = Entry {
     here: None,
 };
 
-/// The devices that are not shared.
 #[derive(Default)]
 pub struct Members(Four);
 

@@ -132,7 +132,6 @@ pub struct Counters {
     zswap: Option<[u64; 2]>,
 }
 
-/// Bytes of memory in some states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Levels {
     /// All of it, and what programs could still have, where the kernel tells both.

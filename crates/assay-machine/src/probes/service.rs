@@ -32,7 +32,6 @@ pub struct Served {
     pub sum_ns: f64,
 }
 
-/// What one member did in a span of time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
     pub device: String,
@@ -196,7 +195,6 @@ fn is_slow(
     )
 }
 
-/// The members that one is compared with.
 struct Others<'a>(Vec<&'a Work>);
 
 impl Others<'_> {

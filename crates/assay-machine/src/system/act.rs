@@ -45,7 +45,6 @@ pub enum Act {
     },
     SwapOn {
         path: PathBuf,
-        /// The highest is used first.
         priority: u16,
     },
     /// Takes it back from the kernel: what lies in it comes back to memory.
@@ -55,7 +54,6 @@ pub enum Act {
     RemoveFile {
         path: PathBuf,
     },
-    /// Makes a directory; it must not be there.
     CreateDirectory {
         path: PathBuf,
     },
@@ -99,7 +97,6 @@ pub enum Act {
     /// Runs a program to its end that reads a key from its standard input, where no list of processes
     /// shows it.
     RunWithKey {
-        /// Name, as of [`Act::Run`].
         program: String,
         arguments: Vec<String>,
         /// The key, which it reads as a passphrase in one line.

@@ -19,7 +19,6 @@ use super::{
 /// Area files and devices opened for writing are files in memory, so that what follows can go on.
 pub struct DryRun<'a>(pub &'a dyn System);
 
-/// Methods that call the system in a field.
 macro_rules! pass_on {
     ($inner:tt; $($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
         fn $name(&self, $($argument: $kind),*) -> $result {
@@ -37,7 +36,6 @@ macro_rules! do_nothing {
     )*};
 }
 
-/// Nobody watches: nothing is changed.
 struct Nobody;
 
 impl Watchdog for Nobody {}

@@ -183,7 +183,6 @@ impl Fake {
         self
     }
 
-    /// Sets the wall clock forward, or back.
     pub fn step_wall_clock(&self, by_ns: i64) -> &Self {
         self.lock().stepped_ns += by_ns;
         self

@@ -44,7 +44,6 @@ pub type Before<'b> = dyn Fn(Half<'_>) + Sync + 'b;
 /// Nothing of a change is done but when it is done.
 const NOTHING: Half<'static> = &|_| Ok(());
 
-/// Whether a call changes the machine.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Call {
     Looks,

@@ -27,7 +27,6 @@ pub struct Graphics {
     pub outputs: Presence<Vec<String>>,
 }
 
-/// All graphics devices, those on PCI first.
 pub fn devices(system: &dyn System) -> Vec<Graphics> {
     let root = Path::new("/sys/bus/pci/devices");
     let is_display = |slot: &String| {

@@ -37,7 +37,6 @@ const BOOT: &str = "/proc/sys/kernel/random/boot_id";
 #[derive(Clone, Copy, Debug)]
 pub struct Warrant(());
 
-/// First line of a journal: whose it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Head {
     format: String,
@@ -214,7 +213,6 @@ impl Journal {
         conclude(system, &self.path, &self.undos, &[])
     }
 
-    /// The undoings so far, the first one first.
     pub fn undos(&self) -> &[Undo] {
         &self.undos
     }

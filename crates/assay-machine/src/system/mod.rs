@@ -198,7 +198,6 @@ pub struct Hold {
 pub struct Locked(File);
 
 impl Locked {
-    /// A file that the caller has locked.
     pub fn new(file: File) -> Self {
         Self(file)
     }
@@ -269,8 +268,10 @@ pub struct OwnFile {
 #[derive(Debug)]
 pub enum HoldError {
     /// Another process has it; its id and user id, where the kernel tells.
-    Held { process: Option<u32>, user: Option<u32> },
-    /// The lock could not be tried.
+    Held {
+        process: Option<u32>,
+        user: Option<u32>,
+    },
     Failed(io::Error),
 }
 
@@ -402,7 +403,6 @@ pub trait System: Sync {
     fn lock_file(&self, path: &Path, locking: Locking) -> Result<OwnFile, HoldError>;
     /// Text of a locked file, from its beginning.
     fn read_own(&self, file: &OwnFile) -> io::Result<String>;
-    /// Appends to a locked file and syncs it.
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
     /// Random bytes that nobody can guess.
     fn random(&self) -> io::Result<[u8; 32]>;
@@ -430,7 +430,6 @@ pub trait System: Sync {
     fn open_device_for_writing(&self, consent: &Consent, caching: Caching) -> io::Result<File>;
     /// Sends the operations of an open target past the page cache, or through it.
     fn set_caching(&self, file: &File, caching: Caching) -> io::Result<()>;
-    /// Bytes of an open file or block device.
     fn length(&self, file: &File) -> io::Result<u64>;
     /// Alignment for direct I/O, where the kernel tells it.
     fn direct_alignment(&self, file: &File) -> io::Result<Option<DirectAlignment>>;

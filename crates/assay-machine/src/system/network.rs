@@ -53,12 +53,10 @@ impl Load {
         }
     }
 
-    /// Whether bytes go from here to the peer.
     pub const fn goes_up(self) -> bool {
         matches!(self, Self::Up | Self::Both)
     }
 
-    /// Whether bytes come from the peer.
     pub const fn goes_down(self) -> bool {
         matches!(self, Self::Down | Self::Both)
     }

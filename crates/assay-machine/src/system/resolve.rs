@@ -117,7 +117,6 @@ pub fn lock_names(site: &Site) -> Vec<String> {
     names.into_iter().collect()
 }
 
-/// What a file system keeps its bytes in.
 enum Ground {
     Blocks(Vec<String>),
     Memory,

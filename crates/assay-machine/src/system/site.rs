@@ -22,7 +22,6 @@ pub enum TargetKind {
     Simulated,
 }
 
-/// What a file system keeps its bytes in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Backing {
@@ -164,7 +163,6 @@ pub struct Site {
     pub target: String,
     pub kind: TargetKind,
     pub path: PathBuf,
-    /// The mount, unless the target is a device.
     pub mount: Presence<Mount>,
     /// Mounts followed below the first one (overlay's upper directory, a FUSE program's source).
     pub followed: Vec<Mount>,
@@ -173,7 +171,6 @@ pub struct Site {
     pub backing: Backing,
     /// Why nothing, or not everything, is known of what lies below.
     pub backing_reason: Option<String>,
-    /// Device stack, top first.
     pub layers: Vec<Layer>,
     /// Devices whose counters are compared with what is claimed: the topmost block devices.
     pub counted: Vec<String>,
@@ -213,7 +210,6 @@ impl Site {
         }
     }
 
-    /// A loop device that is not there yet.
     pub fn loop_to_be(size_bytes: u64) -> Self {
         let number = DeviceNumber { major: 7, minor: 0 };
         let layer = Layer {

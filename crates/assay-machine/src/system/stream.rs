@@ -13,7 +13,6 @@ pub struct Stream<'s> {
 }
 
 impl<'s> Stream<'s> {
-    /// One that begins at the first byte.
     pub fn new(system: &'s dyn System, file: File) -> Self {
         Self { system, file, at: 0 }
     }

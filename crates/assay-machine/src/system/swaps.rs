@@ -28,7 +28,6 @@ pub fn read(system: &dyn System) -> io::Result<Vec<SwapArea>> {
     Ok(text.lines().skip(1).filter_map(area).collect())
 }
 
-/// Whether an area is in use.
 pub fn has(system: &dyn System, path: &Path) -> io::Result<bool> {
     Ok(read(system)?.iter().any(|area| area.path == path))
 }

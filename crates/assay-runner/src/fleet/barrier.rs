@@ -47,7 +47,6 @@ impl Barrier {
         self.missing.iter().copied()
     }
 
-    /// Whether nobody is waited for any more.
     pub fn is_complete(&self) -> bool {
         self.missing.is_empty()
     }

@@ -12,7 +12,6 @@ use assay_study::results::plan::{Pilot, Plan, PlannedWorkload, Refusal, Scatter,
 use assay_workloads::io;
 use serde::{Deserialize, Serialize};
 
-/// What a plan rests on beside the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Common {
@@ -23,9 +22,7 @@ pub struct Common {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Shared {
-    /// Bytes of the smallest area.
     pub length: u64,
-    /// Nanoseconds that the slowest took to fill it.
     pub fill_ns: u64,
     pub pilot: Pilot,
     /// Nanoseconds that the slowest took to make what it was taken on.
@@ -170,7 +167,6 @@ impl Proof {
         }
     }
 
-    /// All of it as one hash.
     pub fn sha256(&self) -> String {
         hexadecimal(&sha256(format!("{} {} {}", self.design, self.settings, self.order)))
     }

@@ -11,7 +11,6 @@ const HEAD: usize = 4 + 32;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
-    /// Rank 0.
     Zero,
     Other,
 }

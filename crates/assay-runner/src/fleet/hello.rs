@@ -74,12 +74,10 @@ fn written(place: Place) -> String {
     format!("{}/{}", place.rank, place.ranks)
 }
 
-/// What rank 0 says to one that it takes.
 pub fn welcome(token: &Token, place: Place, riddle: &Digest, own: &Digest) -> String {
     USE.welcome(token, riddle, own, written(place).as_bytes(), "")
 }
 
-/// Whether it was taken.
 pub fn read_welcome(
     token: &Token,
     place: Place,

@@ -13,7 +13,6 @@ pub struct Place {
 }
 
 impl Place {
-    /// Whether it is the one whom the others dial.
     pub const fn leads(self) -> bool {
         self.rank == 0
     }

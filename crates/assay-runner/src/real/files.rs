@@ -317,7 +317,6 @@ fn be_secret(file: &File) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::PermissionDenied, message))
 }
 
-/// Text of a locked file of state.
 pub fn read_own(file: &OwnFile) -> io::Result<String> {
     let Some(file) = &file.file else { return Ok(String::new()) };
     let length = file.metadata()?.len();

@@ -27,7 +27,6 @@ const LOOK: Duration = Duration::from_millis(100);
 const TAKEN: Duration = Duration::from_secs(20);
 /// The same for what others send rank 0, which may still be at work.
 const TAKEN_BY_ZERO: Duration = Duration::from_secs(120);
-/// Bytes that are read at once.
 const PART: usize = 16 << 10;
 
 struct End {

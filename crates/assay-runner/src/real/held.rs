@@ -18,7 +18,6 @@ use assay_machine::system::trust::OTHERS_WRITE;
 
 use super::files::directory_of;
 
-/// As many links as the kernel follows.
 const MOST_LINKS: usize = 40;
 const DIRECTORY: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
 

@@ -238,7 +238,6 @@ fn unopened(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure
 pub struct AreaRequest<'s> {
     /// Its size, where one is asked for.
     pub size: Option<Bytes>,
-    /// The shipped study that asks, where it is one.
     pub preset: Option<&'s str>,
     pub planned: bool,
 }
@@ -258,7 +257,6 @@ impl AreaRequest<'_> {
     }
 }
 
-/// Bytes that the area of a target should have.
 pub fn asked_bytes(
     system: &dyn System,
     site: &Site,
@@ -296,7 +294,6 @@ pub fn asked_bytes(
 /// How the bytes of a target may be used.
 #[derive(Clone, Copy)]
 pub struct Terms {
-    /// Whether a device may be overwritten.
     pub consented: bool,
     /// The law of the simulated engine, where that is the target.
     pub law: Option<assay_load::Law>,

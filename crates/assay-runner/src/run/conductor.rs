@@ -66,7 +66,6 @@ pub enum End {
     Complete,
     Early(String),
     Interrupted,
-    /// Because a device of the study disappeared.
     Gone(String),
 }
 

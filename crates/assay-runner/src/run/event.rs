@@ -16,7 +16,6 @@ pub struct Context<'a> {
 }
 
 impl Context<'_> {
-    /// Whether the user wants to stop.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -35,7 +34,6 @@ pub enum Event {
         what: String,
     },
     Waiting {
-        /// What Assay waits for, and how long at most.
         text: String,
         waited_ns: u64,
     },
@@ -51,7 +49,6 @@ pub enum Event {
         /// Those of them that are left out of the analysis by design.
         warm_ups: usize,
         done: usize,
-        /// Nanoseconds that they are expected to take.
         expected_ns: u64,
     },
     Foreseen {
@@ -62,7 +59,6 @@ pub enum Event {
         trials: usize,
         /// Those of them that are left out of the analysis by design.
         warm_ups: usize,
-        /// Nanoseconds that they are expected to take.
         expected_ns: u64,
     },
     /// A replicate of a race begins, or what of it was disturbed runs again.
@@ -70,7 +66,6 @@ pub enum Event {
         text: String,
         trials: usize,
         done: usize,
-        /// Nanoseconds that these are expected to take.
         expected_ns: u64,
         /// Nanoseconds up to the end of the race at most.
         most_ns: u64,
@@ -85,7 +80,6 @@ pub enum Event {
     },
     TrialEnded {
         index: usize,
-        /// Operations counted, or why there are none.
         result: Result<u64, String>,
     },
     /// Something the user should know; the run goes on.

@@ -45,7 +45,6 @@ pub struct Member<'a> {
     pub wait: Duration,
 }
 
-/// Where a rank of a trial under way is.
 #[derive(Clone, Debug)]
 struct Turn {
     planned: PlannedTrial,
@@ -129,7 +128,6 @@ impl<'a> Fleet<'a> {
         Ok(fleet)
     }
 
-    /// Whether it is rank 0.
     pub fn leads(&self) -> bool {
         self.member.place.leads()
     }
@@ -443,7 +441,6 @@ fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
     fits.then_some(()).ok_or_else(|| "rank 0 requested a trial that is not in the plan".to_owned())
 }
 
-/// Where a trial waits for the other hosts.
 pub trait Gate {
     fn meet(&self) -> Result<(), String>;
 

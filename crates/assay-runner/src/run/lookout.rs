@@ -30,7 +30,6 @@ struct Inner<'a> {
     still: BTreeMap<(String, &'static str), u64>,
 }
 
-/// What the kernel counts at one moment.
 struct Reading {
     at_ns: u64,
     devices: Presence<BTreeMap<String, Device>>,

@@ -34,7 +34,6 @@ impl Place {
         Self { others: (1..members).map(|_| one()).collect(), ..one() }
     }
 
-    /// Its devices, the first one first.
     pub fn devices(&self) -> impl Iterator<Item = &Self> {
         std::iter::once(self).chain(&self.others)
     }

@@ -52,7 +52,6 @@ pub struct Looks<'a> {
 /// Says, in a sentence a workload, what a plan will be able to see.
 pub type Foresee<'a> = dyn Fn(&Plan) -> Vec<String> + 'a;
 
-/// What to run, where, and where to keep it.
 pub struct Request<'a> {
     /// The study; its targets are set from `targets`.
     pub study: Study,

@@ -36,7 +36,6 @@ pub enum Schedule {
         ended: Option<End>,
     },
     Race(RaceSchedule),
-    /// Rank 0 of a fleet names each trial.
     Follow,
 }
 
@@ -48,7 +47,6 @@ pub struct RaceSchedule {
     /// Trials left in the replicate, each with its expected nanoseconds.
     queue: VecDeque<(race::Next, u64)>,
     left_ns: u64,
-    /// Expected nanoseconds of later replicates.
     later_ns: u64,
 }
 
@@ -316,7 +314,6 @@ impl Conductor<'_> {
         left.map_or(expected_ns, |left| left.min(expected_ns))
     }
 
-    /// Expected nanoseconds of trials to come.
     fn left_ns<'t>(&self, left: impl IntoIterator<Item = &'t PlannedTrial>) -> u64 {
         let each = left.into_iter().map(|planned| self.expected_ns(planned));
         each.fold(0, u64::saturating_add)

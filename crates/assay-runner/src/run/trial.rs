@@ -32,7 +32,6 @@ use assay_workloads::{io, production};
 pub struct Done {
     pub trial: Trial,
     pub histograms: Histograms,
-    /// Rows per second.
     pub series: Vec<SeriesRow>,
     /// Whether the user asked to stop while it ran: it is not kept then.
     pub stopped: bool,

@@ -32,7 +32,6 @@ pub struct OfTrial {
     pub result: String,
     pub workload: String,
     pub replicate: u32,
-    /// Its place in the plan, from 1.
     pub trial: u32,
     /// Whether it ended; else the study was ended in the middle of it.
     pub ended: bool,
@@ -45,7 +44,6 @@ pub struct FoundStamps {
     pub run: u64,
     #[serde(with = "assay_load::digits")]
     pub seed: u64,
-    /// Bytes that carry its stamps.
     pub bytes: u64,
 }
 

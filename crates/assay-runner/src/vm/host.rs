@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-/// Something worked, or a sentence says why not.
 pub type Done<T> = Result<T, String>;
 
 /// Where programs lie that an ordinary user's `PATH` does not name.

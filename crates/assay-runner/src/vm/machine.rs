@@ -21,7 +21,6 @@ const NEEDED: [(&str, &str); 4] = [
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Accelerator {
-    /// The processor itself, through `/dev/kvm`.
     Kvm,
     /// QEMU, one by one: the same on every machine, and many times slower.
     Tcg,
@@ -61,7 +60,6 @@ impl Accelerator {
     }
 }
 
-/// Why there can be no guest here.
 pub fn missing() -> Option<String> {
     if std::env::consts::ARCH != "x86_64" {
         return Some("virtual machines need x86_64".to_owned());
@@ -96,7 +94,6 @@ pub struct Setup {
     /// What it unpacks first, if anything.
     pub first: Option<PathBuf>,
     pub append: String,
-    /// Drives, in the order of their names.
     pub drives: Vec<Drive>,
     pub console: PathBuf,
     /// Names of ports, and the files that what the guest writes there ends in.

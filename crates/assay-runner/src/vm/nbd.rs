@@ -54,7 +54,6 @@ const TRIM: u16 = 4;
 const WRITE_ZEROS: u16 = 6;
 /// The flag of a request that is to lie on the medium when it is answered.
 const FUA: u16 = 1;
-/// Errors, as Linux numbers them.
 const EINVAL: u32 = 22;
 const ENOSPC: u32 = 28;
 const ENOTSUP: u32 = 95;
@@ -114,7 +113,6 @@ fn head<S: Read>(stream: &mut S) -> io::Result<Option<[u8; HEAD_BYTES]>> {
     Ok(Some(head))
 }
 
-/// A request without what it carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Request {
     through: bool,

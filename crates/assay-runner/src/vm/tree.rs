@@ -128,7 +128,6 @@ impl Tree {
         self.entries.values().map(of).sum()
     }
 
-    /// The archive that the kernel unpacks.
     pub fn pack(&self) -> Done<Vec<u8>> {
         let mut archive = Archive::default();
         for (path, content) in &self.entries {

@@ -154,7 +154,6 @@ impl<'g, 'a> Builder<'g, 'a> {
         Ok(room.join(self.guard.name(what)))
     }
 
-    /// A label that no other file system has.
     pub fn label(&mut self) -> String {
         self.guard.label()
     }

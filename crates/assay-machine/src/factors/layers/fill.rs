@@ -99,7 +99,6 @@ struct Filler {
     share: f64,
 }
 
-/// Where a file may take room.
 struct Place {
     shown: String,
     space: Space,
@@ -129,7 +128,6 @@ fn place_of(system: &dyn System, directory: &Path) -> Result<Place, String> {
 }
 
 impl Filler {
-    /// Bytes that its file takes.
     fn bytes(&self, place: &Place) -> Result<u64, String> {
         let Place { shown, space, is_root } = place;
         let left = (space.total_bytes as f64 * (1.0 - self.share)) as u64;

@@ -46,7 +46,6 @@ pub type Levels = BTreeMap<String, String>;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Kernel name of the device.
     pub device: String,
     /// Its bytes that may be had.
     pub range: Range<u64>,
@@ -63,7 +62,6 @@ pub struct Device {
 }
 
 impl Device {
-    /// All of the device with a file.
     pub fn whole(
         system: &dyn System,
         file: &Path,
@@ -251,7 +249,6 @@ pub struct Typed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByHand {
     pub typed: Typed,
-    /// Why the tool does not do that.
     pub why: &'static str,
     /// The line that brings it back at each start, and where that belongs.
     pub lasting: Option<(String, &'static str)>,

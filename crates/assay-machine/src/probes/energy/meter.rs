@@ -197,7 +197,6 @@ pub fn joules(samples: &[Sample], from_ns: u64, to_ns: u64) -> Result<f64, Strin
     Ok(joules + seconds(before) * first.watts + seconds(after) * last.watts)
 }
 
-/// Watts at a moment between two samples.
 fn at(pair: &[Sample], moment_ns: u64) -> f64 {
     let share = (moment_ns - pair[0].at_ns) as f64 / (pair[1].at_ns - pair[0].at_ns).max(1) as f64;
     pair[0].watts + share * (pair[1].watts - pair[0].watts)

@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 /// Stands for `/`: no name has it.
 const BETWEEN: u8 = 0;
 
-/// A place below `/`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key(Vec<u8>);
 

@@ -65,7 +65,6 @@ pub fn consent_of_made(
     Ok(Consent { device: device.to_owned(), number, sequence, size_bytes })
 }
 
-/// Whether nothing lies below a device.
 fn stands_on_nothing(system: &dyn System, name: &str) -> bool {
     matches!(devices::layer(system, name).1, Below::Devices(names) if names.is_empty())
 }

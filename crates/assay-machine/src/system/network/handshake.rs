@@ -17,7 +17,6 @@ const SHORTEST_TOKEN: usize = 16;
 /// The same at most: more is not read.
 const LONGEST_TOKEN: usize = 1024;
 
-/// What both ends know; it is never shown.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Token(Vec<u8>);
 
@@ -40,7 +39,6 @@ impl Token {
         }
     }
 
-    /// One made of random bytes.
     pub fn drawn(random: &Digest) -> Self {
         Self(hexadecimal(random).into_bytes())
     }
@@ -101,7 +99,6 @@ pub enum Answer<'a> {
 }
 
 impl Use {
-    /// What whoever listens says first.
     pub fn greeting(&self, riddle: &Digest) -> String {
         format!("{} {}\n", self.version, hexadecimal(riddle))
     }

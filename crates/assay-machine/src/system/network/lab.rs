@@ -11,11 +11,9 @@ pub const SPACES: [&str; 3] = [CLIENT, ROUTER, SERVER];
 pub const INTERFACE: &str = "to-router";
 const TO_CLIENT: &str = "to-client";
 const TO_SERVER: &str = "to-server";
-/// Where the peer listens.
 pub const ADDRESS: &str = "10.83.2.2:7710";
 /// Lock of those who make it: its names are fixed.
 pub const LOCK: &str = "link-lab";
-/// Where name spaces with a name lie.
 pub const PLACE: &str = "/run/netns";
 
 /// The slow link, up: that of the article.

@@ -215,7 +215,6 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Ends all that runs: first it is asked to.
     fn end_all(&mut self) -> io::Result<()> {
         self.tree.send(Signal::TERM);
         // What was stopped cannot hear that before it goes on.
@@ -458,7 +457,6 @@ impl Tail {
         Self { kept: Vec::new(), chunk: vec![0; CHUNK].into(), most, bytes: 0, sum }
     }
 
-    /// Reads once; whether there can be more.
     fn read(&mut self, from: &mut impl Read) -> io::Result<bool> {
         let count = from.read(&mut self.chunk)?;
         let read = &self.chunk[..count];

@@ -18,7 +18,6 @@ use assay_workloads::durability::trial::Medium;
 
 use super::{awake, own_command};
 
-/// Where ports are listed, each with its name.
 const PORTS: &str = "/sys/class/virtio-ports";
 /// Where the file system is mounted, and the file of the program's own there.
 const MOUNT: &str = "/run/written";

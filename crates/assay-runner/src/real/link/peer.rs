@@ -66,7 +66,6 @@ pub struct Peer {
     house: Arc<House>,
 }
 
-/// What all of its threads share.
 struct House {
     token: Token,
     limits: Limits,
@@ -145,7 +144,6 @@ impl Peer {
         Ok(Self { listener, datagrams, house: Arc::new(house) })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }

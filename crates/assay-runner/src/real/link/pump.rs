@@ -22,7 +22,6 @@ pub struct Course {
     pub began: Instant,
     pub until: Instant,
     pub slices: usize,
-    /// Bytes per second at most.
     pub most: Option<u64>,
 }
 

@@ -15,6 +15,9 @@ use crate::command::readings::{READ_BYTES, Text, ToolOutput, plain};
 use crate::command::same::{self, Produced};
 use crate::command::tally::Taken;
 
+/// Texts with their bytes, by file; `None` is standard output.
+type Texts = BTreeMap<Option<String>, (String, u64)>;
+
 /// Time to read what a run wrote.
 const READING: Duration = Duration::from_secs(600);
 /// Clocks of file systems go in steps: what was written longer ago than this has another time.
@@ -63,7 +66,7 @@ impl<'a> Course<'a> {
         executed: &Executed,
         before: &BTreeMap<String, Stamp>,
     ) -> Result<Taken, Break> {
-        let mut texts: BTreeMap<Option<String>, (String, u64)> = BTreeMap::new();
+        let mut texts: Texts = BTreeMap::new();
         if self.readers.iter().any(|reader| reader.from().is_none()) {
             texts.insert(None, (plain(&executed.heard.end), executed.heard.bytes));
         }
@@ -91,10 +94,7 @@ impl<'a> Course<'a> {
     }
 
     /// All numbers, each under a name of its own.
-    fn numbers(
-        &self,
-        texts: &BTreeMap<Option<String>, (String, u64)>,
-    ) -> Result<ToolOutput, Break> {
+    fn numbers(&self, texts: &Texts) -> Result<ToolOutput, Break> {
         let mut all = ToolOutput::default();
         for reader in &self.readers {
             let from = reader.from().map(|from| line::filled(from, &self.levels));
