@@ -151,8 +151,8 @@ fn ends_clean(end: impl Fn(&Terminal)) {
     assert_eq!(terminal.state(), (false, true), "the usual screen, with a cursor");
     terminal.types(&format!("echo code $?; stty -a > {}", note("after")));
     terminal.until("code 0");
-    terminal.types("echo writ''ten");
-    terminal.until("written");
+    terminal.types("echo stty''-ended");
+    terminal.until("stty-ended");
     let read = |name: &str| fs::read_to_string(bench.scratch.path().join(name)).unwrap();
     assert_eq!(read("before"), read("after"), "the terminal's settings");
 }
