@@ -138,3 +138,35 @@ fn cited_rules_have_headings() {
     assert!(seen.len() > 15, "{seen:?}");
     assert_eq!(Vec::from_iter(cited("let raid = \"R4\"; // as R2c asks", "//")), ["R2c"]);
 }
+
+/// Returns to a file that was left earlier, at most, in the walk of docs/dev/run-loop.md.
+const MOST_RETURNS: usize = 30;
+
+#[test]
+fn the_walk_of_a_run_request_follows_calls_and_rarely_returns() {
+    let page = std::fs::read_to_string(root().join("docs/dev/run-loop.md")).unwrap();
+    let source = |file: &str| std::fs::read_to_string(root().join("crates").join(file)).unwrap();
+    let (mut visited, mut returns) = (Vec::new(), 0);
+    for line in page.lines().filter(|line| line.matches(".rs").count() == 2 && !line.contains('`'))
+    {
+        let [caller, function, callee] = line.split_whitespace().collect::<Vec<_>>()[..] else {
+            panic!("{line}")
+        };
+        assert!(
+            regex(&format!(r"\b{function}\(")).is_match(&source(caller)),
+            "{caller} does not call {function}"
+        );
+        assert!(
+            source(callee).contains(&format!("fn {function}")),
+            "{callee} does not define {function}"
+        );
+        for file in [caller, callee] {
+            if visited.last() != Some(&file) {
+                returns += usize::from(visited.contains(&file));
+                visited.push(file);
+            }
+        }
+    }
+    assert!(visited.len() > 20, "{visited:?}");
+    assert!(returns <= MOST_RETURNS, "{returns} returns: {visited:?}");
+}
