@@ -92,7 +92,7 @@ pub(super) static LABEL: Observed = Observed {
     ),
     example: "[\"old disk\", \"new disk\"]",
     words: &[],
-    look: |_| Presence::absent("Assay cannot detect a label"),
+    look: |_| Presence::absent("undetectable; measure each setup and use assay compare"),
 };
 
 fn drive_kind(view: &View<'_>) -> Presence<String> {

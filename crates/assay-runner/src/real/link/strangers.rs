@@ -14,11 +14,11 @@ const MOST_LEAVING: usize = 16;
 
 #[derive(Default)]
 pub struct Strangers {
-    table: Mutex<Table>,
+    table: Mutex<StrangerTable>,
 }
 
 #[derive(Default)]
-struct Table {
+struct StrangerTable {
     next: u64,
     there: BTreeMap<u64, Stranger>,
 }
@@ -62,7 +62,7 @@ impl Strangers {
         self.table().there.len() >= MOST + MOST_LEAVING
     }
 
-    fn table(&self) -> MutexGuard<'_, Table> {
+    fn table(&self) -> MutexGuard<'_, StrangerTable> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
