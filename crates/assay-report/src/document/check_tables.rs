@@ -26,8 +26,12 @@ pub(super) fn workloads(findings: &Findings, title: &str, arm: &Arm) -> Table {
         .absent
         .iter()
         .filter(|entry| entry.metric.is_none() && entry.configuration == *arm);
-    let absent =
-        absent.map(|entry| Row::absent(&entry.workload, format!("absent: {}", entry.reason)));
+    let mut above = None;
+    let absent = absent.map(|entry| {
+        let is_repeated = above.replace(&entry.reason) == Some(&entry.reason);
+        let reason = if is_repeated { "as above" } else { &entry.reason };
+        Row::absent(&entry.workload, format!("absent: {reason}"))
+    });
     let ns = |title| Column::new(title, Unit::Nanoseconds).detail();
     let columns = vec![
         Column::left("workload"),

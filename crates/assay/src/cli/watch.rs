@@ -97,7 +97,7 @@ pub fn run(system: &dyn System, arguments: &WatchArguments) -> Outcome<()> {
     };
     match screen {
         Some(mut screen) => session.on_page(&mut screen),
-        None if at_end => session.silently(),
+        None if arguments.json || arguments.quiet => session.silently(),
         None => session.in_lines(),
     }
     let (requests, cut) = recording.map(|own| own.finish(&mut sampler)).unzip();

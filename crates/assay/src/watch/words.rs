@@ -69,7 +69,7 @@ fn disturber(state: &State, strip: &StudyProgress) -> Option<String> {
 
 /// What stands above lines of [`line`].
 pub const LINE_HEADING: &str =
-    "device     reads/s      bytes/s     mean  writes/s      bytes/s     mean  queue   busy";
+    "device     reads/s      bytes/s     mean      max  writes/s      bytes/s     mean      max  queue   busy";
 
 pub fn line(span: &Span, disk: &DiskSpan) -> String {
     let Some(counters) = disk.counters.value() else {
@@ -77,10 +77,11 @@ pub fn line(span: &Span, disk: &DiskSpan) -> String {
     };
     let way = |count: u64, bytes: u64, class: &str, ms: u64| {
         format!(
-            "{:>7} {:>12} {:>8}",
+            "{:>7} {:>12} {:>8} {:>8}",
             show::per_second(span.per_s(count)),
             rate(span.per_s(bytes)),
-            mean(disk, class, count, ms)
+            mean(disk, class, count, ms),
+            max(disk, class)
         )
     };
     format!(
@@ -98,6 +99,12 @@ fn mean(disk: &DiskSpan, class: &str, count: u64, ms: u64) -> String {
     let traced = disk.classes.value().and_then(|all| all.get(class)?.queued.mean_ns());
     let counted = (count > 0).then(|| ms as f64 * 1e6 / count as f64);
     traced.or(counted).map_or_else(|| "-".to_owned(), show::duration)
+}
+
+/// Longest latency of a class where it is traced.
+fn max(disk: &DiskSpan, class: &str) -> String {
+    let traced = disk.classes.value().and_then(|all| all.get(class)?.queued.highest_ns());
+    traced.map_or_else(|| "-".to_owned(), |ns| show::duration(ns as f64))
 }
 
 /// Mean latencies by the kernel's own counters: class, requests, nanoseconds. Discards have none.
