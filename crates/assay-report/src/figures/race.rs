@@ -45,7 +45,7 @@ fn draw(evidence: &Evidence) -> Vec<Figure> {
         Better::Higher | Better::Unknown => "higher wins",
         Better::Lower => "lower wins",
     };
-    let along = Axis::new("replicate of elimination", AxisScale::Linear, Unit::Number);
+    let along = Axis::new("replicate of elimination", AxisScale::Linear, Unit::Count);
     let value = Axis::new(format!("{what} vs. the leader; {way}"), AxisScale::Log10, Unit::Ratio);
     vec![Figure {
         id: id_of(&["race", &race.workload]),
