@@ -132,7 +132,7 @@ fn stood_in(command: &str, [check, old, new]: &[String; 3]) -> Vec<String> {
         *word = match word.as_str() {
             "." | "/srv" if needs_folder => ".",
             "." | "/srv" | "/mnt/ssd" | "/mnt/a" | "/mnt/b" | "/mnt/card" | "/mnt/nas"
-            | "/var/lib" | "big.iso" | "TARGET" => DRIVE,
+            | "/var/lib" | "big.iso" | "old.iso" | "new.iso" | "TARGET" => DRIVE,
             "GOOD,BAD" | "GOOD,BISECT_HEAD" => "main,HEAD",
             "~/src" => ".",
             "ID" => check,
