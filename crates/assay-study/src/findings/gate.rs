@@ -300,6 +300,9 @@ impl GateAnswer {
             (Ended::Inconclusive(reason), GateEnd::Inconclusive) => {
                 format!("{}: {reason}", row.name)
             }
+            (Ended::Pass, _) if row.loss.is_some_and(|loss| loss > self.max_regression) => {
+                format!("{}; the excess over the limit is not significant", row.text())
+            }
             _ => row.text(),
         };
         let rows: Vec<String> = self.rows.iter().filter(speaks).map(told).collect();
