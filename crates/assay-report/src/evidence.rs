@@ -11,7 +11,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::fleet::Share;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
 use assay_study::results::record::Repeats;
-use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
 use assay_workloads::{command, sustained};
@@ -141,38 +141,37 @@ pub fn ran(
     let workload = Arc::new(planned.name.clone());
     let mut arms: Vec<Arc<Arm>> = Vec::new();
     let ran = trials.iter().zip(series).map(|(trial, series)| {
-        let record = &trial.record;
         // There is one as a rule, but a record may say anything.
-        let known = arms.iter().find(|arm| ***arm == record.arm).map(Arc::clone);
+        let known = arms.iter().find(|arm| ***arm == trial.arm).map(Arc::clone);
         let arm = known.unwrap_or_else(|| {
-            arms.push(Arc::new(record.arm.clone()));
+            arms.push(Arc::new(trial.arm.clone()));
             Arc::clone(&arms[arms.len() - 1])
         });
-        let runs = record.measured.as_ref().and_then(command::Detail::of);
+        let runs = trial.measured.as_ref().and_then(command::Detail::of);
         let host = |own: &Share| HostRate { rank: own.rank, per_s: own.operations_per_s };
-        let written = if series.is_empty() { written(record) } else { Vec::new() };
+        let written = if series.is_empty() { written(trial) } else { Vec::new() };
         TrialEvidence {
-            order: record.order,
-            replicate: record.replicate,
+            order: trial.order,
+            replicate: trial.replicate,
             workload: Arc::clone(&workload),
             arm,
             control: planned.control,
-            status: record.status,
-            reason: record.reason.clone(),
-            repeats: record.repeats,
-            started: record.started.clone(),
+            status: trial.status,
+            reason: trial.reason.clone(),
+            repeats: trial.repeats,
+            started: trial.started.clone(),
             ramp_ns: planned.ramp_ns,
             ramp_counts: !written.is_empty(),
             series: if written.is_empty() { series } else { written },
             runs_ns: runs.map_or_else(Vec::new, |detail| detail.alone_ns().collect()),
-            hosts: record.together.iter().flat_map(|own| &own.hosts).map(host).collect(),
+            hosts: trial.together.iter().flat_map(|own| &own.hosts).map(host).collect(),
         }
     });
     ran.collect()
 }
 
-fn written(record: &TrialRecord) -> Vec<SeriesRow> {
-    let detail = record.measured.as_ref().and_then(sustained::Detail::of);
+fn written(trial: &Trial) -> Vec<SeriesRow> {
+    let detail = trial.measured.as_ref().and_then(sustained::Detail::of);
     let seconds = detail.map(sustained::Detail::bytes_by_second).unwrap_or_default();
     let row = |(second, bytes): (u32, u64)| SeriesRow {
         second,
@@ -191,17 +190,15 @@ fn written(record: &TrialRecord) -> Vec<SeriesRow> {
 /// counted them, and those of the requests of devices.
 pub fn latencies(plan: &Plan, environment: &Environment, trials: &[&Trial]) -> Vec<Latencies> {
     let mut found: Vec<Latencies> = Vec::new();
-    let records: Vec<&TrialRecord> = trials.iter().map(|trial| &trial.record).collect();
-    for trial in inference::counting(&records).into_iter().map(|at| trials[at]) {
-        let record = &trial.record;
-        let workload = &plan.workloads[record.workload];
+    for trial in inference::counting(trials).into_iter().map(|at| trials[at]) {
+        let workload = &plan.workloads[trial.workload];
         for (class, own) in &trial.latency_ns {
-            let sum = place(&mut found, workload, record, &workload.name, class);
+            let sum = place(&mut found, workload, trial, &workload.name, class);
             // Histograms of one bundle have the same settings; one that has not stays out.
             sum.trials += usize::from(sum.nanoseconds.add(own).is_ok());
         }
-        for one in inference::classes(plan, environment, record) {
-            let sum = place(&mut found, workload, record, &one.workload, one.class);
+        for one in inference::classes(plan, environment, trial) {
+            let sum = place(&mut found, workload, trial, &one.workload, one.class);
             add(&one.span, &mut sum.nanoseconds);
             sum.trials += 1;
         }
@@ -221,7 +218,7 @@ fn add(span: &ClassSpan, to: &mut Tally) {
 fn place<'a>(
     found: &'a mut Vec<Latencies>,
     planned: &PlannedWorkload,
-    record: &TrialRecord,
+    record: &Trial,
     workload: &str,
     class: &str,
 ) -> &'a mut Latencies {

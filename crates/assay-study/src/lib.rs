@@ -4,7 +4,7 @@
 //! ([`results`], the bundle that keeps it) and the form of what is concluded ([`findings`]). How verdicts come
 //! about does not: that is `assay-analysis`. Who runs a plan is `assay_runner::run`.
 //!
-//! The types to know: [`file::Study`], [`results::plan::Plan`], [`results::record::TrialRecord`],
+//! The types to know: [`file::Study`], [`results::plan::Plan`], [`results::record::Trial`],
 //! [`findings::measurements::Measurements`], [`findings::Findings`].
 
 #![forbid(unsafe_code)]

@@ -3,7 +3,7 @@
 use assay_study::findings::measurements::Series;
 use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::Arm;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::io::Pattern;
 use assay_workloads::metrics;
 
@@ -47,7 +47,7 @@ pub(super) fn tell(all: &[Writes], rows: &mut [WorkloadTrials<'_>], series: &mut
 pub(super) fn writes(at: usize, row: &WorkloadTrials<'_>) -> Option<Writes> {
     let drive = row.site.filter(|_| row.trust.is_some()).and_then(rules::with_a_cache)?;
     let io = rules::one_by_one(row.workload)?;
-    let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
+    let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
     let others = row.arm.iter().filter(|(name, _)| *name != SYNC);
     Some(Writes {
         at,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use assay_study::findings::Trust;
 use assay_study::findings::measurements::Series;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::metrics;
 
 use super::rows::WorkloadTrials;
@@ -30,7 +30,7 @@ impl Rates {
         let rate = series.iter().find(|one| one.metric == RATE);
         let rate = rate.and_then(|one| super::cells::number(&one.trials, None));
         if row.workload.writes() {
-            let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
+            let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
             let idle = IdleFlush::new(site, row.workload, &counting);
             self.writing.insert(at, (target, idle.zip(rate)));
         } else if let Some(rate) = rate {
@@ -84,7 +84,7 @@ mod tests {
 
     /// Reads at 100 MiB/s, and writes of 64 MiB in a second each, with a flush of so many microseconds.
     fn found(reads: u64, flush_us: u64) -> Findings {
-        let flush = |trial: &mut TrialRecord| trial.flush_ns = Some(flush_us * 1000);
+        let flush = |trial: &mut Trial| trial.flush_ns = Some(flush_us * 1000);
         let mut bench = Bench::new(&["."])
             .row(0, "sequential-read", 1 << 20, &[reads; 3])
             .row(0, "sequential-write", 1 << 20, &[200; 3])

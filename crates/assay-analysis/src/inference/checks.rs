@@ -6,7 +6,7 @@ use assay_study::findings::facts::Ordered;
 use assay_study::results::course;
 use assay_study::results::design::{Fresh, Order, Stopping};
 use assay_study::results::plan::Plan;
-use assay_study::results::record::{Status, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 
 use super::time::Time;
 
@@ -27,7 +27,7 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub fn add(&mut self, trial: &TrialRecord) {
+    pub fn add(&mut self, trial: &Trial) {
         let counts = trial.status != Status::Warmup;
         self.run += usize::from(counts);
         self.repeats += usize::from(counts && trial.repeats.is_some());

@@ -17,7 +17,7 @@ use assay_study::findings::{
 };
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Plan, PlannedWorkload, arm_in_words, arm_words};
-use assay_study::results::record::{Status, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics::change;
 use assay_workloads::production;
 
@@ -84,7 +84,7 @@ fn spans(
 pub(super) fn of_trial(
     plan: &Plan,
     environment: &Environment,
-    trial: &TrialRecord,
+    trial: &Trial,
 ) -> Vec<(String, &'static str, ClassSpan)> {
     let workload = &plan.workloads[trial.workload];
     let site = environment.sites.get(workload.target);
@@ -108,7 +108,7 @@ struct ClassSpans<'a> {
 
 impl<'a> ClassSpans<'a> {
     /// What the kernel counts for everybody, of a period of others' work.
-    fn summed(record: &'a TrialRecord) -> Option<Self> {
+    fn summed(record: &'a Trial) -> Option<Self> {
         let detail = production::Detail::of(record.measured.as_ref()?)?;
         let class = |own: &Class| {
             let seen = detail.period.classes.get(own.key)?;
@@ -448,7 +448,7 @@ mod tests {
     use assay_core::presence::Presence;
     use assay_machine::probes::block_latency::counts::{Means, between};
     use assay_machine::probes::not_recorded;
-    use assay_study::results::record::TrialRecord;
+    use assay_study::results::record::Trial;
     use assay_sys::{ClassTotals, DeviceTotals, latency_bucket};
 
     use super::super::tests::Bench;
@@ -476,7 +476,7 @@ mod tests {
     /// as long.
     fn bench(times: u64) -> Bench {
         let with = |times: u64| {
-            move |trial: &mut TrialRecord| {
+            move |trial: &mut Trial| {
                 let noise = u64::from(trial.replicate) * 1_000;
                 let reads = (0, 2_000, times * (1_000_000 + noise));
                 trial.evidence.block_latency =
@@ -553,8 +553,7 @@ mod tests {
                 }
                 block
             };
-            trial.record.evidence.block_latency =
-                trial.record.evidence.block_latency.clone().map(only);
+            trial.evidence.block_latency = trial.evidence.block_latency.clone().map(only);
         }
         let alone = alone.findings();
         let p = |findings: &Findings| found(findings, "block_read_mean_ns").p_holm;

@@ -2,7 +2,7 @@
 
 use assay_study::findings::measurements::Series;
 use assay_study::results::plan::{Arm, arm_in_words};
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 
 use super::distinct;
 use super::rows::WorkloadTrials;
@@ -17,7 +17,7 @@ pub(super) struct WorkOfRow {
 }
 
 pub(super) fn work(at: usize, row: &WorkloadTrials<'_>) -> Option<WorkOfRow> {
-    let counting: Vec<&TrialRecord> = row.counting().map(|trial| trial.record).collect();
+    let counting: Vec<&Trial> = row.counting().map(|trial| trial.record).collect();
     let name = match arm_in_words(row.arm.iter()) {
         words if words.is_empty() => row.workload.name.clone(),
         words => words,

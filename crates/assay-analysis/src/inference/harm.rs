@@ -4,16 +4,16 @@
 use assay_core::quantity::units::show;
 use assay_study::findings::{Sentence, SentenceRole};
 use assay_study::results::plan::arm_in_words;
-use assay_study::results::record::{Trial, TrialRecord};
+use assay_study::results::record::Trial;
 use assay_workloads::production::Detail;
 
 /// A sentence for the first trial in which the level of a row was taken back.
 pub(super) fn sentence(workload: &str, trials: &[&Trial]) -> Option<Sentence> {
-    let first = trials.iter().map(|trial| &trial.record).find_map(|record| {
+    let first = trials.iter().find_map(|&record| {
         let measured = record.measured.as_ref()?;
         Some((record, measured.elapsed_ns, Detail::of(measured)?.harm.as_ref()?))
     });
-    let (record, after_ns, breach): (&TrialRecord, u64, _) = first?;
+    let (record, after_ns, breach): (&Trial, u64, _) = first?;
     Some(Sentence::new(
         SentenceRole::Warning,
         "rollback",

@@ -7,7 +7,7 @@ use assay_study::findings::hosts::{HostRange, HostRow, Hosts};
 use assay_study::findings::{Check, Trust};
 use assay_study::results::fleet::{Fleet, Lost, words};
 use assay_study::results::plan::{Plan, PlannedWorkload};
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 
 use super::rows::{Measured, WorkloadTrials};
 use super::verdicts::Stage;
@@ -35,7 +35,7 @@ pub(super) fn remarks(
     trials: &[Measured<'_>],
 ) -> Option<Vec<(&'static str, Remark)>> {
     let fleet = of_all(fleet)?;
-    let counting: Vec<&TrialRecord> =
+    let counting: Vec<&Trial> =
         trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
     let mut found = of_each(fleet, plan, workload);
     if let Some((site, survey)) = site.zip(plan.surveys.get(workload.target)) {

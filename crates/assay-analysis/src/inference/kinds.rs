@@ -6,7 +6,7 @@ use assay_core::presence::Presence;
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::temperature::{LEAST_LIMIT_MC, Temperature};
 use assay_study::findings::{Because, Findings, Measurement, Sentence, SentenceRole, Trust};
-use assay_study::results::record::{Status, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 use assay_workloads::tell::{Failed, NearLimit, Resting, Seen, Spoken};
 use assay_workloads::{Facts, Measured};
 
@@ -35,7 +35,7 @@ pub(super) fn of_row(row: &WorkloadTrials<'_>) -> Option<Facts> {
     tells.facts(&seen)
 }
 
-fn of_failed(record: &TrialRecord) -> Failed<'_> {
+fn of_failed(record: &Trial) -> Failed<'_> {
     Failed { started: &record.started, reason: record.reason.as_deref().unwrap_or_default() }
 }
 
@@ -274,7 +274,7 @@ mod tests {
             "unacknowledged_writes": {"present": 0, "missing": 0, "torn": 0, "out_of_order": 0}, "lost_without_crash": {"write": 1, "at_bytes": 0,
             "bytes": 4096, "written_step": 1, "acknowledged_step": 3, "found": "nothing"}}}"#;
         let failure = |status: Status, detail: &str| {
-            let change = |record: &mut TrialRecord| {
+            let change = |record: &mut Trial| {
                 record.status = status;
                 if let Some(measured) = &mut record.measured {
                     measured.detail = serde_json::from_str(detail).unwrap();
@@ -297,7 +297,7 @@ mod tests {
     /// They did not run on the machine as it is now, and no rule looked at them.
     #[test]
     fn of_what_others_recorded_failures_are_told_and_no_trust_and_no_emulator() {
-        let failed = |record: &mut TrialRecord| {
+        let failed = |record: &mut Trial| {
             (record.status, record.measured) = (Status::Failed, None);
             record.reason = Some("it was cut off".to_owned());
         };

@@ -8,7 +8,7 @@ use assay_core::stats::{observations_needed, percentile_is_supported};
 use assay_machine::probes::energy::Energy;
 use assay_machine::probes::is_not_recorded;
 use assay_machine::system::site::{MD_MAJOR, Site};
-use assay_study::results::record::{DeviceEvidence, Traffic, TrialRecord};
+use assay_study::results::record::{DeviceEvidence, Traffic, Trial};
 use assay_study::results::surroundings::is_not_watched;
 use assay_study::results::tally::Tally;
 use assay_workloads::metrics::{is_of_energy, is_told};
@@ -163,7 +163,7 @@ pub(super) fn value(
 
 /// Processor and device time is that of the whole run, so it is set against everything that was
 /// moved in it.
-fn seconds_per_gib(ns: u64, record: &TrialRecord) -> f64 {
+fn seconds_per_gib(ns: u64, record: &Trial) -> f64 {
     (ns as f64 / 1e9) / (record.claims().bytes() as f64 / GIB)
 }
 
@@ -243,7 +243,7 @@ fn is_sync(metric: &str) -> bool {
 }
 
 /// The synchronisation that went on meanwhile, of one array.
-fn sync(metric: &str, record: &TrialRecord) -> Result<f64, String> {
+fn sync(metric: &str, record: &Trial) -> Result<f64, String> {
     let own = match &record.evidence.array_sync {
         Presence::Present(own) => own,
         not if is_not_recorded(not) => return Err("no array resynced".to_owned()),

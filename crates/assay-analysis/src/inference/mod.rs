@@ -66,7 +66,7 @@ use assay_study::findings::{EnvironmentFacts, Findings, Sentence, StudyFacts};
 use assay_study::results::design::{Design, Factor, Order, Stopping};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::Plan;
-use assay_study::results::record::{Trial, TrialRecord};
+use assay_study::results::record::Trial;
 use assay_workloads::metrics::is_told;
 
 use crate::rules;
@@ -81,7 +81,7 @@ pub fn findings(
 ) -> Findings {
     let mut own: Vec<Vec<&Trial>> = vec![Vec::new(); plan.workloads.len()];
     for trial in trials {
-        own.get_mut(trial.record.workload).into_iter().for_each(|own| own.push(trial));
+        own.get_mut(trial.workload).into_iter().for_each(|own| own.push(trial));
     }
     let mut analysis = Analysis::new(study, plan, environment);
     for trials in &own {
@@ -118,8 +118,8 @@ pub fn trial_metric(
 }
 
 /// Where those trials of a workload under an arm stand that the numbers of its row sum up.
-pub fn counting(trials: &[&TrialRecord]) -> Vec<usize> {
-    let told = |record: &&TrialRecord| {
+pub fn counting(trials: &[&Trial]) -> Vec<usize> {
+    let told = |record: &&Trial| {
         let value = record.measured.as_ref().map(|_| 1.0);
         series::cell_trial(&rows::Measured::without_times(record), value)
     };
@@ -134,7 +134,7 @@ pub struct ClassOfTrial {
 }
 
 /// The requests of a trial by class, where they were looked at.
-pub fn classes(plan: &Plan, environment: &Environment, trial: &TrialRecord) -> Vec<ClassOfTrial> {
+pub fn classes(plan: &Plan, environment: &Environment, trial: &Trial) -> Vec<ClassOfTrial> {
     let found = classes::of_trial(plan, environment, trial).into_iter();
     found.map(|(workload, class, span)| ClassOfTrial { workload, class, span }).collect()
 }

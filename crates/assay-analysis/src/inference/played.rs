@@ -165,9 +165,9 @@ mod tests {
             workload.work = planned(clock).into();
         }
         for trial in &mut bench.trials {
-            testing::measured(&mut trial.record).detail = detail(distance).into();
-            let slower = if trial.record.workload == 1 { slower } else { 1 };
-            let noise = u64::from(trial.record.replicate) * MS / 1000;
+            testing::measured(trial).detail = detail(distance).into();
+            let slower = if trial.workload == 1 { slower } else { 1 };
+            let noise = u64::from(trial.replicate) * MS / 1000;
             let times = [
                 ("read", MS + noise, 2_000),
                 ("write", (2 * MS + noise) * slower, 500),
@@ -312,7 +312,7 @@ mod tests {
                 until_decided: false,
                 allow_inconclusive: false,
             });
-            let mut second = bench.trials.iter_mut().filter(|trial| trial.record.workload == 1);
+            let mut second = bench.trials.iter_mut().filter(|trial| trial.workload == 1);
             if let Some(trial) = second.next().filter(|_| starved) {
                 trial.latency_ns.retain(|class, _| !class.starts_with("write"));
             }

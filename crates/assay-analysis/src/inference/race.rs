@@ -27,7 +27,7 @@ fn measured(
     environment: &Environment,
     trial: &Trial,
 ) -> Option<(String, Better, f64)> {
-    if !trial.record.status.counts() {
+    if !trial.status.counts() {
         return None;
     }
     let (metric, value) = trial_value(plan, environment, trial);
@@ -39,7 +39,7 @@ fn measured(
 }
 
 fn direction(metric: &str, trial: &Trial) -> Better {
-    let mut told = trial.record.measured.iter().flat_map(|measured| measured.detail.told());
+    let mut told = trial.measured.iter().flat_map(|measured| measured.detail.told());
     told.find(|own| own.name == metric).map_or_else(|| metrics::better(metric), |own| own.better)
 }
 
@@ -56,7 +56,7 @@ impl RaceRuns {
             return;
         }
         let told = measured(plan, environment, trial);
-        self.runs.push(Run::of(&trial.record, told.as_ref().map(|(.., log)| *log)));
+        self.runs.push(Run::of(trial, told.as_ref().map(|(.., log)| *log)));
         if self.metric.is_none() {
             self.metric = told.map(|(metric, better, _)| (metric, better));
         }

@@ -12,7 +12,7 @@ use assay_study::findings::measurements::Series;
 use assay_study::findings::{AbsentCell, Because, LENT, TrialValue, Trust};
 use assay_study::results::environment::Environment;
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload};
-use assay_study::results::record::{Trial, TrialRecord};
+use assay_study::results::record::Trial;
 use assay_study::results::tally::Tally;
 use assay_workloads::metrics::{is_told, nature, side};
 use assay_workloads::{OwnMetric, io};
@@ -40,7 +40,7 @@ pub(super) struct WorkloadTrials<'a> {
 }
 
 pub(super) struct Measured<'a> {
-    pub record: &'a TrialRecord,
+    pub record: &'a Trial,
     /// Service times in nanoseconds.
     pub latency_ns: Option<Cow<'a, Tally>>,
     /// Of an open loop response times in nanoseconds, from intended starts.
@@ -53,14 +53,14 @@ pub(super) struct Measured<'a> {
 
 impl<'a> Measured<'a> {
     /// A trial of which only the record matters.
-    pub fn without_times(record: &'a TrialRecord) -> Self {
+    pub fn without_times(record: &'a Trial) -> Self {
         Self { record, latency_ns: None, response_ns: None, sync_ns: None, classes: None }
     }
 
     pub fn new(trial: &'a Trial) -> Self {
         let is_response = |class: &str| io::of_response(class).is_some();
         Self {
-            record: &trial.record,
+            record: trial,
             latency_ns: merged(&trial.latency_ns, |class| {
                 !is_response(class) && class != FDATASYNCS
             }),
@@ -157,7 +157,7 @@ pub(super) fn row<'a>(
 ) -> WorkloadTrials<'a> {
     let mut own = trials.to_vec();
     // Sums of floating point numbers depend on their order; the order of the plan decides it.
-    own.sort_by_key(|trial| (trial.record.order, trial.record.replicate));
+    own.sort_by_key(|trial| (trial.order, trial.replicate));
     let measured: Vec<Measured<'_>> = own.into_iter().map(Measured::new).collect();
     let site = environment.sites.get(workload.target);
     let fleet = environment.fleet.as_ref();
@@ -205,9 +205,9 @@ pub(super) fn one<'a>(
     environment: &'a Environment,
     trial: &'a Trial,
 ) -> WorkloadTrials<'a> {
-    let workload = &plan.workloads[trial.record.workload];
+    let workload = &plan.workloads[trial.workload];
     WorkloadTrials {
-        arm: trial.record.arm.clone(),
+        arm: trial.arm.clone(),
         trials: vec![Measured::new(trial)],
         ..bare(workload, plan, environment)
     }
@@ -221,7 +221,7 @@ fn judged(
     machine: &Machine,
     trials: &[Measured<'_>],
 ) -> Option<(Vec<(&'static str, Remark)>, Unquiet)> {
-    let counting: Vec<&TrialRecord> =
+    let counting: Vec<&Trial> =
         trials.iter().filter(|trial| trial.counts()).map(|trial| trial.record).collect();
     if counting.is_empty() {
         return None;

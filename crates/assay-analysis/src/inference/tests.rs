@@ -9,7 +9,7 @@ use assay_study::findings::{Comparison, Kind, Trust};
 use assay_study::results::design::Design;
 use assay_study::results::histogram;
 use assay_study::results::plan::{AbsentWorkload, Arm, PlannedTrial};
-use assay_study::results::record::{Status, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 use assay_study::results::tally::Tally;
 use assay_workloads::io::{self, Mix, Pattern, WriteSync};
 use assay_workloads::{Claims, Count};
@@ -88,15 +88,15 @@ impl Bench {
         for (replicate, rate) in (1..).zip(rates) {
             let order = self.trials.len() as u32 + 1;
             let mut trial = trial(&workload, replicate, *rate);
-            (trial.record.order, trial.record.workload) = (order, index);
-            trial.record.arm = rows::arm(&self.plan, target);
+            (trial.order, trial.workload) = (order, index);
+            trial.arm = rows::arm(&self.plan, target);
             self.plan.trials.push(PlannedTrial {
                 order,
                 host: 0,
                 replicate,
                 lead_in: false,
                 workload: index,
-                arm: trial.record.arm.clone(),
+                arm: trial.arm.clone(),
                 seed: 1,
             });
             self.trials.push(trial);
@@ -105,10 +105,10 @@ impl Bench {
         self
     }
 
-    pub fn each(mut self, change: impl Fn(&mut TrialRecord)) -> Self {
+    pub fn each(mut self, change: impl Fn(&mut Trial)) -> Self {
         let last = self.plan.workloads.len() - 1;
-        let own = self.trials.iter_mut().filter(|trial| trial.record.workload == last);
-        own.for_each(|trial| change(&mut trial.record));
+        let own = self.trials.iter_mut().filter(|trial| trial.workload == last);
+        own.for_each(|trial| change(trial));
         self
     }
 
@@ -180,7 +180,8 @@ fn trial(
     let class = if workload.reads() { "read" } else { "write" };
     let mut latencies: Histogram<u64> = histogram::empty().unwrap();
     latencies.record_n(1_000_000_000 / rate.max(1), rate).unwrap();
-    Trial { record, latency_ns: BTreeMap::from([(class.to_owned(), Tally::from(&latencies))]) }
+    record.latency_ns = BTreeMap::from([(class.to_owned(), Tally::from(&latencies))]);
+    record
 }
 
 pub(super) fn cell<'a>(
@@ -259,13 +260,13 @@ fn a_percentile_without_enough_operations_is_absent_with_its_reason() {
 fn every_trial_is_a_row_and_only_those_that_count_count() {
     let mut bench = Bench::new(&["."]).row(0, "sync-write", 4096, &[100, 100, 200, 300]);
     let set = |trial: &mut Trial, status, reason: Option<&str>| {
-        trial.record.status = status;
-        trial.record.reason = reason.map(str::to_owned);
+        trial.status = status;
+        trial.reason = reason.map(str::to_owned);
     };
     set(&mut bench.trials[0], Status::Warmup, Some("lead-in"));
-    bench.trials[0].record.replicate = 0;
+    bench.trials[0].replicate = 0;
     set(&mut bench.trials[1], Status::Failed, Some("no space"));
-    bench.trials[1].record.measured = None;
+    bench.trials[1].measured = None;
     bench.trials[1].latency_ns.clear();
     set(&mut bench.trials[2], Status::Disturbed, Some("steal"));
     let found = bench.findings();
@@ -316,13 +317,13 @@ fn rows_without_a_number_say_why() {
 #[test]
 fn the_trials_that_count_are_those_of_the_row() {
     let counted = |disturbed: &[u32]| {
-        let own = |trial: &mut TrialRecord| {
+        let own = |trial: &mut Trial| {
             if disturbed.contains(&trial.replicate) {
                 trial.status = Status::Disturbed;
             }
         };
         let bench = Bench::new(&["."]).row(0, "random-read", 4096, &[100; 4]).each(own);
-        let records: Vec<&TrialRecord> = bench.trials.iter().map(|trial| &trial.record).collect();
+        let records: Vec<&Trial> = bench.trials.iter().collect();
         let counted = counting(&records);
         let found = bench.findings();
         let of_row = cell(&found, "random-read", "iops").counting();
@@ -463,9 +464,9 @@ fn targets_are_compared_with_the_first_one() {
 #[test]
 fn a_pair_needs_both_and_an_invalid_side_is_named() {
     let mut bench = two_cards();
-    bench.trials[0].record.status = Status::Failed;
-    for trial in bench.trials.iter_mut().filter(|trial| trial.record.workload == 2) {
-        testing::device(&mut trial.record).run.write_bytes = 0;
+    bench.trials[0].status = Status::Failed;
+    for trial in bench.trials.iter_mut().filter(|trial| trial.workload == 2) {
+        testing::device(trial).run.write_bytes = 0;
     }
     let found = bench.findings();
     let writes: &Comparison = &found.comparisons[0];
@@ -526,10 +527,9 @@ fn rewrites() -> Bench {
     let mut bench = Bench::new(&["/mnt/card"]).row(0, "rewrite", 64 << 10, &[1000, 1000, 1000]);
     let moved = Count { operations: 1000, bytes: 1000 * (64 << 10) };
     for trial in &mut bench.trials {
-        testing::counted(&mut trial.record).classes = [("rewrite".to_owned(), moved)].into();
-        testing::measured(&mut trial.record).claims =
-            Claims { read: moved, write: moved, ..Claims::default() };
-        let run = &mut testing::device(&mut trial.record).run;
+        testing::counted(trial).classes = [("rewrite".to_owned(), moved)].into();
+        testing::measured(trial).claims = Claims { read: moved, write: moved, ..Claims::default() };
+        let run = &mut testing::device(trial).run;
         (run.read_bytes, run.write_bytes) = (moved.bytes, 2 * moved.bytes);
         let latencies = trial.latency_ns.pop_last().unwrap().1;
         trial.latency_ns = [("rewrite".to_owned(), latencies)].into();

@@ -1,7 +1,7 @@
 //! Where the time of a study went: how much of it was measuring.
 
 use assay_core::quantity::units::show;
-use assay_study::results::record::{Status, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 
 /// Time of the trials so far, nanoseconds.
 #[derive(Clone, Copy, Debug, Default)]
@@ -19,7 +19,7 @@ pub(super) struct Time {
 
 impl Time {
     /// Counts one more trial; one that does not tell its time counts nothing.
-    pub fn add(&mut self, trial: &TrialRecord) {
+    pub fn add(&mut self, trial: &Trial) {
         let Some(spent) = trial.spent else { return };
         self.whole += spent.before_ns + spent.trial_ns;
         self.between += spent.before_ns;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_machine::probes::is_not_recorded;
 use assay_machine::probes::service::Work;
 use assay_machine::system::site::Layer;
-use assay_study::results::record::{DeviceEvidence, TrialRecord};
+use assay_study::results::record::{DeviceEvidence, Trial};
 use assay_study::results::surroundings::facts::{Member, ProbeCost};
 
 use super::rows::{Measured, WorkloadTrials};
@@ -83,7 +83,7 @@ struct Cost {
 }
 
 impl Costs {
-    pub fn add(&mut self, trial: &TrialRecord) {
+    pub fn add(&mut self, trial: &Trial) {
         for (probe, ns) in &trial.evidence.probe_ns {
             if !self.0.contains_key(probe) {
                 self.0.insert(probe.clone(), Cost::default());
@@ -188,7 +188,7 @@ mod tests {
     fn the_cost_of_a_probe_is_its_mean_and_its_most() {
         let mut bench = stacked();
         for (trial, ns) in bench.trials.iter_mut().zip([10, 20, 60]) {
-            trial.record.evidence.probe_ns.insert("cpu-time".to_owned(), ns);
+            trial.evidence.probe_ns.insert("cpu-time".to_owned(), ns);
         }
         let [cost] = &bench.findings().environment.activity.probes[..] else { panic!("one probe") };
         assert_eq!((cost.probe.as_str(), cost.n, cost.max_ns), ("cpu-time", 3, 60));

@@ -96,7 +96,7 @@ impl<'a> Analysis<'a> {
         // What only found where to look is told of by nothing but its number.
         let searches = course::is_of(plan);
         let mut trials = trials.to_vec();
-        trials.retain(|trial| !searches || !course::is_search(&trial.record));
+        trials.retain(|trial| !searches || !course::is_search(trial));
         let row = rows::row(workload, plan, environment, &trials);
         let (series, absent) = series::series(&self.design, &row);
         let (by_class, lacking) = played::series(&self.design, &row);
@@ -195,10 +195,10 @@ impl<'a> Analysis<'a> {
 impl Trials {
     fn add(&mut self, plan: &Plan, environment: &Environment, trials: &[&Trial]) {
         for trial in trials {
-            self.counts.add(&trial.record);
-            self.costs.add(&trial.record);
+            self.counts.add(trial);
+            self.costs.add(trial);
             self.race.add(plan, environment, trial);
-            let seen = trial.record.evidence.processors.value().and_then(|own| own.ticks.value());
+            let seen = trial.evidence.processors.value().and_then(|own| own.ticks.value());
             self.ticks = self.ticks.and(seen.copied().unwrap_or_default());
         }
     }

@@ -6,7 +6,7 @@ use assay_core::stats::{Sample, geometric_mean, welch};
 use assay_machine::system::site::{Backing, Drive, LOOP_IN_MEMORY, Site};
 use assay_study::results::design::ALPHA;
 use assay_study::results::plan::PlannedWorkload;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::Judged;
 use assay_workloads::io::{self, Pattern};
 
@@ -176,10 +176,10 @@ pub struct WriteTimes {
 
 impl WriteTimes {
     /// None where the work is anything else, and where a trial does not tell.
-    pub fn new(workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
+    pub fn new(workload: &PlannedWorkload, trials: &[&Trial]) -> Option<Self> {
         let io = one_by_one(workload)?;
         let writes = f64::from(io.sync.every().unwrap_or(1));
-        let each = |trial: &&TrialRecord| {
+        let each = |trial: &&Trial| {
             let measured = trial.measured.as_ref()?;
             let done = io::Detail::of(measured)?.classes.get("write")?.operations;
             (done > 0).then(|| writes * measured.window_ns as f64 / done as f64)

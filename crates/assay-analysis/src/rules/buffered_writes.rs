@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::Judged;
 
 use super::evidence::MIB;
@@ -53,7 +53,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     })
 }
 
-fn dirtied_bytes(trial: &TrialRecord) -> Option<u64> {
+fn dirtied_bytes(trial: &Trial) -> Option<u64> {
     let memory = trial.evidence.memory.value()?.machine.value()?;
     memory.dirtied_pages?.checked_mul(memory.page_bytes.unwrap_or(PAGE_BYTES))
 }

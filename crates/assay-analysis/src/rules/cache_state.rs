@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::{command, files};
 
 use super::evidence::in_trials;
@@ -36,12 +36,12 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     not_emptied(case).or_else(|| differs(&details)).map(Remark::suspect)
 }
 
-fn detail(trial: &TrialRecord) -> Option<&command::Detail> {
+fn detail(trial: &Trial) -> Option<&command::Detail> {
     command::Detail::of(trial.measured.as_ref()?)
 }
 
 /// What the page cache held before and after it was emptied for a trial.
-fn emptied_bytes(trial: &TrialRecord) -> Option<[u64; 2]> {
+fn emptied_bytes(trial: &Trial) -> Option<[u64; 2]> {
     let files = || files::Detail::of(trial.measured.as_ref()?)?.emptied_bytes;
     detail(trial).and_then(|own| own.emptied_bytes).or_else(files)
 }
@@ -93,7 +93,7 @@ mod tests {
         })
     }
 
-    fn change(trial: &mut TrialRecord, how: impl Fn(&mut command::Detail)) {
+    fn change(trial: &mut Trial, how: impl Fn(&mut command::Detail)) {
         how(command::Detail::of_mut(trial.measured.as_mut().unwrap()).unwrap());
     }
 

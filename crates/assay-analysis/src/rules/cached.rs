@@ -4,7 +4,7 @@ use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_machine::system::CachedPages;
 use assay_machine::system::site::{Backing, LOOP_IN_MEMORY, Site};
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::Judged;
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::io::Pattern;
@@ -224,7 +224,7 @@ fn from_pages(case: &Case<'_>) -> Option<Remark> {
 
 /// Cached share that answered reads: what lay there beforehand, and what lies there afterwards when
 /// more was read than the area holds. A first reading of a cold file fills the cache and is honest.
-fn most_cached(case: &Case<'_>, trial: &TrialRecord) -> f64 {
+fn most_cached(case: &Case<'_>, trial: &Trial) -> f64 {
     let read = trial.claims().read.bytes;
     let Some(told) = trial.evidence.page_cache.value() else { return 0.0 };
     let after = told.after.value().filter(|_| read > case.survey.area.length);
@@ -418,7 +418,7 @@ mod tests {
         assert_eq!(Bench::read().judge(&RULE), None);
         let half = Bench::read().each(|trial| device(trial).run.read_bytes = MOVED / 2);
         assert_eq!(half.judge(&RULE), None);
-        let none = |trial: &mut TrialRecord| device(trial).run.read_bytes = 0;
+        let none = |trial: &mut Trial| device(trial).run.read_bytes = 0;
         assert_eq!(Bench::write().each(none).judge(&RULE), None);
         let simulated = Bench::read().each(none).site(|site| site.kind = TargetKind::Simulated);
         assert_eq!(simulated.judge(&RULE), None);

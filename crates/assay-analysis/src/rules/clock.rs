@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_machine::probes::clock;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::io;
 
 use super::{Check, Remark, Rule};
@@ -25,7 +25,7 @@ pub static RULE: Rule = Rule {
 };
 
 /// Returns the remark on a recording whose requests have no times.
-pub(super) fn of_recording(trials: &[&TrialRecord]) -> Option<Remark> {
+pub(super) fn of_recording(trials: &[&Trial]) -> Option<Remark> {
     for trial in trials {
         let counted = trial.measured.as_ref().and_then(io::Detail::of);
         let recorded = counted.and_then(|counted| counted.requests.as_ref());
@@ -37,7 +37,7 @@ pub(super) fn of_recording(trials: &[&TrialRecord]) -> Option<Remark> {
     None
 }
 
-fn event(trial: &TrialRecord) -> Option<String> {
+fn event(trial: &Trial) -> Option<String> {
     let clock::Clock { stepped_ns, suspended_ns } = *trial.evidence.clock.value()?;
     if suspended_ns > 0 {
         return Some(format!("the machine slept for {}", show::duration(suspended_ns as f64)));
@@ -90,7 +90,7 @@ mod tests {
                 let recorded = Recorded { span_ns, requests, ..Recorded::default() };
                 counted(trial).requests = Some(Box::new(recorded));
             });
-            let trials: Vec<&TrialRecord> = bench.trials.iter().collect();
+            let trials: Vec<&Trial> = bench.trials.iter().collect();
             of_recording(&trials).map(|remark| remark.trust)
         };
         assert_eq!(trust(0, 2), Some(Trust::Invalid));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::command;
 
 use super::{ALL, Case, Check, Remark, Rule};
@@ -68,7 +68,7 @@ pub struct Worked {
 
 impl Worked {
     /// Of the trials of a side that count; none where they are no commands.
-    pub fn new(name: &str, trials: &[&TrialRecord]) -> Option<Self> {
+    pub fn new(name: &str, trials: &[&Trial]) -> Option<Self> {
         let mut own = Self { name: name.to_owned(), ..Self::default() };
         let measured = || trials.iter().filter_map(|trial| trial.measured.as_ref());
         for detail in measured().map(command::Detail::of) {
@@ -157,7 +157,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    fn change(trial: &mut TrialRecord, how: impl Fn(&mut command::Detail)) {
+    fn change(trial: &mut Trial, how: impl Fn(&mut command::Detail)) {
         how(command::Detail::of_mut(trial.measured.as_mut().unwrap()).unwrap());
     }
 

@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::Judged;
 use assay_workloads::io::{Apart, Class};
 
@@ -45,7 +45,7 @@ fn nothing_left(case: &Case<'_>) -> Option<Remark> {
     let parts: u64 = if io.rw_split == Apart::Halves { 2 } else { 1 };
     let places = area / parts / io.block_size.smallest().0.max(1);
     let share = io.distribution.densest(places) / parts as f64;
-    let rounds = |trial: &&TrialRecord| {
+    let rounds = |trial: &&Trial| {
         let claims = trial.measured.as_ref()?.claims;
         let taken = claims.trim.bytes.saturating_add(claims.zero.bytes) as f64;
         let room = area as f64 * share;

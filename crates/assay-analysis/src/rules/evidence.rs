@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use assay_core::presence::Presence;
 use assay_machine::probes::mount_traffic::Moved;
 use assay_machine::system::site::TargetKind;
-use assay_study::results::record::{DeviceEvidence, Traffic, TrialRecord};
+use assay_study::results::record::{DeviceEvidence, Traffic, Trial};
 use assay_workloads::Claims;
 
 use super::Case;
@@ -18,7 +18,7 @@ pub(super) const MIB: u64 = 1 << 20;
 
 /// Traffic of the counted devices around a trial, summed. None where the kernel does not tell it
 /// of every one of them.
-pub(super) fn counted_devices(case: &Case<'_>, trial: &TrialRecord) -> Option<DeviceEvidence> {
+pub(super) fn counted_devices(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
     let devices = trial.evidence.disk.value()?;
     if case.site.counted.is_empty() {
         return None;
@@ -97,7 +97,7 @@ pub(super) fn witnessed(case: &Case<'_>) -> Vec<Witnessed> {
 }
 
 /// What crossed the network for the target's mount: bytes alone, no requests and no times.
-fn of_server(trial: &TrialRecord) -> Option<DeviceEvidence> {
+fn of_server(trial: &Trial) -> Option<DeviceEvidence> {
     let told = trial.evidence.mount_traffic.value()?;
     let bytes = |moved: &Moved| Traffic {
         read_bytes: moved.read_bytes,
@@ -119,7 +119,7 @@ pub(super) fn mover(trials: &[Witnessed]) -> &'static str {
 
 /// Traffic of the drives at the bottom of loop devices, summed. None where no loop device is counted,
 /// and where the kernel does not tell it of every one of them.
-fn lowest(case: &Case<'_>, trial: &TrialRecord) -> Option<DeviceEvidence> {
+fn lowest(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
     let layer = |name: &String| case.site.layers.iter().find(|layer| layer.name == *name);
     let is_loop = |name: &String| layer(name).is_some_and(|layer| layer.kind == "loop");
     if !case.site.counted.iter().any(is_loop) {

@@ -61,7 +61,7 @@ mod tests {
 
     #[test]
     fn lost_hosts_are_told() {
-        let lose = |trial: &mut assay_study::results::record::TrialRecord| {
+        let lose = |trial: &mut assay_study::results::record::Trial| {
             trial.together.as_mut().unwrap().hosts.pop();
         };
         let remark = bench(4).first(1, lose).judge(&RULE).unwrap();

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_machine::probes::is_not_recorded;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::{Judged, Measured};
 
 use super::evidence::{MIB, compression, counted_devices, in_trials, is_simulated, seconds};
@@ -52,7 +52,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     )))
 }
 
-fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+fn disturbance(case: &Case<'_>, trial: &Trial) -> Option<String> {
     if is_simulated(case) {
         return None;
     }
@@ -63,7 +63,7 @@ fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
 }
 
 /// The busiest device in the gap before the trial, if one was busy.
-fn in_gap(case: &Case<'_>, trial: &TrialRecord, measured: &Measured) -> Option<String> {
+fn in_gap(case: &Case<'_>, trial: &Trial, measured: &Measured) -> Option<String> {
     let own_bytes = trial.claims().bytes();
     let own_rate = if measured.elapsed_ns == 0 {
         0.0
@@ -88,13 +88,13 @@ fn in_gap(case: &Case<'_>, trial: &TrialRecord, measured: &Measured) -> Option<S
 }
 
 /// Devices below arrays whose synchronisation the study looks at: it moves them all the time.
-fn synchronised<'c>(case: &'c Case<'_>, trial: &TrialRecord) -> BTreeSet<&'c str> {
+fn synchronised<'c>(case: &'c Case<'_>, trial: &Trial) -> BTreeSet<&'c str> {
     let is_looked_at = !is_not_recorded(&trial.evidence.array_sync);
     if is_looked_at { case.site.below_arrays() } else { BTreeSet::new() }
 }
 
 /// Traffic in the direction that the workload does not use, beyond this process's own.
-fn other_direction(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+fn other_direction(case: &Case<'_>, trial: &Trial) -> Option<String> {
     let (reads, writes) = (case.workload.reads(), case.workload.writes());
     // A file system on several devices reads them to compute parity: whose reads those are nothing tells.
     let several = case.site.counted.len() > 1;
@@ -116,7 +116,7 @@ fn other_direction(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
 }
 
 /// Reads beside the workload's own, beyond what this process fetched and what it claims.
-fn same_direction(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+fn same_direction(case: &Case<'_>, trial: &Trial) -> Option<String> {
     if !case.workload.reads() || compression(case).is_some() {
         return None;
     }

@@ -6,7 +6,7 @@ use assay_core::stats::median;
 use assay_machine::system::site::{Backing, Drive, Site};
 use assay_study::findings::LENT;
 use assay_study::results::plan::PlannedWorkload;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::Judged;
 use assay_workloads::io;
 
@@ -112,7 +112,7 @@ struct Writing {
 
 impl Writing {
     /// None where each write was synced, and where too little was written.
-    fn new(workload: &PlannedWorkload, trial: &TrialRecord) -> Option<Self> {
+    fn new(workload: &PlannedWorkload, trial: &Trial) -> Option<Self> {
         let only_writes = workload.writes() && !workload.reads();
         let io = io::Planned::of(&workload.work).filter(|_| only_writes)?;
         let flush_ns = trial.flush_ns.filter(|_| io.sync.every() != Some(1))?;
@@ -158,7 +158,7 @@ pub struct IdleFlush {
 
 impl IdleFlush {
     /// Whether most trials of a workload had one, and the first of them.
-    pub fn new(site: &Site, workload: &PlannedWorkload, trials: &[&TrialRecord]) -> Option<Self> {
+    pub fn new(site: &Site, workload: &PlannedWorkload, trials: &[&Trial]) -> Option<Self> {
         let drive = site.drives.iter().find(|drive| hides_its_cache(drive))?;
         drive.announces_a_cache().then_some(())?;
         let all: Vec<Writing> =

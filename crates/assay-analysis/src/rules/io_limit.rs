@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_machine::system::io_limits::{Counted, IoLimit};
-use assay_study::results::record::{Traffic, TrialRecord};
+use assay_study::results::record::{Traffic, Trial};
 use assay_workloads::Judged;
 
 use super::evidence::{in_trials, seconds};
@@ -61,7 +61,7 @@ fn words(limit: &IoLimit) -> String {
 
 /// What the limited device moved per second of a trial, in the unit of the limit; without its counters, what the
 /// trial claims.
-fn rate(limit: &IoLimit, trial: &TrialRecord) -> Option<f64> {
+fn rate(limit: &IoLimit, trial: &Trial) -> Option<f64> {
     let top = trial.evidence.disk.value().and_then(|all| all.get(&limit.device));
     let below = trial.evidence.members.value().and_then(|all| all.get(&limit.device));
     let (elapsed_ns, claims) = (trial.measured.as_ref()?.elapsed_ns, trial.claims());

@@ -1,7 +1,7 @@
 //! `kernel-log`: the kernel complained of hardware or of tasks that hung.
 
 use assay_core::catalogue::About;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 
 use super::{ALL, Case, Check, Rule};
 
@@ -22,7 +22,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
-fn event(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+fn event(case: &Case<'_>, trial: &Trial) -> Option<String> {
     let lines = trial.evidence.kernel_log.value()?;
     let line = lines.iter().find(|line| line.is_telling() && is_ours(case, &line.text))?;
     let mut text: String = line.text.chars().take(LONGEST).collect();

@@ -48,7 +48,7 @@ use assay_core::quantity::metric::{Nature, Side};
 use assay_machine::system::site::Site;
 use assay_study::findings::{Because, Trust};
 use assay_study::results::plan::{PlannedWorkload, Survey};
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::command::{self, ImportEvidence};
 use assay_workloads::metrics::nature;
 use assay_workloads::tell::OwnRule;
@@ -71,7 +71,7 @@ pub struct Case<'a> {
     pub survey: &'a Survey,
     pub workload: &'a PlannedWorkload,
     /// Its trials, lead-in and failed ones left out.
-    pub trials: &'a [&'a TrialRecord],
+    pub trials: &'a [&'a Trial],
     /// What carried out each instruction in the place of a processor, where something did.
     pub emulator: Option<&'a str>,
 }
@@ -175,7 +175,7 @@ enum Check {
     Custom(fn(&Case<'_>) -> Option<Remark>),
 }
 
-type OfTrial = fn(&Case<'_>, &TrialRecord) -> Option<String>;
+type OfTrial = fn(&Case<'_>, &Trial) -> Option<String>;
 
 impl Rule {
     /// About the speed of the machine, without a word.
@@ -204,7 +204,7 @@ impl Rule {
         }
     }
 
-    fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    fn disturbance(&self, case: &Case<'_>, trial: &Trial) -> Option<String> {
         match &self.check {
             Check::Threshold(threshold) => threshold.disturbance(case, trial),
             Check::Event(event) => event(case, trial),
@@ -213,7 +213,7 @@ impl Rule {
     }
 
     /// Whether others were at work during this trial, so that the machine should be quieter.
-    fn blames_others(&self, case: &Case<'_>, trial: &TrialRecord) -> bool {
+    fn blames_others(&self, case: &Case<'_>, trial: &Trial) -> bool {
         let blinds = self.blinds.and_then(|own| own(case, trial));
         blinds.is_some() || self.disturbance(case, trial).is_some()
     }
@@ -350,7 +350,7 @@ fn remarks_on_tools(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
 }
 
 /// The remarks on what was only watched or recorded: the other rules compare what the tool did with the devices.
-pub fn remarks_on_recording(trials: &[&TrialRecord]) -> Vec<(&'static str, Remark)> {
+pub fn remarks_on_recording(trials: &[&Trial]) -> Vec<(&'static str, Remark)> {
     clock::of_recording(trials).map(|remark| (clock::RULE.about.name, remark)).into_iter().collect()
 }
 
@@ -378,7 +378,7 @@ pub struct Unquiet {
 pub fn unquiet(case: &Case<'_>) -> Unquiet {
     let blames = |rule: &&Rule| case.trials.iter().any(|trial| rule.blames_others(case, trial));
     let rules: Vec<&Rule> = rules(case).filter(blames).collect();
-    let hit = |trial: &&&TrialRecord| rules.iter().any(|rule| rule.blames_others(case, trial));
+    let hit = |trial: &&&Trial| rules.iter().any(|rule| rule.blames_others(case, trial));
     let trials = case.trials.iter().filter(hit).count();
     Unquiet {
         trials,
@@ -388,7 +388,7 @@ pub fn unquiet(case: &Case<'_>) -> Unquiet {
 }
 
 /// What disturbed a trial, if anything did. In a study with a gate, `gated` is the metric that it judges.
-pub fn disturbance(case: &Case<'_>, trial: &TrialRecord, gated: Option<&str>) -> Option<String> {
+pub fn disturbance(case: &Case<'_>, trial: &Trial, gated: Option<&str>) -> Option<String> {
     let blinds = |rule: &Rule| {
         let judged = gated.filter(|metric| rule.changes.contains(&nature(metric)));
         judged.and_then(|_| rule.blinds?(case, trial))

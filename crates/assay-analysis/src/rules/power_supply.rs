@@ -1,7 +1,7 @@
 //! `power-supply`: the plug was pulled, or put in.
 
 use assay_core::catalogue::About;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 
 use super::evidence::in_trials;
 use super::{Case, Check, Remark, Rule};
@@ -29,16 +29,16 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     mixed.then(|| Remark::note(format!("the machine ran on battery{}", in_trials(unplugged, case))))
 }
 
-fn disturbance(_case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+fn disturbance(_case: &Case<'_>, trial: &Trial) -> Option<String> {
     change(trial)
 }
 
 /// Whether the machine was plugged in at the end, where it tells.
-fn mains(trial: &TrialRecord) -> Option<bool> {
+fn mains(trial: &Trial) -> Option<bool> {
     trial.evidence.power_supply.value()?.after.mains
 }
 
-fn change(trial: &TrialRecord) -> Option<String> {
+fn change(trial: &Trial) -> Option<String> {
     let supply = trial.evidence.power_supply.value()?;
     match (supply.before.mains, supply.after.mains) {
         (Some(true), Some(false)) => Some("the machine was unplugged".to_owned()),
@@ -56,7 +56,7 @@ mod tests {
     use super::super::testing::Bench;
     use super::*;
 
-    fn supply(before: bool, after: bool) -> impl Fn(&mut TrialRecord) {
+    fn supply(before: bool, after: bool) -> impl Fn(&mut Trial) {
         move |trial| {
             let of = |mains| Supply { mains: Some(mains), ..Supply::default() };
             let both = Both { before: of(before), after: of(after) };

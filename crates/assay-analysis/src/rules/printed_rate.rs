@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::{Measured, command, metrics};
 
 use super::evidence::{Share, compression, in_trials, is_simulated, seconds, witnessed};
@@ -61,7 +61,7 @@ struct Runs {
 
 impl Runs {
     /// Reads them off a trial, or returns `None` where no rate is printed or nothing is known of its bytes.
-    fn new(case: &Case<'_>, trial: &TrialRecord) -> Option<Self> {
+    fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
         let planned = command::Planned::of(&case.workload.work)?;
         let measured = trial.measured.as_ref()?;
         let detail = command::Detail::of(measured)?;

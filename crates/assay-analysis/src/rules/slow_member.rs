@@ -5,7 +5,7 @@ use assay_core::quantity::units::show;
 use assay_machine::probes::block_latency::counts::ClassSpan;
 use assay_machine::probes::service::{Slowest, Work, slowest};
 use assay_machine::system::devices::{self, Array};
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 
 use super::evidence::is_simulated;
 use super::{Case, Check, Remark, Rule};
@@ -71,7 +71,7 @@ fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
 
 /// What each member did around a trial; none where one of them is not told, because it may be the slow
 /// one.
-fn members(trial: &TrialRecord, array: &Array) -> Option<Vec<Work>> {
+fn members(trial: &Trial, array: &Array) -> Option<Vec<Work>> {
     trial.measured.as_ref()?;
     let counted = array.members.iter().map(|name| {
         let evidence = &trial.evidence;
@@ -85,7 +85,7 @@ fn members(trial: &TrialRecord, array: &Array) -> Option<Vec<Work>> {
 }
 
 /// The same by what was traced of each of them: never of some.
-fn traced(trial: &TrialRecord, counted: &[Work]) -> Option<Vec<Work>> {
+fn traced(trial: &Trial, counted: &[Work]) -> Option<Vec<Work>> {
     let latency = trial.evidence.block_latency.value()?;
     let work = |work: &Work| {
         let classes = latency.devices.get(&work.device)?.value()?;

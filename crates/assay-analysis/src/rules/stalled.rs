@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::{Judged, Measured, io};
 
 use super::evidence::{in_trials, seconds};
@@ -43,7 +43,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     )))
 }
 
-fn stall_ns(case: &Case<'_>, trial: &TrialRecord) -> Option<u64> {
+fn stall_ns(case: &Case<'_>, trial: &Trial) -> Option<u64> {
     let measured = trial.measured.as_ref()?;
     let counted = io::Detail::of(measured)?;
     let longest = counted.longest_ns?;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_core::stats::FEWEST_FOR_INTERVAL;
-use assay_study::results::record::{Status, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 use assay_workloads::{Measured, command};
 
 use super::evidence::{in_trials, is_simulated, seconds};
@@ -55,7 +55,7 @@ pub static RULE: Rule = Rule {
     ..Rule::NONE
 };
 
-fn blinds(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+fn blinds(case: &Case<'_>, trial: &Trial) -> Option<String> {
     let wait = starved(case, trial)?;
     Some(told(&[wait], None))
 }
@@ -64,8 +64,8 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     if is_simulated(case) {
         return None;
     }
-    let long = |trial: &&TrialRecord| Wait::new(case, trial).filter(Wait::is_long);
-    let waits: Vec<(&TrialRecord, Wait)> =
+    let long = |trial: &&Trial| Wait::new(case, trial).filter(Wait::is_long);
+    let waits: Vec<(&Trial, Wait)> =
         case.trials.iter().filter_map(|trial| Some((*trial, long(trial)?))).collect();
     let (others, own): (Vec<_>, Vec<_>) =
         waits.into_iter().partition(|(_, wait)| wait.is_for_others());
@@ -91,13 +91,13 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
 /// Whether what was disturbed counts for nothing, as enough replicates have a trial that was not.
 fn are_left_out(case: &Case<'_>) -> bool {
     let quiet = case.trials.iter().filter(|trial| trial.status == Status::Ok);
-    let replicate = |trial: &&TrialRecord| trial.repeats.map_or(trial.replicate, |of| of.replicate);
+    let replicate = |trial: &&Trial| trial.repeats.map_or(trial.replicate, |of| of.replicate);
     let standing: BTreeSet<u32> = quiet.map(replicate).collect();
     standing.len() >= FEWEST_FOR_INTERVAL
 }
 
 /// How long a trial waited for others, where that was too long.
-fn starved(case: &Case<'_>, trial: &TrialRecord) -> Option<Wait> {
+fn starved(case: &Case<'_>, trial: &Trial) -> Option<Wait> {
     let wait = Wait::new(case, trial).filter(|_| !is_simulated(case));
     wait.filter(|wait| wait.is_long() && wait.is_for_others())
 }
@@ -125,7 +125,7 @@ struct Wait {
 }
 
 impl Wait {
-    fn new(case: &Case<'_>, trial: &TrialRecord) -> Option<Self> {
+    fn new(case: &Case<'_>, trial: &Trial) -> Option<Self> {
         let counted = trial.measured.as_ref().filter(|one| one.elapsed_ns >= SHORTEST_NS)?;
         let others = others(trial, counted)?;
         let command = command::Detail::of(counted);
@@ -155,14 +155,14 @@ impl Wait {
 }
 
 /// Share of the time in which some task waited for a processor.
-fn pressure(trial: &TrialRecord) -> Option<f64> {
+fn pressure(trial: &Trial) -> Option<f64> {
     let pressure = trial.evidence.pressure.value()?.machine.value()?;
     let waited_ns = pressure.waited.get("cpu")?.some_ns;
     (pressure.span_ns > 0).then(|| waited_ns as f64 / pressure.span_ns as f64)
 }
 
 /// Processors' worth of work that was neither this trial's nor the kernel's.
-fn others(trial: &TrialRecord, measured: &Measured) -> Option<f64> {
+fn others(trial: &Trial, measured: &Measured) -> Option<f64> {
     let cpu = trial.evidence.cpu.value()?;
     let busy = *cpu.busy_ns.value()?;
     let kernel = cpu.kernel_threads_ns.value().copied().unwrap_or(0);

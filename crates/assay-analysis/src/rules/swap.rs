@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 
 use super::evidence::{MIB, in_trials, seconds};
 use super::{ALL, Case, Check, Remark, Rule};
@@ -39,7 +39,7 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         .then(|| Remark::suspect(format!("{}{}", words(sum), in_trials(hit.len(), case))))
 }
 
-fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+fn disturbance(case: &Case<'_>, trial: &Trial) -> Option<String> {
     if case.workload.work.wants_memory() {
         return None;
     }
@@ -47,7 +47,7 @@ fn disturbance(case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
 }
 
 /// Pages out and in, where they are too many.
-fn pages(trial: &TrialRecord) -> Option<(u64, u64)> {
+fn pages(trial: &Trial) -> Option<(u64, u64)> {
     let memory = trial.evidence.memory.value()?.machine.value()?;
     let (out, back) = (memory.swapped_out_pages, memory.swapped_in_pages);
     let page_bytes = memory.page_bytes.unwrap_or(PAGE_BYTES);
@@ -56,7 +56,7 @@ fn pages(trial: &TrialRecord) -> Option<(u64, u64)> {
 }
 
 /// What another program's stirring may move: 1 MiB/s, or a share of the trial's own bytes.
-fn allowed_bytes(trial: &TrialRecord) -> Option<f64> {
+fn allowed_bytes(trial: &Trial) -> Option<f64> {
     let measured = trial.measured.as_ref()?;
     // Swap was counted until everything was on the device, which takes longer than the run.
     let pressure = trial.evidence.pressure.value().and_then(|told| told.machine.value());

@@ -12,7 +12,7 @@ use assay_study::results::plan::{
     Area, Arm, Coverage, DirectUse, EngineUse, Pilot, PlannedWorkload, Survey,
 };
 use assay_study::results::record::{
-    DeviceEvidence, Evidence, OwnTraffic, ProcessorTicks, Status, Traffic, TrialRecord,
+    DeviceEvidence, Evidence, OwnTraffic, ProcessorTicks, Status, Traffic, Trial,
 };
 use assay_workloads::io::{self, Engine, Mix};
 use assay_workloads::{Claims, Count, Measured, command, files};
@@ -29,7 +29,7 @@ pub struct Bench {
     pub site: Site,
     pub survey: Survey,
     pub workload: PlannedWorkload,
-    pub trials: Vec<TrialRecord>,
+    pub trials: Vec<Trial>,
     pub emulator: Option<String>,
 }
 
@@ -135,18 +135,18 @@ impl Bench {
         self
     }
 
-    pub fn each(mut self, change: impl Fn(&mut TrialRecord)) -> Self {
+    pub fn each(mut self, change: impl Fn(&mut Trial)) -> Self {
         self.trials.iter_mut().for_each(change);
         self
     }
 
-    pub fn first(mut self, count: usize, change: impl Fn(&mut TrialRecord)) -> Self {
+    pub fn first(mut self, count: usize, change: impl Fn(&mut Trial)) -> Self {
         self.trials.iter_mut().take(count).for_each(change);
         self
     }
 
     pub fn with_case<T>(&self, look: impl FnOnce(&Case<'_>) -> T) -> T {
-        let trials: Vec<&TrialRecord> = self.trials.iter().collect();
+        let trials: Vec<&Trial> = self.trials.iter().collect();
         look(&Case {
             site: &self.site,
             survey: &self.survey,
@@ -166,28 +166,28 @@ impl Bench {
     }
 }
 
-pub fn device(trial: &mut TrialRecord) -> &mut DeviceEvidence {
+pub fn device(trial: &mut Trial) -> &mut DeviceEvidence {
     match &mut trial.evidence.disk {
         Presence::Present(devices) => devices.get_mut("sda").unwrap(),
         Presence::Absent(_) => panic!("the bench has a device"),
     }
 }
 
-pub fn processors(trial: &mut TrialRecord) -> &mut ProcessorTicks {
+pub fn processors(trial: &mut Trial) -> &mut ProcessorTicks {
     match &mut throttling(trial).ticks {
         Presence::Present(ticks) => ticks,
         Presence::Absent(_) => panic!("the bench has processors"),
     }
 }
 
-pub fn throttling(trial: &mut TrialRecord) -> &mut processors::Observed {
+pub fn throttling(trial: &mut Trial) -> &mut processors::Observed {
     match &mut trial.evidence.processors {
         Presence::Present(observed) => observed,
         Presence::Absent(_) => panic!("the bench has processors"),
     }
 }
 
-pub fn pages(trial: &mut TrialRecord) -> &mut page_cache::Observed {
+pub fn pages(trial: &mut Trial) -> &mut page_cache::Observed {
     match &mut trial.evidence.page_cache {
         Presence::Present(observed) => observed,
         Presence::Absent(_) => panic!("the bench has pages"),
@@ -195,7 +195,7 @@ pub fn pages(trial: &mut TrialRecord) -> &mut page_cache::Observed {
 }
 
 /// Processor time of kernel threads and of the machine; a bench has none until it is asked for.
-pub fn cpu(trial: &mut TrialRecord) -> &mut cpu::Observed {
+pub fn cpu(trial: &mut Trial) -> &mut cpu::Observed {
     let none = || Presence::absent("a test");
     if trial.evidence.cpu.value().is_none() {
         let observed = cpu::Observed { kernel_threads_ns: none(), busy_ns: none() };
@@ -207,11 +207,11 @@ pub fn cpu(trial: &mut TrialRecord) -> &mut cpu::Observed {
     }
 }
 
-pub fn measured(trial: &mut TrialRecord) -> &mut Measured {
+pub fn measured(trial: &mut Trial) -> &mut Measured {
     trial.measured.as_mut().unwrap()
 }
 
-pub fn counted(trial: &mut TrialRecord) -> &mut io::Detail {
+pub fn counted(trial: &mut Trial) -> &mut io::Detail {
     io::Detail::of_mut(measured(trial)).unwrap()
 }
 
@@ -323,7 +323,7 @@ pub fn workload(name: &str, read_percent: u8) -> PlannedWorkload {
 }
 
 /// A clean trial: one second, the device moved what was claimed with 30 requests in flight.
-pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
+pub fn trial(workload: &PlannedWorkload, replicate: u32) -> Trial {
     let one = Count { operations: MOVED / 4096, bytes: MOVED };
     let classes: BTreeMap<String, Count> =
         [("read", workload.reads()), ("write", workload.writes())]
@@ -340,7 +340,7 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
     };
     let gap = Traffic { span_ns: 250 * MS, ..Traffic::default() };
     let device = DeviceEvidence { gap, run, settle: Traffic::default() };
-    TrialRecord {
+    Trial {
         order: replicate,
         host: 0,
         replicate,
@@ -397,5 +397,6 @@ pub fn trial(workload: &PlannedWorkload, replicate: u32) -> TrialRecord {
         spent: None,
         flush_ns: None,
         together: None,
+        latency_ns: BTreeMap::new(),
     }
 }

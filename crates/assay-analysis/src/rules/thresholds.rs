@@ -2,7 +2,7 @@
 
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 
 use super::evidence::in_trials;
 use super::{ALL, Case, Check, Remark, Rule};
@@ -10,7 +10,7 @@ use super::{ALL, Case, Check, Remark, Rule};
 /// A trial whose value exceeds the limit is disturbed, and makes its row suspect.
 #[derive(Clone, Copy)]
 pub(super) struct Threshold {
-    pub value: fn(&Case<'_>, &TrialRecord) -> Option<f64>,
+    pub value: fn(&Case<'_>, &Trial) -> Option<f64>,
     pub limit: f64,
     pub combine: fn(f64, f64) -> f64,
     /// The message for the combined value of a number of trials.
@@ -61,12 +61,12 @@ pub static OOM: Rule = Rule {
 /// Ticks below which a share means nothing.
 const FEWEST_TICKS: u64 = 20;
 
-fn stolen_percent(trial: &TrialRecord) -> Option<f64> {
+fn stolen_percent(trial: &Trial) -> Option<f64> {
     let ticks = trial.evidence.processors.value()?.ticks.value()?;
     (ticks.total >= FEWEST_TICKS).then(|| 100.0 * ticks.steal as f64 / ticks.total as f64)
 }
 
-fn oom_kills(case: &Case<'_>, trial: &TrialRecord) -> Option<f64> {
+fn oom_kills(case: &Case<'_>, trial: &Trial) -> Option<f64> {
     if case.workload.work.wants_memory() {
         return None;
     }
@@ -74,7 +74,7 @@ fn oom_kills(case: &Case<'_>, trial: &TrialRecord) -> Option<f64> {
 }
 
 impl Threshold {
-    fn excess(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<f64> {
+    fn excess(&self, case: &Case<'_>, trial: &Trial) -> Option<f64> {
         (self.value)(case, trial).filter(|value| *value > self.limit)
     }
 
@@ -86,7 +86,7 @@ impl Threshold {
         Some(Remark::suspect(format!("{message}{}", in_trials(values.len(), case))))
     }
 
-    pub fn disturbance(&self, case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+    pub fn disturbance(&self, case: &Case<'_>, trial: &Trial) -> Option<String> {
         self.excess(case, trial).map(|value| (self.message)(value, 1))
     }
 }

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_machine::probes::temperature::LEAST_LIMIT_MC;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 
 use super::evidence::in_trials;
 use super::{Case, Check, Remark, Rule};
@@ -23,7 +23,7 @@ pub static RULE: Rule = Rule {
 };
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
-    let hit: Vec<&TrialRecord> =
+    let hit: Vec<&Trial> =
         case.trials.iter().copied().filter(|trial| events(trial) != (0, 0)).collect();
     let (heat, group) = hit
         .iter()
@@ -37,13 +37,13 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     Some(Remark::suspect(format!("{}{}", words(heat, group), in_trials(hit.len(), case))))
 }
 
-fn disturbance(_case: &Case<'_>, trial: &TrialRecord) -> Option<String> {
+fn disturbance(_case: &Case<'_>, trial: &Trial) -> Option<String> {
     let (heat, group) = events(trial);
     if (heat, group) == (0, 0) { hot(trial) } else { Some(words(heat, group)) }
 }
 
 /// A sensor that reached its limit: the one that is furthest above it.
-fn hot(trial: &TrialRecord) -> Option<String> {
+fn hot(trial: &Trial) -> Option<String> {
     let sensors = trial.evidence.temperature.value()?.sensors.iter();
     let above = sensors.filter_map(|(name, sensor)| {
         let most = sensor.before_mc.max(sensor.after_mc);
@@ -57,7 +57,7 @@ fn hot(trial: &TrialRecord) -> Option<String> {
     Some(format!("{name} reached {most} \u{b0}C; it throttles at {limit} \u{b0}C"))
 }
 
-fn events(trial: &TrialRecord) -> (u64, u64) {
+fn events(trial: &Trial) -> (u64, u64) {
     let Some(told) = trial.evidence.processors.value() else { return (0, 0) };
     let value = |seen: &assay_core::presence::Presence<u64>| seen.value().copied().unwrap_or(0);
     (value(&told.throttle_events), value(&told.group_throttled))

@@ -3,7 +3,7 @@
 use assay_core::catalogue::About;
 use assay_core::quantity::units::show;
 use assay_core::stats::geometric_mean;
-use assay_study::results::record::{Status, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 use assay_workloads::Judged;
 
 use super::{Case, Check, Remark, Rule};
@@ -95,7 +95,7 @@ pub fn of_latencies(values: &[f64]) -> Option<Remark> {
     Some(Remark::suspect(text))
 }
 
-fn rate(trial: &TrialRecord) -> Option<f64> {
+fn rate(trial: &Trial) -> Option<f64> {
     let counted = trial.measured.as_ref().filter(|one| one.window_ns > 0)?;
     let operations = counted.operations();
     (operations > 0).then(|| operations as f64 / (counted.window_ns as f64 / 1e9))

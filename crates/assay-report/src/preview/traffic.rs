@@ -59,9 +59,9 @@ pub fn traffic(plan: &Plan, sites: &[Site], earlier: Option<&Stored>) -> [Moved;
     let ran = earlier.map_or(&[][..], |stored| &stored.trials);
     directions.map(|(does, count)| {
         let rate = |own: &Trial| {
-            let measured = own.record.measured.as_ref()?;
-            let rate = count(own.record.claims()).bytes as f64 * 1e9 / measured.elapsed_ns as f64;
-            let ran = earlier?.plan.workloads.get(own.record.workload)?;
+            let measured = own.measured.as_ref()?;
+            let rate = count(own.claims()).bytes as f64 * 1e9 / measured.elapsed_ns as f64;
+            let ran = earlier?.plan.workloads.get(own.workload)?;
             Some((ran, rate)).filter(|_| rate > 0.0 && rate.is_finite())
         };
         let rates: Vec<(&PlannedWorkload, f64)> = ran.iter().filter_map(rate).collect();

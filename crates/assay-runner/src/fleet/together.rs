@@ -8,7 +8,7 @@ use assay_core::outside;
 use assay_study::results::fleet::{Share, Together, words};
 use assay_study::results::histogram;
 use assay_study::results::plan::PlannedTrial;
-use assay_study::results::record::{Evidence, Status, Trial, TrialRecord};
+use assay_study::results::record::{Evidence, Status, Trial};
 use assay_study::results::tally::Tally;
 use assay_workloads::io::Pace;
 use assay_workloads::{Count, Histograms, Measured, SeriesRow, io};
@@ -46,21 +46,20 @@ impl OneHost {
 
     /// Of a trial of its own result; none where it was not run in a fleet.
     pub fn of_trial(rank: u32, name: &str, trial: Trial, series: Vec<SeriesRow>) -> Option<Self> {
-        let Trial { record, latency_ns } = trial;
-        let since_go_ns = record.together.as_ref().map(|own| own.since_go_ns);
-        if since_go_ns.is_none() && record.measured.is_some() {
+        let since_go_ns = trial.together.as_ref().map(|own| own.since_go_ns);
+        if since_go_ns.is_none() && trial.measured.is_some() {
             return None;
         }
         let ran = HostRecord {
-            status: record.status,
-            reason: record.reason,
-            started: record.started,
-            measured: record.measured,
-            flush_ns: record.flush_ns,
+            status: trial.status,
+            reason: trial.reason,
+            started: trial.started,
+            measured: trial.measured,
+            flush_ns: trial.flush_ns,
             since_go_ns: since_go_ns.unwrap_or_default(),
             series,
         };
-        Some(Self { rank, name: name.to_owned(), ran, latency_ns })
+        Some(Self { rank, name: name.to_owned(), ran, latency_ns: trial.latency_ns })
     }
 
     fn words(&self) -> String {
@@ -99,7 +98,7 @@ pub fn merge(
     };
     let (status, reason) = ending(planned.is_lead_in(), hosts, why);
     let Made { measured, together, latency_ns, histograms, series } = made;
-    let record = TrialRecord {
+    let trial = Trial {
         host: 0,
         status,
         reason,
@@ -107,9 +106,10 @@ pub fn merge(
         measured,
         flush_ns,
         together,
-        ..TrialRecord::of(planned, Evidence::absent(ELSEWHERE))
+        latency_ns,
+        ..Trial::new(planned, Evidence::absent(ELSEWHERE))
     };
-    FleetRecord { trial: Trial { record, latency_ns }, histograms, series }
+    FleetRecord { trial, histograms, series }
 }
 
 #[derive(Default)]

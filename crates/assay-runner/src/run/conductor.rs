@@ -141,21 +141,21 @@ impl Conductor<'_> {
             return Some(end);
         }
         let mut done = self.run_trial(planned, context);
-        let counted = done.trial.record.measured.as_ref();
+        let counted = done.trial.measured.as_ref();
         if done.stopped && !counted.is_some_and(|own| own.detail.keeps_what_it_has()) {
             return Some(End::Interrupted);
         }
-        done.trial.record.repeats = *repeats;
+        done.trial.repeats = *repeats;
         let fleet = self.fleet.as_ref();
-        done.trial.record.together = fleet.and_then(|fleet| fleet.borrow().together());
-        self.progress.others.learn(&self.plan, &done.trial.record);
-        self.progress.pace.learn(&self.plan, &done.trial.record);
+        done.trial.together = fleet.and_then(|fleet| fleet.borrow().together());
+        self.progress.others.learn(&self.plan, &done.trial);
+        self.progress.pace.learn(&self.plan, &done.trial);
         // A race leaves out trials of its plan.
         let is_race = plan::race::is_one(&self.plan);
         let index = if is_race { step.index } else { planned.order as usize };
         (context.tell)(Event::TrialEnded { index, result: result_of(&done.trial) });
-        let trial::Done { trial: Trial { record, .. }, histograms, series, .. } = &mut done;
-        if let Some(unkept) = self.writer.append(record, histograms, series, self.trials.len()) {
+        let trial::Done { trial, histograms, series, .. } = &mut done;
+        if let Some(unkept) = self.writer.append(trial, histograms, series, self.trials.len()) {
             (context.tell)(unkept.warning());
         }
         self.hand_on(step, &done, context);
@@ -206,11 +206,11 @@ impl Conductor<'_> {
         };
         let began_ns = self.system.monotonic_ns();
         let mut done = trial::run(&setting, planned, &mut self.progress.probes, context.stop);
-        let hurt = done.trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
+        let hurt = done.trial.measured.as_ref().and_then(trial::taken_back).is_some();
         let back = if hurt { self.bed.settings_back() } else { Ok(()) };
         let ended_ns = self.system.monotonic_ns();
         // What is simulated passes in no time.
-        done.trial.record.spent = (site.kind != TargetKind::Simulated).then(|| Spent {
+        done.trial.spent = (site.kind != TargetKind::Simulated).then(|| Spent {
             before_ns: began_ns.saturating_sub(self.progress.told_ns),
             trial_ns: ended_ns.saturating_sub(began_ns),
             made_ns,
@@ -223,9 +223,9 @@ impl Conductor<'_> {
             return done;
         }
         if let Some(how) = self.bed.strayed(plan, planned) {
-            let record = &mut done.trial.record;
-            (record.status, record.reason) = trial::failed(planned, &how);
-            (record.measured, record.background) = (None, None);
+            let trial = &mut done.trial;
+            (trial.status, trial.reason) = trial::failed(planned, &how);
+            (trial.measured, trial.background) = (None, None);
         }
         done
     }
@@ -252,7 +252,7 @@ impl Conductor<'_> {
     /// Looks at the production workload before anything is changed under it; warns if that is not possible.
     pub(super) fn first_look(&mut self, context: &mut Context<'_>) {
         let Progress { others, probes, .. } = &mut self.progress;
-        *others = Others::from_records(&self.plan, self.trials.iter().map(|trial| &trial.record));
+        *others = Others::from_records(&self.plan, &self.trials);
         let first = self.plan.workloads.first().filter(|own| own.work.harm().is_some());
         let Some(workload) = first else { return };
         let looked = match self.bed.at(workload.target) {
@@ -330,7 +330,7 @@ impl Conductor<'_> {
 
     /// The trials that decide what is repeated: on rank 0 those of all hosts.
     pub(super) fn deciding_trials(&self) -> Vec<Ran> {
-        let ran = |trials: &[Trial]| trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+        let ran = |trials: &[Trial]| trials.iter().map(Ran::from).collect();
         match self.fleet.as_ref().map(RefCell::borrow) {
             Some(fleet) if fleet.leads() => ran(fleet.trials()),
             _ => ran(&self.trials),
@@ -340,14 +340,13 @@ impl Conductor<'_> {
     /// Counts the time of earlier sessions: as recorded, or else as expected.
     fn count_spent(&mut self) {
         self.progress.told_ns = self.began_ns;
-        let records = || self.trials.iter().map(|trial| &trial.record);
-        let told = records().filter_map(|record| record.spent);
+        let told = self.trials.iter().filter_map(|trial| trial.spent);
         let told: u64 = told.map(|spent| spent.before_ns + spent.trial_ns).sum();
-        let silent = records().filter(|record| record.spent.is_none());
-        let planned = silent.filter_map(|record| self.plan.trials.get(record.order as usize));
+        let silent = self.trials.iter().filter(|trial| trial.spent.is_none());
+        let planned = silent.filter_map(|trial| self.plan.trials.get(trial.order as usize));
         let expected: u64 = planned.map(|trial| self.expected_ns(trial)).sum();
         self.began_ns = self.began_ns.saturating_sub(told + expected);
-        self.progress.pace = Pace::of(&self.plan, records());
+        self.progress.pace = Pace::of(&self.plan, &self.trials);
     }
 
     pub(super) fn elapsed_ns(&self) -> u64 {
@@ -403,8 +402,7 @@ impl Conductor<'_> {
         } else {
             String::new()
         };
-        let ran = trials.iter().map(|trial| &trial.record);
-        let ran = ran.map(|record| (record.workload, record.replicate, &record.arm));
+        let ran = trials.iter().map(|trial| (trial.workload, trial.replicate, &trial.arm));
         let plan = course::as_run(plan, ran, ended.is_some());
         let own = Finished {
             id: self.id,
@@ -438,8 +436,8 @@ fn unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
 }
 
 fn result_of(trial: &Trial) -> Result<u64, String> {
-    match &trial.record.measured {
+    match &trial.measured {
         Some(measured) => Ok(measured.operations()),
-        None => Err(trial.record.reason.clone().unwrap_or_default()),
+        None => Err(trial.reason.clone().unwrap_or_default()),
     }
 }

@@ -338,7 +338,7 @@ impl<'a> Fleet<'a> {
         if turn.void.is_some() || self.over.is_some() {
             return;
         }
-        let record = &done.trial.record;
+        let record = &done.trial;
         if turn.left > 0 {
             let why = record.reason.clone().unwrap_or_else(|| "the trial could not run".to_owned());
             // The answer is that it failed on all hosts.

@@ -17,7 +17,7 @@ use assay_machine::system::{System, Watchdog};
 use assay_study::plan::arms;
 use assay_study::plan::design::Demands;
 use assay_study::results::plan::{Arm, Plan, PlannedTrial, arm_words};
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_workloads::production::{Detail, Limits, Second};
 use assay_workloads::{Programs, Run, production};
 
@@ -80,16 +80,13 @@ pub struct Others {
 }
 
 impl Others {
-    pub fn from_records<'t>(
-        plan: &Plan,
-        records: impl IntoIterator<Item = &'t TrialRecord>,
-    ) -> Self {
+    pub fn from_records<'t>(plan: &Plan, records: impl IntoIterator<Item = &'t Trial>) -> Self {
         let mut found = Self::default();
         records.into_iter().for_each(|record| found.learn(plan, record));
         found
     }
 
-    pub fn learn(&mut self, plan: &Plan, record: &TrialRecord) {
+    pub fn learn(&mut self, plan: &Plan, record: &Trial) {
         let Some(detail) = record.measured.as_ref().and_then(Detail::of) else { return };
         match &detail.harm {
             Some(breach) if self.dropped(&record.arm).is_none() => {
@@ -179,7 +176,7 @@ impl Others {
 #[cfg(test)]
 mod tests {
     use assay_study::file::text;
-    use assay_study::results::record::TrialRecord;
+    use assay_study::results::record::Trial;
     use assay_workloads::production::{Breach, Served};
 
     use super::*;
@@ -195,11 +192,11 @@ mod tests {
         super::super::preview(&fake, study, &targets, &consented, None).unwrap().plan
     }
 
-    fn record(plan: &Plan, level: &str, mean_ms: u64, harm: bool) -> TrialRecord {
+    fn record(plan: &Plan, level: &str, mean_ms: u64, harm: bool) -> Trial {
         let trial = plan.trials.iter().find(|one| one.arm["aa_copy"] == level && !one.is_lead_in());
         let trial = trial.unwrap();
         let fake = assay_machine::system::Fake::new();
-        let mut record = super::super::trial::not_run(&fake, trial, "").record;
+        let mut record = super::super::trial::not_run(&fake, trial, "");
         let served = Served { requests: 100, sum_ns: mean_ms * 100_000_000, ..Served::default() };
         let second = Second {
             span_ns: 1_000_000_000,

@@ -101,13 +101,13 @@ impl RecordedStudy<'_> {
         context: &mut Context<'_>,
     ) {
         for (planned, record) in self.plan.trials[self.trials.len()..].iter().zip(records) {
-            let Trial { mut record, latency_ns } = planned::trial(planned, record, recording);
+            let mut trial = planned::trial(planned, record, recording);
             let stored = self.trials.len();
-            let lost = self.writer.append(&mut record, &Histograms::new(), &[], stored);
+            let lost = self.writer.append(&mut trial, &Histograms::new(), &[], stored);
             if let Some(unkept) = lost {
                 (context.tell)(unkept.warning());
             }
-            self.trials.push(Trial { record, latency_ns });
+            self.trials.push(trial);
         }
     }
 

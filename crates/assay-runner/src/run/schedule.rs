@@ -59,7 +59,7 @@ impl Schedule {
             conductor.first_look(context);
             return Self::Race(RaceSchedule { is_resumed, ..RaceSchedule::default() });
         }
-        let done = trials.iter().filter(|trial| trial.record.repeats.is_none()).count();
+        let done = trials.iter().filter(|trial| trial.repeats.is_none()).count();
         let left = &plan.trials[done.min(plan.trials.len())..];
         let expected_ns = conductor.within_budget(conductor.left_ns(left));
         let warm_ups = plan.trials.iter().filter(|trial| trial.is_lead_in()).count();
@@ -155,7 +155,7 @@ impl RaceSchedule {
         let Conductor { plan, environment, looks, trials, .. } = &*conductor;
         for trial in &trials[self.runs.len()..] {
             let log = looks.log.and_then(|log| log(plan, environment, trial));
-            self.runs.push(Run::of(&trial.record, log));
+            self.runs.push(Run::of(trial, log));
         }
         if self.queue.is_empty() {
             self.start_replicate(conductor, context)?;
@@ -221,7 +221,7 @@ impl Conductor<'_> {
                 percentile_ns: read(limit.metric()),
                 done_per_s: read(most_load::RATE_METRIC),
             };
-            most_load::Ran::of(&trial.record, seen)
+            most_load::Ran::of(trial, seen)
         });
         let ran: Vec<_> = ran.collect();
         most_load::turned(&self.plan, &ran, planned).map_err(|end| end.to_string())
@@ -324,7 +324,7 @@ impl Conductor<'_> {
     /// serves.
     fn lead_in_again(&mut self, context: &mut Context<'_>) {
         let trials = &self.trials;
-        let ran: Vec<Ran> = trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+        let ran: Vec<Ran> = trials.iter().map(Ran::from).collect();
         let repeats = repeats::repeats(&self.plan, &ran);
         // A study that ended early has repeats after less than its whole plan.
         let first = ran.iter().filter(|record| record.repeats.is_none()).count();
@@ -344,7 +344,7 @@ impl Conductor<'_> {
 
     /// The same in a race, whose trials follow from those that ran.
     fn lead_in_of_last(&mut self, next: &PlannedTrial, context: &mut Context<'_>) {
-        let Some(record) = self.trials.last().map(|trial| &trial.record) else { return };
+        let Some(record) = self.trials.last() else { return };
         if next.is_lead_in() || self.is_simulated(record.workload) {
             return;
         }

@@ -65,15 +65,15 @@ fn a_study_runs_and_its_bundle_reads_the_same() {
     let fake = machine();
     let finished = run_on(&fake, "/home/me").unwrap();
     assert_eq!(finished.trials.len(), 7);
-    assert_eq!(finished.trials[0].record.status, Status::Warmup);
-    assert!(finished.trials.iter().all(|trial| trial.record.measured.is_some()));
+    assert_eq!(finished.trials[0].status, Status::Warmup);
+    assert!(finished.trials.iter().all(|trial| trial.measured.is_some()));
     let stored =
         bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap();
     assert_eq!(stored.plan, finished.plan);
     assert_eq!(stored.environment, finished.environment);
     assert_eq!(stored.study, finished.study);
-    let records: Vec<_> = finished.trials.iter().map(|trial| &trial.record).collect();
-    assert_eq!(stored.trials.iter().map(|trial| &trial.record).collect::<Vec<_>>(), records);
+    let records: Vec<_> = finished.trials.iter().collect();
+    assert_eq!(stored.trials.iter().collect::<Vec<_>>(), records);
     assert_eq!(stored.trials[3].latency_ns, finished.trials[3].latency_ns);
 }
 
@@ -298,16 +298,14 @@ fn a_trial_is_kept_as_far_as_it_came() {
     let (study, plan) = (&finished.study, &finished.plan);
     let made = bundle::Bundle::create(&fake, directory, study, plan, &finished.environment);
     let made = made.unwrap();
-    let mut records: Vec<_> = finished.trials.iter().map(|own| own.record.clone()).collect();
+    let mut records = finished.trials.clone();
     for record in &mut records {
         // Their histograms lie in no file here.
         record.histograms.clear();
+        record.latency_ns.clear();
         record.series = None;
     }
-    let stored = || {
-        let read = bundle::read(&fake, directory).unwrap().trials;
-        read.into_iter().map(|trial| trial.record).collect::<Vec<_>>()
-    };
+    let stored = || bundle::read(&fake, directory).unwrap().trials;
     let none = assay_study::results::bundle::Histograms::new();
     made.so_far().keep(&records[0]).unwrap();
     assert_eq!(stored(), records[..1]);
@@ -415,7 +413,7 @@ fn run_simulated(request: Request<'_>) -> Finished {
 }
 
 fn replicates(finished: &Finished) -> u32 {
-    finished.trials.iter().map(|trial| trial.record.replicate).max().unwrap()
+    finished.trials.iter().map(|trial| trial.replicate).max().unwrap()
 }
 
 #[test]
@@ -424,7 +422,7 @@ fn looks_are_taken_where_they_were_declared() {
     let judge = |_: &assay_study::results::Plan,
                  _: &assay_study::results::Environment,
                  trials: &[assay_study::results::Trial]| {
-        let replicate = trials.last().unwrap().record.replicate;
+        let replicate = trials.last().unwrap().replicate;
         looked.borrow_mut().push(replicate);
         (replicate == 5).then(|| "enough".to_owned())
     };
@@ -496,8 +494,8 @@ io   = { pattern = "spaced", mix = "read", block_size = "64 KiB", operations = 1
         bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap();
     assert_eq!(stored.trials.len(), 10);
     for trial in &stored.trials {
-        let workload = &stored.plan.workloads[trial.record.workload];
-        let measured = trial.record.measured.as_ref().unwrap();
+        let workload = &stored.plan.workloads[trial.workload];
+        let measured = trial.measured.as_ref().unwrap();
         let (planned, counted) =
             (io::Planned::of(&workload.work).unwrap(), io::Detail::of(measured).unwrap());
         let samples = if planned.pattern == Pattern::Spaced { 100 } else { 0 };
@@ -531,7 +529,7 @@ fn others_work_is_counted_beside_and_belongs_to_what_is_claimed() {
         bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap()
     };
     let worked = |trial: &Trial| {
-        let background = trial.record.background.as_ref();
+        let background = trial.background.as_ref();
         background.is_none_or(|background| background.operations() > 0)
     };
     // Long enough for both to be there at once, however busy this machine is.
@@ -543,12 +541,12 @@ fn others_work_is_counted_beside_and_belongs_to_what_is_claimed() {
     }
     let first = &stored.study.workload[0].name;
     for trial in &stored.trials {
-        let workload = &stored.plan.workloads[trial.record.workload];
-        let measured = trial.record.measured.as_ref().unwrap();
-        assert_eq!(trial.record.background.is_some(), workload.name == *first);
-        let Some(background) = &trial.record.background else { continue };
+        let workload = &stored.plan.workloads[trial.workload];
+        let measured = trial.measured.as_ref().unwrap();
+        assert_eq!(trial.background.is_some(), workload.name == *first);
+        let Some(background) = &trial.background else { continue };
         assert!(background.operations() > 0 && measured.operations() > 0);
-        assert!(trial.record.claims().write.bytes >= background.claims.write.bytes);
+        assert!(trial.claims().write.bytes >= background.claims.write.bytes);
         let area = stored.plan.surveys[workload.target].area;
         let [own, other] = area.halves();
         assert_eq!(own.start + own.length, other.start);
@@ -560,7 +558,7 @@ fn others_work_is_counted_beside_and_belongs_to_what_is_claimed() {
 fn simulated_work_beside_is_the_same_each_time() {
     let [one, two] = [(); 2].map(|()| run_simulated(with_others(simulated(""), "60 ms")));
     let counts = |finished: &Finished| {
-        let own = |trial: &Trial| (trial.record.measured.clone(), trial.record.background.clone());
+        let own = |trial: &Trial| (trial.measured.clone(), trial.background.clone());
         finished.trials.iter().map(own).collect::<Vec<_>>()
     };
     assert_eq!(counts(&one), counts(&two));
@@ -597,7 +595,7 @@ fn a_level_is_the_same_whichever_one_it_follows_and_all_is_put_back() {
                 seen.insert((queue(&fake, "scheduler"), queue(&fake, "nr_requests")));
             }
         });
-    assert!(finished.unwrap().trials.iter().all(|trial| trial.record.measured.is_some()));
+    assert!(finished.unwrap().trials.iter().all(|trial| trial.measured.is_some()));
     // A queue depth of 64 belongs to neither of them.
     let pair = |scheduler: &str, depth: &str| (scheduler.to_owned(), depth.to_owned());
     assert_eq!(seen, [pair("mq-deadline", "256"), pair("none", "128")].into());
@@ -725,7 +723,7 @@ fn a_study_of_energy_rests_first_and_tells_what_each_trial_used() {
     let idle = finished.environment.surroundings.idle.value().unwrap();
     assert_eq!((idle.joules, idle.span_ns), (2.0, 10_000_000_000));
     for trial in &finished.trials {
-        let energy = trial.record.evidence.energy.value().unwrap();
+        let energy = trial.evidence.energy.value().unwrap();
         assert_eq!((energy.joules, energy.source.as_str()), (2.0, "powercap"));
     }
 }

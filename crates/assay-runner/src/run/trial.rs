@@ -1,7 +1,6 @@
 //! One trial: rest and look for others' traffic, measure, wait until everything is on the device,
 //! collect the evidence.
 
-use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -20,7 +19,7 @@ use assay_machine::probes::{Evidence, Moment, Probes};
 use assay_machine::system::{Caching, System};
 use assay_study::results::bundle::Histograms;
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
-use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 use assay_study::results::requests;
 use assay_study::results::series::SeriesRow;
 use assay_study::results::tally::Tally;
@@ -105,17 +104,17 @@ pub fn run(
         Some(ran) => (Some(ran.measured), ran.histograms, ran.series),
         None => (None, Histograms::new(), Vec::new()),
     };
-    let mut record = TrialRecord {
+    let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
+    let mut trial = Trial {
         started,
         measured,
         background,
         flush_ns,
-        ..TrialRecord::of(planned, evidence)
+        latency_ns: histograms.iter().map(tally).collect(),
+        ..Trial::new(planned, evidence)
     };
-    (record.status, record.reason) = status(setting, workload, &record, planned, failure);
-    let tally = |(class, latencies): (&String, _)| (class.clone(), Tally::from(latencies));
-    let latency_ns = histograms.iter().map(tally).collect();
-    Done { trial: Trial { record, latency_ns }, histograms, series, stopped, readings_ns }
+    (trial.status, trial.reason) = status(setting, workload, &trial, planned, failure);
+    Done { trial, histograms, series, stopped, readings_ns }
 }
 
 /// Waits for the other hosts, where there are some: once everything is as the trial wants it, and once
@@ -137,10 +136,10 @@ fn measure(
     let system = setting.system;
     let keep = |measured: &Measured| {
         let Some(so_far) = so_far else { return };
-        let ended = not_run(system, planned, KILLED).record;
+        let ended = not_run(system, planned, KILLED);
         let measured = Some(measured.clone());
         // Where it cannot be kept, keeping the whole trial will say so.
-        let _ = so_far.keep(&TrialRecord { status: Status::Ok, reason: None, measured, ..ended });
+        let _ = so_far.keep(&Trial { status: Status::Ok, reason: None, measured, ..ended });
     };
     let notes = setting.directory.map(|directory| cuts::Notes {
         system,
@@ -240,14 +239,9 @@ fn background<'a>(
 pub const OUT_OF_TIME: &str = "the time budget ended before this trial";
 
 pub fn not_run(system: &dyn System, planned: &PlannedTrial, reason: &str) -> Trial {
-    let (status, told) = failed(planned, reason);
-    let record = TrialRecord {
-        status,
-        reason: told,
-        started: system.now(),
-        ..TrialRecord::of(planned, Evidence::absent(reason))
-    };
-    Trial { record, latency_ns: BTreeMap::new() }
+    let evidence = Evidence::absent(reason);
+    let (status, reason) = failed(planned, reason);
+    Trial { status, reason, started: system.now(), ..Trial::new(planned, evidence) }
 }
 
 /// What a trial that failed is: a lead-in counts in no case.
@@ -261,7 +255,7 @@ pub fn failed(planned: &PlannedTrial, why: &str) -> (Status, Option<String>) {
 fn status(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,
-    record: &TrialRecord,
+    record: &Trial,
     planned: &PlannedTrial,
     failure: Option<String>,
 ) -> (Status, Option<String>) {

@@ -18,7 +18,7 @@ use assay_study::file::Target;
 use assay_study::plan::repeats::{self, Ran};
 use assay_study::results::bundle::{self, Stored};
 use assay_study::results::plan::{PlannedTrial, PlannedWorkload};
-use assay_study::results::record::{Status, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 use assay_study::results::trials::Trials;
 use assay_workloads::io::verify::{self, Verified, Written};
 use assay_workloads::{Area, Medium, io};
@@ -264,7 +264,7 @@ fn known(system: &dyn System, directory: &Path, stored: &Stored, place: usize) -
 }
 
 /// A trial by its record: what was run again, or under another setting than was planned, stands in no plan.
-fn recorded(record: TrialRecord, written: Written) -> Chosen {
+fn recorded(record: Trial, written: Written) -> Chosen {
     let trial = PlannedTrial {
         order: record.order,
         host: record.host,

@@ -6,7 +6,7 @@ use super::event::Event;
 use assay_machine::system::System;
 use assay_study::results::bundle::{Bundle, Histograms};
 use assay_study::results::log::Entry;
-use assay_study::results::record::TrialRecord;
+use assay_study::results::record::Trial;
 use assay_study::results::series::SeriesRow;
 
 /// Stores trials until that fails; the rest of the run remains in memory only.
@@ -44,13 +44,13 @@ impl<'a> ResultWriter<'a> {
     /// Stores a trial after `stored` others. Returns the loss if that fails for the first time.
     pub fn append(
         &mut self,
-        record: &mut TrialRecord,
+        trial: &mut Trial,
         histograms: &Histograms,
         series: &[SeriesRow],
         stored: usize,
     ) -> Option<&Unkept> {
         let bundle = self.bundle.as_ref()?;
-        let error = bundle.append(record, histograms, series).err()?;
+        let error = bundle.append(trial, histograms, series).err()?;
         self.unkept = Some(Unkept::after(stored, bundle.directory(), &error));
         self.bundle = None;
         self.unkept.as_ref()

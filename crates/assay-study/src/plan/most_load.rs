@@ -22,7 +22,7 @@ use crate::file::limit::bracket::{self, Bracket, Seen, Standing};
 use crate::results::course::{self, FIRST, SEARCHES, STEPS};
 use crate::results::design::{Ask, AskKind, Design, Factor};
 use crate::results::plan::{Arm, Plan, PlannedTrial, PlannedWorkload};
-use crate::results::record::{Status, TrialRecord};
+use crate::results::record::{Status, Trial};
 
 /// The first five rates, as shares of where the search ended.
 const AROUND: [f64; FIRST] = [0.78, 0.87, 0.95, 1.04, 1.14];
@@ -131,8 +131,8 @@ pub struct Ran {
 
 impl Ran {
     /// That of a record, of which somebody else has read the numbers.
-    pub fn of(record: &TrialRecord, seen: Seen) -> Self {
-        let TrialRecord { order, replicate, workload, status, .. } = *record;
+    pub fn of(record: &Trial, seen: Seen) -> Self {
+        let Trial { order, replicate, workload, status, .. } = *record;
         Self { order, replicate, workload, counts: status == Status::Ok, seen }
     }
 }

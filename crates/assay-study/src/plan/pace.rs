@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::budget;
 use crate::results::plan::{Plan, PlannedTrial};
-use crate::results::record::TrialRecord;
+use crate::results::record::Trial;
 
 #[derive(Clone, Debug, Default)]
 pub struct Pace {
@@ -14,7 +14,7 @@ pub struct Pace {
 
 impl Pace {
     /// The pace of trials that ran in an earlier session, or in another process.
-    pub fn of<'a>(plan: &Plan, ran: impl IntoIterator<Item = &'a TrialRecord>) -> Self {
+    pub fn of<'a>(plan: &Plan, ran: impl IntoIterator<Item = &'a Trial>) -> Self {
         let mut pace = Self::default();
         for record in ran {
             pace.learn(plan, record);
@@ -23,7 +23,7 @@ impl Pace {
     }
 
     /// Takes in how long a trial took; what came before it is no matter of its workload.
-    pub fn learn(&mut self, plan: &Plan, record: &TrialRecord) {
+    pub fn learn(&mut self, plan: &Plan, record: &Trial) {
         let (Some(spent), Some(planned)) = (record.spent, plan.trials.get(record.order as usize))
         else {
             return;

@@ -19,7 +19,7 @@ use super::arms::matches;
 use crate::file::race as limits;
 use crate::results::design::Stopping;
 use crate::results::plan::{Plan, PlannedTrial};
-use crate::results::record::{Repeats, Status, TrialRecord};
+use crate::results::record::{Repeats, Status, Trial};
 
 pub use rule::{FIRST_LOOK, Left, Logs, Over, Rules, Standing, Why, standing};
 pub use screen::Screen;
@@ -109,8 +109,8 @@ pub struct Run {
 
 impl Run {
     /// What a race knows of a record whose value is known.
-    pub fn of(record: &TrialRecord, log: Option<f64>) -> Self {
-        let TrialRecord { order, replicate, workload, status, repeats, .. } = *record;
+    pub fn of(record: &Trial, log: Option<f64>) -> Self {
+        let Trial { order, replicate, workload, status, repeats, .. } = *record;
         let watched = record.measured.as_ref().and_then(production::Detail::of);
         let harmed = watched.is_some_and(|detail| detail.harm.is_some());
         Self { order, replicate, arm: workload, status, repeats, log, harmed }

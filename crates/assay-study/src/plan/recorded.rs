@@ -13,7 +13,7 @@ use super::arms::Layout;
 use super::hash;
 use crate::file::{Order, Study, Workload};
 use crate::results::plan::{Arm, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey};
-use crate::results::record::{Status, Trial, TrialRecord};
+use crate::results::record::{Status, Trial};
 
 /// Nanoseconds in which nothing ends such a study: it counts its trials.
 const NO_DEADLINE_NS: u64 = u64::MAX / 2;
@@ -146,12 +146,11 @@ pub fn trial(planned: &PlannedTrial, record: Record, recording: &Recording) -> T
         "the {} comes from the system journal; Assay did not observe the event",
         recording.one
     );
-    let record = TrialRecord {
+    Trial {
         status,
         reason,
         started: started.to_string(),
         measured,
-        ..TrialRecord::of(planned, Evidence::absent(&not_watched))
-    };
-    Trial { record, latency_ns: BTreeMap::new() }
+        ..Trial::new(planned, Evidence::absent(&not_watched))
+    }
 }

@@ -10,7 +10,7 @@ use super::race;
 use crate::results::design::Order;
 use crate::results::plan::{Plan, PlannedTrial};
 use crate::results::record::Repeats;
-use crate::results::record::{Status, TrialRecord};
+use crate::results::record::{Status, Trial};
 
 /// Trials of a replicate up to which all of it is run again.
 const SHORT: usize = 8;
@@ -25,9 +25,9 @@ pub struct Ran {
     pub repeats: Option<Repeats>,
 }
 
-impl From<&TrialRecord> for Ran {
-    fn from(record: &TrialRecord) -> Self {
-        let TrialRecord { replicate, workload, status, repeats, .. } = *record;
+impl From<&Trial> for Ran {
+    fn from(record: &Trial) -> Self {
+        let Trial { replicate, workload, status, repeats, .. } = *record;
         Self { replicate, workload, status, repeats }
     }
 }
@@ -126,7 +126,7 @@ mod tests {
     use crate::results::record::Evidence;
 
     /// A plan of some workloads under copies of one arm, the lead-in left out, and its records.
-    fn planned(arms: u32, workloads: u32, replicates: u32) -> (Plan, Vec<TrialRecord>) {
+    fn planned(arms: u32, workloads: u32, replicates: u32) -> (Plan, Vec<Trial>) {
         let copies: Vec<String> = (0..arms).map(|arm| format!("\"c{arm}\"")).collect();
         let mut text = format!(
             "format = \"assay-study/1\"\ntitle = \"t\"\nreplicates = {replicates}\n\
@@ -148,17 +148,17 @@ mod tests {
         (plan, records)
     }
 
-    fn record(trial: &PlannedTrial) -> TrialRecord {
-        TrialRecord { ..TrialRecord::of(trial, Evidence::absent("a test")) }
+    fn record(trial: &PlannedTrial) -> Trial {
+        Trial::new(trial, Evidence::absent("a test"))
     }
 
-    fn disturb(records: &mut [TrialRecord], orders: &[usize]) {
+    fn disturb(records: &mut [Trial], orders: &[usize]) {
         for order in orders {
             records[*order].status = Status::Disturbed;
         }
     }
 
-    fn wanted(plan: &Plan, records: &[TrialRecord]) -> Vec<(PlannedTrial, Repeats)> {
+    fn wanted(plan: &Plan, records: &[Trial]) -> Vec<(PlannedTrial, Repeats)> {
         repeats(plan, &records.iter().map(Ran::from).collect::<Vec<_>>())
     }
 
@@ -204,7 +204,7 @@ mod tests {
              [[workload]]\nname = \"w\"\n\
              io = { pattern = \"random\", mix = \"read\", block_size = \"4 KiB\" }\n";
         let plan = plan::make(&text::parse("test", text).unwrap(), vec![survey("here", 1)], 9);
-        let mut records: Vec<TrialRecord> = plan.trials.iter().map(record).collect();
+        let mut records: Vec<Trial> = plan.trials.iter().map(record).collect();
         let hit = plan.trials.iter().position(|trial| trial.replicate == 2).unwrap() + 1;
         disturb(&mut records, &[hit]);
         let found: Vec<PlannedTrial> =

@@ -5,7 +5,6 @@
 //! trial), `histograms/`, `series/`, `label.json` (title and notes that the user adds). What was
 //! imported is a bundle, too; its files stand in [`super::imported`].
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +25,7 @@ use super::histogram;
 use super::imported::{self, StoredImport};
 use super::log::{self, ENDED, Entry};
 use super::plan::{Arm, Plan};
-use super::record::{Trial, TrialRecord};
+use super::record::Trial;
 use super::series::SeriesRow;
 use super::trials::{self, Trials};
 use crate::file::{self, Study};
@@ -70,7 +69,7 @@ impl<'a> SoFar<'a> {
 
     /// Keeps a trial as far as it came: as a last line without an end, which whoever reads the bundle takes
     /// for its trial, and whoever goes on with it passes over.
-    pub fn keep(&self, record: &TrialRecord) -> io::Result<()> {
+    pub fn keep(&self, record: &Trial) -> io::Result<()> {
         let line = serde_json::to_string(record).map_err(io::Error::other)?;
         self.unended.store(true, Ordering::Relaxed);
         self.system.write_whole(&self.path, (self.whole_lines()? + &line).as_bytes())
@@ -181,7 +180,7 @@ impl<'a> Bundle<'a> {
     /// Adds one finished trial: histograms by class and series first, then its line.
     pub fn append(
         &self,
-        record: &mut TrialRecord,
+        record: &mut Trial,
         histograms: &Histograms,
         series: &[SeriesRow],
     ) -> io::Result<()> {
@@ -279,8 +278,7 @@ pub fn id_of(directory: &Path) -> String {
 /// never finished.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let stored = read_as_planned(system, directory)?;
-    let records = stored.trials.iter().map(|trial| &trial.record);
-    let ran = records.map(|record| (record.workload, record.replicate, &record.arm));
+    let ran = stored.trials.iter().map(|trial| (trial.workload, trial.replicate, &trial.arm));
     let plan = course::as_run(stored.plan, ran, stored.ended.is_some());
     Ok(Stored { plan, ..stored })
 }
@@ -426,24 +424,24 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
 }
 
 /// One line of `trials.jsonl`, or what is wrong with it.
-pub fn record(line: &str) -> Result<TrialRecord, String> {
+pub fn record(line: &str) -> Result<Trial, String> {
     if cut::has_giant(line) {
         return Err("a number is too large".to_owned());
     }
-    let record: TrialRecord = cut::json(line).map_err(|error| error.to_string())?;
+    let record: Trial = cut::json(line).map_err(|error| error.to_string())?;
     plain_arm(&record.arm)?;
     Ok(record)
 }
 
-pub fn trial(system: &dyn System, directory: &Path, record: TrialRecord) -> Outcome<Trial> {
-    let mut latency_ns = BTreeMap::new();
-    for (class, name) in &record.histograms {
+/// Reads the latencies of a trial.
+pub fn read_latencies(system: &dyn System, directory: &Path, trial: &mut Trial) -> Outcome<()> {
+    for (class, name) in &trial.histograms {
         let path = inside(directory, name)?;
         let (_, latencies) = histogram::from_json(&text(system, &path)?)
             .map_err(|error| Failure::mistake(format!("{}: {error}", path.display())))?;
-        latency_ns.insert(class.clone(), latencies);
+        trial.latency_ns.insert(class.clone(), latencies);
     }
-    Ok(Trial { record, latency_ns })
+    Ok(())
 }
 
 /// Refuses a link where a file or a directory of a bundle should be.

@@ -14,7 +14,7 @@ use assay_workloads::{Planned, io};
 
 use super::design::{AskKind, Factor};
 use super::plan::{Arm, Plan, PlannedTrial};
-use super::record::TrialRecord;
+use super::record::Trial;
 
 /// What the settings of a plan are called before their rates are known.
 pub const FACTOR: &str = "load";
@@ -69,7 +69,7 @@ pub fn at_rate(per_s: f64) -> Arm {
 }
 
 /// Whether a trial of such a plan only found where to look: nothing of it is reported.
-pub fn is_search(record: &TrialRecord) -> bool {
+pub fn is_search(record: &Trial) -> bool {
     record.replicate == 0
 }
 

@@ -26,4 +26,4 @@ pub mod vouch;
 pub use design::Design;
 pub use environment::Environment;
 pub use plan::{Plan, Survey};
-pub use record::{Evidence, Trial, TrialRecord};
+pub use record::{Evidence, Trial};

@@ -60,9 +60,9 @@ pub struct Spent {
     pub made_ns: Option<u64>,
 }
 
-/// One line of `trials.jsonl`.
+/// A finished trial: one line of `trials.jsonl`, and its latencies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct TrialRecord {
+pub struct Trial {
     pub order: u32,
     /// Index of the machine that ran it; 0 where there is one.
     #[serde(default, skip_serializing_if = "is_first")]
@@ -97,11 +97,15 @@ pub struct TrialRecord {
     /// What it was among several hosts; none where one host ran the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
+    /// Service times in nanoseconds by class, read from the files that `histograms` names. Empty if only the
+    /// line was read.
+    #[serde(skip)]
+    pub latency_ns: BTreeMap<String, Tally>,
 }
 
-impl TrialRecord {
+impl Trial {
     /// A planned trial of which nothing but its evidence is known.
-    pub fn of(planned: &PlannedTrial, evidence: Evidence) -> Self {
+    pub fn new(planned: &PlannedTrial, evidence: Evidence) -> Self {
         Self {
             order: planned.order,
             host: planned.host,
@@ -120,6 +124,7 @@ impl TrialRecord {
             flush_ns: None,
             spent: None,
             together: None,
+            latency_ns: BTreeMap::new(),
         }
     }
 
@@ -135,12 +140,4 @@ impl TrialRecord {
         let both = self.measured.iter().chain(&self.background);
         both.fold(0, |sum, measured| sum.saturating_add(measured.cpu_ns))
     }
-}
-
-/// A finished trial with its latencies in memory: what the analysis reads.
-#[derive(Clone, Debug)]
-pub struct Trial {
-    pub record: TrialRecord,
-    /// Service times in nanoseconds by class.
-    pub latency_ns: BTreeMap<String, Tally>,
 }

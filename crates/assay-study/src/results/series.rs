@@ -8,7 +8,7 @@ use assay_machine::probes::block_latency::counts::{self, ClassSpan};
 use assay_machine::system::System;
 
 use super::bundle;
-use super::record::TrialRecord;
+use super::record::Trial;
 
 pub use assay_workloads::SeriesRow;
 
@@ -41,11 +41,7 @@ pub fn row(second: u32, class: &str, span: &ClassSpan) -> SeriesRow {
 }
 
 /// The series of a trial; nothing where none was kept.
-pub fn read(
-    system: &dyn System,
-    directory: &Path,
-    record: &TrialRecord,
-) -> Outcome<Vec<SeriesRow>> {
+pub fn read(system: &dyn System, directory: &Path, record: &Trial) -> Outcome<Vec<SeriesRow>> {
     let Some(name) = &record.series else { return Ok(Vec::new()) };
     let mut rows: Vec<SeriesRow> = bundle::parsed(system, &bundle::inside(directory, name)?)?;
     // A page holds those of every trial at once.

@@ -9,10 +9,10 @@ use assay_core::failure::{Failure, Outcome};
 use assay_machine::system::{Caching, FileKind, System};
 use serde::Deserialize;
 
-use super::bundle::{record, trial};
+use super::bundle::{read_latencies, record};
 use super::cut;
 use super::plan::Plan;
-use super::record::{Trial, TrialRecord};
+use super::record::Trial;
 
 /// Bytes that are read at once; a line may have more.
 const PART_BYTES: usize = 1 << 20;
@@ -64,7 +64,7 @@ impl<'a> Trials<'a> {
 
     /// Hands on the record of each in the order in which they ran, without its latencies; one is in memory at a
     /// time.
-    pub fn each_record(&self, take: &mut dyn FnMut(TrialRecord) -> Outcome<()>) -> Outcome<()> {
+    pub fn each_record(&self, take: &mut dyn FnMut(Trial) -> Outcome<()>) -> Outcome<()> {
         self.places.iter().try_for_each(|place| take(self.record(place)?))
     }
 
@@ -146,10 +146,12 @@ impl<'a> Trials<'a> {
     }
 
     fn read(&self, place: &Place) -> Outcome<Trial> {
-        trial(self.system, self.directory, self.record(place)?)
+        let mut trial = self.record(place)?;
+        read_latencies(self.system, self.directory, &mut trial)?;
+        Ok(trial)
     }
 
-    fn record(&self, place: &Place) -> Outcome<TrialRecord> {
+    fn record(&self, place: &Place) -> Outcome<Trial> {
         let changed = || self.damaged(place.line, "the file changed while Assay read it");
         let file = self.file.as_ref().ok_or_else(changed)?;
         let mut bytes = vec![0; place.bytes];

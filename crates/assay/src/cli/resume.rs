@@ -77,7 +77,7 @@ pub(super) fn unfinished(stored: &Stored) -> Outcome<()> {
 }
 
 pub(super) fn has_all_trials(plan: &Plan, trials: &[Trial]) -> bool {
-    let ran: Vec<Ran> = trials.iter().map(|trial| Ran::from(&trial.record)).collect();
+    let ran: Vec<Ran> = trials.iter().map(Ran::from).collect();
     // How many trials a race has is known when it is over.
     ran.len() >= plan.trials.len() + repeats(plan, &ran).len() && !plan::race::is_one(plan)
 }

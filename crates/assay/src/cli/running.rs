@@ -326,12 +326,12 @@ fn lost(finished: &Finished) -> Option<Failure> {
         // One that others recorded and that did not finish is no trial that this run lost.
         return None;
     }
-    let own = |trial: &&Trial| trial.record.status == Status::Failed && !is_spared(finished, trial);
+    let own = |trial: &&Trial| trial.status == Status::Failed && !is_spared(finished, trial);
     let failed = finished.trials.iter().filter(own).count();
-    let first = finished.trials.iter().find(own)?.record.reason.as_deref().unwrap_or("no reason");
+    let first = finished.trials.iter().find(own)?.reason.as_deref().unwrap_or("no reason");
     // As the page counts them: a lead-in has no number that could be lost.
-    let all = finished.trials.iter().filter(|own| own.record.status != Status::Warmup).count();
-    let hurt = |trial: &Trial| trial.record.measured.as_ref().and_then(trial::taken_back).is_some();
+    let all = finished.trials.iter().filter(|own| own.status != Status::Warmup).count();
+    let hurt = |trial: &Trial| trial.measured.as_ref().and_then(trial::taken_back).is_some();
     let why = if finished.trials.iter().any(hurt) {
         format!(
             "Assay rolled back a level that harmed the workload: {failed} of {all} trials have no number"
@@ -355,12 +355,11 @@ fn lost_host(finished: &Finished) -> Option<Failure> {
 
 /// Whether a trial is one that the time asked for had no room for, in a row that has a number all the same.
 fn is_spared(finished: &Finished, trial: &Trial) -> bool {
-    let row = |own: &Trial| (own.record.workload, own.record.arm.clone());
+    let row = |own: &Trial| (own.workload, own.arm.clone());
     // As rows count them: a disturbed trial has a number, too.
-    let counts = |own: &&Trial| own.record.status.counts();
+    let counts = |own: &&Trial| own.status.counts();
     let mut others = finished.trials.iter().filter(counts);
-    trial.record.reason.as_deref() == Some(trial::OUT_OF_TIME)
-        && others.any(|own| row(own) == row(trial))
+    trial.reason.as_deref() == Some(trial::OUT_OF_TIME) && others.any(|own| row(own) == row(trial))
 }
 
 /// How a study ends whose device is not there any more: with what is kept, and how to go on.
@@ -414,13 +413,13 @@ pub fn results_directory(system: &dyn System) -> Outcome<Option<std::path::PathB
 
 fn enough(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Option<String> {
     // What was repeated comes after the last replicate and decides nothing.
-    let own = trials.iter().filter(|trial| trial.record.repeats.is_none());
+    let own = trials.iter().filter(|trial| trial.repeats.is_none());
     let trials: Vec<Trial> = own.cloned().collect();
     // A look is not taken at an unfinished study, but at one that may end here.
     let facts =
         StudyFacts { stopped_by: Some("a look".to_owned()), ..store::unnamed(plan, environment) };
     let findings = inference::findings(facts, plan, environment, &trials);
-    let replicates = trials.iter().map(|trial| trial.record.replicate).max().unwrap_or(0);
+    let replicates = trials.iter().map(|trial| trial.replicate).max().unwrap_or(0);
     let why = match inference::enough(&findings, &plan.design.stopping)? {
         Enough::Decided => "every comparison has a verdict".to_owned(),
         Enough::Gated => "every row of the gate is decided".to_owned(),
@@ -530,15 +529,15 @@ mod tests {
     fn a_trial_that_had_no_time_is_lost_where_its_row_has_no_number() {
         let without = |mut finished: Finished, trials: std::ops::Range<usize>, reason: &str| {
             for trial in &mut finished.trials[trials] {
-                trial.record.status = Status::Failed;
-                trial.record.reason = Some(reason.to_owned());
+                trial.status = Status::Failed;
+                trial.reason = Some(reason.to_owned());
             }
             lost(&finished).map(|failure| failure.kind)
         };
         let left_out = |trials, reason: &str| without(finished(), trials, reason);
         let left_out_beside = |status: Status, trials| {
             let mut finished = finished();
-            finished.trials.iter_mut().for_each(|trial| trial.record.status = status);
+            finished.trials.iter_mut().for_each(|trial| trial.status = status);
             without(finished, trials, trial::OUT_OF_TIME)
         };
         assert_eq!(left_out(2..6, trial::OUT_OF_TIME), None);
@@ -568,7 +567,7 @@ mod tests {
     #[test]
     fn a_host_that_is_lost_between_trials_is_named_too_and_a_fleet_is_not_gone_on_with() {
         let mut fleet = run::known::fleet::one_of_three_lost();
-        fleet.trials.retain(|trial| trial.record.status != Status::Failed);
+        fleet.trials.retain(|trial| trial.status != Status::Failed);
         assert!(lost(&fleet).is_none());
         let told = lost_host(&fleet).unwrap();
         assert_eq!(told.kind, Kind::Partial);
@@ -627,11 +626,11 @@ mod tests {
     #[test]
     fn lost_trials_are_counted_as_the_page_counts_them() {
         let mut finished = finished();
-        assert_eq!(finished.trials[0].record.status, Status::Warmup);
+        assert_eq!(finished.trials[0].status, Status::Warmup);
         assert!(lost(&finished).is_none());
         let fail = |trial: &mut Trial| {
-            trial.record.status = Status::Failed;
-            trial.record.reason = Some("input/output error".to_owned());
+            trial.status = Status::Failed;
+            trial.reason = Some("input/output error".to_owned());
         };
         fail(&mut finished.trials[2]);
         let id = finished.id.clone();

@@ -93,9 +93,9 @@ impl Records {
         own: &[(usize, Trial)],
     ) -> Outcome<()> {
         let Some((_, first)) = own.first() else { return Ok(()) };
-        let planned = &stored.plan.workloads[first.record.workload];
+        let planned = &stored.plan.workloads[first.workload];
         let trials: Vec<&Trial> = own.iter().map(|(_, trial)| trial).collect();
-        let series = trials.iter().map(|trial| series::read(system, directory, &trial.record));
+        let series = trials.iter().map(|trial| series::read(system, directory, trial));
         let series = series.collect::<Outcome<Vec<_>>>()?;
         let ran = evidence::ran(planned, &trials, series);
         self.ran.extend(own.iter().map(|(line, _)| *line).zip(ran));

@@ -17,7 +17,7 @@ use assay_study::results::bundle;
 use assay_study::results::environment::Environment;
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{Plan, PlannedTrial, arm_words};
-use assay_study::results::record::{Status, Trial, TrialRecord};
+use assay_study::results::record::{Status, Trial};
 use assay_workloads::metrics;
 
 /// Bytes of trials that are read at once; more for a line that is longer.
@@ -327,7 +327,7 @@ impl Watched {
         }
     }
 
-    fn add(&mut self, system: &dyn System, record: &TrialRecord) {
+    fn add(&mut self, system: &dyn System, record: &Trial) {
         self.ran.push(repeats::Ran::from(record));
         self.pace.learn(&self.plan, record);
         match record.status {
@@ -336,24 +336,24 @@ impl Watched {
             Status::Ok | Status::Warmup => {}
         }
         if race::is_one(&self.plan) {
-            let log = self.trial(system, record.clone()).ok();
+            let log = self.with_latencies(system, record).ok();
             let log = log.and_then(|one| inference::race_log(&self.plan, &self.environment, &one));
             self.runs.push(race::Run::of(record, log));
         }
     }
 
     /// A trial with its latencies, where its value is one of them.
-    fn trial(&self, system: &dyn System, record: TrialRecord) -> Outcome<Trial> {
+    fn with_latencies(&self, system: &dyn System, record: &Trial) -> Outcome<Trial> {
         let workload = self.plan.workloads.get(record.workload);
         let own = || workload.map(|workload| workload.work.primary(&|_| false));
         let primary = self.plan.design.primary.as_deref().or_else(own);
         let latencies =
             primary.and_then(metrics::find).is_some_and(|metric| metric.of == Of::Latencies);
+        let mut trial = record.clone();
         if latencies {
-            bundle::trial(system, &self.directory, record)
-        } else {
-            Ok(Trial { record, latency_ns: std::collections::BTreeMap::new() })
+            bundle::read_latencies(system, &self.directory, &mut trial)?;
         }
+        Ok(trial)
     }
 
     fn words(&self, planned: &PlannedTrial) -> String {

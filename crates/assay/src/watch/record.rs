@@ -30,7 +30,7 @@ use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::{
     Arm, EngineUse, FORMAT, Plan, PlannedTrial, PlannedWorkload, Survey,
 };
-use assay_study::results::record::{DeviceEvidence, Evidence, Traffic, TrialRecord};
+use assay_study::results::record::{DeviceEvidence, Evidence, Traffic, Trial};
 use assay_study::results::series::{self, SeriesRow};
 use assay_study::results::surroundings::Surroundings;
 use assay_workloads::{Measured, io};
@@ -240,21 +240,16 @@ fn workload(span_ns: u64) -> PlannedWorkload {
     }
 }
 
-fn record(
-    started: &str,
-    span_ns: u64,
-    requests: Option<Recorded>,
-    evidence: Evidence,
-) -> TrialRecord {
+fn record(started: &str, span_ns: u64, requests: Option<Recorded>, evidence: Evidence) -> Trial {
     let requests = requests.map(Box::new);
-    TrialRecord {
+    Trial {
         started: started.to_owned(),
         measured: Some(Measured {
             window_ns: span_ns,
             elapsed_ns: span_ns,
             ..Measured::of(io::Detail { submitting_ns: span_ns, requests, ..io::Detail::default() })
         }),
-        ..TrialRecord::of(&trial(), evidence)
+        ..Trial::new(&trial(), evidence)
     }
 }
 

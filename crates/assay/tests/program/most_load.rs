@@ -97,7 +97,7 @@ fn the_bracket_is_about_what_a_queue_can_take() {
         told.summary_texts()
     );
     assert!(told.comparisons.iter().all(|one| one.verdict.is_none()), "rates are no choice");
-    let searched = finished.trials.iter().filter(|trial| trial.record.replicate == 0).count();
+    let searched = finished.trials.iter().filter(|trial| trial.replicate == 0).count();
     assert_eq!(searched, 1 + SEARCHES as usize);
     assert!(finished.plan.workloads.len() <= STEPS);
 }

@@ -162,7 +162,7 @@ fn grown(copies: usize) -> Grown {
     let findings_bytes = serde_json::to_string(&found).unwrap().len();
     let mut whole = Evidence::bare(found);
     for (index, planned) in finished.plan.workloads.iter().enumerate() {
-        let own = finished.trials.iter().filter(|trial| trial.record.workload == index);
+        let own = finished.trials.iter().filter(|trial| trial.workload == index);
         let own: Vec<&Trial> = own.collect();
         whole.trials.extend(evidence::ran(planned, &own, own.iter().map(|_| Vec::new()).collect()));
         let latencies = evidence::latencies(&finished.plan, &finished.environment, &own);

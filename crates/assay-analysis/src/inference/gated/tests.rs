@@ -434,9 +434,9 @@ fn rows_that_have_no_number_are_named_with_the_reason() {
     let rates = [&[4000, 4010, 3990][..], &[3000, 3010, 2990]];
     assert_eq!(told(&two_targets(rates).findings()).outcome, GateEnd::Fail);
     let mut failed = two_targets(rates);
-    for trial in failed.trials.iter_mut().filter(|trial| trial.record.workload == 0) {
-        (trial.record.status, trial.record.measured) = (Status::Failed, None);
-        trial.record.reason = Some("exit code 7".to_owned());
+    for trial in failed.trials.iter_mut().filter(|trial| trial.workload == 0) {
+        (trial.status, trial.measured) = (Status::Failed, None);
+        trial.reason = Some("exit code 7".to_owned());
     }
     let found = failed.findings();
     let why = "the baseline has no number: every trial failed: exit code 7";
@@ -469,9 +469,9 @@ fn what_failed_in_each_of_four_replicates_is_not_waited_for() {
     let rates: [u64; 4] = [4000, 4010, 3990, 4005];
     let failing = |count: usize, failed: usize| {
         let mut bench = until_of_targets([&rates[..count]; 2]);
-        let own = bench.trials.iter_mut().filter(|trial| trial.record.workload == 1);
+        let own = bench.trials.iter_mut().filter(|trial| trial.workload == 1);
         for trial in own.take(failed) {
-            (trial.record.status, trial.record.measured) = (Status::Failed, None);
+            (trial.status, trial.measured) = (Status::Failed, None);
         }
         bench.findings()
     };

@@ -154,7 +154,7 @@ fn a_place_has_the_number_that_its_result_tells() {
             &[10_000, 12_000, 9_000, 15_000, 8_000],
         );
         for trial in bench.trials.iter_mut().take(disturbed) {
-            trial.record.status = Status::Disturbed;
+            trial.status = Status::Disturbed;
         }
         let own = of_bench("a", BARE, &bench);
         let value = own.findings.measurements.iter().find(|cell| cell.primary).unwrap().value();

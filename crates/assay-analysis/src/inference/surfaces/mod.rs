@@ -248,7 +248,7 @@ fn band_of(area: &Area, offset: u64) -> u64 {
 #[cfg(test)]
 mod tests {
     use assay_study::findings::{Because, LENT, Trust};
-    use assay_study::results::record::{Repeats, Status, Trial, TrialRecord};
+    use assay_study::results::record::{Repeats, Status, Trial};
     use assay_workloads::io::Pattern;
 
     use super::super::tests::Bench;
@@ -310,14 +310,14 @@ mod tests {
                 (cell.n, own.positions[0].n, own.bands[0].n)
             }
         };
-        let two = |trial: &mut TrialRecord| {
+        let two = |trial: &mut Trial| {
             if trial.replicate > 1 {
                 trial.status = Status::Disturbed;
             }
         };
         assert_eq!(n(&bench().each(two)), (3, 3, 3));
         // Where a trial of four was disturbed, three are enough.
-        let one = |trial: &mut TrialRecord| {
+        let one = |trial: &mut Trial| {
             if trial.replicate == 2 {
                 trial.status = Status::Disturbed;
             }
@@ -325,7 +325,7 @@ mod tests {
         let four = bench_of(&[100; 4]).each(one);
         assert_eq!(n(&four), (3, 3, 3));
         // What was repeated because of the baseline counts once.
-        let again = |trial: &mut TrialRecord| {
+        let again = |trial: &mut Trial| {
             if trial.replicate == 4 {
                 trial.repeats = Some(Repeats { replicate: 3, order: 3 });
             }
@@ -358,8 +358,7 @@ mod tests {
     fn places(bench: &Bench) -> (Option<Surface>, Option<Accesses>) {
         let Bench { plan, environment, trials, .. } = bench;
         let last = plan.workloads.len() - 1;
-        let own: Vec<&Trial> =
-            trials.iter().filter(|trial| trial.record.workload == last).collect();
+        let own: Vec<&Trial> = trials.iter().filter(|trial| trial.workload == last).collect();
         let row = rows::row(&plan.workloads[last], plan, environment, &own);
         let (series, _) = series::series(&design(plan), &row);
         (of_row(plan, &row, &series), accesses(plan, &row, &series))

@@ -47,7 +47,7 @@ fn mirror(ms_each: &[u64]) -> Bench {
     })
 }
 
-fn device<'a>(trial: &'a mut TrialRecord, name: &str) -> &'a mut Traffic {
+fn device<'a>(trial: &'a mut Trial, name: &str) -> &'a mut Traffic {
     match &mut trial.evidence.disk {
         Presence::Present(devices) => &mut devices.get_mut(name).unwrap().run,
         Presence::Absent(_) => panic!("the bench has devices"),

@@ -61,14 +61,14 @@ fn host(rank: u32, since_go_ns: u64, latencies: &[u64]) -> OneHost {
 }
 
 fn together(whole: &FleetRecord) -> &Together {
-    whole.trial.record.together.as_ref().unwrap()
+    whole.trial.together.as_ref().unwrap()
 }
 
 #[test]
 fn total_is_the_sum_of_ranks_and_the_count_of_the_histogram() {
     let hosts = [host(0, 0, &[100; 400]), host(1, 0, &[900; 600])];
     let whole = merged(&hosts);
-    let record = &whole.trial.record;
+    let record = &whole.trial;
     let measured = record.measured.as_ref().unwrap();
     assert_eq!((record.status, measured.operations()), (Status::Ok, 1000));
     assert_eq!(whole.histograms["read"].len(), 1000);
@@ -95,7 +95,7 @@ fn windows_are_cut_to_what_all_share() {
     // The second began 2.5 s later: 7.5 s are shared, and evenly each did three quarters of its own in them.
     let hosts = [host(0, 0, &[1; 1000]), host(1, 2500 * MS, &[1; 1000])];
     let whole = merged(&hosts);
-    assert_eq!(whole.trial.record.measured.as_ref().unwrap().window_ns, 7500 * MS);
+    assert_eq!(whole.trial.measured.as_ref().unwrap().window_ns, 7500 * MS);
     assert_eq!(together(&whole).rate("iops"), Some(200.0));
     assert_eq!(together(&whole).since_go_ns, 2500 * MS);
     assert_eq!(together(&whole).shared(), Some(0.75));
@@ -145,8 +145,8 @@ fn a_class_is_no_path() {
     let own = hosts[1].latency_ns.remove("read").unwrap();
     hosts[1].latency_ns.insert("a/../../x".to_owned(), own);
     let whole = merged(&hosts);
-    assert_eq!(whole.trial.record.status, Status::Failed);
-    let why = whole.trial.record.reason.unwrap();
+    assert_eq!(whole.trial.status, Status::Failed);
+    let why = whole.trial.reason.unwrap();
     assert!(why.starts_with("rank 1 (n1): unknown operation class a/../../x"), "{why}");
     assert!(whole.histograms.is_empty());
     assert!(is_class("read") && is_class("write-response"));
@@ -178,14 +178,13 @@ fn a_host_without_a_number_makes_the_trial_failed_by_name() {
     let mut hosts = [host(0, 0, &[1]), host(2, 0, &[1])];
     (hosts[1].ran.status, hosts[1].ran.reason) =
         (Status::Failed, Some("no such scheduler".to_owned()));
-    let record = merged(&hosts).trial.record;
+    let record = merged(&hosts).trial;
     assert_eq!(record.status, Status::Failed);
     assert_eq!(record.reason.as_deref(), Some("rank 2 (n2): no such scheduler"));
     assert!(record.measured.is_none() && record.together.is_none());
-    let lost =
-        merge(&planned(), 0, 2, "now", &[], Some("rank 2 (n2) was lost".to_owned())).trial.record;
+    let lost = merge(&planned(), 0, 2, "now", &[], Some("rank 2 (n2) was lost".to_owned())).trial;
     assert_eq!((lost.status, lost.started.as_str()), (Status::Failed, "now"));
-    let apart = merged(&[host(0, 0, &[1]), host(1, 11 * S, &[1])]).trial.record;
+    let apart = merged(&[host(0, 0, &[1]), host(1, 11 * S, &[1])]).trial;
     assert!(apart.reason.unwrap().contains("do not overlap"));
 }
 
@@ -194,13 +193,13 @@ fn a_disturbed_host_disturbs_all_and_a_lead_in_counts_in_no_case() {
     let mut hosts = [host(0, 0, &[1]), host(1, 0, &[1])];
     (hosts[1].ran.status, hosts[1].ran.reason) =
         (Status::Disturbed, Some("others wrote".to_owned()));
-    let record = merged(&hosts).trial.record;
+    let record = merged(&hosts).trial;
     assert_eq!(record.status, Status::Disturbed);
     assert_eq!(record.reason.as_deref(), Some("rank 1 (n1): others wrote"));
     assert!(record.measured.is_some(), "it is kept and counted");
     let led = PlannedTrial { lead_in: true, ..planned() };
-    assert_eq!(merge(&led, 0, 2, "", &hosts, None).trial.record.status, Status::Warmup);
-    let failed = merge(&led, 0, 2, "", &[], None).trial.record;
+    assert_eq!(merge(&led, 0, 2, "", &hosts, None).trial.status, Status::Warmup);
+    let failed = merge(&led, 0, 2, "", &[], None).trial;
     assert_eq!((failed.status, failed.measured.is_none()), (Status::Warmup, true));
 }
 
@@ -210,7 +209,7 @@ fn many_reasons_are_cut() {
     for own in &mut hosts {
         own.ran.status = Status::Failed;
     }
-    let reason = merged(&hosts).trial.record.reason.unwrap();
+    let reason = merged(&hosts).trial.reason.unwrap();
     assert!(reason.ends_with("; and 6 more hosts"), "{reason}");
 }
 
@@ -241,7 +240,7 @@ proptest! {
         back.reverse();
         let other = merged(&back);
         let all: u64 = counts.iter().map(|(_, own)| own.len() as u64).sum();
-        let measured = whole.trial.record.measured.as_ref().unwrap();
+        let measured = whole.trial.measured.as_ref().unwrap();
         prop_assert_eq!(measured.operations(), all);
         prop_assert_eq!(whole.trial.latency_ns["read"].len(), all);
         prop_assert_eq!(whole.histograms["read"].len(), all);

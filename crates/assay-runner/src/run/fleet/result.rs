@@ -17,7 +17,7 @@ use assay_study::results::environment::Environment;
 use assay_study::results::fleet::HostSaid;
 use assay_study::results::log::{ENDED, Entry};
 use assay_study::results::plan::Plan;
-use assay_study::results::record::{Trial, TrialRecord};
+use assay_study::results::record::Trial;
 
 #[derive(Default)]
 pub struct Kept<'a> {
@@ -38,7 +38,7 @@ impl<'a> Fleet<'a> {
     /// Gathers what all hosts counted in a trial, and keeps what it is together.
     pub fn gather(&mut self, plan: &Plan, step: &ScheduleStep, done: &Done) {
         let alone = self.turn.is_none().then_some(OUT_OF_TIME);
-        let record = &done.trial.record;
+        let record = &done.trial;
         if self.turn.as_ref().is_some_and(|turn| turn.left > 0 && turn.void.is_none()) {
             let why = record.reason.clone().unwrap_or_else(|| "the trial could not run".to_owned());
             // All others hear that it failed.
@@ -51,9 +51,9 @@ impl<'a> Fleet<'a> {
         let ramp_ns = plan.work_of(planned).ramp_ns;
         let merged = merge(planned, ramp_ns, ranks, &record.started, &hosts, failed.or(lost));
         let FleetRecord { mut trial, histograms, series } = merged;
-        trial.record.repeats = step.repeats;
+        trial.repeats = step.repeats;
         let stored = self.kept.trials.len();
-        let lost = self.kept.writer.append(&mut trial.record, &histograms, &series, stored);
+        let lost = self.kept.writer.append(&mut trial, &histograms, &series, stored);
         if let Some(Unkept { why, .. }) = lost {
             self.news.push(format!("the trials of all hosts are no longer stored: {why}"));
         }
@@ -63,7 +63,7 @@ impl<'a> Fleet<'a> {
 
     /// What each host counted; why the trial has no number, where one was lost.
     fn parts(&mut self, done: &Done) -> (Vec<OneHost>, Option<String>) {
-        let order = done.trial.record.order;
+        let order = done.trial.order;
         let mut barrier = Barrier::new(self.others());
         let mut parts: BTreeMap<u32, Part> = BTreeMap::new();
         self.wait_at(&mut barrier, &mut |rank, message| match message {
@@ -105,8 +105,7 @@ pub fn part(
     environment: &Environment,
     trials: &[Trial],
 ) {
-    let records: Vec<&TrialRecord> = trials.iter().map(|trial| &trial.record).collect();
-    let said = rows(plan, environment, &records);
+    let said = rows(plan, environment, trials);
     let why = match end {
         End::Complete => None,
         End::Early(why) | End::Gone(why) => Some(why.clone()),
@@ -146,11 +145,11 @@ pub fn finished(system: &dyn System, mut fleet: Fleet<'_>, own: Finished) -> Fin
 }
 
 /// What speaks against the numbers of each workload on this host.
-fn rows(plan: &Plan, environment: &Environment, trials: &[&TrialRecord]) -> Vec<HostSaid> {
+fn rows(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Vec<HostSaid> {
     (0..plan.workloads.len())
         .flat_map(|index| {
             let own = trials.iter().filter(|trial| trial.workload == index);
-            words_of_rules(plan, environment, index, &own.copied().collect::<Vec<_>>())
+            words_of_rules(plan, environment, index, &own.collect::<Vec<_>>())
         })
         .collect()
 }
@@ -159,9 +158,9 @@ fn words_of_rules(
     plan: &Plan,
     environment: &Environment,
     index: usize,
-    trials: &[&TrialRecord],
+    trials: &[&Trial],
 ) -> Vec<HostSaid> {
-    let counting: Vec<&TrialRecord> =
+    let counting: Vec<&Trial> =
         trials.iter().copied().filter(|trial| trial.status.counts()).collect();
     let Some(workload) = plan.workloads.get(index).filter(|_| !counting.is_empty()) else {
         return Vec::new();

@@ -25,7 +25,7 @@ fn four_ranks_have_one_plan_one_order_and_one_result() {
     let hashes = hashes(&came);
     assert!(hashes.iter().all(|own| *own == hashes[0] && own.len() == 64), "{hashes:?}");
     for (at, trial) in zero.trials.iter().enumerate() {
-        let record = &trial.record;
+        let record = trial;
         let operations = record.measured.as_ref().unwrap().operations();
         let together = record.together.as_ref().unwrap();
         assert_eq!(together.hosts.len(), 4);
@@ -34,7 +34,7 @@ fn four_ranks_have_one_plan_one_order_and_one_result() {
         let own = |came: &Came| {
             let own =
                 came.kept.iter().find(|own| own.environment.fleet.as_ref().unwrap().rank.is_some());
-            own.unwrap().trials[at].record.measured.as_ref().unwrap().operations()
+            own.unwrap().trials[at].measured.as_ref().unwrap().operations()
         };
         assert_eq!(came.iter().map(own).sum::<u64>(), operations, "what each rank keeps itself");
     }
@@ -58,7 +58,7 @@ fn targets_may_differ_and_all_get_what_the_least_has() {
     assert_eq!(plans[0].surveys[0].pilot, plans[1].surveys[0].pilot, "the slower of the two");
     assert_ne!(plans[0].sha256, plans[1].sha256, "each names its own target");
     let zero = came[0].finished.as_ref().unwrap();
-    let hosts = &zero.trials.last().unwrap().record.together.as_ref().unwrap().hosts;
+    let hosts = &zero.trials.last().unwrap().together.as_ref().unwrap().hosts;
     assert!(hosts[0].operations_per_s > 2.0 * hosts[1].operations_per_s, "{hosts:?}");
 }
 
@@ -102,8 +102,8 @@ fn a_rank_that_is_lost_ends_the_others_by_name_wherever_that_is() {
             let lost = fleet.hosts[2].lost.as_ref().unwrap();
             assert_eq!(lost.order as usize, whole, "{ending:?} {at}");
             assert_eq!(zero.trials.len(), whole + 1, "{ending:?} {at}: finished ones are kept");
-            assert!(zero.trials[..whole].iter().all(|own| own.record.measured.is_some()));
-            assert!(zero.trials[whole].record.measured.is_none());
+            assert!(zero.trials[..whole].iter().all(|own| own.measured.is_some()));
+            assert!(zero.trials[whole].measured.is_none());
             let other = came[1].finished.as_ref().unwrap();
             assert!(
                 other.ended.as_deref().unwrap().contains("lost rank 2 (n2)"),
@@ -123,7 +123,7 @@ fn the_others_go_on_where_that_is_asked_for_and_say_how_many_they_are() {
     let counts: Vec<usize> = zero
         .trials
         .iter()
-        .map(|own| own.record.together.as_ref().map_or(0, |own| own.hosts.len()))
+        .map(|own| own.together.as_ref().map_or(0, |own| own.hosts.len()))
         .collect();
     let expected = |at: usize| match at {
         ..4 => 3,
@@ -131,8 +131,8 @@ fn the_others_go_on_where_that_is_asked_for_and_say_how_many_they_are() {
         _ => 2,
     };
     assert_eq!(counts, (0..whole).map(expected).collect::<Vec<usize>>());
-    assert!(zero.trials[4].record.reason.as_ref().unwrap().contains("lost rank 2 (n2)"));
-    assert!(zero.trials[5].record.together.as_ref().unwrap().of == 3);
+    assert!(zero.trials[4].reason.as_ref().unwrap().contains("lost rank 2 (n2)"));
+    assert!(zero.trials[5].together.as_ref().unwrap().of == 3);
     let hosts = &zero.environment.fleet.as_ref().unwrap().hosts;
     let unheard =
         |host: &stored::Host| host.said.iter().any(|own| own.text.contains("no trust ratings"));
@@ -149,7 +149,7 @@ fn rank_0_lost_ends_all_others_and_their_results_stay() {
             let finished = own.finished.as_ref().unwrap();
             let why = finished.ended.as_deref().unwrap_or_default();
             assert!(why.contains("rank 0"), "{ending:?}: {why}");
-            assert!(own.kept[0].trials.iter().any(|trial| trial.record.status != Status::Failed));
+            assert!(own.kept[0].trials.iter().any(|trial| trial.status != Status::Failed));
         }
     }
 }
@@ -163,10 +163,10 @@ fn sixty_four_ranks_run_together() {
     let zero = came[0].finished.as_ref().unwrap();
     assert_eq!(zero.trials.len(), zero.plan.trials.len());
     for trial in &zero.trials {
-        let together = trial.record.together.as_ref().unwrap();
+        let together = trial.together.as_ref().unwrap();
         assert_eq!(together.hosts.len(), 64);
         let sum: u64 = together.hosts.iter().map(|own| own.operations).sum();
-        assert_eq!(sum, trial.record.measured.as_ref().unwrap().operations());
+        assert_eq!(sum, trial.measured.as_ref().unwrap().operations());
     }
     assert!(came.iter().all(|own| own.finished.is_ok()));
 }

@@ -112,10 +112,9 @@ fn boots_are_recorded_one_by_one_and_the_unit_is_gone_after_the_last() {
     assert!(is_there(&fake));
     journal(&fake, "abd");
     let Step::Done(finished) = one_boot(&fake, &id).unwrap() else { panic!("three boots were") };
-    let told: Vec<bool> =
-        finished.trials.iter().map(|trial| trial.record.measured.is_some()).collect();
+    let told: Vec<bool> = finished.trials.iter().map(|trial| trial.measured.is_some()).collect();
     assert_eq!(told, [true, false, true]);
-    assert!(finished.trials[1].record.reason.as_ref().unwrap().contains("power loss"));
+    assert!(finished.trials[1].reason.as_ref().unwrap().contains("power loss"));
     assert!(!is_there(&fake), "the unit stays");
     let journals =
         fake.files().keys().filter(|path| path.to_string_lossy().contains("/journal/2")).count();

@@ -52,10 +52,10 @@ fn runs(factors: &[(&str, &[String])], start: bool) {
     assert!(warnings.iter().all(|text| !text.contains("rolled back")), "{warnings:?}");
     assert!(finished.plan.absent.is_empty(), "{:?}", finished.plan.absent);
     let arms: usize = factors.iter().map(|(_, levels)| levels.len()).product();
-    let counted = finished.trials.iter().filter(|trial| trial.record.replicate > 0);
+    let counted = finished.trials.iter().filter(|trial| trial.replicate > 0);
     assert!(counted.count() >= arms * 2 * 2, "{factors:?}");
     for trial in &finished.trials {
-        assert_ne!(trial.record.status, Status::Failed, "{factors:?}: {:?}", trial.record.reason);
+        assert_ne!(trial.status, Status::Failed, "{factors:?}: {:?}", trial.reason);
     }
     assert_eq!(condition(&fake), before, "{factors:?}");
     assert!(fake.list(Path::new("/var/lib/assay/journal")).unwrap().is_empty());
@@ -99,7 +99,7 @@ fn what_was_taken_down_behind_ones_back_is_seen_before_the_next_trial() {
         }
     });
     let finished = finished.unwrap();
-    let mut failed = finished.trials.iter().filter(|one| one.record.status == Status::Failed);
-    let reason = failed.next().and_then(|trial| trial.record.reason.as_deref()).unwrap();
+    let mut failed = finished.trials.iter().filter(|one| one.status == Status::Failed);
+    let reason = failed.next().and_then(|trial| trial.reason.as_deref()).unwrap();
     assert!(reason.starts_with("nothing is mounted there"), "before it, not after: {reason}");
 }

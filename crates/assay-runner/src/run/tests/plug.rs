@@ -55,7 +55,7 @@ fn go_on(fake: &Fake, directory: &Path, stop: &AtomicBool) -> Outcome<Finished> 
 }
 
 fn details(trials: &[Trial]) -> Vec<&Detail> {
-    let measured = trials.iter().filter_map(|trial| trial.record.measured.as_ref());
+    let measured = trials.iter().filter_map(|trial| trial.measured.as_ref());
     measured.filter_map(Detail::of).collect()
 }
 
@@ -78,7 +78,7 @@ fn each_cut_is_judged_after_the_next_start_and_asked_for_again_until_there_are_e
         .collect();
     assert_eq!(found, [(1, 0, 10), (1, 0, 6)]);
     assert!(!finished.interrupted && fake.kept().is_empty());
-    let rate = &finished.trials[0].record.measured.as_ref().unwrap().absent;
+    let rate = &finished.trials[0].measured.as_ref().unwrap().absent;
     assert!(rate["durability_rounds_per_s"].contains("destroyed the timing data"), "{rate:?}");
 }
 
@@ -90,7 +90,7 @@ fn a_loss_is_found_and_the_next_one_that_nobody_cuts_is_no_cut() {
     let finished = go_on(&fake, &directory, &going()).unwrap();
     let own = details(&finished.trials);
     assert_eq!((own.len(), own[0].tally.lost, own[0].tally.crash_points), (1, 1, 1));
-    let last = &finished.trials[1].record;
+    let last = &finished.trials[1];
     assert_eq!(last.status, Status::Failed);
     assert!(last.reason.as_ref().unwrap().contains("the power was not cut"), "{:?}", last.reason);
     assert_eq!(fake.called().len(), 1, "who was called once cut before it");
@@ -107,7 +107,7 @@ fn a_peer_that_forgot_fails_the_trial_and_a_stop_keeps_the_cut() {
     assert_eq!(fake.kept().len(), 1);
     fake.restart_peer();
     let finished = go_on(&fake, &directory, &going()).unwrap();
-    let reason = finished.trials[0].record.reason.clone().unwrap();
+    let reason = finished.trials[0].reason.clone().unwrap();
     assert!(reason.contains("192.168.1.2:7710 no longer has a record of this trial"), "{reason}");
     assert!(details(&finished.trials).is_empty());
 }

@@ -21,8 +21,8 @@ fn of_size(
     _: &assay_study::results::Environment,
     trial: &Trial,
 ) -> Option<f64> {
-    let ahead = if trial.record.arm["block_size"] == "8 KiB" { 0.3 } else { 0.0 };
-    trial.record.measured.is_some().then_some(ahead)
+    let ahead = if trial.arm["block_size"] == "8 KiB" { 0.3 } else { 0.0 };
+    trial.measured.is_some().then_some(ahead)
 }
 
 fn looks() -> Looks<'static> {
@@ -31,7 +31,7 @@ fn looks() -> Looks<'static> {
 
 /// What ran, without what hangs on the clock.
 fn course(finished: &Finished) -> Vec<(u32, u32, usize)> {
-    let records = finished.trials.iter().map(|trial| &trial.record);
+    let records = finished.trials.iter();
     records.map(|record| (record.order, record.replicate, record.workload)).collect()
 }
 
@@ -47,7 +47,7 @@ fn settings_that_are_behind_leave_and_all_is_put_back() {
         .iter()
         .map(|trial| {
             let log = of_size(&finished.plan, &finished.environment, trial);
-            race::Run::of(&trial.record, log)
+            race::Run::of(trial, log)
         })
         .collect();
     let end = race::race(&finished.plan, &runs).unwrap();

@@ -52,6 +52,6 @@ fn levels_that_the_kernel_refuses_together_are_left_out_together() {
         .map(|refusal| refusal.levels.values().map(String::as_str).collect())
         .collect();
     assert_eq!(refused, [["1024", "none"]]);
-    assert!(finished.trials.iter().all(|trial| trial.record.measured.is_some()));
+    assert!(finished.trials.iter().all(|trial| trial.measured.is_some()));
     assert!(is_put_back(&fake));
 }

@@ -12,8 +12,8 @@ fn trims_are_claimed_apart_from_what_is_moved() {
     let stored =
         bundle::read(&fake, &Path::new("/var/lib/assay/results").join(&finished.id)).unwrap();
     for trial in &stored.trials {
-        let workload = &stored.plan.workloads[trial.record.workload];
-        let measured = trial.record.measured.as_ref().unwrap();
+        let workload = &stored.plan.workloads[trial.workload];
+        let measured = trial.measured.as_ref().unwrap();
         let claims = measured.claims;
         let trims = io::Planned::of(&workload.work).unwrap().mix.clears();
         assert_eq!(claims.trim.operations > 0, trims, "{}", workload.name);

@@ -230,31 +230,22 @@ fn without_a_rate_of_the_closed_loop_it_ends_at_once() {
     assert!(end.unwrap().to_string().contains("too few to estimate p99"));
 }
 
-fn record(workload: usize, status: Status) -> TrialRecord {
-    TrialRecord {
+fn record(workload: usize, status: Status) -> Trial {
+    let planned = PlannedTrial {
         order: 9,
         host: 0,
         replicate: 1,
+        lead_in: false,
         workload,
         arm: course::at_rate(1000.0 + workload as f64 * 100.0),
-        repeats: None,
-        status,
-        reason: None,
-        started: String::new(),
-        measured: None,
-        background: None,
-        evidence: Evidence::absent("a test"),
-        histograms: std::collections::BTreeMap::new(),
-        series: None,
-        spent: None,
-        flush_ns: None,
-        together: None,
-    }
+        seed: 0,
+    };
+    Trial { status, ..Trial::new(&planned, Evidence::absent("a test")) }
 }
 
 #[test]
 fn a_plan_as_it_ran_has_the_rates_of_its_records() {
-    let records: Vec<TrialRecord> = (0..6).map(|step| record(step, Status::Ok)).collect();
+    let records: Vec<Trial> = (0..6).map(|step| record(step, Status::Ok)).collect();
     let ran = || records.iter().map(|one| (one.workload, one.replicate, &one.arm));
     let ended = course::as_run(plan("p99 < 2 ms"), ran(), true);
     assert_eq!(ended.workloads.len(), 6, "two steps were not needed");
@@ -288,7 +279,7 @@ fn silent_for_every_other_study() {
         assert_eq!(turned(&plan, &[], trial).as_ref(), Ok(trial));
         assert_eq!(*course::of_trial(&plan, trial).unwrap(), plan);
     }
-    let records: Vec<TrialRecord> = (0..3).map(|step| record(step, Status::Ok)).collect();
+    let records: Vec<Trial> = (0..3).map(|step| record(step, Status::Ok)).collect();
     let ran = records.iter().map(|one| (one.workload, one.replicate, &one.arm));
     assert_eq!(course::as_run(plan.clone(), ran, true), plan);
 }

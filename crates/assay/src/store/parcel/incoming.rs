@@ -86,14 +86,14 @@ fn look_through(system: &dyn System, directory: &Path) -> Outcome<()> {
     let stored = bundle::frame(system, directory)?;
     let trials = Trials::open(system, directory, &stored.plan)?;
     let mut named: BTreeSet<String> = BTreeSet::new();
-    trials.each_record(&mut |record| {
+    trials.each_record(&mut |mut record| {
         let files = record.histograms.values().chain(&record.series);
         for file in files {
             if !named.insert(file.clone()) {
                 return Err(Failure::mistake(format!("two trials share a file: {file}")));
             }
         }
-        bundle::trial(system, directory, record).map(drop)
+        bundle::read_latencies(system, directory, &mut record)
     })
 }
 

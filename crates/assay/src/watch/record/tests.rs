@@ -18,7 +18,7 @@ fn what_is_kept_is_read_like_any_result() {
     assert_eq!((stored.title(), stored.trials.len()), ("before \"3\"", 1));
     assert!(stored.ended.is_some());
     assert_eq!(stored.plan.sha256, plan::hash(&stored.plan));
-    let record = &stored.trials[0].record;
+    let record = &stored.trials[0];
     let block = record.evidence.block_latency.value().unwrap();
     assert_eq!(block.devices.keys().collect::<Vec<_>>(), ["loop3"]);
     let read = &block.devices["loop3"].value().unwrap()["read"];

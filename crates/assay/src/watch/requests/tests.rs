@@ -85,7 +85,7 @@ fn every_request_is_kept_and_what_they_come_to_is_shown() {
         Reader::open(&fake, &place()).unwrap().collect::<io::Result<_>>().unwrap();
     assert_eq!(kept, all);
     let stored = bundle::read(&fake, &place()).unwrap();
-    let measured = stored.trials[0].record.measured.as_ref().unwrap();
+    let measured = stored.trials[0].measured.as_ref().unwrap();
     let Detail::Io(detail) = &measured.detail else { panic!("it is of reads and writes") };
     assert_eq!(detail.requests.as_deref(), Some(&recorded));
     let findings = store::findings_at(&fake, &place()).unwrap();
