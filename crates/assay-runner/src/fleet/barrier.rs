@@ -1,5 +1,4 @@
-//! When all have come together: a set of ranks of which each arrives, says that it cannot, or is lost. It
-//! knows no clock: who waits says when the time is over.
+//! A barrier: each rank arrives, reports a failure, or is lost. The caller keeps the time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +25,6 @@ impl Barrier {
         Self { missing: ranks.into_iter().collect(), ..Self::default() }
     }
 
-    /// A rank arrives, or says why it cannot go on.
     pub fn arrive(&mut self, rank: u32, how: Result<(), String>) -> Result<(), &'static str> {
         if !self.missing.remove(&rank) {
             return Err("the host reported twice");
@@ -37,7 +35,6 @@ impl Barrier {
         Ok(())
     }
 
-    /// A rank will not come any more.
     pub fn lose(&mut self, rank: u32, why: &str) {
         self.missing.remove(&rank);
         self.lost.entry(rank).or_insert_with(|| why.to_owned());

@@ -1,5 +1,4 @@
-//! What the surveys of all ranks have in common, so that each makes the same plan by it; and the proof that
-//! it did.
+//! Merges the surveys of all ranks, so that all make the same plan, and proves that they did.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +14,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Common {
-    /// One entry a survey, in their order.
     pub surveys: Vec<Shared>,
 }
 

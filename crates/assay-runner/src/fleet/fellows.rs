@@ -1,5 +1,4 @@
-//! Which ranks share a machine: to each of them the others are no other study, and what they count together is not
-//! what as many hosts would.
+//! Finds the ranks that share a machine: they are not other studies, and they share its drives.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +17,6 @@ pub fn sharing(ranks: impl IntoIterator<Item = (u32, Process)>) -> Vec<Sharing> 
     machines.into_values().filter(|own| own.len() > 1).collect()
 }
 
-/// Processes of the others on the machine of a rank.
 pub fn processes(machines: &[Sharing], rank: u32) -> Vec<u32> {
     let own = machines.iter().find(|own| own.iter().any(|(there, _)| *there == rank));
     let others = own.into_iter().flatten().filter(|(there, _)| *there != rank);

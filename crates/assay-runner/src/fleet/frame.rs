@@ -1,11 +1,9 @@
-//! Messages on a connection: the length, a signature over direction, number and text, then the text. What
-//! is too long, out of turn or not signed with the key of this connection ends it.
+//! Messages on a connection: length, signature, text. Invalid frames close the connection.
 
 use assay_core::digest::Digest;
 use assay_machine::system::network::handshake::{same, sign};
 
-/// Bytes of a text at most: histograms of all classes of a trial with room to spare. No more is held of a
-/// connection.
+/// Maximum length of a text, and of the data kept per connection.
 pub const LONGEST: usize = 8 << 20;
 const HEAD: usize = 4 + 32;
 
@@ -56,7 +54,6 @@ pub struct Opener {
     key: Digest,
     side: Side,
     number: u64,
-    /// What came and is no whole frame yet.
     rest: Vec<u8>,
 }
 
@@ -65,7 +62,6 @@ impl Opener {
         Self { key, side, number: 0, rest: Vec::new() }
     }
 
-    /// How many bytes are wanted next: never more than one frame is held.
     pub fn wanted(&self) -> usize {
         match self.length() {
             None => HEAD - self.rest.len(),

@@ -1,5 +1,4 @@
-//! How a connection to rank 0 begins, as each does whose ends know a token: whoever dials says which rank it
-//! is, and of which version; what is another version is refused before it is a rank.
+//! The handshake with rank 0: a rank names itself and its version; other versions are rejected.
 
 use assay_core::digest::Digest;
 use assay_core::outside;

@@ -77,7 +77,6 @@ pub enum Purpose {
     Plan,
 }
 
-/// A process as it can be told from all others: who is of the own fleet is no other study.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
@@ -91,7 +90,6 @@ pub struct Process {
 pub struct Welcome {
     pub id: String,
     pub seed: u64,
-    /// Processes of other ranks on the machine of this one.
     pub fellows: Vec<u32>,
 }
 
@@ -114,7 +112,6 @@ pub struct Part {
     pub histograms: Vec<HistogramDocument>,
 }
 
-/// How a trial went on one host, its latencies apart.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostRecord {

@@ -1,5 +1,4 @@
-//! Which rank a process is, and of how many: as it was told, or as launchers leave it in the environment.
-//! No library of theirs is asked.
+//! Finds the rank of a process from its options or from the environment variables of launchers.
 
 use assay_core::outside;
 
@@ -35,7 +34,6 @@ impl Place {
     }
 }
 
-/// Where a launcher tells rank and size.
 struct Launcher {
     name: &'static str,
     rank: &'static str,
@@ -60,7 +58,7 @@ const LAUNCHERS: &[Launcher] = &[
 const RANK: &str = "ASSAY_RANK";
 const RANKS: &str = "ASSAY_RANKS";
 
-/// The place of a process: `ASSAY_RANK` before the variables of launchers, and `ASSAY_RANKS` where only the size is
+/// Returns the rank: `ASSAY_RANK` before variables of launchers; `ASSAY_RANKS` if only the size is
 /// missing.
 pub fn place(variable: &dyn Fn(&str) -> Option<String>) -> Result<Place, String> {
     let ranks = match variable(RANKS) {

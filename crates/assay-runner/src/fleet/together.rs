@@ -1,5 +1,5 @@
-//! One trial of those of all hosts: windows are cut to what all share, rates are sums over that, histograms
-//! are added bucket by bucket, and what was counted is the sum of all. Nothing is averaged.
+//! Merges one trial of all hosts: common window, summed rates and counts, added histograms, no
+//! means.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -18,8 +18,7 @@ use super::message::{HostRecord, Part};
 /// Why evidence of one machine is not that of all.
 const ELSEWHERE: &str = "of several hosts; see the result of each host";
 const MOST_REASONS: usize = 3;
-/// Histograms of a host in a trial, and letters of the name of one, which files are called by: there are six classes
-/// of operations, and each may have two.
+/// Limits for the histograms of a host: six operation classes, each with up to two histograms.
 const MOST_CLASSES: usize = 32;
 const LONGEST_CLASS: usize = 32;
 
@@ -67,7 +66,6 @@ impl OneHost {
     }
 }
 
-/// A trial of all hosts, with what is stored beside its record.
 #[derive(Clone, Debug)]
 pub struct FleetRecord {
     pub trial: Trial,
@@ -75,8 +73,8 @@ pub struct FleetRecord {
     pub series: Vec<SeriesRow>,
 }
 
-/// Merges the records of one trial on all hosts that were there. `failed` says why it has no number whatever they
-/// counted; `ranks` is the number of hosts that the fleet began with.
+/// Merges the records of one trial. `failed` is a reason to discard the counts; `ranks` is the
+/// initial size.
 pub fn merge(
     planned: &PlannedTrial,
     ramp_ns: u64,
@@ -121,7 +119,6 @@ struct Made {
     series: Vec<SeriesRow>,
 }
 
-/// Why hosts that did not all count something have no number together.
 fn failure(hosts: &[OneHost]) -> Option<String> {
     if hosts.is_empty() {
         return Some("no host ran the trial".to_owned());
@@ -133,7 +130,6 @@ fn failure(hosts: &[OneHost]) -> Option<String> {
     summarize(own.collect())
 }
 
-/// The first reasons, and how many more there are.
 fn summarize(reasons: Vec<String>) -> Option<String> {
     let more = reasons.len().saturating_sub(MOST_REASONS);
     let first = reasons.into_iter().take(MOST_REASONS);
@@ -159,7 +155,6 @@ fn ending(is_lead_in: bool, hosts: &[OneHost], failed: Option<String>) -> (Statu
     summarize(reasons.collect()).map_or((Status::Ok, None), |why| (Status::Disturbed, Some(why)))
 }
 
-/// The window that all hosts share, since they were let go.
 fn common(hosts: &[OneHost]) -> Option<(u64, u64)> {
     let windows = || {
         hosts
@@ -264,8 +259,8 @@ fn share(
     }
 }
 
-/// How much of rows per second of a run falls into a window; of a second that it cuts, as much as it has of it. The
-/// last second of a run may be a short one.
+/// Sums the rows per second inside a window, in proportion at its ends; the last second may be
+/// short.
 fn within(
     rows: &[SeriesRow],
     of: fn(&SeriesRow) -> u64,

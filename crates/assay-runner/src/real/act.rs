@@ -19,7 +19,6 @@ use assay_machine::system::{ADD_ZRAM, Act, REMOVE_ZRAM};
 
 /// Where programs of the system lie that are not in every user's `PATH`.
 const BESIDE: [&str; 4] = ["/usr/local/sbin", "/usr/sbin", "/sbin", "/usr/bin"];
-/// Bytes that are written at once.
 const CHUNK: usize = 1 << 20;
 
 pub fn act(act: &Act) -> io::Result<()> {
@@ -77,7 +76,6 @@ pub fn act(act: &Act) -> io::Result<()> {
     }
 }
 
-/// Where a program lies; none where it is not installed.
 pub fn program(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let beside = BESIDE.iter().map(PathBuf::from);
@@ -196,7 +194,6 @@ fn attach_loop(device: &Path, file: &Path) -> io::Result<()> {
     }
 }
 
-/// Bytes of a program's complaints that are told on.
 const MOST_COMPLAINTS: usize = 64 << 10;
 
 /// Runs a program to its end; what it is handed goes through a pipe, which nobody else can open.

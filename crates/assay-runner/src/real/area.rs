@@ -57,7 +57,6 @@ const fn refuses_unnamed(error: Errno) -> bool {
     matches!(error, Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT)
 }
 
-/// Makes a named file, marked and locked.
 pub(super) fn create_named(
     system: &dyn System,
     directory: &Path,
@@ -88,8 +87,8 @@ fn named_area(file: File, path: PathBuf, locked: bool) -> AreaFile {
     AreaFile { file, name: Some(path), note: Some(note), first_byte: NAMED_FIRST_BYTE }
 }
 
-/// Makes a marked and locked file with a name that nothing has; none when it was removed as a leftover
-/// meanwhile.
+/// Creates a marked, locked file at a free name; `None` if another run removed the file as a
+/// leftover.
 pub(super) fn mark_at(system: &dyn System, path: &Path) -> io::Result<Option<(File, bool)>> {
     if !make_marked(system, path)? {
         return Ok(None);
@@ -195,8 +194,7 @@ pub fn remove_leftover(system: &dyn System, leftover: &Leftover) -> io::Result<(
     std::fs::remove_file(&leftover.path)
 }
 
-/// Opens and locks a file that has every sign of a leftover. The lock goes with the file. Nothing is
-/// opened for writing before it has shown that it is one; then only where locks need it (NFS).
+/// Opens and locks a file that looks like a leftover; writable only if locks need this (NFS).
 pub(super) fn take(system: &dyn System, path: &Path) -> io::Result<File> {
     let file = open_leftover(system, path, OFlags::RDONLY)?;
     match lock_of_the_dead(system, &file) {
@@ -223,8 +221,7 @@ fn open_leftover(system: &dyn System, path: &Path, access: OFlags) -> io::Result
     marked(file)
 }
 
-/// The file, if it begins with the mark or is empty. Asked before and after locking: its maker may
-/// have been at work in between.
+/// Returns the file if it has the mark or is empty; checked before and after locking.
 fn marked(file: File) -> io::Result<File> {
     if has_mark_or_is_empty(&file)? {
         Ok(file)
@@ -233,8 +230,7 @@ fn marked(file: File) -> io::Result<File> {
     }
 }
 
-/// Locks a leftover. The kernel gives back what a killed process held (its rings keep the file open)
-/// a moment after the process is gone, so the lock of a process that is gone is waited for.
+/// Locks a leftover. The kernel releases the lock of a killed process late, so this function waits.
 fn lock_of_the_dead(system: &dyn System, file: &File) -> io::Result<()> {
     for _ in 0..DEAD_ATTEMPTS {
         match fs::flock(file, FlockOperation::NonBlockingLockExclusive) {

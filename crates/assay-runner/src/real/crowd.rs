@@ -6,8 +6,7 @@ use std::net::IpAddr;
 /// Bits of an IPv6 address that somebody has for himself: with a network of these come all addresses in it.
 const OWN_BITS: u32 = 64;
 
-/// Of those who are there, each with an address and how long ago it got something done (the least goes first),
-/// the one that gives way: the idlest of whoever holds the most places.
+/// Selects the one to drop: the idlest connection of the address with the most connections.
 pub fn gives_way<I: Copy, O: Ord>(there: &[(I, IpAddr, O)]) -> Option<I> {
     let mut crowds: BTreeMap<IpAddr, usize> = BTreeMap::new();
     for (_, address, _) in there {

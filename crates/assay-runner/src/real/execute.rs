@@ -27,12 +27,10 @@ use group::{Group, Groups};
 use running::{Running, Stream};
 use tree::{Own, Tree};
 
-/// One program runs at a time: two would disturb each other's measure, and what one of them leaves
-/// behind could be either's.
+/// One program runs at a time; two would disturb each other, and leftovers could belong to either.
 static TURN: Mutex<Groups> = Mutex::new(Groups::Unknown);
 
-/// What the pipe of an output is asked to hold: the most that the kernel gives to everybody, where nobody has
-/// changed that.
+/// Requested pipe size: the default maximum for unprivileged users.
 const PIPE_BYTES: usize = 1 << 20;
 
 /// Waits until no program runs, and lets none start until what it gives is dropped.
@@ -58,7 +56,6 @@ pub fn execute(execution: &Execution<'_>) -> io::Result<Executed> {
     executed.map(|executed| Executed { memory_kills: kills, ..executed })
 }
 
-/// A run that was not wished any more when it should have begun.
 fn not_started() -> Executed {
     let why = "the program was not started";
     Executed {
@@ -104,15 +101,14 @@ pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::R
     Running::new(execution, launched, tree, streams, counters).finish()
 }
 
-/// A pipe whose reader never waits.
 fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = io::pipe()?;
     rustix::io::ioctl_fionbio(&reader, true)?;
     Ok((reader, writer))
 }
 
-/// The same for what may be much, so that who prints it seldom waits for who reads it. What lies in it is
-/// memory of the program: complaints, which nobody asked for, have no more room than ever.
+/// A larger pipe, so that a program that prints much seldom waits. Its content is charged to the
+/// program.
 fn wide_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     let (reader, writer) = pipe()?;
     // A user who has many of them is refused, and less is as right.
@@ -120,7 +116,6 @@ fn wide_pipe() -> io::Result<(PipeReader, PipeWriter)> {
     Ok((reader, writer))
 }
 
-/// What a program is started with beside its words.
 struct Ends<'a> {
     null: &'a File,
     terminal: Option<&'a File>,
@@ -173,8 +168,8 @@ fn start<'a>(
     }
 }
 
-/// Meanwhile, who loses its parent below this process becomes its child: so what a program leaves
-/// behind can be found, however it hides.
+/// Makes orphans of the program children of this process, so that Assay finds every leftover
+/// process.
 struct Orphans {
     before: bool,
 }

@@ -1,5 +1,5 @@
-//! The tool's own files: written whole and synced; under sudo they belong to the caller, apart from
-//! the tool's own state, which root follows and nobody else may write.
+//! Assay's own files: written whole and synced; under sudo they belong to the caller, except root's
+//! state.
 
 use std::fs::File;
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -51,7 +51,6 @@ pub fn create_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     if caller(system).is_some() { held::open(path).map(drop) } else { Ok(()) }
 }
 
-/// Makes a directory that is not there yet, with files in it.
 pub fn make_tree(directory: &Path, texts: &[(String, String)]) -> io::Result<()> {
     std::fs::create_dir(directory)?;
     for (path, text) in texts {
@@ -64,8 +63,7 @@ pub fn make_tree(directory: &Path, texts: &[(String, String)]) -> io::Result<()>
     Ok(fs::syncfs(File::open(directory)?)?)
 }
 
-/// Whether a path in the results of root stays root's, whoever called sudo: apply, confirm and resume take
-/// only such results. Those in a directory of the caller's are given to the caller.
+/// Whether a path stays root's under sudo: apply, confirm and resume accept only root's results.
 fn stays_roots(system: &dyn System, path: &Path) -> bool {
     if caller(system).is_none() {
         return true;
@@ -115,8 +113,8 @@ fn replace(giver: Option<&dyn System>, path: &Path, bytes: &[u8]) -> io::Result<
     written
 }
 
-/// A file without a name: whatever ends this process half-way leaves nothing of it. None where the file
-/// system has none of these, or nothing would give it a name.
+/// Creates an unnamed file; `None` if the filesystem does not support this or cannot name the file
+/// later.
 fn unnamed(directory: &Path) -> Option<File> {
     let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
     let file = File::from(fs::open(directory, flags, FILE_MODE).ok()?);
@@ -180,8 +178,8 @@ pub fn append(system: &dyn System, path: &Path, bytes: &[u8]) -> io::Result<()> 
     append_to(&file, bytes)
 }
 
-/// Makes a directory of state. Parents that are missing are the caller's only below what is the
-/// caller's already: `/var/lib/assay` stays root's.
+/// Creates a directory for state. New parents belong to the caller only below a directory of the
+/// caller.
 pub fn create_own_directory(system: &dyn System, path: &Path) -> io::Result<()> {
     let directory = directory_of(path);
     let there = directory.ancestors().find_map(|part| std::fs::metadata(part).ok());
@@ -262,8 +260,7 @@ fn number(device: u64) -> DeviceNumber {
     DeviceNumber { major: fs::major(device), minor: fs::minor(device) }
 }
 
-/// The number that the kernel's own lists have of an open file's file system: that of btrfs is another
-/// one than its files show.
+/// Returns the device number in the kernel's lists, which differs from `stat` on btrfs.
 fn mounted_as(system: &dyn System, file: &File) -> Option<DeviceNumber> {
     let own = format!("/proc/self/fdinfo/{}", file.as_raw_fd());
     let told = system.read_text(Path::new(&own)).ok()?;
@@ -273,8 +270,7 @@ fn mounted_as(system: &dyn System, file: &File) -> Option<DeviceNumber> {
     mounts::parse_number(line.split(' ').nth(2)?)
 }
 
-/// The process that has locked a file, which its device and inode tell from all others: inodes alone are
-/// the same on many file systems.
+/// Returns the process that locked a file. Inode numbers alone are not unique across filesystems.
 fn locked_by(system: &dyn System, numbers: &[DeviceNumber], inode: u64) -> Option<u32> {
     let locks = system.read_text(Path::new("/proc/locks")).ok()?;
     // 1: FLOCK  ADVISORY  WRITE 4711 00:2f:12345 0 EOF
@@ -353,7 +349,6 @@ pub fn sync_directory_of(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives an open file to the caller of sudo, if there is one.
 pub fn give_to_caller(system: &dyn System, file: impl AsFd) -> io::Result<()> {
     let Some(caller) = caller(system) else {
         return Ok(());

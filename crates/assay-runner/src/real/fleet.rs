@@ -1,6 +1,4 @@
-//! The connections of a fleet: rank 0 listens until all ranks have shown the token and then no more, the
-//! others dial it. What is held of each connection is one frame; strangers have a place for a moment, so
-//! many at a time.
+//! Connections of a fleet: rank 0 listens until all ranks have shown the token, which dial it.
 
 mod muster;
 #[cfg(test)]
@@ -21,7 +19,6 @@ use crate::fleet::message::Message;
 use crate::fleet::{Heard, Line};
 use assay_core::digest::Digest;
 
-/// How often it is looked at whether the user wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
 /// How long rank 0 waits for somebody who does not take what it says: little, which the kernel keeps meanwhile.
 const TAKEN: Duration = Duration::from_secs(20);
@@ -31,7 +28,6 @@ const PART: usize = 16 << 10;
 
 struct End {
     stream: TcpStream,
-    /// How long it is waited until a message is taken.
     taken: Duration,
     sealer: Sealer,
     opener: Opener,
@@ -92,7 +88,6 @@ impl Sockets {
         Self { ends, heard: VecDeque::new(), turned_away }
     }
 
-    /// Reads what is there, and waits for so long where nothing is.
     fn look(&mut self, wait: Duration) {
         let ready: Vec<u32> = {
             let ranks: Vec<u32> = self.ends.keys().copied().collect();

@@ -1,5 +1,4 @@
-//! Small virtual machines whose power is taken: the kernel and the programs that they get.
-//! Their files have no names and they die with this process, so that nothing of them can be left behind.
+//! Virtual machines whose power is cut: their kernel and programs. Their files are unnamed.
 
 mod awake;
 pub mod driven;
@@ -69,8 +68,7 @@ pub fn ready(system: &dyn System, wanted: &Wanted) -> Outcome<Asked> {
     Ok(asked)
 }
 
-/// The kernel: the one that is named, else the first that has everything, of those that are kept and those that are
-/// installed.
+/// Selects the named kernel, or the first of the kept and installed kernels with all modules.
 fn chosen(system: &dyn System, named: Option<&str>, modules: &[&str]) -> Outcome<Kernel> {
     if let Some(folder) = named {
         return Kernel::unpacked(Path::new(folder))
@@ -97,7 +95,6 @@ fn kept_kernels(system: &dyn System) -> Outcome<PathBuf> {
     Ok(cache.join("assay/kernels"))
 }
 
-/// Refuses what does not fit into this machine.
 fn room(system: &dyn System, asked: &Asked) -> Outcome<()> {
     let rounded = show::bytes;
     let needed = crate::vm::bytes_of(asked).map_err(Failure::refused)?;

@@ -49,8 +49,8 @@ pub fn hold(system: &dyn System, name: &str) -> Result<Hold, HoldError> {
     Ok(Hold::new(socket, file).beside_another(beside))
 }
 
-/// Locks root's file of a name; none where there is no directory for it that root can trust: then the
-/// name space alone counts. An ordinary user only looks whether root has it.
+/// Locks root's file of a name; `None` without a directory that root can trust. Other users only
+/// look.
 pub(super) fn beyond(
     system: &dyn System,
     directory: &Path,

@@ -1,5 +1,5 @@
-//! Links: sockets of both ends. The one that measures connects, opens streams, loads the link in phases and
-//! probes it meanwhile; the [`peer`] answers only those who know the token.
+//! Network load between two ends: the client opens streams and probes, the [`peer`] checks the
+//! token.
 
 pub mod ledger;
 pub mod peer;
@@ -31,17 +31,13 @@ use assay_machine::system::network::{
 use pump::Course;
 use wire::Wire;
 
-/// Time to reach the peer and to be let in.
 const CONNECT: Duration = Duration::from_secs(6);
 /// The peer's answer to an order: on a full link it is behind all that waits.
 const ANSWER: Duration = Duration::from_secs(20);
-/// How long a probe is waited for after its phase.
 const LATE: Duration = Duration::from_secs(2);
-/// How long a queue is given to be empty again after a phase.
 const DRAIN: Duration = Duration::from_secs(6);
 /// A round trip below this much above that of an idle link says that it is.
 const DRAINED: Duration = Duration::from_millis(5);
-/// Time between two looks at whether it is.
 const LOOK: Duration = Duration::from_millis(50);
 
 pub fn load(job: &LinkJob<'_>) -> io::Result<LinkRun> {
@@ -87,7 +83,6 @@ fn in_lab(job: &LinkJob<'_>) -> io::Result<LinkRun> {
     })
 }
 
-/// Takes this thread, and those that it starts, to a name space.
 fn enter(space: &str) -> io::Result<()> {
     let file = std::fs::File::open(Path::new(lab::PLACE).join(space))
         .map_err(|error| link_error(format!("the namespace {space} no longer exists: {error}")))?;
@@ -100,7 +95,6 @@ pub(super) fn link_error(what: impl Into<String>) -> io::Error {
     io::Error::other(what.into())
 }
 
-/// Says of an error that it means that the peer is lost.
 fn lost(error: &io::Error) -> io::Error {
     link_error(format!("lost the connection to the peer: {error}"))
 }

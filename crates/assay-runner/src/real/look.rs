@@ -20,7 +20,6 @@ const MOST_RECORDS: usize = 10_000;
 const LONGEST_LOOK: Duration = Duration::from_secs(3);
 /// The same for one that reads a device, which may have to wake up first.
 const LONGEST_READ: Duration = Duration::from_secs(30);
-/// Bytes of its answer that are read.
 const LONGEST_ANSWER: u64 = 4 << 20;
 
 pub fn follow_kernel_log() -> io::Result<KernelLog> {
@@ -98,7 +97,6 @@ fn beginning_of(from: Option<impl Read>, most_bytes: u64) -> io::Result<String> 
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Waits for a program, and ends it when it takes too long.
 fn ends_in_time(child: &mut Child, name: &str, limit: Duration) -> io::Result<ExitStatus> {
     let began = Instant::now();
     loop {

@@ -14,8 +14,7 @@ use assay_machine::system::mains::{Mains, is_kept_name};
 use assay_machine::system::network::Token;
 use assay_machine::system::network::ledger::Ledger;
 
-/// What says something to the user. It is of the whole call of this program, of which trials, which are handed a system alone,
-/// know nothing.
+/// Prints to the user; process-wide, because trials only receive a `System`.
 static HEARD_BY: OnceLock<fn(&str)> = OnceLock::new();
 /// Where what is written begins: behind the mark.
 const FIRST_BYTE: u64 = 1 << 20;

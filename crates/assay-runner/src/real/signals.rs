@@ -10,13 +10,11 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGXFSZ};
 use signal_hook::{flag, low_level};
 
 const ASKING: [i32; 4] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT];
-/// By these the kernel says that it goes on no further, once for each write: they stop it like the
-/// others, but nobody is impatient.
+/// Signals of resource limits, once per write: they stop the study, but do not count as impatience.
 const STOPPING: [i32; 1] = [SIGXFSZ];
 
-/// Catches the signals that ask this process to end. The first one raises the flag that is given
-/// back; `asked` is told of each, counted from 1, by a thread of its own, and ends the process at once
-/// with the exit code that it gives.
+/// Catches the signals that end this process. The first raises the returned flag; `asked` receives
+/// the count of each and may return an exit code to end at once.
 pub fn catch(
     mut asked: impl FnMut(u32) -> Option<u8> + Send + 'static,
 ) -> io::Result<Arc<AtomicBool>> {

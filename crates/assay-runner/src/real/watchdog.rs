@@ -1,5 +1,4 @@
-//! A second process that puts everything back should this one die: it holds the other end of a pipe,
-//! in a session of its own, and the kernel tells it when this one is gone, however that came about.
+//! A second process that restores everything if this one dies; it notices the end of its pipe.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -16,7 +15,6 @@ const DISMISSED: u8 = b'.';
 /// The kernel ends it for want of memory last of all.
 const LAST: &str = "-1000";
 
-/// The other process; it goes away when this is dropped.
 struct Dog {
     child: Child,
     pipe: Option<ChildStdin>,
@@ -43,8 +41,7 @@ pub fn start(id: &str) -> io::Result<Box<dyn Watchdog>> {
     Ok(Box::new(Dog { child, pipe }))
 }
 
-/// Makes this process hard to keep from its work: its memory stays where it is, so that a starved
-/// drive is not waited for, and the kernel spares it.
+/// Locks the memory of this process and protects it from the OOM killer.
 pub fn be_ready() {
     // Both are help, and no condition.
     let _ = mlockall(MlockAllFlags::CURRENT | MlockAllFlags::FUTURE);

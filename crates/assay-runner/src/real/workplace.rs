@@ -114,7 +114,6 @@ fn empty(directory: BorrowedFd<'_>, device: u64, kept: Option<&CStr>) -> io::Res
     Ok(())
 }
 
-/// What lies in a directory, listed before anything of it is removed.
 fn entries(directory: BorrowedFd<'_>) -> io::Result<Vec<(CString, FileType)>> {
     let mut found = Vec::new();
     for entry in Dir::read_from(directory)? {
@@ -127,7 +126,6 @@ fn entries(directory: BorrowedFd<'_>) -> io::Result<Vec<(CString, FileType)>> {
     Ok(found)
 }
 
-/// Those in a directory that no running process holds.
 pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftover>> {
     let names = system.list(directory)?;
     let paths = names.iter().filter(|name| is_own_name(name)).map(|name| directory.join(name));
@@ -141,8 +139,7 @@ pub fn remove_leftover(system: &dyn System, path: &Path) -> io::Result<()> {
     remove_all(&directory, path)
 }
 
-/// Opens one that has every sign of a leftover, with its mark, the lock of which goes with it. One that
-/// is empty was killed before it was marked, or when its mark was gone.
+/// Opens a directory that looks like a leftover, with its locked mark; an empty one has no mark.
 fn take(system: &dyn System, path: &Path) -> io::Result<(File, Option<File>)> {
     let directory = open(CWD, path)?;
     if !area::is_ours(system, directory.metadata()?.uid()) {
@@ -161,7 +158,6 @@ fn take(system: &dyn System, path: &Path) -> io::Result<(File, Option<File>)> {
     }
 }
 
-/// Whether a directory may be one of these, by its name.
 pub fn is_own_name(name: &str) -> bool {
     name.strip_prefix(PREFIX).is_some_and(|rest| {
         rest.len() == 16 && rest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))

@@ -105,7 +105,6 @@ fn settings(system: &dyn System) -> Ability {
 
 const NAMES: &str = "\0";
 
-/// What can be made of a layer, where factors choose of it.
 fn made(system: &dyn System, layer: &dyn Layer) -> Option<Ability> {
     let name = layer.chooser()?.about().name;
     // Levels that are missing for the same reason, which names the level first.
@@ -255,7 +254,6 @@ const KERNEL_LOG: &str = "run as root, or set kernel.dmesg_restrict to 0";
 const ENERGY: &str = "use the log of a power meter: --set power_meter=FILE";
 const HEALTH: &str = "run as root, with smartctl (package smartmontools) for all but NVMe drives";
 
-/// A probe that looks at the machine around the target.
 fn around(
     system: &dyn System,
     probe: &str,

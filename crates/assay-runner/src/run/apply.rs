@@ -37,10 +37,8 @@ pub enum Applied {
     Before,
 }
 
-/// What a study with such a target was measured on, as it is there now.
-///
-/// # Errors
-/// Refused where it is not there, or is another drive now.
+/// Returns what a study was measured on, in its present state; fails if it is absent or another
+/// drive.
 pub fn site_now(
     system: &dyn System,
     target: Option<&Target>,
@@ -278,7 +276,6 @@ fn body(text: &str) -> &str {
     text.split_once('\n').filter(|(head, _)| head.starts_with('#')).map_or(text, |(_, body)| body)
 }
 
-/// Refuses to set what another result has set permanently.
 fn no_clash(known: &[Unfinished], proposal: &Proposal) -> Outcome<()> {
     let sets = |undo: &Undo| match undo {
         Undo::Setting { path, .. } => {
@@ -316,7 +313,6 @@ fn hold(system: &dyn System, proposal: &Proposal) -> Outcome<Vec<Hold>> {
     proposal.locks.iter().map(|name| system.hold(name).map_err(held)).collect()
 }
 
-/// What was applied and not undone, the oldest first.
 pub fn standing(system: &dyn System) -> Outcome<Vec<Unfinished>> {
     let home = identity::state_directory(system)?;
     let mut known = journal::unfinished(system, &applied(&home))?;
@@ -346,7 +342,6 @@ pub fn undo(system: &dyn System, standing: &Unfinished) -> Outcome<Report> {
     )))
 }
 
-/// Refuses over files that do not hold what was written.
 pub fn edited(system: &dyn System, standing: &Unfinished) -> Outcome<()> {
     for undo in standing.undos() {
         let Undo::Text { path, written: Some(written), .. } = undo else { continue };

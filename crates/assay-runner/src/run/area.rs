@@ -26,12 +26,10 @@ pub(super) const USUAL_AREA_BYTES: u64 = 1 << 30;
 const FILL_STEP_BYTES: u64 = 64 * MIB;
 const FILL_DEPTH: u64 = 8;
 
-/// An open target. An area file of the tool's own is removed when this is dropped, whatever the
-/// reason; an unnamed one goes with its last handle.
+/// An open target. Dropping it removes Assay's own area file.
 pub struct OpenTarget<'a> {
     system: &'a dyn System,
     held: Held,
-    /// First byte of a device that may be used.
     start: u64,
     /// How direct I/O is done, or why it is not.
     pub direct: Presence<DirectUse>,
@@ -54,7 +52,6 @@ impl Drop for OpenTarget<'_> {
 }
 
 impl<'a> OpenTarget<'a> {
-    /// Opens what the study works on; a directory gets an area file.
     pub fn open(system: &'a dyn System, site: &Site, consent: Option<&Consent>) -> Outcome<Self> {
         holds_files(site)?;
         let open = |caching| open(system, site, consent, caching);
@@ -108,7 +105,6 @@ impl<'a> OpenTarget<'a> {
         self
     }
 
-    /// The open file, unless everything is simulated.
     pub fn file(&self) -> Option<&File> {
         match &self.held {
             Held::Own(area) => Some(&area.file),
@@ -117,14 +113,12 @@ impl<'a> OpenTarget<'a> {
         }
     }
 
-    /// Sends operations past the page cache, or through it. The target was opened for direct I/O
-    /// where that is possible; a workload may ask for less.
+    /// Sets direct or buffered I/O. The target was opened for direct I/O if possible.
     pub fn set_direct(&self, direct: bool) -> std::io::Result<()> {
         let caching = if direct { Caching::Direct } else { Caching::Buffered };
         self.file().map_or(Ok(()), |file| self.system.set_caching(file, caching))
     }
 
-    /// First byte that may be used.
     pub fn first_byte(&self) -> u64 {
         match &self.held {
             Held::Own(area) => area.first_byte,
@@ -236,7 +230,6 @@ fn unopened(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure
 /// The area that is asked for, and by which command: a refusal names that one.
 #[derive(Clone, Copy, Default)]
 pub struct AreaRequest<'s> {
-    /// Its size, where one is asked for.
     pub size: Option<Bytes>,
     pub preset: Option<&'s str>,
     pub planned: bool,
@@ -291,7 +284,6 @@ pub fn asked_bytes(
     }
 }
 
-/// How the bytes of a target may be used.
 #[derive(Clone, Copy)]
 pub struct Terms {
     pub consented: bool,
@@ -299,10 +291,8 @@ pub struct Terms {
     pub law: Option<assay_load::Law>,
 }
 
-/// Bytes of all that a target has: of a device that may be overwritten, or free in a directory.
-///
-/// # Errors
-/// A device that nobody gave up, an existing file, or next to no room.
+/// Returns the usable bytes of a whole target; fails without consent, for existing files or without
+/// space.
 pub fn whole_bytes(
     system: &dyn System,
     site: &Site,
@@ -374,7 +364,6 @@ fn not_given_up(system: &dyn System, site: &Site) -> Failure {
     }
 }
 
-/// Refuses a directory before a file is made in it: read-only, or without room.
 pub fn directory_bytes(
     system: &dyn System,
     path: &Path,
@@ -430,9 +419,8 @@ pub struct Fill {
     pub seed: u64,
 }
 
-/// Writes the area once and syncs it; what was written is the area, where the time was over or a
-/// file system full. A device that takes no more is broken, or stands on something that is full: a
-/// smaller area of it would be trusted for nothing.
+/// Writes and syncs the area. The area is smaller if the time limit or the space of a filesystem
+/// ended first. A device that accepts no more data is an error.
 pub fn fill(
     context: &mut Context<'_>,
     opened: &OpenTarget<'_>,
@@ -498,8 +486,7 @@ fn filled_enough(context: &Context<'_>, site: &Site, area: &Area, limit_ns: u64)
     Ok(())
 }
 
-/// Refuses an area that is smaller than the one with which a study began: its trials would not be
-/// those of the plan.
+/// Rejects an area smaller than that of the interrupted study, whose plan it does not fit.
 pub fn is_as_large(site: &Site, before: &Area, found: &Area) -> Outcome<()> {
     if found.length >= before.length {
         return Ok(());
@@ -512,8 +499,7 @@ pub fn is_as_large(site: &Site, before: &Area, found: &Area) -> Outcome<()> {
     )))
 }
 
-/// Whether there was no room for all of the area. One that the time cut short is smaller, too, but
-/// has taken all of its time.
+/// Whether space was missing. An area cut short by the time limit has used all of its time.
 fn was_full(area: &Area, limit_ns: u64) -> bool {
     area.length < area.asked && area.fill_ns < limit_ns
 }
@@ -557,8 +543,7 @@ fn may_fill_up(site: &Site, error: &LoadError) -> bool {
     site.kind == TargetKind::Directory && is_full(error)
 }
 
-/// Whether it does say so. A file system that has room for the bytes that are left, and keeps them
-/// from nobody, stands on a device that took no more.
+/// Whether the filesystem is full. If it has space left, its device accepts no more data.
 fn fills_up(system: &dyn System, site: &Site, error: &LoadError, left: u64) -> bool {
     let quota = matches!(error, LoadError::Operation { source, .. }
         if source.kind() == std::io::ErrorKind::QuotaExceeded);

@@ -1,5 +1,4 @@
-//! What trials stand on: the open targets, what is made on them for an arm, and the settings of an
-//! arm. Whatever was changed is put back when the bed is torn down, or dropped.
+//! What trials run on: open targets, layers and settings. Dropping a bed restores everything.
 
 mod surveys;
 
@@ -91,7 +90,6 @@ impl<'a> TestBed<'a> {
         &self.places
     }
 
-    /// What each survey was taken on, in their order.
     pub fn sites(&self) -> Vec<Site> {
         self.slots.iter().map(|slot| slot.site.clone()).collect()
     }
@@ -205,7 +203,6 @@ impl<'a> TestBed<'a> {
         self.up.as_mut()?.made_ns.take()
     }
 
-    /// Whether every setting is as it was found.
     pub fn is_as_found(&self) -> bool {
         self.guard.as_ref().is_none_or(Guard::is_as_found)
     }
@@ -251,7 +248,6 @@ impl<'a> TestBed<'a> {
         marks::gone(self.system, &self.marks)
     }
 
-    /// Sees that what a slot stands on is still as it was made.
     fn see(&self, index: usize) -> Result<(), String> {
         self.gone().map_or(Ok(()), Err)?;
         self.own.iter().try_for_each(|(stack, raised)| stack.see(self.system, raised))?;
@@ -264,8 +260,7 @@ impl<'a> TestBed<'a> {
         }
     }
 
-    /// The settings that an arm names, and those that the kernel sets beside them. The latter may not be there yet:
-    /// each scheduler has its own.
+    /// Returns the settings of an arm, and those that the kernel sets with them if they exist.
     fn wanted(&self, index: usize, arm: &Arm) -> Result<(Vec<Setting>, Vec<Setting>), String> {
         let slot = &self.slots[index];
         let view = View { system: self.system, site: &slot.site };
@@ -384,8 +379,7 @@ fn open<'a>(
     }
 }
 
-/// Waits, five seconds at most, until the kernel has let go of a device: rings that wrote to it hold
-/// it for a moment after they are closed, and a file system is not made on what is held.
+/// Waits up to five seconds until the kernel has released a device: closed rings hold it briefly.
 fn released(system: &dyn System, consent: &Consent) {
     const TRIES: u32 = 500;
     for _ in 0..TRIES {

@@ -16,8 +16,7 @@ use assay_machine::system::{System, devices, identity, quoted};
 use assay_study::plan::design::{Demands, Ground, ResolvedDesign, Varied};
 use assay_study::results::plan::{Arm, Plan, PlannedWorkload, Refusal};
 
-/// Refuses a study that writes where studies have no business, unless the user has said himself, on
-/// the command line, that it may.
+/// Rejects a study that writes to protected paths unless the command line allows these paths.
 pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     let named: Vec<&str> = demands.named.iter().map(String::as_str).collect();
     factors::permitted(named.iter().copied(), allowed).map_err(Failure::mistake)?;
@@ -33,8 +32,7 @@ pub fn permitted(demands: &Demands, allowed: &[PathBuf]) -> Outcome<()> {
     Ok(())
 }
 
-/// Devices that a study of this plan overwrites, apart from those that the study makes itself: by trials that write, or
-/// because the survey filled the area for trials that read, which only a consent allows.
+/// Returns the devices that a plan overwrites, by trials or by the area, except created ones.
 pub fn overwritten<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> Vec<&'p Place> {
     if demands.own_target().is_some() {
         return Vec::new();
@@ -48,7 +46,6 @@ pub fn overwritten<'p>(plan: &Plan, demands: &Demands, places: &'p [Place]) -> V
     devices.filter(|place| writes || is_filled(place)).collect()
 }
 
-/// Refuses to go on with a study that overwrites a device without a consent for it.
 pub fn consented_again(
     system: &dyn System,
     id: &str,
@@ -70,8 +67,7 @@ pub fn consented_again(
     )))
 }
 
-/// What must follow `assay resume ID` so that a study that overwrites these devices goes on as it was begun: the
-/// consents of its user.
+/// Returns the options for `assay resume ID`: the consents that the user gave.
 pub fn resume_options<'s>(
     system: &dyn System,
     overwritten: impl IntoIterator<Item = &'s Site>,

@@ -29,7 +29,6 @@ use assay_study::results::log::ENDED;
 use assay_study::results::plan::{Plan, PlannedTrial};
 use assay_study::results::record::{Spent, Trial};
 
-/// A study whose trials run, from the first trial or from where the study was interrupted.
 pub struct Conductor<'a> {
     pub system: &'a dyn System,
     pub id: String,
@@ -69,11 +68,9 @@ pub enum End {
     Gone(String),
 }
 
-/// A study that was run, or as much of it as was.
 pub struct Finished {
     pub id: String,
-    /// Where the bundle lies, if all of it could be written; none of a study stopped before its first
-    /// trial.
+    /// Directory of the bundle, if it is complete; none for a study stopped before its first trial.
     pub directory: Option<PathBuf>,
     /// What became of a bundle that could not be written to its end.
     pub unkept: Option<Unkept>,
@@ -88,7 +85,6 @@ pub struct Finished {
     pub gone: Option<String>,
     /// Why it ended before its last planned trial, where a rule ended it.
     pub ended: Option<String>,
-    /// What could not be put back, if anything.
     pub left: Option<Failure>,
 }
 
@@ -165,7 +161,6 @@ impl Conductor<'_> {
         if done.stopped { Some(End::Interrupted) } else { self.gone() }
     }
 
-    /// Brings the machine to the configuration of a trial and measures there.
     fn run_trial(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) -> trial::Done {
         if self.is_over() && !self.follows() {
             let trial = trial::not_run(self.system, planned, trial::OUT_OF_TIME);
@@ -236,7 +231,6 @@ impl Conductor<'_> {
         trial::Done::without_numbers(trial, context.is_stopped())
     }
 
-    /// Runs a trial as a lead-in and does not store it.
     pub(super) fn run_lead_in(&mut self, planned: &PlannedTrial, context: &mut Context<'_>) {
         let done = self.run_trial(planned, context);
         let operations = result_of(&done.trial).map_or_else(|why| why, |count| count.to_string());
@@ -296,12 +290,10 @@ impl Conductor<'_> {
         Some(End::Gone(why))
     }
 
-    /// Whether rank 0 of a fleet names the next trial.
     pub(super) fn follows(&self) -> bool {
         self.fleet.as_ref().is_some_and(|fleet| !fleet.borrow().leads())
     }
 
-    /// Announces a trial on all hosts, or returns the end of the study.
     fn announce(&self, step: &ScheduleStep) -> Option<End> {
         let mut fleet = self.fleet.as_ref()?.borrow_mut();
         if let Some(why) = fleet.over() {
@@ -425,8 +417,7 @@ impl Conductor<'_> {
     }
 }
 
-/// Removes the result of a study that was stopped before its first trial ended: it contains no measurement, and a
-/// new run makes another plan. Returns the directory if it remains; the study can be resumed then.
+/// Removes the result of a study stopped before its first trial; returns it if it remains.
 fn unbegun(system: &dyn System, directory: Option<PathBuf>) -> Option<PathBuf> {
     let directory = directory?;
     if cuts::is_waiting(system, &directory) {

@@ -46,7 +46,6 @@ impl plug::Notes for Notes<'_> {
     }
 }
 
-/// Whether a study goes on when its machine is started again.
 pub fn outlive(plan: &Plan) -> bool {
     plan.workloads.iter().any(|own| own.work.outlives_cuts())
 }

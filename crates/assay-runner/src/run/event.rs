@@ -27,7 +27,6 @@ pub enum Event {
         target: String,
         done_bytes: u64,
         of_bytes: u64,
-        /// Nanoseconds that the rest takes at the same rate.
         remaining_ns: u64,
     },
     Making {
@@ -54,7 +53,6 @@ pub enum Event {
     Foreseen {
         text: String,
     },
-    /// Trials are run again because others were disturbed.
     Repeating {
         trials: usize,
         /// Those of them that are left out of the analysis by design.
@@ -82,6 +80,5 @@ pub enum Event {
         index: usize,
         result: Result<u64, String>,
     },
-    /// Something the user should know; the run goes on.
     Warning(String),
 }

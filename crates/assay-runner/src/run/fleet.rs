@@ -71,10 +71,8 @@ pub struct Fleet<'a> {
     on_one_machine: Vec<Vec<u32>>,
     turn: Option<Turn>,
     meetings: u64,
-    /// Why there are no more trials.
     over: Option<String>,
     news: Vec<String>,
-    /// What rank 0 keeps of all hosts.
     kept: Kept<'a>,
     /// What each host has for a plan that is only looked at; only rank 0 knows.
     surveyed: Vec<OfHost>,
@@ -160,12 +158,10 @@ impl<'a> Fleet<'a> {
         std::mem::take(&mut self.surveyed)
     }
 
-    /// Whether a process on this machine is another rank.
     pub fn is_fellow(&self, process: u32) -> bool {
         self.fellows.contains(&process)
     }
 
-    /// Why there are no more trials, if there are none.
     pub fn over(&self) -> Option<&str> {
         self.over.as_deref()
     }
@@ -185,7 +181,6 @@ impl<'a> Fleet<'a> {
         if self.is_stopped() { Failure::interrupted(why) } else { Failure::refused(why) }
     }
 
-    /// Says who it is, and hears that it is taken.
     fn come_in(&mut self, targets: &[String]) -> Result<(), String> {
         let joined = Joined {
             name: self.member.name.clone(),
@@ -205,7 +200,6 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// Finds what the surveys of all ranks have in common.
     pub fn agree(&mut self, own: &[Survey]) -> Outcome<Common> {
         let found = if self.leads() { self.shared(own) } else { self.share(own) };
         found.map_err(|why| self.refuse(why))
@@ -332,7 +326,6 @@ impl<'a> Fleet<'a> {
         Some(Together { since_go_ns, of: self.member.place.ranks, hosts: Vec::new() })
     }
 
-    /// Tells rank 0 what was counted, or why nothing was.
     pub fn report(&mut self, done: &Done) {
         let Some(turn) = &self.turn else { return };
         if turn.void.is_some() || self.over.is_some() {
@@ -444,8 +437,7 @@ fn is_of(plan: &Plan, next: &Next) -> Result<(), String> {
 pub trait Gate {
     fn meet(&self) -> Result<(), String>;
 
-    /// The work begins, and counts after so long; what is simulated has a clock of its own, which begins when
-    /// all are let go.
+    /// The work begins; counting starts after the ramp. Simulated work has its own clock.
     fn begins(&self, ramp_ns: u64, is_simulated: bool);
 }
 

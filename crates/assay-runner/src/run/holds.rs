@@ -1,5 +1,4 @@
-//! What a study keeps others off: what it touches, and no more. Loop devices and files that it makes
-//! are its own, and work that touches no drive holds none. Taken before anything is changed.
+//! Locks what a study uses, before any change. Devices that the study creates need no lock.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -21,10 +20,7 @@ struct LockRequest {
     what: String,
 }
 
-/// Locks all that a study touches; waits so long for what another one has.
-///
-/// # Errors
-/// Refused where another one has it to the end of that time; interrupted while it waits.
+/// Locks everything that a study uses; fails if another study keeps it until the time limit.
 pub(super) fn take(
     context: &mut Context<'_>,
     demands: &Demands,
@@ -71,7 +67,6 @@ fn wanted(demands: &Demands, places: &[Place]) -> Vec<LockRequest> {
     found
 }
 
-/// One lock a drive below any target.
 fn drives(places: &[Place]) -> Vec<LockRequest> {
     let real = || places.iter().filter(|place| place.law.is_none()).flat_map(Place::devices);
     let names: BTreeSet<String> =

@@ -1,5 +1,4 @@
-//! Looks at the devices while others work on them: requests by class, what is under way, waiting and
-//! processors, from one glance to the next.
+//! Observes the devices under a production workload: requests, waiting, pressure and processors.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -136,8 +135,7 @@ impl Inner<'_> {
         })
     }
 
-    /// How old the oldest read and the oldest write under way are at least: of a class of which
-    /// something was under way all the time and nothing ended, no one began later than that.
+    /// Minimum ages of the oldest read and write: time without completions while some wait.
     fn ages(
         &mut self,
         device: &str,

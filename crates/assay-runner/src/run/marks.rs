@@ -1,12 +1,10 @@
-//! Whether the devices that a study stands on are still those that it began on. Names are given again
-//! to others: a drive that is pulled gives its name to the next one that is plugged in.
+//! Checks that a study still has the devices that it started on. Device names can be reused.
 
 use super::places::Place;
 use assay_machine::system::System;
 use assay_machine::system::journal::Mark;
 
-/// The devices of the places, as they are now: those that are counted, and the drives below them. What
-/// has no entry in sysfs cannot be told apart later, and is left out.
+/// Returns the devices of the places and their drives. Devices without sysfs entry are omitted.
 pub(super) fn read(system: &dyn System, places: &[Place]) -> Vec<Mark> {
     let sites = places.iter().flat_map(Place::devices).map(|place| &place.site);
     let mut names: Vec<&str> = sites

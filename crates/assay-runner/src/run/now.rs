@@ -34,8 +34,7 @@ pub(super) fn resolved(
     Ok(study)
 }
 
-/// The same when the targets are held: what is set there is nobody else's level any more. None where this would be a
-/// study of other factors than before.
+/// Reads the levels again under locks; `None` if the study would have other factors now.
 pub(super) fn again(
     system: &dyn System,
     asked: Study,
@@ -61,7 +60,6 @@ fn sites(system: &dyn System, targets: &[String]) -> Outcome<Vec<Site>> {
     targets.iter().map(site).collect()
 }
 
-/// The level at which a setting is at all targets.
 fn seen(
     system: &dyn System,
     factor: &dyn Factor,

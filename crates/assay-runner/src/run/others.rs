@@ -1,5 +1,4 @@
-//! What a session knows of others' work: how the baseline serves it, and which levels were taken back
-//! because they hurt it.
+//! What a session knows of the production workload: its baseline, and the levels that harmed it.
 
 use std::time::Duration;
 
@@ -57,8 +56,7 @@ pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
     )))
 }
 
-/// Starts the process that puts everything back should this one die, where a study changes settings
-/// under others' work: nobody may sit there to do it.
+/// Starts the watchdog process for a study that changes settings under a production workload.
 pub fn watched(
     system: &dyn System,
     demands: &Demands,
@@ -113,7 +111,6 @@ impl Others {
         Limits::of(factor, &stretches)
     }
 
-    /// Why nothing is left to compare, where that is so.
     pub fn is_over(&self, plan: &Plan) -> Option<String> {
         let (last, reason) = self.dropped.last()?;
         let baseline = &plan.design.baseline;
@@ -130,7 +127,6 @@ impl Others {
         (!left).then(|| format!("no level is left to compare; {} was {reason}", arm_words(last)))
     }
 
-    /// Looks at the work that goes on before anything is changed under it.
     pub fn first_look(
         &mut self,
         context: &mut Context<'_>,

@@ -1,6 +1,5 @@
-//! Pilot: what one operation of each workload costs at depth 1, so that the plan can give a slow
-//! device a queue that drains in time; and how results scatter, so that a quick look can be divided
-//! into trials.
+//! Pilot: the cost of one operation per workload at depth 1, so that the plan can limit the depth
+//! of slow devices, and the scatter of results, to divide a quick check into trials.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -103,7 +102,6 @@ pub fn run_all(design: &ResolvedDesign<'_>, bench: &Bench<'_>) -> Outcome<Pilot>
     Ok(pilot)
 }
 
-/// What one operation costs, where all that it needs is here.
 fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
     let missing: Vec<&str> =
         work.programs().into_iter().filter(|name| bench.system.program(name).is_none()).collect();
@@ -116,8 +114,7 @@ fn tried(work: &Work, bench: &Bench<'_>) -> Outcome<Option<u64>> {
     cost.map_err(if is_command { Failure::broken } else { Failure::refused })
 }
 
-/// Runs again what comes once before the first run of a study, which goes on after an interruption: the machine
-/// may have been restarted, and files be gone. Gives what was run.
+/// Runs the setup commands of a resumed study again, as files may be gone; returns them.
 pub fn ready_again<'p>(
     workloads: impl Iterator<Item = &'p PlannedWorkload>,
     bench: &Bench<'_>,
@@ -183,8 +180,7 @@ fn looks(workload: &PlannedWorkload, bench: &Bench<'_>) -> Result<Vec<f64>, Stri
     Ok(rates.into_iter().skip(1).map(f64::ln).collect())
 }
 
-/// Components of variance of equally large groups: what differs between groups, and what within
-/// them, for looks of so many seconds. None where a look counted nothing.
+/// Returns the variance components between and within groups; `None` if a look counted nothing.
 fn nested(groups: &[Vec<f64>], look_s: f64) -> Option<Scatter> {
     if groups.iter().flatten().any(|rate| !rate.is_finite()) {
         return None;

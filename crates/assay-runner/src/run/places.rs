@@ -86,8 +86,7 @@ pub fn places_of(
     Ok(vec![Place::of_several(devices)?])
 }
 
-/// Resolves targets as the user wrote them; `destroy` holds what unlocks the
-/// devices that may be overwritten.
+/// Resolves targets as typed; `destroy` contains the consents to overwrite devices.
 pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Outcome<Vec<Place>> {
     let mut places = Vec::<Place>::new();
     for target in targets {
@@ -119,7 +118,6 @@ pub fn places(system: &dyn System, targets: &[String], destroy: &[String]) -> Ou
     Ok(places)
 }
 
-/// Whether two targets are one, by whatever names.
 fn is_same(one: &Site, other: &Site) -> bool {
     match (one.kind, other.kind) {
         (TargetKind::Simulated, _) => false,
@@ -148,8 +146,7 @@ fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<C
     }
 }
 
-/// The part of a target's device that may be had for what is made.
-/// Of several members none alone holds the area.
+/// Returns the usable part of a target's device; none of several members contains the area alone.
 pub(super) fn extent(
     system: &dyn System,
     demands: &Demands,

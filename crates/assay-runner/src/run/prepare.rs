@@ -15,13 +15,11 @@ use assay_study::results::plan::PlannedWorkload;
 const LOOK: Duration = Duration::from_millis(250);
 /// Bytes in that time that count as idle: a journal's own heartbeat.
 const IDLE_BYTES: u64 = 64 << 10;
-/// Bytes that are read at once to fill the cache.
 const STEP: usize = 1 << 20;
 /// Share of the area that may be in a cold cache, and out of a warm one.
 const TOLERATED: f64 = 0.02;
 
-/// Writes what reads are to find, settles, then empties or fills the page cache; else why the state
-/// could not be had.
+/// Writes what reads must find, settles, and empties or fills the page cache; or returns why not.
 pub(super) fn prepare(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,
@@ -53,8 +51,7 @@ pub(super) fn prepare(
     wanted.map_or(Ok(()), |wanted| see(wanted, setting))
 }
 
-/// Waits until hardly anything moves through the devices, at most `limit_ns`. Where their counters
-/// cannot be read, it does not wait.
+/// Waits up to `limit_ns` until the devices are idle. Without readable counters, it does not wait.
 fn settle(system: &dyn System, devices: &[String], limit_ns: u64) {
     let began_ns = system.monotonic_ns();
     let mut before = disk::read(system, devices);
@@ -71,7 +68,6 @@ fn settle(system: &dyn System, devices: &[String], limit_ns: u64) {
     }
 }
 
-/// Whether the cache is as it was asked for, where the kernel tells.
 fn see(wanted: Cache, setting: &Setting<'_>) -> Result<(), String> {
     let Presence::Present(pages) = setting.cached_pages() else { return Ok(()) };
     let share = pages.cached as f64 / pages.of.max(1) as f64;

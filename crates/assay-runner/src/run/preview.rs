@@ -21,14 +21,11 @@ pub struct Preview {
     pub study: Study,
     pub plan: Plan,
     pub sites: Vec<Site>,
-    /// What factors and preparation would change, and how it is undone.
     pub changes: Vec<String>,
-    /// What is asked for that is not here.
     pub lacks: Vec<String>,
 }
 
-/// What a study would do, from what can be seen without touching anything: estimates stand where a
-/// pilot would measure.
+/// Predicts what a study would do, with estimates in place of pilots; touches nothing.
 pub fn preview(
     system: &dyn System,
     study: Study,

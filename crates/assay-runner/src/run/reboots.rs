@@ -1,6 +1,5 @@
-//! Boots that are made: a unit of systemd notes each boot as it begins, records it when its start-up is
-//! over, and restarts the machine until all are recorded. The unit is in the journal of changes before
-//! it is there; whatever goes wrong takes it away and restarts nothing.
+//! Measures boots: a systemd unit records each boot and restarts the machine until all are done.
+//! The journal has the unit's undo entry first; any failure removes the unit.
 
 mod ready;
 mod since;
@@ -58,19 +57,12 @@ impl Proposal {
 }
 
 pub enum Step {
-    /// All of them are recorded and the unit is gone.
     Done(Box<Finished>),
-    Restarts {
-        recorded: usize,
-        of: usize,
-    },
+    Restarts { recorded: usize, of: usize },
     Ended(Box<Finished>),
 }
 
-/// What would be done for so many boots more; refused where it cannot be.
-///
-/// # Errors
-/// Refused: no systemd, no root, a container, nothing that outlives a boot.
+/// Describes the boots to run; fails without systemd, without root, or in a container.
 pub fn propose(
     system: &dyn System,
     study: Study,
@@ -137,10 +129,7 @@ fn unit(
     ))
 }
 
-/// Begins: bundle, journal, unit, restart.
-///
-/// # Errors
-/// Refused; what was changed by then is put back.
+/// Starts: creates the bundle and the unit, and restarts. On failure, all changes are reverted.
 pub fn start(system: &dyn System, proposal: Proposal, context: &mut Context<'_>) -> Outcome<()> {
     let Proposal { mut study, id, boots, results, unit, .. } = proposal;
     let records = asked(&study)?.records;
@@ -224,11 +213,8 @@ pub fn give_up(system: &dyn System, id: &str) -> Outcome<()> {
     }
 }
 
-/// What the unit does first: notes that a boot has begun, and waits until its start-up is over. Nothing else
-/// is read meanwhile: what this process does then is a part of the boot.
-///
-/// # Errors
-/// Refused where that cannot be noted; the unit is taken away then.
+/// Notes that a boot began and waits until it is complete, reading nothing else; removes the unit
+/// on failure.
 pub fn begin_boot(
     system: &dyn System,
     id: &str,
@@ -243,10 +229,7 @@ pub fn begin_boot(
     Ok(())
 }
 
-/// What it does then: records what booted since, restarts or ends.
-///
-/// # Errors
-/// What went wrong, after the unit was taken away.
+/// Records the boots since the last call, then restarts or ends; removes the unit on failure.
 pub fn after_boot(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Step> {
     let id = acting.stored.id.clone();
     let went = go_on(system, acting, context);

@@ -28,10 +28,8 @@ pub fn asked(study: &Study) -> Outcome<Asked<'_>> {
     asked.ok_or_else(|| Failure::mistake("other programs cannot record the trials of this study"))
 }
 
-/// The trials of a study as they are read and grouped, with their labels, oldest first.
-///
-/// # Errors
-/// As the kind's; the user's mistake where none of them is of a group that the study names.
+/// Reads and groups the trials of a study, oldest first; fails if no trial is in a group of the
+/// study.
 pub fn read(
     system: &dyn System,
     study: Study,

@@ -70,7 +70,6 @@ pub struct Request<'a> {
     pub foresee: Option<&'a Foresee<'a>>,
     /// Reads numbers of trials where the course of the study follows from them.
     pub read: Option<NumberOf>,
-    /// The other hosts, where several run it together.
     pub fleet: Option<Member<'a>>,
 }
 
@@ -93,7 +92,6 @@ impl Request<'_> {
     }
 }
 
-/// A result with the proof that what it says may be done, and where it lies.
 pub struct Acting {
     pub stored: Stored,
     pub voucher: Voucher,

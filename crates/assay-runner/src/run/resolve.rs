@@ -1,5 +1,4 @@
-//! The first step of a run: what it may not do is refused, its targets are found and locked, and what
-//! undoes its changes is begun before the first of them. Loop devices of its own are made here.
+//! The first step of a run: checks permissions, resolves and locks targets, starts the guard.
 
 use super::event::Context;
 use super::places::{Place, places_of};
@@ -14,22 +13,17 @@ use assay_machine::system::{Hold, System, Watchdog, identity};
 use assay_study::file::{Study, Target, simulated};
 use assay_study::plan::design::{Demands, Ground, ResolvedDesign};
 
-/// What a run stands on from its beginning to its end.
 pub struct Resolved<'a> {
     pub places: Vec<Place>,
     /// The devices of the target, where the tool made them.
     pub own: Vec<(Stack, Raised)>,
-    /// Makes the changes and undoes them, where there are any.
     pub guard: Option<Guard<'a>>,
     pub watchdog: Option<Box<dyn Watchdog>>,
     pub marks: Vec<Mark>,
     pub holds: Vec<Hold>,
 }
 
-/// Resolves and locks the targets of a study; a loop device of its own is made.
-///
-/// # Errors
-/// A mistake or a refusal; what was changed by then is put back.
+/// Resolves and locks the targets of a study and creates loop devices; reverts changes on failure.
 pub fn targets<'a>(
     context: &mut Context<'a>,
     demands: &Demands,
@@ -118,7 +112,6 @@ fn needs_root(system: &dyn System, demands: &Demands) -> Outcome<()> {
     Ok(())
 }
 
-/// Refuses to measure on a machine that another run left changed.
 pub fn refuse_unfinished(system: &dyn System) -> Outcome<()> {
     let home = identity::state_directory(system)?;
     let left = journal::unfinished(system, &factors::guard::journals(&home))?;

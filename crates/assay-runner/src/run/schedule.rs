@@ -1,5 +1,4 @@
-//! Names the next trial. Each schedule follows from the plan and from all trials so far, so that a resumed study
-//! runs the same trials.
+//! Names the next trial, from the plan and all earlier trials, so that a resumed study is the same.
 
 use std::collections::VecDeque;
 
@@ -51,7 +50,6 @@ pub struct RaceSchedule {
 }
 
 impl Schedule {
-    /// Announces the plan and runs what comes before the first trial.
     pub fn start(conductor: &mut Conductor<'_>, context: &mut Context<'_>) -> Self {
         let Conductor { plan, trials, .. } = &*conductor;
         if race::is_one(plan) {
@@ -72,7 +70,6 @@ impl Schedule {
         Self::Fixed { next: done }
     }
 
-    /// Names the next trial, or the end of the study.
     pub fn next(
         &mut self,
         conductor: &mut Conductor<'_>,
@@ -319,9 +316,8 @@ impl Conductor<'_> {
         each.fold(0, u64::saturating_add)
     }
 
-    /// After an interruption the trial before it runs once more as a lead-in and is not stored, so that
-    /// the next one finds the device as it would have (R2c). If the next one is a lead-in, that
-    /// serves.
+    /// After an interruption, repeats the previous trial as a lead-in without storing it (R2c),
+    /// unless the next trial is a lead-in.
     fn lead_in_again(&mut self, context: &mut Context<'_>) {
         let trials = &self.trials;
         let ran: Vec<Ran> = trials.iter().map(Ran::from).collect();

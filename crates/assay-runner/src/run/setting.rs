@@ -15,7 +15,6 @@ use assay_study::results::bundle::SoFar;
 use assay_study::results::plan::Plan;
 use assay_workloads::production::Limits;
 
-/// Everything around a trial that does not change from one to the next.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
     pub system: &'a dyn System,
@@ -32,7 +31,6 @@ pub struct Setting<'a> {
     /// Keeps a trial as far as it came, until it is kept whole.
     pub keep: Option<&'a SoFar<'a>>,
     pub directory: Option<&'a Path>,
-    /// Where it waits for other hosts.
     pub gate: Option<&'a dyn Gate>,
 }
 

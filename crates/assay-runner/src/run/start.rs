@@ -1,6 +1,5 @@
-//! A study from its targets to its records: resolve, design, survey, plan, trials, end. And the same
-//! for a study that was interrupted: the plan is the one that was stored. `ARCHITECTURE.md` lists the
-//! steps.
+//! Runs a study from its targets to its records, or resumes one with its stored plan.
+//! `ARCHITECTURE.md` lists the steps.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -156,10 +155,7 @@ fn estimated(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
     (context.tell)(Event::Estimated { expected_ns: left.sum() });
 }
 
-/// A result that is begun, where results are kept.
-///
-/// # Errors
-/// Refused where it cannot be stored: what would be lost is not measured.
+/// Creates the result, if results are stored; fails if it cannot be stored.
 fn create<'a>(
     system: &'a dyn System,
     results: Option<&Path>,
@@ -214,7 +210,6 @@ fn why(plan: &Plan) -> String {
     first.map_or("no workload".to_owned(), |absent| absent.reason.clone())
 }
 
-/// Refuses a study of which nothing can be run.
 pub(super) fn anything(plan: &Plan) -> Outcome<()> {
     most_load_can_be_told(plan)?;
     if !plan.workloads.is_empty() {
@@ -223,7 +218,6 @@ pub(super) fn anything(plan: &Plan) -> Outcome<()> {
     Err(Failure::refused(format!("this study cannot run here: {}", why(plan))))
 }
 
-/// Refuses to look for the most load where no trial could tell of it.
 fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
     let Some((_, limit)) = most_load::asked(&plan.design) else { return Ok(()) };
     if plan.surveys.len() > 1 {
@@ -242,8 +236,7 @@ fn most_load_can_be_told(plan: &Plan) -> Outcome<()> {
     })
 }
 
-/// Why nothing can be compared where a study compares: of each work one arm is left, the baseline. None where
-/// something can, and where a single level was asked for.
+/// Returns why nothing is left to compare: each workload has only the baseline. `None` otherwise.
 pub(super) fn nothing_to_compare(plan: &Plan) -> Option<String> {
     // Where the operator changes something, each level is a study of its own, and results are compared.
     let by_hand = |factor: &Factor| factors::has_role(&factor.name, Role::Observed);
@@ -303,7 +296,6 @@ fn enough(plan: &Plan) -> Outcome<()> {
     )))
 }
 
-/// Goes on with a study that was interrupted, at the trial where it stopped.
 pub fn resume(
     system: &dyn System,
     acting: Acting,
@@ -369,8 +361,7 @@ pub fn resume(
     Ok(conductor.run(&mut context))
 }
 
-/// Runs again what comes once before the first run of a study, at each target that is open; gives what was run.
-/// What is made for the trials alone is made without that, as ever.
+/// Runs the setup commands again at each open target and returns them. Created layers need none.
 fn ready_again(context: &Context<'_>, bed: &TestBed<'_>, plan: &Plan) -> Outcome<Vec<String>> {
     let mut ran = Vec::new();
     for index in 0..plan.surveys.len() {
@@ -397,7 +388,6 @@ fn word_of(site: &Site, plan: &Plan) -> String {
     }
 }
 
-/// Refuses to go on at other places than those that were measured.
 fn same_places(
     bed: &TestBed<'_>,
     demands: &Demands,
@@ -421,7 +411,6 @@ fn same_places(
     pairs.into_iter().try_for_each(|(place, before)| same_place(&place.site, before))
 }
 
-/// Refuses to go on at another place than the one that was measured.
 fn same_place(now: &Site, before: &Site) -> Outcome<()> {
     let differs = if now.kind != before.kind {
         Some("the kind of target changed".to_owned())
@@ -448,7 +437,6 @@ fn same_members(place: &Place, before: &Site) -> Outcome<()> {
     })
 }
 
-/// Refuses to go on on other drives.
 fn same_drives(now: &Site, before: &Site) -> Outcome<()> {
     let drives =
         |site: &Site| -> Vec<String> { site.drives.iter().map(|drive| drive.id.clone()).collect() };
@@ -469,7 +457,6 @@ fn elsewhere(now: &Site, how: &str) -> Failure {
     ))
 }
 
-/// Says what of the machine has changed since the study began; the result keeps it in mind.
 fn tell_of_changes(context: &mut Context<'_>, environment: &Environment) {
     let (before, now) = (&environment.machine.kernel, machine::machine(context.system).kernel);
     if *before != now {

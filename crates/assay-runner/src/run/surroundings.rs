@@ -1,5 +1,4 @@
-//! What is looked at once before and once after the trials of a study: the drives' health, and the
-//! energy of the machine at rest.
+//! What Assay observes once before and after the trials: drive health and idle energy.
 
 use std::time::Duration;
 
@@ -51,8 +50,7 @@ fn idle(context: &Context<'_>, plan: &Plan, rest: Duration) -> Presence<Energy> 
     energy::between(&early, &late, energy::is_asked(asked))
 }
 
-/// After the last trial, also of a study that was interrupted: the drives that told something once
-/// more, kept with the environment. A study whose result cannot be written is told all the same.
+/// After the last trial: reads the drives' health again and stores it with the environment.
 pub fn after(system: &dyn System, environment: &mut Environment, bundle: Option<&Bundle<'_>>) {
     let mut sites = environment.sites.clone();
     let found = &mut environment.surroundings;

@@ -1,5 +1,4 @@
-//! What a target is like before anything is planned: its area, direct I/O, engine, pilot, and how
-//! much of it is really stored.
+//! Surveys a target before the plan: area, direct I/O, engine, pilot, and stored blocks.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -43,8 +42,7 @@ impl Surveyed<'_> {
         Medium { law: self.law, ..self.opened.medium(self.survey.area) }
     }
 
-    /// Writes all of the area with what the reads of a workload are to find there, unless it is
-    /// known to hold that.
+    /// Fills the area with the content that a workload must read, unless it has that content.
     pub fn hold(
         &self,
         context: &mut Context<'_>,
@@ -66,7 +64,6 @@ impl Surveyed<'_> {
         Ok(())
     }
 
-    /// Takes note of what a workload wrote to the area, or took away.
     pub fn wrote(&self, workload: &PlannedWorkload) {
         let other = |touch: Touch| {
             touch.clears || touch.writes.is_some_and(|own| Some(own) != self.holds.get())
@@ -77,7 +74,6 @@ impl Surveyed<'_> {
     }
 }
 
-/// Makes, fills and looks at the area of a target.
 pub fn make<'a>(
     context: &mut Context<'_>,
     design: &ResolvedDesign<'_>,
@@ -200,8 +196,7 @@ pub fn at_target<'a>(
     make(context, design, site, opened, terms, seed)
 }
 
-/// A target opened again, with an area like the one that was surveyed; it is filled anew, unless what lies there is
-/// kept.
+/// Opens a target again with an area like the surveyed one; fills it unless its content is kept.
 pub fn again<'a>(
     context: &mut Context<'_>,
     system: &'a dyn System,
@@ -246,7 +241,6 @@ pub fn again<'a>(
     Ok(Surveyed { opened, survey: survey.clone(), law: place.law, holds, seed })
 }
 
-/// Removes area files of runs that were killed, and says so.
 fn clear_leftovers(context: &mut Context<'_>, site: &Site) -> Vec<String> {
     let mut told = Vec::new();
     for leftover in context.system.leftovers(&site.path).unwrap_or_default() {
@@ -294,8 +288,7 @@ fn buffered_loops(system: &dyn System, site: &Site) -> Vec<String> {
         .collect()
 }
 
-/// What can be said of a target without opening or writing anything: sizes are real, direct I/O and
-/// the cost of an operation are not tried.
+/// Describes a target without opening or writing anything: real sizes, no pilot.
 pub fn estimate(
     system: &dyn System,
     design: &ResolvedDesign<'_>,
@@ -349,8 +342,7 @@ pub fn estimate(
     })
 }
 
-/// Whether what a study trims and zeroes can be, and what it polls for, where it does; nothing is recorded of
-/// any other.
+/// Whether the target supports the trims, zeroing and polling of a study; empty for other studies.
 fn clears(system: &dyn System, site: &Site, demands: &Demands) -> Clears {
     let found = if demands.filled.clears { Clears::find(system, site) } else { Clears::default() };
     if demands.polls { found.and_polling(system, site) } else { found }
@@ -383,8 +375,7 @@ pub(super) fn engine() -> EngineUse {
     }
 }
 
-/// How much of the area is stored: extents where the file system tells them, and a sample of
-/// blocks that are read, where the tool did not write the area itself.
+/// How much of the area is stored: extents, and a sample of blocks if Assay did not write the area.
 fn coverage(
     system: &dyn System,
     file: Option<&File>,

@@ -1,5 +1,4 @@
-//! One trial: rest and look for others' traffic, measure, wait until everything is on the device,
-//! collect the evidence.
+//! One trial: rest, look for other traffic, measure, sync, and collect the evidence.
 
 use std::ffi::OsStr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -27,7 +26,6 @@ use assay_workloads::durability::plug::Notes;
 use assay_workloads::{Background, Measured, Medium, Programs, Ran, Run, background};
 use assay_workloads::{io, production};
 
-/// A finished trial with what is stored of it beside its record.
 pub struct Done {
     pub trial: Trial,
     pub histograms: Histograms,
@@ -39,7 +37,6 @@ pub struct Done {
 }
 
 impl Done {
-    /// A trial that was not run.
     pub fn without_numbers(trial: Trial, stopped: bool) -> Self {
         Self { trial, histograms: Histograms::new(), series: Vec::new(), stopped, readings_ns: 0 }
     }
@@ -48,7 +45,6 @@ impl Done {
 /// Why the evidence of a trial is missing that is kept as far as it came.
 const KILLED: &str = "the program ended before Assay read the counter";
 
-/// Why a warm-up does not count.
 const LEFT_OUT: &str = "warm-up: excluded by design";
 
 pub fn run(
@@ -117,13 +113,11 @@ pub fn run(
     Done { trial, histograms, series, stopped, readings_ns }
 }
 
-/// Waits for the other hosts, where there are some: once everything is as the trial wants it, and once
-/// more right before its work.
+/// Waits for the other hosts: when the settings are ready, and right before the work.
 fn meet(setting: &Setting<'_>) -> Result<(), String> {
     setting.gate.map_or(Ok(()), Gate::meet)
 }
 
-/// Runs the work of a trial, with what goes on in the background.
 fn measure(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,
@@ -175,8 +169,7 @@ fn measure(
     background::run(&workload.work, &run, background)
 }
 
-/// Reads what a trial wrote again, where its work is to be verified: behind everything that is read of it, so
-/// that nothing of this counts.
+/// Reads the written data back if the workload is verified, after all probes.
 fn verify(setting: &Setting<'_>, workload: &PlannedWorkload, ran: &mut Ran, stop: &AtomicBool) {
     let area = workload.own_part(&setting.surveyed.survey.area);
     let medium = Medium { area, ..setting.surveyed.medium() };
@@ -284,8 +277,7 @@ fn status(
     }
 }
 
-/// Rests, then lets the probes read. Nothing is read in the measured time. Gives the nanoseconds that
-/// the readings right before the run took.
+/// Rests, then lets the probes read. Returns the duration of the readings right before the run.
 fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes) -> u64 {
     let (system, scene) = (setting.system, setting.scene());
     probes.look(Moment::Ready, &scene);
@@ -303,8 +295,7 @@ fn watch(setting: &Setting<'_>, workload: &PlannedWorkload, probes: &mut Probes)
     system.monotonic_ns().saturating_sub(rested_ns)
 }
 
-/// Lets the probes read again: right after the run, and once more when all is on the device; the nanoseconds
-/// until it was, where something was written, or why it did not get there.
+/// Lets the probes read after the run and the sync. Returns the sync's duration or error.
 fn evidence(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,

@@ -1,5 +1,4 @@
-//! Whether something between this machine and a drive keeps what was read: pieces of the drive that are not
-//! ours are read twice, past the page cache, before anything is written.
+//! Detects caches before a drive: reads pieces of it twice, past the page cache.
 
 use std::path::Path;
 
@@ -19,8 +18,7 @@ const LIMIT_NS: u64 = 2_000_000_000;
 /// Direct I/O wants memory that is aligned like the block.
 const ALIGNMENT: usize = 4096;
 
-/// Reads pieces of the first drive whose cache cannot be seen; why not where there is no such drive, where it
-/// is too small, and where it may not be read.
+/// Reads pieces of the first drive with invisible cache; absent if there is none.
 pub fn read(system: &dyn System, site: &Site, seed: u64) -> Presence<ReadTwice> {
     let Some(drive) = site.drives.iter().find(|drive| hides_its_cache(drive)) else {
         return Presence::absent("the caches of all drives below the target are visible");

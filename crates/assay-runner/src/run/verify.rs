@@ -1,5 +1,4 @@
-//! What a run wrote with `verify = true`, read again later: of a result, or of a file or device by its stamps
-//! alone. Nothing is written.
+//! Verifies data written with `verify = true`, by a result or by the stamps on the target.
 
 use std::fs::File;
 use std::ops::Range;
@@ -60,8 +59,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// How the command ends: wrong data fail it, and where there was nothing to judge, or the pass was ended,
-    /// there is no statement.
+    /// Returns the command's outcome: wrong data fail; an empty or partial pass is inconclusive.
     pub fn ended(&self) -> Outcome<()> {
         let found = &self.verified;
         if found.corrupt.all() > 0 {
@@ -125,10 +123,7 @@ fn stamps(runs: &[FoundRun]) -> Vec<FoundStamps> {
     runs.iter().map(told).collect()
 }
 
-/// Looks at what the last trial of a result left on its device.
-///
-/// # Errors
-/// Nothing of it can be there any more, something else may have been written over it, or it cannot be read.
+/// Verifies the data of the last trial on its device; fails if the data cannot exist any more.
 pub fn of_result(
     system: &dyn System,
     directory: &Path,
@@ -235,7 +230,6 @@ fn place(stored: &Stored) -> Outcome<usize> {
 struct Chosen {
     trial: PlannedTrial,
     written: Written,
-    /// When it began, where it is recorded.
     started: Option<String>,
 }
 
@@ -245,7 +239,6 @@ struct Known {
     trials: Vec<PlannedTrial>,
 }
 
-/// Goes over the records, in the order in which they ran.
 fn known(system: &dyn System, directory: &Path, stored: &Stored, place: usize) -> Outcome<Known> {
     let (mut last, mut ran) = (None, Vec::new());
     Trials::open(system, directory, &stored.plan)?.each_record(&mut |record| {
@@ -277,8 +270,7 @@ fn recorded(record: Trial, written: Written) -> Chosen {
     Chosen { trial, written, started: Some(record.started) }
 }
 
-/// Which run of the study wrote last: one that was recorded, or one that was ended in the middle and is known
-/// by its stamps alone.
+/// Returns the run that wrote last: a recorded one, or an interrupted one known by its stamps.
 fn chosen(
     stored: &Stored,
     place: usize,
@@ -353,8 +345,7 @@ fn unread(target: &str, error: &std::io::Error) -> Failure {
     Failure::refused(format!("cannot read {target}: {error}"))
 }
 
-/// Keeps studies off what is read: what they write meanwhile would look like lost data.
-/// A file of the user's is none of theirs.
+/// Locks a device against studies, whose writes would look like lost data.
 fn hold(system: &dyn System, site: &Site) -> Outcome<Vec<Hold>> {
     if site.kind != TargetKind::Device {
         return Ok(Vec::new());

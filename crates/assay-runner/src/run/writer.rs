@@ -57,7 +57,6 @@ impl<'a> ResultWriter<'a> {
     }
 }
 
-/// A bundle that could not be written to its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unkept {
     /// Trials that are in it, from the first on; none where it could not be begun.

@@ -1,5 +1,4 @@
-//! Archives in the format that the kernel unpacks its first file system from: `newc` of cpio(5),
-//! uncompressed. One entry after the other, each a head of hexadecimal numbers, its name and its bytes.
+//! Archives for the kernel's initial filesystem: `newc` of cpio(5), uncompressed.
 
 const MAGIC: &str = "070701";
 const LAST: &str = "TRAILER!!!";
@@ -34,8 +33,7 @@ pub struct Archive {
 }
 
 impl Archive {
-    /// Adds an entry that belongs to root; `path` has no slash in front. Directories come before what
-    /// is in them.
+    /// Adds an entry of root. `path` has no leading slash; directories come before their content.
     pub fn add(&mut self, path: &str, kind: Kind, permissions: u32, content: &[u8]) {
         self.entries += 1;
         self.put(path, kind, permissions, content);

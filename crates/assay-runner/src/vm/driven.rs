@@ -34,7 +34,6 @@ pub struct Mould {
     setup: Setup,
     files: Files,
     release: String,
-    /// Whether one of them was up.
     has_lived: bool,
     kept: Keeping,
 }
@@ -46,7 +45,6 @@ enum Keeping {
     Never,
 }
 
-/// A guest as it was when it was first spoken to.
 struct Kept {
     path: PathBuf,
     /// What it had said, and nobody had taken yet: it is said by each that begins there.
@@ -128,7 +126,6 @@ impl Mould {
         Ok(Begun { machine, talk, monitor: Monitor::new(monitor), server })
     }
 
-    /// Whether the first process says that it is up.
     fn lives(&self, machine: &mut Machine) -> bool {
         let began = Instant::now();
         while began.elapsed() < SIGN_OF_LIFE && !machine.has_ended() {
@@ -181,11 +178,9 @@ fn words() -> impl Iterator<Item = String> {
 pub enum Said {
     Line(String),
     Nothing,
-    /// It has ended; its last words.
     Over(String),
 }
 
-/// A guest that runs; its power goes when it is dropped.
 pub struct Driven<'a> {
     mould: &'a mut Mould,
     machine: Machine,

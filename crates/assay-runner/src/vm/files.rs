@@ -1,5 +1,4 @@
-//! Files of a guest on this side: without a name, so that none of them is left, however we end. QEMU
-//! opens them through this process's table of open files.
+//! Unnamed files of a guest on the host. QEMU opens them through this process's descriptors.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -59,7 +58,6 @@ impl Files {
         format!("cannot store {} MiB of virtual machine files in {place}: {error}", bytes >> 20)
     }
 
-    /// What is in a file from a byte on.
     pub fn from(&self, name: &str, at: u64) -> Vec<u8> {
         let Some(file) = self.open.get(name) else { return Vec::new() };
         let length = file.metadata().map_or(0, |seen| seen.len());
@@ -97,7 +95,6 @@ fn named_for_a_moment(place: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Bytes that this user may still write in a directory.
 pub fn room(place: &Path) -> Done<u64> {
     let seen = rustix::fs::statvfs(place);
     let seen = seen.map_err(|error| format!("{}: {error}", place.display()))?;

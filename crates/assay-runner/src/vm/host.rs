@@ -8,7 +8,6 @@ pub type Done<T> = Result<T, String>;
 /// Where programs lie that an ordinary user's `PATH` does not name.
 const BESIDE: [&str; 2] = ["/usr/sbin", "/sbin"];
 
-/// Runs a program to its end and returns what it printed.
 pub fn call(program: &str, arguments: &[&str]) -> Done<String> {
     let shown = format!("{program} {}", arguments.join(" "));
     let output = Command::new(program)

@@ -1,5 +1,4 @@
-//! A kernel for guests: a distribution's own, fetched and unpacked by its own programs, installed
-//! nowhere. It is kept, because it is the same tomorrow.
+//! Kernels for guests: a distribution's package, downloaded, unpacked and kept, but not installed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -11,7 +10,6 @@ use crate::vm::{Done, call, found, has};
 const NAMING: [&str; 2] = ["linux-image-cloud-amd64", "linux-image-amd64"];
 
 const TURN: &str = ".turn";
-/// Where it is unpacked meanwhile.
 const UNFINISHED: &str = ".unfinished";
 
 /// What `modprobe` reads, beside the modules themselves.
@@ -67,8 +65,7 @@ impl Kernel {
         Self { release, image, needs: needs(dep), asks, aliases, modules }
     }
 
-    /// The kernel of this machine and others that are installed, the running one first, where this user
-    /// may read them.
+    /// Returns the readable installed kernels, the running one first.
     pub fn installed() -> Vec<Self> {
         let running = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let names = fs::read_dir("/lib/modules").into_iter().flatten().flatten();
@@ -94,8 +91,7 @@ impl Kernel {
         folders.iter().filter_map(|folder| Self::unpacked(folder).ok()).collect()
     }
 
-    /// The newest kernel that this machine's packages have, from where it is kept, fetched where it is
-    /// not: the smaller one where that has all of these modules. Without a network, a kept one serves.
+    /// Returns the newest packaged kernel with all modules; without network, a kept one.
     pub fn fetched(below: &Path, modules: &[&str]) -> Done<Self> {
         let mut reason = None;
         for naming in NAMING {
@@ -123,14 +119,12 @@ impl Kernel {
         text.lines().map(module).collect()
     }
 
-    /// Files of all modules in some folders of its own.
     pub fn files_below(&self, folders: &[&str]) -> impl Iterator<Item = &String> {
         let own = folders.iter().map(|folder| format!("kernel/{folder}/")).collect::<Vec<_>>();
         self.needs.keys().filter(move |file| own.iter().any(|folder| file.starts_with(folder)))
     }
 
-    /// Files of modules in the order in which they can be loaded: each after those that it needs.
-    /// A module that is built in has none.
+    /// Returns module files in load order: dependencies first. Built-in modules have no file.
     pub fn files_of(&self, names: &[&str]) -> Done<Vec<String>> {
         let mut files: Vec<String> = Vec::new();
         for name in names {
@@ -150,8 +144,7 @@ impl Kernel {
         self.needs.keys().find(|file| module(file) == module_name)
     }
 
-    /// Adds a module after those that it needs, and these after what they ask for: nothing answers a
-    /// kernel that asks before its root is whole.
+    /// Adds a module after its dependencies and their soft dependencies.
     fn add(&self, file: &String, files: &mut Vec<String>) {
         // The last of those that it needs is the first to be loaded.
         let needed = self.needs.get(file).into_iter().flatten().rev();
@@ -176,7 +169,6 @@ impl Kernel {
         meant.filter_map(|name| self.file(name))
     }
 
-    /// Lists of modules that are there, for `modprobe`.
     pub fn lists(&self) -> Vec<PathBuf> {
         let all = LISTS.iter().map(|name| self.modules.join(name));
         all.filter(|path| path.is_file()).collect()
@@ -204,7 +196,6 @@ fn one_fetched(below: &Path, naming: &str) -> Done<Kernel> {
     Kernel::unpacked(&folder)
 }
 
-/// The package of the newest kernel that this machine's sources know.
 fn newest(naming: &str) -> Done<String> {
     if !has("apt-cache") || !has("dpkg-deb") || !has("depmod") {
         return Err("downloading kernels needs apt, dpkg and depmod (package kmod)".into());
@@ -229,8 +220,7 @@ fn depended(told: &str) -> Option<String> {
     names.find(|name| name.starts_with("linux-image-")).map(str::to_owned)
 }
 
-/// Fetches a package and unpacks it below a folder; what is half-done has no name that counts, and is
-/// taken away by the next one who fetches.
+/// Downloads and unpacks a package. A partial download has a temporary name and is removed later.
 fn fetch(package: &str, below: &Path) -> Done<()> {
     let fail = |error: std::io::Error| format!("{}: {error}", below.display());
     fs::create_dir_all(below).map_err(fail)?;
@@ -249,7 +239,6 @@ fn fetch(package: &str, below: &Path) -> Done<()> {
     done
 }
 
-/// Downloads a package into a folder and unpacks it there.
 fn unpack(package: &str, own: &Path) -> Done<PathBuf> {
     let into = own.display().to_string();
     // It writes where it stands.

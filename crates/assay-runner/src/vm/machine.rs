@@ -42,8 +42,7 @@ impl Accelerator {
         }
     }
 
-    /// The one to begin with. A device `/dev/kvm` alone says little: where the processor itself tells
-    /// nothing of virtual machines, it is served by software that boots no ordinary kernel.
+    /// Returns the accelerator to try first. `/dev/kvm` is not enough: the CPU must support it.
     pub fn likely() -> Self {
         let flags = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let mut words = flags.split_whitespace();
@@ -76,7 +75,6 @@ pub enum Bus {
     Nvme,
 }
 
-/// A drive, whose bytes lie in a file.
 #[derive(Clone, Debug)]
 pub struct Drive {
     pub image: PathBuf,
@@ -103,7 +101,6 @@ pub struct Setup {
     pub more: Vec<String>,
 }
 
-/// A running machine; it is ended when this is dropped.
 #[derive(Debug)]
 pub struct Machine {
     child: Child,
@@ -117,7 +114,6 @@ impl Machine {
         Self::with(setup, [Stdio::null(), Stdio::null(), Stdio::from(complaint)])
     }
 
-    /// Starts one whose standard input, output and error are these.
     pub fn driven(setup: &Setup, ends: [OwnedFd; 3]) -> Done<Self> {
         Self::with(setup, ends.map(Stdio::from))
     }
@@ -142,8 +138,7 @@ impl Machine {
         self.started.elapsed()
     }
 
-    /// For how long it wanted a processor and others had it: that of its threads that waited longest. Zero where the
-    /// kernel does not tell.
+    /// Returns the longest wait of a thread for a processor; zero if it is not reported.
     pub fn waited(&self) -> Duration {
         let threads =
             fs::read_dir(format!("/proc/{}/task", self.child.id())).into_iter().flatten().flatten();

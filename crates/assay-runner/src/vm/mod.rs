@@ -42,8 +42,7 @@ pub const MODULES: [&str; 7] =
 /// Modules that lie there to be loaded when the kernel asks for them: ciphers, checksums, alphabets.
 const AT_HAND: [&str; 4] = ["crypto", "arch/x86/crypto", "lib", "fs/nls"];
 
-/// Programs of this machine that every guest has where they are there; `busybox` does the rest. That of
-/// the modules may be packed, which not every `busybox` reads.
+/// Host programs for every guest; `busybox` provides the rest, but not all module formats.
 const PROGRAMS: [&str; 6] = ["mkfs.ext4", "lsblk", "losetup", "kmod", "wipefs", "blkid"];
 
 /// What `kmod` is called as.
@@ -52,8 +51,7 @@ const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/
 /// What the guest writes to: outputs of the job, how it ended, an archive of its results.
 const PORTS: [&str; 4] = ["out", "err", "end", "files"];
 
-/// What the kernel is told. It counts its timer's ticks in a loop and panics where they are too few, as they are on a host
-/// that gives its processor to others: it must not.
+/// Kernel command line. `no_timer_check` avoids a panic on busy hosts.
 const APPEND: &str = "console=ttyS0 panic=-1 quiet psi=1 no_timer_check";
 
 /// A guest that says nothing for so long under KVM is one that KVM does not boot.
@@ -72,12 +70,10 @@ pub struct Asked {
     pub cpus: usize,
     /// Bytes of each virtio drive.
     pub drives: Vec<u64>,
-    /// More virtio drives, after those: images that are there already, each with QEMU's word for what this
-    /// machine caches of it.
+    /// Additional virtio drives: existing images, each with QEMU's cache mode.
     pub lent: Vec<(PathBuf, String)>,
     /// Whether results and what studies make lie on the first of them, and not in memory.
     pub home_on_drive: bool,
-    /// More for the kernel.
     pub append: String,
     pub modules: Vec<String>,
     pub programs: Vec<PathBuf>,
@@ -88,16 +84,14 @@ pub struct Asked {
     /// A shell script that is the job; the words are its arguments. Without one they are the command.
     pub script: Option<Vec<u8>>,
     pub words: Vec<String>,
-    /// A root disk with systemd that has the program and the job in it, which then runs the job again
-    /// after each boot; without one the root lies in memory and has no systemd.
+    /// A root disk with systemd that runs the job after each boot; otherwise the root is in memory.
     pub root: Option<PathBuf>,
     pub place: PathBuf,
     /// Until when it has to have ended, if that is not left to its job.
     pub limit: Option<Duration>,
 }
 
-/// An end of a wire between two guests: it leads nowhere else. What goes over it goes over a connection of this machine with
-/// itself, and the end that listens takes another one when that is gone.
+/// One end of a network link between two guests, over a loopback connection of the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
     Listens(u16),
@@ -132,7 +126,6 @@ pub fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
     if told.is_empty() { "no output".to_owned() } else { told.join("\n") }
 }
 
-/// The machine of a guest, with its first file system and its drives.
 pub fn setup(asked: &Asked, accelerator: Accelerator, files: &mut Files) -> Done<Setup> {
     let mut drives = Vec::new();
     let (first, root, mut more) = if let Some(image) = &asked.root {
@@ -172,7 +165,6 @@ pub fn bytes_of(asked: &Asked) -> Done<u64> {
     Ok(first + asked.drives.iter().sum::<u64>())
 }
 
-/// The first file system of a guest.
 fn tree(asked: &Asked) -> Done<Tree> {
     let mut tree =
         Tree::with(&["proc", "sys", "dev", "run", "tmp", "root", "home/lab/results", "etc"]);

@@ -1,7 +1,7 @@
-//! What QEMU is told and asked while a machine runs: its machine protocol (QMP), a line of JSON each, through what is its
-//! standard error. What it complains of comes the same way, as lines that are none.
+//! QEMU's machine protocol (QMP): one line of JSON per message, over its standard error.
 //!
-//! Source: "QEMU Machine Protocol Specification", docs/interop/qmp-spec.txt of QEMU; the commands of docs/interop/qemu-qmp-ref.
+//! Source: "QEMU Machine Protocol Specification", docs/interop/qmp-spec.txt of QEMU; the commands
+//! of docs/interop/qemu-qmp-ref.
 
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -123,7 +123,6 @@ impl Monitor {
         }
     }
 
-    /// All that it complained of, by a machine that has ended.
     pub fn complaints(&mut self) -> &[u8] {
         while self.line(Instant::now() + Duration::from_millis(1)).is_some() {}
         &self.complaints

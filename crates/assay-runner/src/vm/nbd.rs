@@ -64,10 +64,7 @@ const LIKED_BYTES: u32 = 4096;
 const MOST_BYTES: u32 = 32 << 20;
 const HEAD_BYTES: usize = 28;
 
-/// Serves a drive until the other side leaves.
-///
-/// # Errors
-/// The stream broke, or the other side does not speak the protocol.
+/// Serves a drive until the client leaves; fails if the stream breaks or the protocol is violated.
 pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn Store) -> io::Result<()> {
     if !agreed(stream, store)? {
         return Ok(());

@@ -115,7 +115,6 @@ impl Tree {
         Ok(())
     }
 
-    /// Bytes of what lies there, about.
     pub fn bytes(&self) -> Done<u64> {
         let of = |content: &Content| match content {
             Content::Bytes(bytes, _) => Ok(bytes.len() as u64),

@@ -9,32 +9,24 @@ use assay_core::exhibit::Unit;
 use assay_core::quantity::{Bytes, Time};
 use serde::{Deserialize, Serialize};
 
-/// A claim that the findings answer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ask {
     pub kind: AskKind,
     pub ask: String,
-    /// What was published, with its figures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
-    /// Workloads that it is about: the claim is for each of them.
     pub workloads: Vec<String>,
-    /// Metric; by default the one that the study's verdicts are about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    /// Factor over whose levels the claim goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub factor: Option<String>,
-    /// Levels of other factors that it is about; all of them where none is named.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: BTreeMap<String, String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub level: Option<String>,
-    /// The level that it is held against.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub versus: Option<String>,
-    /// The lowest and the highest level at which a peak is claimed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub between: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,13 +52,10 @@ impl Ask {
 pub enum AskKind {
     /// The metric is best at a level between two.
     Peak,
-    /// The metric grows in proportion to the factor.
     Linear,
-    /// The metric does not change with the factor.
     Flat,
     Best,
     Worst,
-    /// One level is better than another.
     Better,
     /// One level is no different from another, within the margin.
     Equivalent,
@@ -83,7 +72,6 @@ pub enum AskKind {
 }
 
 impl AskKind {
-    /// The words that study files use.
     pub const WORDS: [&'static str; 12] = [
         "peak",
         "linear",
@@ -99,7 +87,6 @@ impl AskKind {
         "max-rate",
     ];
 
-    /// The keys that a claim of this kind needs.
     pub const fn needs(self) -> &'static [&'static str] {
         match self {
             Self::Peak => &["factor", "between"],
@@ -113,7 +100,6 @@ impl AskKind {
 }
 
 impl AskKind {
-    /// Whether it is about two levels.
     pub const fn is_of_two(self) -> bool {
         matches!(self, Self::Better | Self::Equivalent | Self::Ratio)
     }
@@ -127,7 +113,6 @@ impl Ask {
         self.kind.is_of_two() && open && !named
     }
 
-    /// The first key that its kind needs and that it lacks.
     pub fn lacks(&self) -> Option<&'static str> {
         let there = |key: &str| match key {
             "factor" => self.factor.is_some(),
@@ -171,8 +156,7 @@ impl Amount {
     }
 }
 
-/// A number with the unit of what it counts: `90 IOPS`, `95 MB/s`, `100 us`; or a ratio: `1/3`,
-/// `4.5 times`.
+/// A number with a unit (`90 IOPS`, `95 MB/s`, `100 us`), or a ratio (`1/3`, `4.5 times`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Amount {
@@ -203,7 +187,6 @@ impl FromStr for Amount {
     }
 }
 
-/// `4.5 times` and `1/3` as numbers above zero.
 fn ratio(text: &str) -> Option<f64> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let value = match (text.strip_suffix("times"), text.split_once('/')) {
@@ -239,7 +222,6 @@ impl From<Amount> for String {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Card {
-    /// What is printed on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub rated: Option<Claimed>,
@@ -256,11 +238,9 @@ pub struct Card {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "String", into = "String")]
 pub struct Price {
-    /// How much.
     pub amount: f64,
     /// Three letters, as ISO 4217 has them.
     pub currency: String,
-    /// As it was written.
     pub text: String,
 }
 

@@ -353,7 +353,6 @@ impl Checker<'_> {
         }
     }
 
-    /// What belongs to something that the study makes.
     fn grounds(&mut self, study: &Study) {
         for name in study.factors.keys() {
             let Some((layer, first)) = layers::of_factor(name).zip(layers::goes_with(name)) else {
@@ -468,7 +467,6 @@ fn left_of(study: &Study, all: usize) -> usize {
     without::left(without::grid(&study.factors), &constraints, &study.baseline).0.len()
 }
 
-/// Names of the metrics that trials of a study may have, each once.
 fn metrics_of(study: &Study) -> Vec<&'static str> {
     let of_work = study.workload.iter().flat_map(|own| metrics::of_kind(own.work.kind()));
     let by_class = study.workload.iter().any(|own| own.work.is_others())
@@ -488,7 +486,6 @@ fn is_told(study: &Study, metric: &str) -> bool {
     metrics::is_told(metric) && study.workload.iter().any(|own| own.work.may_report(metric))
 }
 
-/// Whether some work of a study runs programs, whose lines may name factors.
 fn runs_programs(study: &Study) -> bool {
     study.workload.iter().any(|workload| workload.work.kind().runs_programs)
 }
@@ -518,7 +515,6 @@ fn spell(study: &mut Study) {
     }
 }
 
-/// What to write instead of a name that is no factor of the study.
 fn no_factor(name: &str, factors: &BTreeMap<String, Vec<String>>) -> String {
     let known: Vec<&str> = factors.keys().map(String::as_str).collect();
     words::did_you_mean(name, &known).unwrap_or_else(|| {

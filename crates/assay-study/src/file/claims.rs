@@ -1,5 +1,4 @@
-//! What must hold of the questions of a study. Levels are left to the findings: the command line may
-//! name others.
+//! Checks the questions of a study. Levels are checked later: the command line may change them.
 
 use assay_core::quantity::played;
 use assay_workloads::{io, metrics};
@@ -117,8 +116,7 @@ fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<
     Some(("workloads", message, Some(format!("write workloads = [\"{row}\"]"))))
 }
 
-/// What keeps a study from looking for the most load: it chooses its rates itself, one trial after the other,
-/// and all of its trials are about that.
+/// Returns what prevents a max-rate study, which selects its rates itself.
 fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     if let Some(Err(message)) = ask.slo.as_ref().map(|limit| limit.parse::<Limit>()) {
         return Some(("slo", message, None));

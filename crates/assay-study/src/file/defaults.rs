@@ -10,7 +10,6 @@ const LONGEST_QUICK: Time = Time(1_000_000_000);
 const QUICK_AREA: Bytes = Bytes(256 << 20);
 /// The same where there are many cells: it is filled for each file system of each replicate.
 const SMALL_AREA: Bytes = Bytes(64 << 20);
-/// Cells from which there are many.
 const MANY_CELLS: usize = 40;
 /// Size of a laboratory's loop device where neither the study nor its area says more.
 const LAB: Bytes = Bytes(1 << 30);
@@ -32,8 +31,7 @@ impl Study {
         self
     }
 
-    /// A quick look: every level stays, trials become short and areas small. How many replicates of
-    /// which length fit its time is told by the pilot (`plan::allocation`).
+    /// A quick check: all levels, short trials, small areas; `plan::allocation` divides it.
     #[must_use]
     pub fn quick(mut self) -> Self {
         let many = self.cells() > MANY_CELLS;
@@ -49,8 +47,7 @@ impl Study {
         self
     }
 
-    /// Time for which the machine rests before the first trial, where the study is about energy: a
-    /// shorter one where trials are short.
+    /// Time to rest before the first trial if the study measures energy; shorter with short trials.
     pub fn idle_ns(&self) -> Option<u64> {
         let asked = Asked { probes: &self.probes, meter: self.power_meter.as_deref() };
         let asked = energy::is_asked(asked);

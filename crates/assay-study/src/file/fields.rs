@@ -1,5 +1,4 @@
-//! What a study file may hold: one row a key. The reader, the JSON Schema and the reference page
-//! are all made from these rows.
+//! The keys of a study file, one row per key, for the reader, the schema and the reference.
 
 use assay_core::catalogue::keys::{Fields, Form, field, needed};
 use assay_core::quantity::{Bytes, Time};

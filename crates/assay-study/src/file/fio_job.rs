@@ -1,5 +1,4 @@
-//! A job file of fio as a study: what the engine can do is translated, each key that it cannot do is
-//! named with its line, and nothing of it is ever executed.
+//! Translates a fio job file into a study. Unsupported keys are reported with their line.
 
 mod keys;
 mod operations;
@@ -24,7 +23,6 @@ use super::{FORMAT, SMALLEST_AREA_BYTES};
 use paced::Paced;
 use values::{amount, duration, number, percent, plain_name, quoted};
 
-/// What a job file comes to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translated {
     pub study: String,
@@ -133,10 +131,7 @@ impl Told {
     }
 }
 
-/// The study of a job file; messages call it by the name.
-///
-/// # Errors
-/// Everything of it that cannot be done, each with its line and what it would have meant.
+/// Translates a job file; `name` is used in messages. Fails with a line for each unsupported key.
 pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
     let mut told = Told { partly: way.partly, ..Told::default() };
     let jobs = sections::jobs(text, way, &mut told);
@@ -164,8 +159,7 @@ pub fn translate(name: &str, text: &str, way: Way<'_>) -> Outcome<Translated> {
     Err(Failure::mistake(lines.join("\n")))
 }
 
-/// The works of jobs that run at once: two at most, a load and what is measured beside it. The place of the
-/// first of all is that of the study.
+/// Returns the works of concurrent jobs: at most a measured one and a background load.
 fn at_once<'j>(
     group: Vec<&'j Job>,
     first: &mut Option<(&'j Job, String)>,
@@ -362,7 +356,6 @@ fn rounds(job: &Job, drops_cache: bool, told: &mut Told) -> u64 {
     1
 }
 
-/// The line of a key, or that of the job.
 fn line_of(job: &Job, key: &str) -> usize {
     job.settings.get(key).map_or(job.line, |setting| setting.line)
 }
@@ -685,7 +678,6 @@ fn area(all: &[&Work], told: &mut Told) -> String {
     format!("area       = {{ size = \"{}\" }}\n", Bytes(area))
 }
 
-/// What a job and a load beside it have in common.
 fn words(work: &Work) -> String {
     let mut text = format!(
         "pattern = \"{}\", mix = \"{}\", block_size = \"{}\", queue_depth = {}, threads = {}, direct = {}, \

@@ -1,5 +1,4 @@
-//! What a page shows first, as a study file may say it: the name of a figure. The figures themselves
-//! belong to the report and to kinds of work; tests of the report hold its registry against this list.
+//! Names of figures that a page can show first; the report's tests check this list.
 
 /// Figures that may lead, in the order of reading. Those of places have pages of their own.
 const FIRST: [&str; 6] = ["race", "sweep", "effects", "surface", "card", "energy"];

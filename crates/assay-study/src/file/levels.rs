@@ -1,5 +1,4 @@
-//! Levels of factors as they are written: which of them are some, which are the same, and how each is
-//! spelled wherever a result names it.
+//! Levels of factors as written: validity, equality and spelling.
 
 use assay_core::catalogue::keys::Form;
 use assay_core::quantity::{Bytes, Percent, Time};
@@ -92,8 +91,7 @@ pub(super) fn same(name: &str, one: &str, other: &str) -> bool {
     means && (sizes.is_some_and(|(one, other)| one == other) || alike() == Some(true))
 }
 
-/// The levels in a text with commas between them. A level may have commas of its own, as shares have: what is
-/// none alone, and is one with what follows, is one. A list such as `["a,b", "c"]` says where each ends.
+/// Splits a text at commas. A level may contain commas itself; `["a,b", "c"]` delimits levels.
 pub fn levels_in(name: &str, text: &str) -> Vec<String> {
     if let Ok(levels) = serde_json::from_str(text) {
         return levels;
@@ -116,8 +114,7 @@ pub fn levels_in(name: &str, text: &str) -> Vec<String> {
     levels
 }
 
-/// The one spelling of a level: that of the factor's example where it has the level, else as amounts are
-/// written (`64KiB` is `64 KiB`, `80%` is `80%`). What is no level stays as it is.
+/// Returns the canonical spelling of a level: `64KiB` is `64 KiB`. Invalid levels stay unchanged.
 pub fn spelled(name: &str, level: &str) -> String {
     if judged(name, level).is_err() {
         return level.to_owned();

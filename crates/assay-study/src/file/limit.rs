@@ -9,8 +9,7 @@ use assay_core::quantity::Time;
 
 use super::{AskKind, Study};
 
-/// Percentiles as they are written, as shares, and with the metric that tells each of the time from the intended
-/// start of an operation to its end.
+/// Percentiles: name, share, and the metric of the time from the intended start of an operation.
 const PERCENTILES: [(&str, f64, &str); 5] = [
     ("p50", 0.5, "response_p50_ns"),
     ("p90", 0.9, "response_p90_ns"),
@@ -19,7 +18,6 @@ const PERCENTILES: [(&str, f64, &str); 5] = [
     ("p99.99", 0.9999, "response_p9999_ns"),
 ];
 
-/// A percentile of the response, and the time that it is to stay below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
     percentile: (&'static str, f64, &'static str),

@@ -23,8 +23,7 @@ pub fn asked(study: &Study) -> Vec<String> {
     named.map(|(name, _)| name.clone()).collect()
 }
 
-/// Puts what was seen in its place: a level of the same amount stands once. A factor of which nothing can be seen
-/// is left out with the reason.
+/// Replaces `current` by the level that was read. A factor without a readable level is omitted.
 pub fn put(study: &mut Study, name: &str, seen: Result<String, String>) {
     match seen {
         Ok(level) => {

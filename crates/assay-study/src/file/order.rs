@@ -25,7 +25,6 @@ pub enum Order {
 }
 
 impl Order {
-    /// The word that study files use.
     pub fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -38,14 +37,11 @@ impl Order {
         }
     }
 
-    /// Whether one replicate ends before the next begins.
     pub fn is_by_replicate(self) -> bool {
         matches!(self, Self::Random | Self::Chained | Self::Rcbd)
     }
 
-    /// Whether a drift can be told from a difference between arms: not where one arm ran after the
-    /// other, not where nobody says that it did not, and not
-    /// where nobody chose.
+    /// Whether drift is distinguishable from differences between arms: only in drawn orders.
     pub fn tells_arms_from_time(self) -> bool {
         !matches!(self, Self::Sequential | Self::Unknown | Self::Recorded)
     }

@@ -10,13 +10,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AreaRequest {
-    /// How many; by default 1 GiB or a tenth of the free space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Where they begin on a block device; by default at its start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offset: Option<Start>,
-    /// What the start is rounded up to; by default 1 MiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<Bytes>,
 }
@@ -25,7 +22,6 @@ pub struct AreaRequest {
 const ALIGN: Bytes = Bytes(1 << 20);
 
 impl AreaRequest {
-    /// First byte on a device of this size.
     pub fn first_byte(&self, device_bytes: u64) -> u64 {
         let start = match self.offset {
             None => return 0,
@@ -95,9 +91,7 @@ const fn one() -> u32 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cache {
-    /// Nothing of the area.
     Cold,
-    /// All of the area.
     Warm,
 }
 

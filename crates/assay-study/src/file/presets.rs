@@ -10,7 +10,6 @@ struct Preset {
     name: &'static str,
     /// Subject of its question, under which lists show it.
     group: &'static str,
-    /// Where it stands in the sources.
     path: &'static str,
     text: &'static str,
 }

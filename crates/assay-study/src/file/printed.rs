@@ -32,7 +32,6 @@ pub struct Class {
 }
 
 impl Class {
-    /// Where the SD Association publishes the limits.
     pub fn source(&self) -> &'static str {
         if self.iops[0] > 0.0 {
             "https://www.sdcard.org/developers/sd-standard-overview/application-performance-class/"

@@ -16,28 +16,21 @@ use super::{Study, words};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Pointer {
-    /// Title of the text that prints them; by default the study's first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub article: Option<String>,
     pub table: String,
-    /// Words that stand in the rows that are meant, each a whole cell.
     pub row: Vec<String>,
     pub column: String,
-    /// Which of the numbers in a cell, from 1, where a cell has several with `/` between them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<u32>,
-    /// The author's unit; by default that of the row's column `unit`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// What the number is of; `{column}` stands for what the row has there. By default the words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub workload: String,
     pub metric: String,
-    /// Levels of the arms that it is shown beside; the name of a column stands for what the row has there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub at: BTreeMap<String, String>,
-    /// The factor over whose first level the number is a ratio.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<String>,
 }

@@ -1,5 +1,4 @@
-//! What must hold of a race (R15): one kind of work, whose arms are compared by one number in random
-//! replicates, and nothing beside it that would be read off its numbers.
+//! Checks a race (R15): one kind of work, one metric, random replicates.
 
 use assay_core::quantity::metric::{Statistic, class};
 

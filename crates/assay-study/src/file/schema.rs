@@ -1,5 +1,4 @@
-//! The JSON Schema of study files, made from the rows of [`super::fields`], for editors that
-//! complete and check TOML. What must hold between keys is left to the reader.
+//! The JSON Schema of study files, from the rows of [`super::fields`], without other rules.
 
 use assay_core::catalogue::keys::{Field, Fields, Form, Need};
 use assay_machine::factors;

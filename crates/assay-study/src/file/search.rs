@@ -1,5 +1,4 @@
-//! A space to search (`[search]`): ranges of levels, which become levels when the study is read, and the study a
-//! race. Everything after that sees factors as always.
+//! A search space (`[search]`): its ranges become levels of factors when the study is read.
 
 use assay_core::quantity::units::show;
 use assay_core::quantity::{Bytes, Percent, Time};
@@ -17,10 +16,7 @@ pub fn is_range(text: &str) -> bool {
     text.contains("..") && (text.contains(" in ") || ends(text).is_some())
 }
 
-/// The levels of a range of a factor.
-///
-/// # Errors
-/// What is wrong with it, and what to write instead.
+/// Returns the levels of a range, or what is wrong with it.
 pub fn levels(name: &str, text: &str) -> Result<Vec<String>, Complaint> {
     let told = |what: &str| Complaint::new(format!("{name}: \"{text}\" {what}"), LIKE);
     let Some((range, way)) = text.split_once(" in ") else {
@@ -137,7 +133,6 @@ pub fn dissolve(study: &mut Value) {
     }
 }
 
-/// A table of a study, made where it has none.
 fn table<'s>(study: &'s mut Map<String, Value>, name: &str) -> Option<&'s mut Map<String, Value>> {
     study.entry(name).or_insert_with(|| json!({})).as_object_mut()
 }

@@ -25,18 +25,15 @@ pub use typed::Typed;
 /// A study file to start from; it is read in tests.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
-/// What every version's format begins with.
 const FAMILY: &str = "assay-study/";
 
-/// Reads a study; `name` is what the messages call the file. All mistakes are told at once, each
-/// with its place and what to write instead.
+/// Reads a study; `name` is used in messages. Reports all mistakes with place and hint.
 pub fn parse(name: &str, text: &str) -> Outcome<Study> {
     read(text).map_err(|mistakes| Failure::mistake(mistakes.render(name, text)))
 }
 
-/// Sets keys of a study that options of a command line have changed, and checks it by the rules of files. `name` is what
-/// the user calls the study. All mistakes are reported at once, each with the option that caused it, because the user
-/// sees no file with their place.
+/// Applies options of the command line to a study and checks it by the rules of files. Reports all
+/// mistakes at once, each with the option that caused it.
 pub fn changed(name: &str, study: &Study, keys: &[KeyValue], typed: &[Typed]) -> Outcome<Study> {
     let text = set::written(study, keys)?;
     read(&text).map_err(|mistakes| Failure::mistake(mistakes.by_option(name, typed)))
@@ -87,13 +84,10 @@ fn read(text: &str) -> Result<Study, Mistakes> {
     Err(mistakes)
 }
 
-/// Brackets that may be open at once. The library goes on after a mistake by calling itself for each
-/// that was left open: thousands of them would be more than the stack holds.
+/// Maximum nesting of brackets: the TOML library recovers by recursion on a limited stack.
 const MOST_OPEN: usize = 100;
 
-/// Where more brackets are open, or a key has more parts, than any study needs: each is a call of the
-/// TOML library inside the one before. Told by the library's own tokens: what looks like a bracket in
-/// a text or a comment is none.
+/// Finds brackets or dotted keys nested deeper than in any study, by the library's own tokens.
 fn too_deep(text: &str) -> Option<(usize, TokenKind)> {
     let mut open = Vec::new();
     let mut parts = 0;
@@ -120,8 +114,7 @@ fn too_deep(text: &str) -> Option<(usize, TokenKind)> {
     None
 }
 
-/// Reads a study that this program has stored. It was judged when it was made: later rules must not
-/// make an old result unreadable.
+/// Reads a stored study without judging it: later rules must not make an old result unreadable.
 pub fn stored(name: &str, text: &str) -> Outcome<Study> {
     let wrong = |error: &str| Failure::mistake(format!("{name}: {}", error.replace('\n', " ")));
     let json: serde_json::Value = toml::from_str(text).map_err(|error| wrong(error.message()))?;

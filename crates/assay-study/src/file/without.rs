@@ -12,7 +12,6 @@ use super::fields::TARGET_FACTOR;
 use super::levels::same;
 use super::text::mistakes::{Mistakes, Places};
 
-/// One combination: a level of each factor.
 type Levels = BTreeMap<String, String>;
 
 /// Combinations up to which constraints are tried one by one.
@@ -123,7 +122,6 @@ impl Condition {
         }
     }
 
-    /// What is wrong with it in a study of these factors.
     fn mistake(&self, factors: &BTreeMap<String, Vec<String>>) -> Option<String> {
         if !factors.contains_key(&self.factor) {
             return Some(format!("{} is not a factor of this study", self.factor));
@@ -159,8 +157,7 @@ pub fn grid<'f>(factors: impl IntoIterator<Item = (&'f String, &'f Vec<String>)>
     })
 }
 
-/// What is left of combinations, and how many each constraint leaves out. The one that others are compared
-/// with stays, whatever it is, on every target.
+/// Applies constraints to combinations; returns the rest and the counts. The baseline always stays.
 pub fn left(
     all: Vec<Levels>,
     constraints: &[Constraint],

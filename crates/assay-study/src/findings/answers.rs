@@ -10,39 +10,30 @@ use super::most_load::MostLoad;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answers {
-    /// Result of the gate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateAnswer>,
-    /// Whether the target meets the requirements.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requirements: Option<Fitness>,
-    /// One answer per question.
     #[serde(default, skip_serializing_if = "Vec::is_empty", rename = "answers")]
     pub all: Vec<Answer>,
 }
 
-/// What the numbers say of a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Answer {
-    /// The question in words.
     pub ask: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
-    /// The answer in one sentence.
     pub answer: String,
-    /// What becomes of the claim.
     pub verdict: Claim,
     /// What it rests on, case by case.
     pub reasons: Vec<String>,
-    /// Ids of comparisons of the same arms.
     pub evidence: Vec<String>,
     /// Where it is asked how much load there can be: the rates, and what became of each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_rate: Option<MostLoad>,
 }
 
-/// What becomes of a claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Claim {
@@ -52,7 +43,6 @@ pub enum Claim {
     /// The numbers show that it does not hold, in one case at least.
     #[serde(rename = "contradicted")]
     Contradicted,
-    /// The numbers do not tell.
     #[serde(rename = "not-shown")]
     NotShown,
     /// Nothing was measured that could tell.

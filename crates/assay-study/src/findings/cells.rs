@@ -11,8 +11,7 @@ const WIDE: f64 = 2.0;
 /// Rounding of sums in another order, as a share.
 const ROUNDING: f64 = 1e-9;
 
-/// Whether a number with this interval is so little known that it says little, and is told with it wherever it
-/// stands: that it was measured right is another question, and its trust answers that one.
+/// Whether an interval is so wide that the number says little. Trust is a separate question.
 pub fn is_wide(ci95: Option<[f64; 2]>) -> bool {
     ci95.is_some_and(|[low, high]| {
         let (least, most) = (low.abs().min(high.abs()), low.abs().max(high.abs()));
@@ -76,9 +75,8 @@ impl Findings {
 }
 
 impl Measurement {
-    /// The number of the row, in the unit of its metric, wherever it is told: the geometric mean of its
-    /// trials, the arithmetic one where they are compared by differences, the median where one of them is
-    /// zero. Of these the interval is that of either mean.
+    /// The value of the row: geometric mean; arithmetic mean if compared by differences; median if
+    /// a trial is zero. The interval belongs to either mean.
     pub fn value(&self) -> Option<f64> {
         self.mean.or(self.geometric_mean).or(self.median)
     }
@@ -87,8 +85,7 @@ impl Measurement {
         is_wide(self.ci95)
     }
 
-    /// Whether it is trusted for this virtual device alone: the drive is lent, and what its host caches
-    /// cannot be seen.
+    /// Whether the number is trusted only for this virtual device: the host's caches are invisible.
     pub fn is_lent(&self) -> bool {
         let is_trusted = self.trust == Some(Trust::Trusted);
         is_trusted && self.reasons.iter().any(|because| because.rule == LENT)

@@ -9,25 +9,20 @@ use crate::results::design::Order;
 use crate::results::plan::Arm;
 use crate::results::plan::is_false;
 
-/// What a workload reads and writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(clippy::struct_excessive_bools, reason = "each says something of its own")]
 pub struct IoFacts {
-    /// Order of the offsets.
     pub pattern: Pattern,
     /// What operations do to their blocks.
     pub mix: Mix,
-    /// Bytes of an operation.
     pub size_bytes: u64,
-    /// An `fdatasync` after each write.
     #[serde(default, skip_serializing_if = "is_false")]
     pub data_sync: bool,
     /// Started by a clock or with pauses between: how many there are per second is not what the drive can.
     #[serde(default, skip_serializing_if = "is_false")]
     pub rate_limited: bool,
-    /// Several sizes, of which `size_bytes` is the largest, or places that are not met alike or one after the
-    /// other: a number of it is none of the usual ones of a drive.
+    /// Several sizes (`size_bytes` is the largest) or non-uniform offsets: not a usual number.
     #[serde(default, skip_serializing_if = "is_false")]
     pub shaped: bool,
     /// An `fdatasync` after some of them.
@@ -62,11 +57,9 @@ impl Findings {
     }
 }
 
-/// A file system that a target stands on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FilesystemFacts {
-    /// Its type.
     pub name: String,
     /// Those of its options that matter.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -83,8 +76,7 @@ impl TargetFacts {
         }
     }
 
-    /// What it stands on without options, as titles name it: up to the first that has some; none
-    /// where there is no file system.
+    /// Filesystem names for titles, up to the first with options; `None` without a filesystem.
     pub fn filesystem_name(&self) -> Option<String> {
         let plain = self.filesystems.iter().position(|one| !one.options.is_empty());
         let told = plain.map_or(self.filesystems.len(), |at| at + 1);
@@ -94,12 +86,10 @@ impl TargetFacts {
     }
 }
 
-/// How the trials of a study were put in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ordered {
     pub replicates: u32,
-    /// The order.
     pub order: Order,
     /// Whether each replicate began with a lead-in.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -127,7 +117,6 @@ impl Ordered {
     }
 }
 
-/// Where a study ran.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlaceFacts {
@@ -140,15 +129,12 @@ pub struct PlaceFacts {
     /// Driver and governor of the processors' frequency, where the kernel controls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frequency: Option<String>,
-    /// How many of the known weaknesses of processors are which way, where the kernel tells:
-    /// `4 mitigated, 14 not affected, 1 vulnerable (mds)`.
+    /// CPU vulnerabilities by status: `4 mitigated, 14 not affected, 1 vulnerable (mds)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mitigations: Option<String>,
-    /// Clock in use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clocksource: Option<String>,
-    /// Share of the processors' time during the trials that the hypervisor gave to others, where the
-    /// kernel tells.
+    /// Share of CPU time that the hypervisor gave to others during the trials, if reported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steal_share: Option<f64>,
 }
@@ -190,9 +176,7 @@ impl PlaceFacts {
 #[serde(rename_all = "kebab-case")]
 pub enum Unknown {
     Kernel,
-    /// Its processor.
     Cpu,
-    /// What it runs in.
     Virtualisation,
 }
 

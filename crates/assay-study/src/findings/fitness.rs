@@ -1,9 +1,7 @@
-//! Whether a place is good enough for something, as data: bounds that somebody published, each held against
-//! the interval of what was measured.
+//! Whether a place meets requirements: published bounds against confidence intervals.
 
 use serde::{Deserialize, Serialize};
 
-/// What became of a bound, or of all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -12,7 +10,6 @@ pub enum Fit {
     Pass,
     /// The whole interval lies beyond it, and the numbers are trusted.
     Fail,
-    /// Anything else.
     Inconclusive,
 }
 
@@ -36,43 +33,34 @@ impl Fit {
     }
 }
 
-/// One bound.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FitBound {
-    /// The question that it answers, in words.
     pub ask: String,
-    /// What became of it.
     pub outcome: Fit,
     /// The number with its interval, case by case; and what keeps it from being decided.
     pub reasons: Vec<String>,
     /// Who published the bound, and where.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub published: Option<String>,
-    /// Workloads that it is about.
     pub workloads: Vec<String>,
     /// Metric; where it is not told, the one that the study is about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
 }
 
-/// Whether a place is good enough.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Fitness {
-    /// For what.
     #[serde(rename = "for")]
     pub purpose: String,
-    /// What becomes of all bounds together.
     pub outcome: Fit,
     /// The same in words, with the bounds that decided it.
     pub text: String,
-    /// All of them, in the order of the study.
     pub bounds: Vec<FitBound>,
 }
 
 impl Fitness {
-    /// What becomes of bounds together.
     pub fn of(purpose: String, bounds: Vec<FitBound>) -> Self {
         let ended = Fit::of_all(bounds.iter().map(|bound| bound.outcome));
         let decided = bounds.iter().filter(|bound| bound.outcome == ended);

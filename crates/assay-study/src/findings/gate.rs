@@ -1,5 +1,4 @@
-//! What a gate says: of settings against the baseline of their study, or of a later side against an earlier
-//! one.
+//! The result of a gate: of a study against its baseline, or of a later against an earlier side.
 
 use assay_core::quantity::units::show;
 use assay_workloads::metrics::noun;
@@ -7,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::results::plan::is_false;
 
-/// How a row ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "outcome", content = "reason", rename_all = "kebab-case")]
@@ -16,7 +14,6 @@ pub enum Ended {
     Pass,
     /// Surely worse by more than is allowed.
     Fail,
-    /// Nothing can be said, because.
     Inconclusive(String),
 }
 
@@ -26,7 +23,6 @@ pub enum Ended {
 pub struct Gated {
     /// Workload, with its arm where there are several.
     pub name: String,
-    /// How it ended.
     #[serde(flatten)]
     pub outcome: Ended,
     /// The metric that it is judged by; absent where nothing of the workload says which.
@@ -46,7 +42,6 @@ pub struct Gated {
     /// The same in the unit of its metric, where that may be zero and has no shares.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub amount: Option<Amount>,
-    /// Why its numbers are suspect.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspect: Option<String>,
     /// Id of the comparison that it rests on.
@@ -54,30 +49,25 @@ pub struct Gated {
     pub comparison: Option<String>,
 }
 
-/// By how much a row is worse, in the unit of its metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Amount {
-    /// By how much; below zero where it is better.
     pub loss: f64,
     /// What it surely is at least where it failed, and at most where it did not.
     pub bound95: f64,
 }
 
-/// How a gate ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum GateEnd {
     /// No row failed, and each made a statement that has to.
     Pass,
-    /// A row failed.
     Fail,
     /// None failed, and one made no statement.
     Inconclusive,
 }
 
-/// A gate with what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GateAnswer {
@@ -97,7 +87,6 @@ pub struct GateAnswer {
     /// Whether rows that make no statement are taken for green.
     #[serde(default, skip_serializing_if = "is_false")]
     pub allow_inconclusive: bool,
-    /// How it ended.
     pub outcome: GateEnd,
     /// The same in words, with the rows that it is about.
     pub text: String,
@@ -131,17 +120,14 @@ impl Gated {
         Self::bare(name, Ended::Inconclusive(reason))
     }
 
-    /// Whether it makes no statement.
     pub fn is_silent(&self) -> bool {
         matches!(self.outcome, Ended::Inconclusive(_))
     }
 
-    /// Whether more replicates may still decide it.
     pub fn is_open(&self) -> bool {
         self.is_silent() && !self.is_final
     }
 
-    /// The row in one sentence.
     pub fn text(&self) -> String {
         let word = match &self.outcome {
             Ended::Pass => "passes",
@@ -210,8 +196,7 @@ impl GateAnswer {
         .told()
     }
 
-    /// The same with the metric, where it was named, what more is allowed of one that may be zero, and the
-    /// replicates of a study that goes on until its gate is decided.
+    /// Adds the metric, the allowed increase, and the replicates of a gate-driven study.
     #[must_use]
     pub fn of_study(self, metric: Option<String>, more: Option<f64>, count: Option<u32>) -> Self {
         Self { metric, max_increase: more, replicates: count, ..self }.told()

@@ -8,7 +8,6 @@ use crate::results::plan::Arm;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hosts {
-    /// How many it began with.
     pub started: u32,
     /// How many were there at its end.
     pub finished: u32,
@@ -17,7 +16,6 @@ pub struct Hosts {
     /// Connections that were turned away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<u64>,
-    /// The hosts by rank.
     pub rows: Vec<HostRow>,
     /// The slowest and the fastest host of each workload under each arm.
     pub ranges: Vec<HostRange>,
@@ -26,14 +24,11 @@ pub struct Hosts {
     pub starts_ns: Option<[u64; 2]>,
 }
 
-/// One of them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostRow {
     pub rank: u32,
-    /// What it calls itself.
     pub name: String,
-    /// Its targets, as they were named there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<String>,
     /// Trials with its numbers.
@@ -41,7 +36,6 @@ pub struct HostRow {
     /// Its rate over the mean rate of the hosts of a trial: the lowest, the median and the highest trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relative_rate: Option<[f64; 3]>,
-    /// Why it is not in all trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<String>,
 }
@@ -54,10 +48,8 @@ pub struct HostRange {
     pub configuration: Arm,
     /// Operations per second of the slowest.
     pub slowest_per_s: f64,
-    /// Its rank.
     pub slowest_rank: u32,
     /// Operations per second of the fastest.
     pub fastest_per_s: f64,
-    /// Its rank.
     pub fastest_rank: u32,
 }

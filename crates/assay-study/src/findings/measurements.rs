@@ -1,5 +1,4 @@
-//! What was measured, whatever it was measured by: the one thing that verdicts are made from.
-//! A study that ran here and a table that was brought along both become this.
+//! Measurements from any source, a study or an import: verdicts are derived only from these.
 
 use std::collections::BTreeSet;
 
@@ -15,16 +14,14 @@ pub struct Measurements {
     pub design: Design,
     /// One entry a workload, arm and metric, in the order in which they are to be told.
     pub series: Vec<Series>,
-    /// Whether trials of the plan are still to come: verdicts before its end would be a look that
-    /// was not declared.
+    /// Whether trials are still to come: a verdict now would be an undeclared interim analysis.
     pub unfinished: bool,
     /// Workloads that were others' work: what of it there was may differ between arms.
     pub live: Vec<String>,
 }
 
 impl Measurements {
-    /// Compares metrics by differences of which a trial had the value zero: zero has no ratio. Returns workload and
-    /// metric of those that are meant and changed by it.
+    /// Switches metrics with a zero value to differences; returns what changed by this.
     pub fn compare_zeros_by_difference(
         &mut self,
         is_meant: impl Fn(&str) -> bool,
@@ -45,15 +42,12 @@ impl Measurements {
     }
 }
 
-/// One metric of one workload under one arm, trial by trial.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {
     pub workload: String,
-    /// Arm: every factor with its level.
     pub arm: Arm,
     pub control: bool,
-    /// The workload whose trials it is about, where this is one class of the requests in them: the
-    /// classes of a workload share one error.
+    /// The workload of this class of requests. The classes of a workload share one error rate.
     pub class_of: Option<String>,
     pub metric: String,
     pub better: Better,

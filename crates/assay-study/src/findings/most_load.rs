@@ -10,7 +10,6 @@ use crate::file::limit::bracket::Standing;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MostLoad {
     pub workload: String,
-    /// The metric that has the limit.
     pub metric: String,
     /// `p99 < 2 ms`.
     pub slo: String,
@@ -25,14 +24,12 @@ pub struct MostLoad {
     pub rates: Vec<Rate>,
 }
 
-/// One rate that was tried.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Rate {
     /// As its setting is written: `41000/s`.
     pub rate: String,
     pub outcome: Standing,
-    /// Trials that count.
     pub trials: usize,
     /// Those of them that could not issue their operations on time.
     #[serde(default, skip_serializing_if = "is_none")]

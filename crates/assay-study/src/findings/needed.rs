@@ -35,8 +35,7 @@ impl Needed {
         found
     }
 
-    /// Of the comparisons that verdicts are about and whose numbers decide nothing: where the order leaves
-    /// no verdict, more of them would not either.
+    /// Replicates for undecided comparisons; `None` if the order prevents verdicts.
     pub fn of_comparisons<'a>(all: impl IntoIterator<Item = &'a Comparison>) -> Option<Self> {
         let mut margin = 0.0;
         let open = all.into_iter().filter(|found| found.is_open()).filter_map(|found| {

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 use super::{Comparison, Trust, Verdict};
 use crate::results::design::Order;
 
-/// Which side of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -16,13 +15,10 @@ pub enum Side {
     Arm,
 }
 
-/// Trials that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Failures {
-    /// How many.
     pub failed: u64,
-    /// Of how many that were started.
     pub started: u64,
 }
 
@@ -32,10 +28,15 @@ pub struct Failures {
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Note {
     /// The number of a side is suspect or invalid.
-    Trust { of: Side, trust: Trust },
+    Trust {
+        of: Side,
+        trust: Trust,
+    },
     /// The same of a number of another day or machine.
-    TrustOfResult { of: Side, trust: Trust },
-    /// Trials failed.
+    TrustOfResult {
+        of: Side,
+        trust: Trust,
+    },
     Failed {
         arm: Failures,
         baseline: Failures,
@@ -54,18 +55,18 @@ pub enum Note {
     Emulated,
     /// The order of the trials leaves no verdict.
     NoOrder {
-        /// The order.
         order: Order,
     },
     /// Nobody says which direction of the metric is better.
-    NoDirection { metric: String },
+    NoDirection {
+        metric: String,
+    },
     /// Times in steps of a clock that are as large as their difference.
     CoarseClock {
         metric: String,
         /// In the unit of the metric.
         step: f64,
     },
-    /// Too few pairs for an interval.
     TooFew {
         /// Complete pairs.
         pairs: usize,
@@ -75,9 +76,7 @@ pub enum Note {
         /// Complete pairs.
         pairs: usize,
     },
-    /// Disturbed pairs are left out.
     LeftOut {
-        /// How many.
         pairs: usize,
     },
     /// Values that are not above zero allow no ratio.
@@ -89,13 +88,13 @@ pub enum Note {
     /// Trials far off on the bad side.
     FarOff {
         of: Side,
-        /// How many.
         trials: usize,
-        /// Of how many.
         all: usize,
     },
     /// Without one of these replicates the verdict would change.
-    Fragile { replicates: Vec<u32> },
+    Fragile {
+        replicates: Vec<u32>,
+    },
     /// With the disturbed trials the verdict would change.
     Disturbed {
         /// To this one.
@@ -105,7 +104,6 @@ pub enum Note {
     UnequalLoad {
         /// The rate at which requests were served.
         metric: String,
-        /// Of the arm to the baseline.
         ratio: f64,
         /// Its interval, all comparisons of a workload at once.
         ci95_family: [f64; 2],
@@ -122,7 +120,10 @@ pub enum Note {
         p: f64,
     },
     /// The sides kept different numbers of operations in flight, though the study asked for the same.
-    InFlight { arm: u32, baseline: u32 },
+    InFlight {
+        arm: u32,
+        baseline: u32,
+    },
 }
 
 impl Note {

@@ -20,7 +20,6 @@ impl OfKinds {
         self.0.iter()
     }
 
-    /// The same, to be changed.
     pub fn all_mut(&mut self) -> impl Iterator<Item = &mut Facts> {
         self.0.iter_mut()
     }

@@ -1,5 +1,4 @@
-//! The same work in several places: bare metal, a guest, a container. Each place is held against one
-//! of them in per cent of its speed.
+//! The same work in several places, such as bare metal and containers, in percent of one of them.
 
 use assay_core::quantity::Better;
 use serde::{Deserialize, Serialize};
@@ -8,34 +7,28 @@ use super::facts::PlaceSort;
 use super::{EnvironmentFacts, Trust};
 use crate::results::plan::{Arm, is_false};
 
-/// Name of the factor whose levels are places.
 pub const PLACE: &str = "place";
 
-/// Name of the metric that holds what somebody printed as per cent of a baseline place: it is held
-/// against the numbers beside it.
+/// Metric of numbers that were published as percent of a baseline place.
 pub const PUBLISHED_PERCENT: &str = "published_percent";
 
 /// Name of the remarks on numbers that were published.
 pub const PUBLISHED: &str = "published";
 
-/// Several places beside each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Places {
     /// The place that the others are per cent of.
     pub baseline: String,
-    /// How it was chosen.
     pub chosen: Chosen,
     /// The places: the baseline first, emulated ones last.
     pub platforms: Vec<Placed>,
     /// Each workload in each place, absent ones included.
     pub rows: Vec<PlaceRow>,
-    /// Published tables that stand beside.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub published: Vec<Beside>,
 }
 
-/// How the baseline place was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -49,12 +42,10 @@ pub enum Chosen {
     First,
 }
 
-/// Where the name of a place comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Named {
-    /// The user gave it.
     Given,
     /// It was recorded while the study ran.
     Found,
@@ -62,13 +53,10 @@ pub enum Named {
     Table,
 }
 
-/// One place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Placed {
-    /// What it is called.
     pub name: String,
-    /// Where the name comes from.
     pub named: Named,
     /// What sort it is, where that was recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -88,7 +76,6 @@ impl Placed {
     }
 }
 
-/// One result that was measured in a place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlacedResult {
@@ -102,7 +89,6 @@ pub struct PlacedResult {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Unit {
-    /// Trials of one result.
     Trials,
     /// Trials of two results, taken together.
     TrialsOfResults,
@@ -110,49 +96,36 @@ pub enum Unit {
     Sessions,
 }
 
-/// One workload in one place.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlaceRow {
     pub workload: String,
-    /// What was set for it.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub configuration: Arm,
-    /// Name of the place.
     pub platform: String,
     pub metric: String,
-    /// Direction.
     pub better: Better,
-    /// What its numbers are of.
     pub unit: Unit,
-    /// How many of them count.
     pub n: usize,
-    /// Trials that failed.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed: usize,
     /// Geometric mean, in the metric's unit.
     pub value: Option<f64>,
-    /// Its 95% CI.
     pub ci95: Option<[f64; 2]>,
     /// Per cent of the baseline's speed: 50 is half as fast.
     pub percent: Option<f64>,
-    /// Its 95% CI.
     pub percent_ci95: Option<[f64; 2]>,
     /// The interval that holds for all places of the workload at once; the verdict is read from it.
     pub percent_ci95_simultaneous: Option<[f64; 2]>,
-    /// Id of the comparison with the baseline.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<String>,
-    /// Per cent as somebody printed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub printed: Option<Printed>,
     /// How far it can be trusted; absent where nobody could judge.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-    /// Its place is emulated: no verdict.
     #[serde(default, skip_serializing_if = "is_false")]
     pub emulated: bool,
-    /// Why there is no number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub absent: Option<String>,
 }
@@ -173,7 +146,6 @@ impl PlaceRow {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Printed {
-    /// The number.
     pub percent: f64,
     /// Per cent that follow from the numbers printed beside it.
     pub computed: f64,
@@ -181,21 +153,17 @@ pub struct Printed {
     pub follows: bool,
 }
 
-/// A published table of places.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Beside {
     /// Who published it: `article 000`.
     pub source: String,
-    /// Title of the text.
     pub title: String,
-    /// What was run.
     pub work: String,
     /// What each number is: `best of 3 runs, spread not published`.
     pub statistic: String,
     /// The place that the others are per cent of.
     pub baseline: String,
-    /// Its rows, in its order.
     pub rows: Vec<BesideRow>,
 }
 
@@ -206,7 +174,6 @@ pub struct BesideRow {
     pub platform: String,
     /// The number with its unit, as printed: `1042.523 s`.
     pub value: String,
-    /// Per cent as printed: `79.16%`.
     pub percent: String,
     /// The same as numbers.
     pub printed: Printed,

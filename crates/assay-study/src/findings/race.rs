@@ -1,5 +1,4 @@
-//! What became of a race (R15): who won, who was left in, who left when and why. Its words are its own: it
-//! never says that a setting is better, and no number of it has an interval against the baseline.
+//! The result of a race (R15): who won, who is left, who left when and why; not a verdict.
 
 use assay_core::quantity::Better;
 use serde::{Deserialize, Serialize};
@@ -14,7 +13,6 @@ pub struct RaceAnswer {
     pub workload: String,
     /// The metric by which settings win.
     pub metric: String,
-    /// Direction.
     pub better: Better,
     /// The share of the best within which the winner is good enough.
     pub indifference_zone: f64,
@@ -24,7 +22,6 @@ pub struct RaceAnswer {
     pub replicates: u32,
     /// Trials that were run, warm-ups apart.
     pub trials: usize,
-    /// What came of the screen before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub screen: Option<ScreenAnswer>,
     /// Why it is over; none while it is not.
@@ -33,13 +30,11 @@ pub struct RaceAnswer {
     /// Who won, or leads; none where no look was taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner: Option<Arm>,
-    /// How far the numbers of the winner can be trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
     /// Mean of the winner over the baseline's, of the replicates that have both: what is promised, and too much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub winner_ratio: Option<f64>,
-    /// Whether the baseline would have left.
     #[serde(default, skip_serializing_if = "is_false")]
     pub baseline_eliminated: bool,
     /// Every setting, in the order of the plan; none where the numbers are of an emulator's speed.
@@ -48,12 +43,10 @@ pub struct RaceAnswer {
     pub text: String,
 }
 
-/// A setting in a race.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Runner {
     pub configuration: Arm,
-    /// Replicates of which its value counts.
     pub n: usize,
     /// Geometric mean of these values; of other replicates than that of who stayed longer.
     pub mean: Option<f64>,
@@ -64,20 +57,17 @@ pub struct Runner {
     pub eliminated: Option<Departure>,
 }
 
-/// When and why a setting left.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Departure {
     /// The replicate after which it left; 0 where it left before the first one, with a level.
     pub after: u32,
-    /// Over whoever led then, with the ends of the sequence that let it go; none where no trial of it gave a
-    /// number, or it did harm.
+    /// Ratio to the leader at that time, with its confidence sequence; `None` without numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_to_leader: Option<Behind>,
     /// Whether it harmed others' work, and was rolled back.
     #[serde(default, skip_serializing_if = "is_false")]
     pub rolled_back: bool,
-    /// The level of it that left in the screen before the race.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dropped: Option<DroppedLevel>,
 }
@@ -90,8 +80,7 @@ pub struct DroppedLevel {
     pub level: String,
 }
 
-/// What came of a screen: main effects of levels, of which some left before the race. Interactions are not
-/// looked at.
+/// The result of a screen: main effects of levels, some dropped before the race; no interactions.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScreenAnswer {
@@ -107,16 +96,13 @@ pub struct ScreenAnswer {
     pub text: String,
 }
 
-/// A level in a screen.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScreenedLevel {
     pub factor: String,
     pub level: String,
-    /// Trials of it that counted.
     pub n: usize,
-    /// Its main effect: its value over that of the best level of its factor, all else equal; none where the
-    /// trials do not tell it.
+    /// Main effect: ratio to the best level of its factor, all else equal; `None` if not estimable.
     pub ratio_to_best: Option<f64>,
     /// How far from that the true one may be, at 5% for all levels together; none of the best level itself.
     pub ends: Option<[f64; 2]>,
@@ -129,29 +115,24 @@ pub struct ScreenedLevel {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Behind {
     pub leader: Arm,
-    /// Its mean over the leader's.
     pub ratio: f64,
     /// The confidence sequence of that ratio.
     pub ends: [f64; 2],
 }
 
-/// Why a race is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum RaceEnd {
-    /// One setting was left.
     OneLeft,
     /// None that was left could be better than the winner by more than was declared.
     WithinZone,
-    /// All its replicates were run.
     Replicates,
     /// Its time was over, or somebody ended it.
     Budget,
 }
 
 impl RaceAnswer {
-    /// Settings that were left in, the winner among them.
     pub fn left_in(&self) -> impl Iterator<Item = &Runner> {
         self.entries.iter().filter(|own| own.eliminated.is_none())
     }

@@ -15,17 +15,13 @@ pub enum SentenceRole {
     Caveat,
     /// Sums up several comparisons: the headline if there is no advice either.
     Conclusion,
-    /// States one result.
     Finding,
-    /// Limits some numbers.
     Warning,
     /// Reports background load: readers see it first, but it is the last choice for a headline.
     Disturbance,
-    /// How far the numbers can be trusted.
     Trust,
 }
 
-/// A metric of a workload.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MetricRef {
@@ -46,13 +42,11 @@ pub struct Sentence {
     pub role: SentenceRole,
     /// Subject: `gate`, `race`, `comparison`, ..., or the key of a kind of work.
     pub topic: String,
-    /// Metrics that it is about.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub about: Vec<MetricRef>,
     /// Ids of the comparisons that it reports.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub comparisons: Vec<String>,
-    /// Whether it states a 95% interval.
     #[serde(default, skip_serializing_if = "is_false")]
     pub interval: bool,
 }
@@ -73,7 +67,6 @@ impl Sentence {
         Self::new(SentenceRole::Finding, topic, text)
     }
 
-    /// A sentence that reports one comparison.
     pub fn of_comparison(found: &Comparison, text: impl Into<String>) -> Self {
         Self {
             about: vec![MetricRef::new(&found.workload, &found.metric)],
@@ -95,7 +88,6 @@ pub fn as_sentence(text: &str) -> String {
 }
 
 impl Findings {
-    /// Texts of the summary.
     pub fn summary_texts(&self) -> Vec<String> {
         self.summary.iter().map(|sentence| sentence.text.clone()).collect()
     }
@@ -115,8 +107,7 @@ impl Findings {
 }
 
 impl Comparison {
-    /// Whether its sentence states a 95% interval: *equivalent* is read from another one, and an unfinished
-    /// study has none yet.
+    /// Whether the sentence states a 95% interval: equivalence uses another, previews none.
     pub fn states_interval(&self) -> bool {
         let by_tests = self.kind == Kind::Paired
             && self.verdict == Some(Verdict::Equivalent)

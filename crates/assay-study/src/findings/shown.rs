@@ -13,8 +13,7 @@ use crate::results::plan::{Arm, level_words};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rating {
     pub trust: Trust,
-    /// Whether a host provides the drive. The host's caches are invisible, so the number is never trusted as the
-    /// drive's own.
+    /// Whether a host provides the drive: its caches are invisible, so trust is limited.
     pub is_lent: bool,
 }
 
@@ -35,7 +34,6 @@ impl Rating {
         if self.is_lent { "trusted for this virtual device" } else { self.trust.word() }
     }
 
-    /// Table cell of a rating.
     pub fn cell(rating: Option<Self>) -> Cell {
         let Some(rating) = rating else { return None::<&str>.into() };
         if rating.is_lent {

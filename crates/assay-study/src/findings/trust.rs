@@ -2,14 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How far a number can be trusted, best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Trust {
-    /// Nothing speaks against it.
     Trusted,
-    /// Something speaks against it.
     Suspect,
     /// It is not what it says it is.
     Invalid,
@@ -24,8 +21,7 @@ impl Trust {
         }
     }
 
-    /// What stands beside numbers in a sentence, before its closing bracket; nothing where nothing speaks
-    /// against them.
+    /// Text for a sentence with suspect numbers, before its closing bracket.
     pub const fn doubt(self) -> &'static str {
         match self {
             Self::Trusted => "",
@@ -35,18 +31,14 @@ impl Trust {
     }
 }
 
-/// The rule of drives that somebody lends: where it only takes note, numbers are trusted as what this machine is
-/// given and never as the drive's own.
+/// Rule for virtual drives: a note of this rule limits trust to this machine's view.
 pub const LENT: &str = "host-cache";
 
-/// Why a number is trusted, suspect or invalid.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Because {
-    /// Rule that speaks.
     pub rule: String,
     /// What the rule takes away by it; `trusted` is a note that takes nothing.
     pub trust: Trust,
-    /// What it says, one sentence.
     pub text: String,
 }

@@ -33,8 +33,7 @@ const LONGEST_TRIAL_NS: u64 = 1_000 * MILLISECOND;
 const OF_A_P99: u64 = 1_200;
 /// The longest trial that is taken for their sake.
 const LONGEST_BY_CLOCK_NS: u64 = 5_000 * MILLISECOND;
-/// Replicates of a quick look: as many as a test without a distribution needs (R4), and never too
-/// few for an interval.
+/// Replicates of a quick check: as many as a distribution-free test needs (R4).
 const WANTED: u32 = 6;
 const FEWEST: u32 = 3;
 const MOST: u32 = 12;
@@ -45,7 +44,6 @@ pub struct Quick {
     pub replicates: Option<u32>,
 }
 
-/// The study with the replicates and times of a quick look.
 pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     // What goes through all of a target does that once, and as long as that takes.
     if study.budget.is_some() || study.stop.rule != StopRule::Fixed || study.needs_whole() {
@@ -82,8 +80,7 @@ pub fn settle(study: Study, quick: Quick, surveys: &[Survey]) -> Study {
     fitting.map_or(study, |(study, _)| study.clone())
 }
 
-/// Whether the trials of a plan are long enough, and end in a time for each target. Lead-ins are drawn, and
-/// may be a little longer than the mean.
+/// Whether the trials are long enough and end within the time per target. Lead-ins vary in length.
 fn fits(plan: &Plan, time: Time) -> bool {
     let targets: BTreeSet<&str> = plan.surveys.iter().map(|own| own.target.as_str()).collect();
     let most = (time.0 / 10 * 11).saturating_mul(targets.len() as u64);
@@ -120,8 +117,7 @@ fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (S
     (study, plan)
 }
 
-/// How long trials of a workload by the clock have to be so that each of them tells its p99, which is what they are
-/// compared by; nothing for others, and where that would be no quick look.
+/// Returns the trial length that an open loop needs for a p99; 0 for other workloads.
 fn by_clock_ns(plan: &Plan, workload: &str) -> u64 {
     let own = plan.workloads.iter().filter(|own| own.name == workload);
     let rates = own.filter_map(|own| io::Planned::of(&own.work)?.arrival_rate);
@@ -141,8 +137,7 @@ fn trial_ns(plan: &Plan) -> u64 {
     shared.map(|one| one.time_ns).min().unwrap_or(u64::MAX)
 }
 
-/// Geometric mean over the workloads of what half an interval is expected to be, on the logarithm:
-/// of the difference of two arms, all comparisons of a workload at once.
+/// Geometric mean over workloads of the expected relative half-width of simultaneous intervals.
 fn relative_width(plan: &Plan) -> Option<f64> {
     let replicates = f64::from(plan.replicates);
     let mut logs = Vec::new();

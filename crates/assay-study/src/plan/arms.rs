@@ -1,5 +1,4 @@
-//! Arms: every combination of the levels, or the ones that the study lists, and the second copy of
-//! the baseline.
+//! Arms: all combinations of levels, or the listed ones, and the A/A control.
 
 use assay_core::quantity::Loss;
 use assay_machine::factors::layers;
@@ -10,8 +9,7 @@ use crate::file::{StopRule, Study, without};
 use crate::results::design::{Design, Factor, Gate, Pointer, Stopping};
 use crate::results::plan::{Arm, Survey};
 
-/// Factors that are changed once a replicate whatever the study says: another target is another
-/// open file with another area.
+/// Factors that change once per replicate in any case: another target is another open file.
 const COSTLY: &[&str] = &["target"];
 
 pub const TARGET: &str = "target";
@@ -22,7 +20,6 @@ const ARMS_FOR_CONTROL: usize = 3;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlannedArm {
     pub levels: Arm,
-    /// The second copy of the baseline.
     pub control: bool,
     pub target: usize,
 }
@@ -37,7 +34,6 @@ pub struct Layout {
     pub omitted: Vec<Omitted>,
     /// The parts of them that make what trials stand on, each once; an empty one is the target itself.
     pub bases: Vec<Arm>,
-    /// Whether a second copy of the baseline is run.
     control: bool,
 }
 

@@ -6,7 +6,6 @@ use super::order;
 use crate::file::{Fresh, LeadIn, Study};
 use crate::results::plan::{Plan, PlannedTrial, PlannedWorkload, Survey};
 
-/// Share of the budget that filling the area may take.
 pub const FILL_SHARE: u64 = 5;
 /// Budget of a study that names none, for one target.
 pub const DEFAULT_BUDGET_NS: u64 = 60_000_000_000;
@@ -30,7 +29,6 @@ pub(super) const MOST_SHARING: u32 = 100;
 /// Percent of the budget after which no further trial is started.
 const DEADLINE_PERCENT: u64 = 140;
 
-/// Workloads with their times, and the study's clock.
 pub struct Timed {
     pub workloads: Vec<PlannedWorkload>,
     pub gap_ns: u64,
@@ -45,8 +43,7 @@ pub fn whole_ns(study: &Study, targets: usize) -> u64 {
     study.budget.map_or(DEFAULT_BUDGET_NS, |budget| budget.0) * targets.max(1) as u64
 }
 
-/// Nanoseconds that a planned trial is expected to take, with the rest before it and whatever is
-/// made for it.
+/// Expected nanoseconds of a planned trial, including rest and preparation.
 pub fn expected_ns(plan: &Plan, planned: &PlannedTrial) -> u64 {
     let workload = plan.work_of(planned);
     let survey = &plan.surveys[workload.target];
@@ -69,8 +66,7 @@ fn cost_of_making(survey: &Survey) -> u64 {
     survey.made_ns.saturating_add(survey.area.fill_ns)
 }
 
-/// Nanoseconds that a workload runs, ramp included: until its operations are done at the pilot's
-/// pace, one after the other, where they are counted.
+/// Nanoseconds of a workload, including ramp; by the pilot's pace if operations are counted.
 fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
     let most = workload.ramp_ns.saturating_add(workload.time_ns);
     if let Some(expected) = workload.expected_ns(survey.pilot.of(workload), most) {
@@ -143,7 +139,6 @@ fn gap_ns(surveys: &[Survey], workloads: &[PlannedWorkload], share_ns: u64) -> u
     (shortest / GAP_SHARE).clamp(SHORTEST_GAP_NS, LONGEST_GAP_NS)
 }
 
-/// Time for what is made anew in each replicate.
 fn made_in_replicates_ns(
     study: &Study,
     surveys: &[Survey],
@@ -186,8 +181,7 @@ fn operation_ns(workload: &PlannedWorkload, surveys: &[Survey]) -> u64 {
     surveys[workload.target].pilot.of(workload)
 }
 
-/// Nanoseconds of one operation of each workload in its slowest configuration: all that are compared get the same
-/// queue depth and as many files. What a link carries is no operation, and is measured in each configuration alone.
+/// Nanoseconds per operation of each workload in its slowest arm, to give all arms one depth.
 fn slowest_operations_ns(
     surveys: &[Survey],
     workloads: &[PlannedWorkload],
@@ -203,8 +197,7 @@ fn slowest_operations_ns(
     slowest
 }
 
-/// Lowers the depth where operations in flight at the end of a trial would, one after another,
-/// take longer than the trial itself.
+/// Lowers the queue depth if operations in flight could not drain within the trial time.
 fn limit_depth(workload: &mut PlannedWorkload, operation_ns: u64) {
     let trial_ns = workload.ramp_ns + workload.time_ns;
     let is_level = |factor: &str| workload.arm.contains_key(factor);
@@ -226,8 +219,7 @@ fn workloads_ns(
     once * replicates + (mean * turns.lead_ins_as_trials(replicates)) as u64
 }
 
-/// A check ends in time whatever happens; a study with verdicts keeps its trials, however long they
-/// take, and ends by its budget with a replicate.
+/// A check ends at its time limit; a study with verdicts completes a replicate after its budget.
 fn deadline_ns(study: &Study, fixed_ns: u64, whole: u64) -> u64 {
     if study.margin.is_some() {
         return NEVER_NS;

@@ -1,5 +1,4 @@
-//! The design of a run: what its study asks of the machine and of the places where it is run, and what
-//! is compared there. Derived here once, and handed to every step of the run. Pure.
+//! The requirements and the comparison of a study, derived once and passed to each step. Pure.
 
 use std::collections::BTreeMap;
 
@@ -25,13 +24,11 @@ pub struct Demands {
     /// Names of all factors that its arms, its baseline and its levels name, in that order.
     pub named: Vec<String>,
     pub varied: Vec<Varied>,
-    /// Where it takes place, as far as it says so itself.
     pub ground: Ground,
     pub made: Made,
     pub area: AreaRequest,
     pub uses: Uses,
     pub filled: Filled,
-    /// Whether completions are polled for by any of its work.
     pub polls: bool,
     pub prepare: Prepare,
     pub fresh: Fresh,
@@ -42,7 +39,6 @@ pub struct Demands {
     pub budget_ns: u64,
     /// Probes that watch each trial, beside those that always do.
     pub probes: Vec<String>,
-    /// File of an external power meter.
     pub meter: Option<String>,
 }
 
@@ -58,15 +54,15 @@ pub struct Varied {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ground {
-    /// At the targets that the user names.
     Named,
     /// On block devices that are one place together.
     Together(Vec<String>),
-    /// On loop devices that are made for it.
-    Own { size: Bytes, members: u32 },
+    Own {
+        size: Bytes,
+        members: u32,
+    },
 }
 
-/// What a study makes for its trials to stand on.
 #[derive(Clone)]
 pub struct Made {
     pub any: bool,
@@ -78,7 +74,6 @@ pub struct Made {
     layers: Vec<&'static dyn Layer>,
 }
 
-/// What the work of a study needs of a place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Uses {
     pub area: bool,
@@ -90,8 +85,7 @@ pub struct Uses {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Filled {
-    /// At first: what the first of its reads is to find, or else its writes write. Where others want
-    /// something else, it is written anew before them.
+    /// Initial content: what the first read must find, or what the writes write.
     pub content: Content,
     /// Whether all that any work writes to it is the same.
     pub stays: bool,
@@ -114,8 +108,7 @@ pub struct Network {
 pub struct Kept {
     /// Settings that the whole machine has once.
     pub settings: bool,
-    /// The drives below its targets: those of a device that it makes are shared, as they are with
-    /// everybody who writes a file there.
+    /// The drives below its targets; drives below created devices stay shared.
     pub drives: bool,
 }
 
@@ -185,7 +178,6 @@ impl Demands {
         placed.any(|own| own.is_ok_and(|own| own.work.drops_caches()))
     }
 
-    /// Whether it looks at others' work.
     pub fn watches(&self) -> bool {
         self.work.iter().any(|own| own.work.is_others())
     }
@@ -198,18 +190,15 @@ impl Demands {
         self.varied.iter().any(Varied::changes)
     }
 
-    /// Whether it changes anything that must be put back.
     pub fn changes(&self) -> bool {
         self.own_target().is_some() || self.network.changes || self.sets()
     }
 
-    /// Whether a device is needed whose data are given up.
     pub fn gives_up_data(&self) -> bool {
         self.prepare.precondition.is_some() || self.made.on_device || self.uses.whole
     }
 }
 
-/// Whether any work polls for completions, by its key or at a level.
 fn polls(study: &Study) -> bool {
     let own = |workload: &Workload| {
         io::Asked::of(&workload.work).is_some_and(|io| io.polled() == Poll::Iopoll)
@@ -333,7 +322,6 @@ impl<'d> ResolvedDesign<'d> {
         Self { demands, layout: Layout::of(study, targets) }
     }
 
-    /// Whether trials of any arm stand on a directory that is made on a device.
     pub fn makes_directory(&self) -> bool {
         self.demands.made.on_device && layers::give_directory(&self.layout.bases)
     }

@@ -72,8 +72,7 @@ pub fn make(study: &Study, surveys: Vec<Survey>, seed: u64) -> Plan {
     plan
 }
 
-/// What watches each trial beside what always does: of others' work the classes of requests are all
-/// that there is.
+/// Additional probes of each trial; a production workload always has request classes.
 fn probes(study: &Study) -> Vec<String> {
     let own = block_latency::PROBE.about.name;
     let others = study.workload.iter().any(|own| own.work.is_others());
@@ -117,8 +116,7 @@ fn planned_workloads(
     (planned, absent)
 }
 
-/// Gives all arms of a workload one engine, so that levels differ in nothing but their factor: what `auto`
-/// chose for several operations in flight carries out one in flight as well.
+/// Gives all arms of a workload one engine, so that they differ only in their factor.
 fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
     let mut own: Vec<&mut io::Planned> = Vec::new();
     for one in planned.iter_mut().filter(|one| one.name == workload.name) {
@@ -235,7 +233,6 @@ fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> 
     groups.into_iter().map(|(_, members)| members).collect()
 }
 
-/// How the trials of a study are put in order.
 fn rules(study: &Study, arms: &[PlannedArm]) -> order::Rules {
     order::Rules { order: study.order, lead_in: study.warmup_trial, compared: arms.len() > 1 }
 }

@@ -1,7 +1,6 @@
-//! The most load under a limit (R16): trials that find where to look, five rates around it, and more where one
-//! side of the limit is missing. What is drawn stands in the plan before the first trial; at what rate a trial
-//! runs, and whether the study goes on, follows from the plan and the trials before it and from nothing else,
-//! so that a study that was interrupted goes on with the same course.
+//! The highest load under a limit (R16): search trials, five rates around the result, and more if
+//! one side of the limit is missing. The course follows only from the plan and the trials so far,
+//! so a resumed study continues the same way.
 
 #[cfg(test)]
 mod tests;
@@ -37,16 +36,13 @@ const QUICK: Time = Time(1_000_000_000);
 const QUICK_RAMP: Time = Time(100_000_000);
 /// Rates below which shares of them are not told apart: rates are whole numbers.
 const SLOWEST: f64 = 20.0;
-/// The lowest rate that may be tried, as a share of the lowest to which the search goes: the first of five, and
-/// three lower ones.
+/// Lowest rate to try, as a share of the lowest searched rate: three steps below the first of five.
 const DOWN_TO: f64 = 0.5;
 /// The highest rate up to which the search goes: the last of five, and three higher ones, can be asked for.
 const FASTEST: f64 = MOST_PER_S as f64 / 2.0;
-/// Starts at random distances differ in their number: of so many in a trial, four standard deviations are the
-/// fifth by which a trial may fall short before it counts as one that could not issue them on time.
+/// Minimum random starts per trial: four standard deviations are the allowed fifth.
 const FEWEST_DRAWN: u64 = 400;
-/// Where operations come faster than they are carried out, the queue grows for as long as a trial lasts: in one
-/// that is so many times as long as the limit it grows beyond the limit where the rate is a twentieth too high.
+/// Trial length in limits: a queue exceeds the limit within it at a rate 5% too high.
 const TIMES_THE_LIMIT: u64 = 20;
 pub const RATE_METRIC: &str = "iops";
 
@@ -61,7 +57,6 @@ pub fn limit(study: &Study) -> Option<Limit> {
     ask.slo.as_deref()?.parse().ok()
 }
 
-/// The one thing that varies, before its rates are known.
 pub fn factor() -> Factor {
     let levels = (0..STEPS).filter_map(|step| course::step(step).remove(course::FACTOR));
     Factor { name: course::FACTOR.to_owned(), levels: levels.collect() }
@@ -88,8 +83,7 @@ pub fn quick(mut study: Study, quick: Quick) -> Study {
     study
 }
 
-/// Every trial that there may be, in order: the closed loop, those that search, replicates of the first steps,
-/// and of each further step by itself.
+/// Every possible trial in order: closed loop, search, first steps, then each further step.
 pub fn trials(rules: Rules, replicates: usize, seed: u64) -> Vec<PlannedTrial> {
     let mut seeds = Draws::new(seed, "trials");
     let draws = &mut Draws::new(seed, "order");
@@ -137,15 +131,18 @@ impl Ran {
     }
 }
 
-/// Why the study ends before a trial.
 #[derive(Clone, Debug, PartialEq)]
 pub enum End {
-    /// The closed loop gave no rate.
     NoRate,
     /// So few operations per second are too few for what is asked of a trial.
-    TooSlow { per_s: f64, percentile: &'static str },
+    TooSlow {
+        per_s: f64,
+        percentile: &'static str,
+    },
     /// Both sides of the limit were found, at so many rates.
-    Whole { rates: usize },
+    Whole {
+        rates: usize,
+    },
 }
 
 impl fmt::Display for End {
@@ -167,7 +164,6 @@ impl fmt::Display for End {
     }
 }
 
-/// What is looked for, and in how long a trial.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aim {
     pub limit: Limit,
@@ -258,8 +254,7 @@ fn rounded(per_s: f64) -> f64 {
     course::rate(&course::at_rate(per_s)).unwrap_or(per_s)
 }
 
-/// A trial of a plan with the setting that it runs under; or why the study ends before it. Trials of other
-/// studies are as they were drawn.
+/// Returns a trial with its rate, or why the study ends. Trials of other studies stay unchanged.
 pub fn turned(plan: &Plan, ran: &[Ran], trial: &PlannedTrial) -> Result<PlannedTrial, End> {
     let Some(((_, limit), own)) = asked(&plan.design).zip(plan.workloads.first()) else {
         return Ok(trial.clone());

@@ -14,7 +14,6 @@ const CANDIDATES: usize = 200;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Turn {
-    /// Replicate from 1.
     pub replicate: u32,
     pub item: usize,
     pub lead_in: bool,
@@ -28,7 +27,6 @@ pub struct Rules {
     pub compared: bool,
 }
 
-/// What is run at one go, without a costly change in between.
 type Visit = Vec<usize>;
 
 impl Rules {
@@ -46,9 +44,9 @@ impl Rules {
     }
 }
 
-/// The trials of a study in order, for groups of items that share a costly change: the groups are
-/// visited in the order that was asked for, once a replicate, and the items run inside them in an
-/// order drawn anew. In one group the items themselves are what is ordered.
+/// Orders the trials, for groups that share a costly change: the groups once per replicate in the
+/// chosen order, the items of a group in a new random order. In a single group, the items are
+/// ordered.
 pub fn turns(
     rules: Rules,
     groups: &[Vec<usize>],
@@ -89,9 +87,8 @@ fn permutations(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<us
     (0..replicates).map(|_| permutation(arms, draws)).collect()
 }
 
-/// Two arms, each of which is first in a third to two thirds of the replicates (R2d): their ratio in one
-/// order can then be held against that in the other. What is drawn otherwise is drawn again, whole, so
-/// that each order that is left is as likely as any other.
+/// Two arms, each first in a third to two thirds of the replicates (R2d), so that both orders can
+/// be compared. Other draws are discarded whole, so all remaining orders are equally likely.
 fn evenly(replicates: usize, draws: &mut Draws) -> Vec<Vec<usize>> {
     let wanted = replicates.div_ceil(3)..=2 * replicates / 3;
     loop {
@@ -192,8 +189,7 @@ fn candidate(arms: usize, replicates: usize, draws: &mut Draws) -> Vec<Vec<usize
     rows
 }
 
-/// How unevenly arms follow each other: sum of squared deviations of the ordered-pair counts, self
-/// pairs included, times the number of pairs squared to stay in whole numbers.
+/// How unevenly arms follow each other: squared deviations of pair counts, as integers.
 fn unevenness(rows: &[Vec<usize>], arms: usize) -> u64 {
     let sequence: Vec<usize> = rows.iter().flatten().copied().collect();
     let mut counts = vec![0_u64; arms * arms];

@@ -1,6 +1,5 @@
-//! A race (R15): many arms, one winner, a stated risk. The plan has every replicate of every arm; those of
-//! arms that have left are not run. Who leaves, why, whether it is over and what runs next is a pure function
-//! of the plan and of the trials that have run, so a race that is resumed takes the same decisions.
+//! A race (R15): many arms, one winner, a stated risk. The course is a pure function of the plan
+//! and of the trials so far, so that a resumed race takes the same decisions.
 
 mod course;
 mod harm;
@@ -27,8 +26,7 @@ pub use screen::Screen;
 /// Replicates at most of a race where none are named.
 pub const MOST_REPLICATES: u32 = limits::REPLICATES;
 
-/// Replicates by which a budget is divided into trials: most arms leave long before the last, and after a
-/// screen before the first.
+/// Replicates for dividing a budget: most arms leave early.
 pub fn usual_replicates(is_screened: bool) -> u32 {
     if is_screened { 2 } else { 6 }
 }
@@ -37,8 +35,7 @@ pub fn is_one(plan: &Plan) -> bool {
     matches!(plan.design.stopping, Stopping::Race { .. })
 }
 
-/// What a plan asks of its race; none where it is no race. An arm is a workload of the plan: a race has one
-/// kind of work.
+/// Returns the rules of a race; `None` for other plans. Each workload of the plan is an arm.
 pub fn rules(plan: &Plan) -> Option<Rules> {
     let Stopping::Race { closeness, screen } = plan.design.stopping else { return None };
     Some(Rules {
@@ -93,7 +90,6 @@ fn unscreenable(plan: &Plan) -> Option<String> {
     })
 }
 
-/// What a race knows of a trial that has run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Run {
     pub order: u32,
@@ -137,18 +133,15 @@ pub struct Race {
     pub screen: Option<Screen>,
     /// Complete replicates of the plan, of which the passes of a screen are the first.
     pub complete: u32,
-    /// What of the replicate that comes, or that is under way, has not run; of one whose trials have all run,
-    /// what is run again. None where it is over.
+    /// Trials left in the current or next replicate, then its repeats. Empty at the end.
     pub next: Vec<Next>,
     /// Whether nothing of that replicate has run.
     pub begins: bool,
-    /// The values of all complete replicates.
     pub logs: Logs,
 }
 
 impl Race {
-    /// Nanoseconds that replicates after the one that comes take at most: where nothing more leaves, and
-    /// trials take as long as those that come now, which take `next_ns` together.
+    /// Maximum nanoseconds after the next replicate, whose trials take `next_ns`, if no arm leaves.
     pub fn later_ns(&self, plan: &Plan, next_ns: u64) -> u64 {
         let passes = plan.design.stopping.passes();
         let this = self.complete.saturating_add(1);

@@ -1,5 +1,4 @@
-//! The plan of a study whose trials were recorded: one trial a record, in the order of time. Nothing of it is
-//! drawn, and its order says so.
+//! The plan of recorded trials: one trial per record, in time order.
 
 use std::collections::BTreeMap;
 
@@ -25,14 +24,12 @@ pub struct Asked<'a> {
     pub records: &'a RecordedWork,
 }
 
-/// What a study asks for whose trials are recorded; none of any other study.
 pub fn asked(study: &Study) -> Option<Asked<'_>> {
     let mut all = study.workload.iter();
     all.find_map(|workload| Some(Asked { workload, records: workload.work.records()? }))
 }
 
-/// The study with the groups of its trials as levels of a factor, in the order in which they came; levels
-/// that it names itself stay, and trials of others are left out.
+/// The study with the groups of its trials as levels of a factor, unless the study has the factor.
 pub fn grouped(mut study: Study, factor: &str, records: &[Record]) -> Study {
     if !study.factors.contains_key(factor) {
         let mut levels: Vec<String> = Vec::new();
@@ -115,7 +112,6 @@ pub fn plan(
     plan
 }
 
-/// Nothing of a target is touched.
 fn survey(target: &str) -> Survey {
     Survey {
         kind: Some(TargetKind::Directory),

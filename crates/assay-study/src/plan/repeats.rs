@@ -1,6 +1,5 @@
-//! What is run again because something disturbed it (R11b): the replicate where it is short, else
-//! the disturbed trials with their baseline partners. Appended to the plan, which stays as it was
-//! hashed.
+//! Repeats of disturbed trials (R11b): the whole replicate if short, otherwise the trials with
+//! their baseline. Appended to the hashed plan.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +18,6 @@ const SHORT: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub struct Ran {
     pub replicate: u32,
-    /// Index into `Plan::workloads`.
     pub workload: usize,
     pub status: Status,
     pub repeats: Option<Repeats>,
@@ -32,9 +30,8 @@ impl From<&Trial> for Ran {
     }
 }
 
-/// The trials to be run again, in order, each with the one that it repeats. A function of the
-/// first runs alone, so that an interrupted study goes on with the same repeats. A race repeats within its
-/// replicates, and nothing at its end.
+/// Returns the trials to repeat and their originals. Depends only on first runs, so a resumed study
+/// repeats the same trials. A race repeats within its replicates.
 pub fn repeats(plan: &Plan, ran: &[Ran]) -> Vec<(PlannedTrial, Repeats)> {
     if race::is_one(plan) {
         return Vec::new();
@@ -61,8 +58,7 @@ pub fn repeats(plan: &Plan, ran: &[Ran]) -> Vec<(PlannedTrial, Repeats)> {
     wanted
 }
 
-/// Trials of a replicate that are run again, in a fresh random order, with the lead-ins that they
-/// had: one at each visit of a costly setting.
+/// Repeats trials of a replicate in a new random order, with their lead-ins.
 fn again<'a>(
     plan: &'a Plan,
     replicate: u32,
@@ -95,8 +91,7 @@ fn again<'a>(
     visits.concat()
 }
 
-/// A disturbed trial with its baseline, or with every arm that is compared with it where it is a
-/// baseline itself.
+/// A disturbed trial with its baseline, or a disturbed baseline with all its arms.
 fn partners(plan: &Plan, workload: usize, hit: &BTreeSet<usize>) -> Vec<usize> {
     let own = &plan.workloads[workload];
     let baseline = |arm: &crate::results::plan::Arm| {

@@ -1,5 +1,4 @@
-//! Where the buckets of an HdrHistogram lie, and its V2 form read into the buckets that hold
-//! something: a whole histogram is a third of a megabyte, and most of it is empty.
+//! Bucket limits of an HdrHistogram, and its V2 form read into non-empty buckets only.
 
 use std::io::Read;
 
@@ -12,7 +11,6 @@ const DEFLATED: u32 = 0x1c84_9314;
 const V2: u32 = 0x1c84_9313;
 const HEAD_BYTES: usize = 40;
 const LONGEST_COUNT: usize = 9;
-/// Bytes of counts that are read; one of ours has at most a tenth of it.
 const MOST_BYTES: usize = 4 << 20;
 const MOST_DIGITS: u8 = 5;
 

@@ -67,8 +67,7 @@ impl<'a> SoFar<'a> {
         Self { system, path: directory.join(TRIALS), unended: AtomicBool::new(false) }
     }
 
-    /// Keeps a trial as far as it came: as a last line without an end, which whoever reads the bundle takes
-    /// for its trial, and whoever goes on with it passes over.
+    /// Stores an unfinished trial as a last line without an end; readers use it, resume drops it.
     pub fn keep(&self, record: &Trial) -> io::Result<()> {
         let line = serde_json::to_string(record).map_err(io::Error::other)?;
         self.unended.store(true, Ordering::Relaxed);
@@ -85,7 +84,6 @@ impl<'a> SoFar<'a> {
         Ok(())
     }
 
-    /// The lines of trials that have ended.
     fn whole_lines(&self) -> io::Result<String> {
         match self.system.read_text(&self.path) {
             Ok(text) => Ok(text.split_inclusive('\n').filter(|own| own.ends_with('\n')).collect()),
@@ -104,8 +102,7 @@ pub struct Bundle<'a> {
 }
 
 impl<'a> Bundle<'a> {
-    /// Makes the directory and writes what is known before the first trial; where that fails, nothing
-    /// of it stays.
+    /// Creates the directory and writes what is known by then; removes it on failure.
     pub fn create(
         system: &'a dyn System,
         directory: &Path,
@@ -142,11 +139,8 @@ impl<'a> Bundle<'a> {
         Ok(Self { system, directory, so_far, _running: running })
     }
 
-    /// Opens a bundle to go on with it. A last line that a crash cut off is taken away first, so
-    /// that the next one does not begin in the middle of it.
-    ///
-    /// # Errors
-    /// `WouldBlock` where another process works on it.
+    /// Opens a bundle to resume it, after removing a truncated last line; `WouldBlock` if it is in
+    /// use.
     pub fn reopen(system: &'a dyn System, directory: &Path) -> io::Result<Self> {
         let running = marked(system, directory)?;
         let path = directory.join(TRIALS);
@@ -177,7 +171,6 @@ impl<'a> Bundle<'a> {
         &self.so_far
     }
 
-    /// Adds one finished trial: histograms by class and series first, then its line.
     pub fn append(
         &self,
         record: &mut Trial,
@@ -208,8 +201,7 @@ impl<'a> Bundle<'a> {
     }
 }
 
-/// Locks a bundle for as long as this process works on it; nothing where its file system has no
-/// locks.
+/// Locks a bundle while this process works on it; `None` without filesystem locks.
 fn marked(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> {
     for _ in 0..LOCK_ATTEMPTS {
         match system.lock_file(&directory.join(PLAN), Locking::Mark) {
@@ -233,7 +225,6 @@ pub(super) fn json(value: &impl Serialize) -> io::Result<Vec<u8>> {
 
 #[derive(Clone, Debug)]
 pub struct Stored {
-    /// Its id: the name of its directory.
     pub id: String,
     pub study: Study,
     pub plan: Plan,
@@ -241,7 +232,6 @@ pub struct Stored {
     /// Finished trials in the order in which they ran.
     pub trials: Vec<Trial>,
     pub label: Label,
-    /// Why it ended before its last planned trial, where a rule ended it.
     pub ended: Option<String>,
 }
 
@@ -269,13 +259,11 @@ pub fn is_bundle(system: &dyn System, directory: &Path) -> bool {
     system.status(&directory.join(PLAN)).is_ok() || imported::is_one(system, directory)
 }
 
-/// The id of a bundle: the name of its directory.
 pub fn id_of(directory: &Path) -> String {
     directory.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
 }
 
-/// Reads the bundle of a study. A last line that was cut off by a crash is passed over: its trial
-/// never finished.
+/// Reads the bundle of a study. A truncated last line is ignored: its trial never finished.
 pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let stored = read_as_planned(system, directory)?;
     let ran = stored.trials.iter().map(|trial| (trial.workload, trial.replicate, &trial.arm));
@@ -331,7 +319,6 @@ fn study(directory: &Path, text: &str) -> Outcome<Study> {
     file::text::stored(&format!("{}/study.toml", id_of(directory)), &cut::toml(text))
 }
 
-/// The plan of a bundle; everything that it names by number is in it.
 fn plan(directory: &Path, text: &str) -> Outcome<Plan> {
     let path = directory.join(PLAN);
     let plan: Plan = of_version(&path, text, super::plan::FORMAT)?;
@@ -486,8 +473,7 @@ pub(super) fn parsed<T: DeserializeOwned>(system: &dyn System, path: &Path) -> O
     cut::json(&text(system, path)?).map_err(|error| damaged(path, &error))
 }
 
-/// The same of a file that names its format, which is looked at first: another one need not have
-/// the same fields.
+/// Reads a file after checking its format: other formats may have other fields.
 pub(super) fn versioned<T: DeserializeOwned>(
     system: &dyn System,
     path: &Path,
@@ -519,7 +505,6 @@ fn damaged(path: &Path, error: &serde_json::Error) -> Failure {
 pub struct Listed {
     pub id: String,
     pub title: String,
-    /// `check`, `study` or `import`.
     pub kind: String,
     /// Targets, as the command line names them; empty where nothing ran here.
     pub targets: Vec<String>,
@@ -528,7 +513,6 @@ pub struct Listed {
     pub bytes: u64,
     pub trials: usize,
     pub planned: usize,
-    /// Whether its process ended before the last trial without a reason.
     pub interrupted: bool,
     pub drives: Vec<String>,
     pub headline: Option<Headline>,
@@ -536,8 +520,7 @@ pub struct Listed {
     pub foreign: bool,
 }
 
-/// All bundles below a results directory, newest first; what cannot be read is left out with a
-/// warning each.
+/// All bundles of a results directory, newest first, and a warning for each unreadable one.
 pub fn list(system: &dyn System, results: &Path) -> (Vec<Listed>, Vec<String>) {
     let (mut entries, mut warnings) = (Vec::new(), Vec::new());
     for id in ids(system, results) {
@@ -549,7 +532,6 @@ pub fn list(system: &dyn System, results: &Path) -> (Vec<Listed>, Vec<String>) {
     (entries, warnings)
 }
 
-/// Ids of all bundles, newest first.
 pub fn ids(system: &dyn System, results: &Path) -> Vec<String> {
     let mut names = system.list(results).unwrap_or_default();
     // What has a dot before its name is on its way here.

@@ -24,12 +24,10 @@ pub const CLOSED: &str = "closed loop";
 /// Trials that only find where to look.
 pub const SEARCHES: u32 = 6;
 pub const FIRST: usize = 5;
-/// Steps more where one side of the limit was not found. R16 allows four, and 54 trials in all: six that search
-/// and six of each of eight rates.
+/// Additional steps to find the other side of the limit; R16 allows four, and 54 trials in all.
 pub const MORE: usize = 3;
 pub const STEPS: usize = FIRST + MORE;
 
-/// Whether the rates of a plan are found by its trials.
 pub fn is_of(plan: &Plan) -> bool {
     plan.design.questions.iter().any(|ask| ask.kind == AskKind::MaxRate)
 }
@@ -54,12 +52,10 @@ pub fn level(per_s: f64) -> String {
     format!("{:.0}/s", ((per_s / unit).round() * unit).max(1.0))
 }
 
-/// A level as a rate: `5000/s`.
 pub fn per_s(level: &str) -> Option<f64> {
     level.parse::<io::Rate>().ok().map(|rate| rate.per_s() as f64)
 }
 
-/// The rate of a setting; none where it is not known.
 pub fn rate(arm: &Arm) -> Option<f64> {
     per_s(arm.get(RATE)?)
 }
@@ -73,8 +69,7 @@ pub fn is_search(record: &Trial) -> bool {
     record.replicate == 0
 }
 
-/// The plan of one trial, whose setting says its rate; as it was drawn for the closed loop and for every other
-/// study.
+/// The plan of one trial with its rate; unchanged for the closed loop and other studies.
 pub fn of_trial<'p>(plan: &'p Plan, trial: &PlannedTrial) -> Result<Cow<'p, Plan>, String> {
     let Some(level) = trial.arm.get(RATE).filter(|_| is_of(plan)) else {
         return Ok(Cow::Borrowed(plan));
@@ -86,15 +81,13 @@ pub fn of_trial<'p>(plan: &'p Plan, trial: &PlannedTrial) -> Result<Cow<'p, Plan
     Ok(Cow::Owned(own))
 }
 
-/// The one place where a rate becomes work.
 fn work_at(work: &Planned, level: &str) -> Result<Planned, String> {
     let Planned::Io(own) = work else { return Err("this workload has no rate".to_owned()) };
     let at = own.at(RATE, level).ok_or("this I/O workload has no rate")?;
     at.map(Into::into)
 }
 
-/// A plan as it ran: its steps have the rates that their records say. Steps that were not needed are left out of
-/// a study that has `ended`.
+/// The plan as it ran: steps have recorded rates. An ended study has no unused steps.
 #[must_use]
 pub fn as_run<'r>(
     mut plan: Plan,

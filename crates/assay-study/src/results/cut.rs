@@ -1,5 +1,4 @@
-//! Texts of a bundle that are longer than any that this tool writes: cut once, where they are
-//! read, so that no table and no page is made of ten megabytes of title. A cut text says so.
+//! Truncates texts of a bundle that are longer than Assay writes; a truncated text says so.
 
 use std::borrow::Cow;
 
@@ -34,7 +33,6 @@ pub fn lines(whole: &str) -> Cow<'_, str> {
     Cow::Owned(short.join("\n"))
 }
 
-/// Reads JSON, every text and every name in it cut.
 pub fn json<T: DeserializeOwned>(text: &str) -> serde_json::Result<T> {
     if !has_long_text(text) {
         return serde_json::from_str(text);
@@ -54,8 +52,7 @@ pub fn toml(text: &str) -> Cow<'_, str> {
     toml::to_string(&value).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Whether JSON has a whole number, outside of its texts, that is larger than any count, time or size
-/// of this world: sums of such numbers have no room.
+/// Whether JSON has a whole number beyond any real quantity; sums of such numbers would overflow.
 pub fn has_giant(text: &str) -> bool {
     let (mut in_text, mut escaped, mut digits) = (false, false, 0);
     for byte in text.bytes() {
@@ -73,8 +70,7 @@ pub fn has_giant(text: &str) -> bool {
     false
 }
 
-/// Whether anything between two quotation marks could be too long. Escapes only make it look so
-/// more often than it is.
+/// Whether a text between quotation marks could be too long; escapes may cause false positives.
 fn has_long_text(text: &str) -> bool {
     // From each mark on, the last mark that is near enough is looked for: few bytes are looked at.
     let mut rest = text.as_bytes();

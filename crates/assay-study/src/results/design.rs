@@ -12,8 +12,6 @@ pub const ALPHA: f64 = 0.05;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Design {
     pub factors: Vec<Factor>,
-    /// What arms are compared with. It may name some of the factors only: arms are then compared
-    /// at equal levels of the others.
     pub baseline: Arm,
     /// What counts as equivalent, as a fraction; no verdicts are given without it.
     pub margin: Option<f64>,
@@ -25,7 +23,6 @@ pub struct Design {
     pub lead_in: LeadIn,
     #[serde(default)]
     pub stopping: Stopping,
-    /// How much worse than the baseline an arm may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
     /// How many replicates may be run again because something disturbed them.
@@ -50,7 +47,6 @@ impl Design {
         Self { order: Order::Chained, ..Self::default() }
     }
 
-    /// The factors that tell arms apart.
     pub fn varied(&self) -> impl Iterator<Item = &Factor> {
         self.factors.iter().filter(|factor| factor.varies())
     }
@@ -69,8 +65,7 @@ pub struct Gate {
     /// In the place of a share: so much in the unit of a metric that may be zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub more: Option<f64>,
-    /// A row that would not have found a loss of this share makes no statement; none leaves it to what is
-    /// usual.
+    /// A row must detect a loss of this share to be conclusive; by default the usual share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_detect: Option<f64>,
     /// The metric that is judged, where it is not the one that verdicts are about.
@@ -91,12 +86,10 @@ impl Gate {
     }
 }
 
-/// One setting that varies.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Factor {
     pub name: String,
-    /// Levels, in the order of the study.
     pub levels: Vec<String>,
 }
 
@@ -115,7 +108,6 @@ impl Factor {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stopping {
-    /// After the replicates that were planned.
     #[default]
     Fixed,
     /// After one of the replicates that were declared, each look at its share of the error.
@@ -131,8 +123,7 @@ pub enum Stopping {
     Race {
         /// It ends, too, when no arm that is left can be better than the leader by more than this share.
         closeness: f64,
-        /// Passes over some of the arms before it, after which whole levels leave: the first replicates of the
-        /// plan.
+        /// Passes of the screen before the race: the first replicates of the plan.
         #[serde(default, skip_serializing_if = "is_none")]
         screen: u32,
     },
@@ -145,7 +136,6 @@ fn is_none(count: &u32) -> bool {
 }
 
 impl Stopping {
-    /// Passes of the screen before a race; 0 where there is none.
     pub fn passes(&self) -> u32 {
         match self {
             Self::Race { screen, .. } => *screen,

@@ -13,7 +13,6 @@ pub const FORMAT: &str = "assay-environment/1";
 pub struct Environment {
     pub format: String,
     pub assay: String,
-    /// When the study started, RFC 3339.
     pub started: String,
     pub machine: Machine,
     /// One entry a target, in the order of the study.

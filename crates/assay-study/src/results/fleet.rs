@@ -1,5 +1,4 @@
-//! Several hosts that ran one study together: what of it stands in `environment.json` and in records. A rank's
-//! own result says which one it was; that of the whole fleet names the hosts.
+//! Fleet data of results. A rank's result has its rank; the fleet's result lists the hosts.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,7 +55,6 @@ pub struct Host {
 }
 
 impl Host {
-    /// How it is named: `rank 2 (node3)`.
     pub fn words(&self) -> String {
         words(self.rank, &self.name)
     }
@@ -87,15 +85,13 @@ pub struct HostSaid {
     /// Index into `Plan::workloads`.
     pub workload: usize,
     pub rule: String,
-    /// `suspect` or `invalid`.
     pub trust: String,
     pub text: String,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Together {
-    /// Nanoseconds from the moment when all were let go until what counts began, as this host's clock has it; of
-    /// all hosts together until the last of them had begun.
+    /// Nanoseconds from the common start to the window; of all hosts, to the last start.
     pub since_go_ns: u64,
     pub of: u32,
     /// What each host did; in the record of one host alone there are none.

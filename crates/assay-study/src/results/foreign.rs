@@ -1,6 +1,5 @@
-//! Results that somebody else measured and handed on as one file: each lies beside our own under a name
-//! that no result of ours has, with a mark (`foreign.json`). It is shown, compared and collected; nothing
-//! of it is applied or gone on with, and it is never the newest.
+//! Results from other people: stored with a mark (`foreign.json`) under a distinct name. Assay
+//! shows, compares and collects them, but never applies or resumes them.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +12,6 @@ use super::{bundle, id};
 pub const FORMAT: &str = "assay-foreign/1";
 pub const FILE: &str = "foreign.json";
 const END: &str = "-foreign";
-/// Results of one origin that lie beside each other.
 const MOST_OF_ONE: usize = 1000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,7 +23,6 @@ pub struct Mark {
     pub file: String,
     /// SHA-256 of what was in it, hexadecimal.
     pub sha256: String,
-    /// When it was added, RFC 3339.
     pub added: String,
 }
 
@@ -44,10 +41,7 @@ pub fn mark(system: &dyn System, directory: &Path) -> Option<Mark> {
     bundle::versioned(system, &directory.join(FILE), FORMAT).ok()
 }
 
-/// Writes the mark.
-///
-/// # Errors
-/// Where it cannot be written: then the result is not to be kept.
+/// Writes the mark. If this fails, do not keep the result.
 pub fn set(system: &dyn System, directory: &Path, mark: &Mark) -> std::io::Result<()> {
     system.write_whole(&directory.join(FILE), &bundle::json(mark)?)
 }
@@ -61,11 +55,7 @@ pub enum Place {
     There(PathBuf),
 }
 
-/// A place for a result that had an id elsewhere and whose contents have a hash. An id that is none
-/// becomes one of today.
-///
-/// # Errors
-/// Where a thousand others of that id lie there.
+/// Finds a directory for a foreign result with this ID and content hash; fails after a thousand.
 pub fn place(system: &dyn System, results: &Path, told: &str, sha256: &str) -> Outcome<Place> {
     let own = told.strip_suffix(END).unwrap_or(told);
     let stem = if id::is_one(own) {

@@ -1,6 +1,5 @@
-//! What a result says in a few words, for lists (`headline.json`): told when the result was shown at
-//! its end, so that a list need not judge every trial of every result again. It counts for the trials
-//! that it was told of and no others.
+//! A short summary of a result for lists (`headline.json`), stored when the result is first shown.
+//! It is valid only for the same trials.
 
 use std::path::Path;
 
@@ -30,10 +29,7 @@ struct Stored {
     headline: Headline,
 }
 
-/// Keeps a headline with its result.
-///
-/// # Errors
-/// Where it cannot be written; nothing is lost then but a line of a list.
+/// Stores the headline of a result. A failure costs only a line of a list.
 pub fn keep(system: &dyn System, directory: &Path, headline: &Headline) -> Outcome<()> {
     let path = directory.join(FILE);
     let stored = Stored {

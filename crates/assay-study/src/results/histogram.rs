@@ -1,6 +1,5 @@
-//! Latency histograms as files: a small JSON document around the V2 encoding that all
-//! HdrHistogram libraries read. Settings stand beside it by name, because two histograms may only
-//! be added up when they are alike (R12: 1 ns to 1 h, 3 significant digits).
+//! Latency histograms as files: JSON around the HdrHistogram V2 encoding. Only histograms with
+//! equal settings can be added (R12: 1 ns to 1 h, 3 significant digits).
 
 use std::fmt;
 
@@ -26,9 +25,7 @@ pub const SIGNIFICANT_DIGITS: u8 = 3;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistogramDocument {
     pub format: String,
-    /// Class: `read` or `write`.
     pub class: String,
-    /// Unit of the values: `ns`.
     pub unit: String,
     pub significant_digits: u8,
     pub lowest: u64,
@@ -76,7 +73,6 @@ pub fn encode(
     })
 }
 
-/// The document as JSON text, ready to be written.
 pub fn to_json(class: &str, histogram: &Histogram<u64>) -> Result<String, HistogramError> {
     let document = encode(class, histogram)?;
     let mut text = serde_json::to_string_pretty(&document)
@@ -126,8 +122,7 @@ fn damaged(document: &HistogramDocument, why: &str) -> HistogramError {
     ))
 }
 
-/// What two histograms must have in common to be added up: lowest and highest value in
-/// nanoseconds, significant digits.
+/// Settings that two histograms must share: lowest and highest nanoseconds, significant digits.
 pub(super) type Settings = (u64, u64, u8);
 
 pub(super) fn same_settings(ours: Settings, theirs: Settings) -> Result<(), HistogramError> {

@@ -28,8 +28,7 @@ pub fn is_one(name: &str) -> bool {
     digits(day, 8) && digits(time, 6) && bits
 }
 
-/// Part of what is left of a second's numbers that one id may take: some two hundred sort by their
-/// turn.
+/// Share of a second's remaining numbers per ID: some two hundred IDs sort by time.
 const SHARE: u64 = 16;
 
 /// The id of a study that begins: [`unused_id`] where its result is kept.
@@ -40,8 +39,7 @@ pub fn of_study(system: &dyn System, results: Option<&Path>, started: &str) -> S
     }
 }
 
-/// An id that nothing in a directory has yet, and that sorts after all others of the same second: the
-/// last one is the newest.
+/// Returns an unused ID that sorts after all others of the same second.
 pub fn unused_id(system: &dyn System, results: &Path, started: &str) -> String {
     let bits = entropy(system);
     let second = new_id(started, 0);

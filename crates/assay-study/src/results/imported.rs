@@ -35,11 +35,9 @@ pub struct Import {
     pub file: String,
     pub sha256: String,
     pub title: String,
-    /// When it was imported, RFC 3339.
     pub imported: String,
     /// Levels that arms are compared with; the importer's choice where there are none.
     pub baseline: Arm,
-    /// What counts as equivalent, as a fraction.
     pub margin: Option<f64>,
     pub primary: Option<String>,
     pub trials: usize,
@@ -63,7 +61,6 @@ pub struct SourceFile {
     pub arm: Arm,
 }
 
-/// The name of a numbered file in the bundle.
 fn source(at: usize) -> String {
     format!("source-{:04}", at + 1)
 }
@@ -89,10 +86,8 @@ pub fn hash_of_all(files: &[SourceFile]) -> String {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredImport {
-    /// Its id: the name of its directory.
     pub id: String,
     pub about: Import,
-    /// What the files hold; one for a table.
     pub contents: Vec<Vec<u8>>,
     pub label: Label,
 }
@@ -104,8 +99,7 @@ impl StoredImport {
     }
 }
 
-/// Makes the directory and writes the bundle. What makes it one comes last, so that a crash leaves
-/// no half of one.
+/// Writes the bundle. The file that identifies it is last, so a crash leaves no partial bundle.
 pub fn write(
     system: &dyn System,
     directory: &Path,

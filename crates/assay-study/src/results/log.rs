@@ -8,7 +8,6 @@ pub const ENDED: &str = "ended";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
-    /// When, RFC 3339.
     pub at: String,
     /// What: `resumed`, `setup-once`, `lead-in`, `cut`, `ended`.
     pub event: String,

@@ -1,5 +1,4 @@
-//! What a study leaves behind: its plan, records of its trials, and the directory that keeps them.
-//! Evidence alone: what is concluded of it lies in [`findings`](crate::findings).
+//! Stored evidence of a study: plan, records, bundle; conclusions: [`findings`](crate::findings).
 
 mod buckets;
 pub mod bundle;

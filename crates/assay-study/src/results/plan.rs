@@ -1,5 +1,4 @@
-//! The plan as it is stored (`plan.json`): every trial in order, and the survey that it rests on.
-//! How a plan is made stands in `crate::plan`.
+//! The stored plan (`plan.json`): trials in order and their survey. `crate::plan` makes it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,7 +21,6 @@ pub const FORMAT: &str = "assay-plan/2";
 /// Levels of the factors by name: which arm a trial belongs to. Empty when nothing varies.
 pub type Arm = BTreeMap<String, String>;
 
-/// What was found at a target before anything was planned.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Survey {
     /// The target as the user wrote it; index of `Environment::sites` by position.
@@ -35,7 +33,6 @@ pub struct Survey {
     pub direct: Presence<DirectUse>,
     /// Engine that the asynchronous workloads use, and why, where it is not the first choice.
     pub engine: EngineUse,
-    /// Pilot: what one operation costs at depth 1.
     pub pilot: Pilot,
     /// Blocks of the area that a read would not find on the medium.
     pub coverage: Presence<Coverage>,
@@ -99,7 +96,6 @@ pub fn is_false(value: &bool) -> bool {
     !*value
 }
 
-/// Levels that cannot be had at a target: arms with all of them are left out.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refusal {
     pub levels: Arm,
@@ -118,8 +114,7 @@ pub struct Pilot {
     pub refused: BTreeMap<String, String>,
 }
 
-/// How the logarithms of a workload's rates scatter: the variance of the mean of a trial of `t`
-/// seconds is `between + within_s / t`.
+/// Scatter of log rates: the variance of a trial of `t` seconds is `between + within_s / t`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Scatter {
     /// Variance that no longer trial takes away.
@@ -161,8 +156,7 @@ pub fn level_words(factor: &str, level: &str) -> String {
     }
 }
 
-/// An arm in a sentence: `ext4`, `depth 64`, `xfs with bfq and threads 4`. What is as it comes is not
-/// told beside something that is not.
+/// An arm in a sentence: `ext4`, `xfs with bfq and threads 4`. Defaults are omitted.
 pub fn arm_in_words<'a>(levels: impl Iterator<Item = (&'a String, &'a String)> + Clone) -> String {
     let told = levels.clone().filter(|(_, level)| *level != "defaults");
     let mut words: Vec<String> = told.map(|(factor, level)| level_words(factor, level)).collect();
@@ -189,8 +183,7 @@ pub fn pilot_key(workload: &str, arm: &Arm) -> String {
     if levels.is_empty() { workload.to_owned() } else { format!("{workload} {levels}") }
 }
 
-/// Pieces of a drive that are not ours, each read twice in a row, past the page cache, before anything
-/// was written: what keeps the first reading answers the second one.
+/// Pieces of a drive, read twice past the page cache before any write, to detect other caches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReadTwice {
     pub drive: String,
@@ -214,8 +207,7 @@ impl Dirtied {
     /// Share of the written bytes that must have become dirty to say that they went through the page cache.
     const LEAST_SHARE: f64 = 0.9;
 
-    /// Bytes that became dirty in the file system's own page cache, of so many written and dirtied ones; none where
-    /// most of them went past it.
+    /// Bytes that became dirty in the filesystem's page cache; `None` if most bypassed the cache.
     pub fn own_bytes(&self, written: u64, dirtied: u64) -> Option<u64> {
         let below = written.saturating_mul(u64::from(self.caches_below));
         let own = dirtied.saturating_sub(below);
@@ -248,14 +240,12 @@ fn perhaps_bare<'de, D: Deserializer<'de>>(from: D) -> Result<Presence<ReadTwice
     })
 }
 
-/// How much of the area is really stored.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Coverage {
     pub hole_bytes: u64,
     pub unwritten_bytes: u64,
     pub encoded_bytes: u64,
     pub sampled_blocks: u32,
-    /// Those of them that held only zeros.
     pub zero_blocks: u32,
 }
 
@@ -266,7 +256,6 @@ pub struct PlannedWorkload {
     /// Its arm: the level of each factor. Plans of versions before factors have none here.
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub arm: Arm,
-    /// The second copy of the baseline.
     #[serde(default, skip_serializing_if = "is_false")]
     pub control: bool,
     pub target: usize,
@@ -274,7 +263,6 @@ pub struct PlannedWorkload {
     pub ramp_ns: u64,
     /// Nanoseconds counted; the most, where operations are counted.
     pub time_ns: u64,
-    /// What differs from the study and why.
     pub note: Option<String>,
     /// Others' work meanwhile, in the other half of the area.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -282,8 +270,7 @@ pub struct PlannedWorkload {
 }
 
 impl PlannedWorkload {
-    /// Nanoseconds that it is expected to take where its kind can say so, and no more than these. What is done in
-    /// machines has its time for writing alone: they start and are read beside it.
+    /// Expected nanoseconds, if known, at most `most_ns`; virtual machines need additional time.
     pub fn expected_ns(&self, operation_ns: u64, most_ns: u64) -> Option<u64> {
         let expected = self.work.expected_ns(operation_ns)?;
         Some(if self.work.makes_machines() { expected } else { expected.min(most_ns) })
@@ -299,7 +286,6 @@ impl PlannedWorkload {
         self.touches().any(|touch| touch.reads)
     }
 
-    /// What it, and what goes on in the background, does to the area.
     pub fn touches(&self) -> impl Iterator<Item = Touch> {
         let background = self.background.as_ref().map(|background| background.work.touches());
         [self.work.touches()].into_iter().chain(background)
@@ -328,7 +314,6 @@ impl PlannedWorkload {
     }
 }
 
-/// A workload that will not be run at one target.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AbsentWorkload {
     pub name: String,
@@ -371,7 +356,6 @@ pub struct PlannedTrial {
 }
 
 impl PlannedTrial {
-    /// Stored, but left out of the analysis by design.
     pub fn is_lead_in(&self) -> bool {
         self.lead_in || self.replicate == 0
     }
@@ -419,8 +403,7 @@ impl Plan {
         }
     }
 
-    /// Whether what a trial stands on is made anew before it: its file system, where a factor makes
-    /// that.
+    /// Whether the filesystem of a trial is created again before it.
     pub fn is_remade_before(&self, index: usize) -> bool {
         let target = |trial: &PlannedTrial| self.workloads[trial.workload].target;
         let Some(trial) = self.trials.get(index) else { return false };
@@ -449,7 +432,6 @@ pub struct Plan {
     #[serde(default = "Design::before_factors")]
     pub design: Design,
     pub replicates: u32,
-    /// Probes that watch each trial, beside those that always do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

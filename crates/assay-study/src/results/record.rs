@@ -14,14 +14,12 @@ pub use assay_machine::probes::disk::{DeviceEvidence, Traffic};
 pub use assay_machine::probes::own_traffic::OwnTraffic;
 pub use assay_machine::probes::processors::ProcessorTicks;
 
-/// How a trial ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// Counts.
     Ok,
-    /// Gave no number; the reason stands beside it.
     Failed,
     /// Ran while something declared beforehand happened; kept and counted, with its reason.
     Disturbed,
@@ -36,24 +34,19 @@ impl Status {
     }
 }
 
-/// A trial that was run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Repeats {
     pub replicate: u32,
-    /// Its position in the plan.
     pub order: u32,
 }
 
-/// Where the time of a study went that one trial stands for, in nanoseconds. Together the trials
-/// have all of it, but what comes after the last.
+/// Time of the study spent for one trial, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spent {
-    /// From the end of the trial before, or the start of the session, to its own start: storing
-    /// that one, filling areas, making file systems, setting levels.
+    /// From the end of the previous trial to this start: storing, filling, creating, setting.
     pub before_ns: u64,
-    /// The trial itself: bringing its target into its state, the rest, the run, waiting until
-    /// everything is on the device, readings.
+    /// The trial itself: preparation, rest, run, sync and readings.
     pub trial_ns: u64,
     /// Of what went before, making what its arm stands on, where that was made for this trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -87,8 +80,7 @@ pub struct Trial {
     pub histograms: BTreeMap<String, String>,
     /// File below the bundle with the rows per second.
     pub series: Option<String>,
-    /// Nanoseconds after the run until what it wrote was on the device, as far as the kernel knows: an fsync.
-    /// None where it wrote nothing to a file that was open, and in results of older versions.
+    /// Nanoseconds of the fsync after the run. `None` without writes, and in older results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush_ns: Option<u64>,
     /// Where the time went; older versions did not tell, and simulated time passes in no time.
@@ -104,7 +96,6 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// A planned trial of which nothing but its evidence is known.
     pub fn new(planned: &PlannedTrial, evidence: Evidence) -> Self {
         Self {
             order: planned.order,

@@ -12,8 +12,7 @@ use super::record::Trial;
 
 pub use assay_workloads::SeriesRow;
 
-/// Where a bucket of latency begins, nanoseconds; it ends where the next one begins. Two buckets
-/// to each doubling, from 256 ns up.
+/// Lower bound of a latency bucket in nanoseconds: two buckets per doubling, from 256 ns.
 pub fn bucket_from_ns(index: u32) -> u64 {
     assay_load::latency_bucket_from_ns(index as usize)
 }

@@ -15,10 +15,8 @@ const NOT_WATCHED: &str = "not watched";
 /// What was looked at once before and once after a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
-    /// Health of each drive before the first trial, by its kernel name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub health_before: BTreeMap<String, Presence<Health>>,
-    /// The same after the last one.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub health_after: BTreeMap<String, Presence<Health>>,
     /// Energy while nothing was done, before the first trial.
@@ -50,7 +48,6 @@ fn not_watched<T>() -> Presence<T> {
     Presence::absent(NOT_WATCHED)
 }
 
-/// Whether something was not looked at.
 pub fn is_not_watched<T>(seen: &Presence<T>) -> bool {
     seen.reason() == Some(NOT_WATCHED)
 }

@@ -1,6 +1,5 @@
-//! Latencies of a finished trial, or of several: the buckets of their histogram that hold something.
-//! A histogram has room for every latency up to an hour, which is a third of a megabyte; a study may
-//! have ten thousand trials.
+//! Latencies of trials as non-empty histogram buckets: a whole histogram needs a third of a
+//! megabyte.
 
 use assay_core::stats::percentile_is_supported;
 use hdrhistogram::Histogram;
@@ -33,7 +32,6 @@ impl From<&Histogram<u64>> for Tally {
 }
 
 impl Default for Tally {
-    /// No latencies yet, in buckets as all histograms of this version have them.
     fn default() -> Self {
         let layout = Layout::OURS;
         Self { settings: OURS, layout, steps: Vec::new() }
@@ -81,8 +79,7 @@ impl Tally {
         self.steps.iter().map(share).sum()
     }
 
-    /// Quantile `q` (0 < q < 1) in nanoseconds, where enough operations were recorded to tell it
-    /// (R12).
+    /// Quantile `q` (0 < q < 1) in nanoseconds, if there are enough operations (R12).
     pub fn percentile_ns(&self, q: f64) -> Option<u64> {
         let total = self.len();
         let rank = ((q * total as f64).ceil() as u64).max(1);
@@ -95,10 +92,7 @@ impl Tally {
         reached.map(|(index, _)| self.layout.highest(*index))
     }
 
-    /// The same as a whole histogram, to be written.
-    ///
-    /// # Errors
-    /// It was taken with other settings than those of this version.
+    /// Returns a whole histogram; fails if the settings differ from those of this version.
     pub fn histogram(&self) -> Result<Histogram<u64>, HistogramError> {
         histogram::same_settings(OURS, self.settings)?;
         let mut whole = histogram::empty()?;

@@ -1,5 +1,4 @@
-//! The trials of a bundle, read one workload at a time: a study may have more of them than fit into
-//! memory together with their latencies and evidence.
+//! Reads the trials of a bundle by workload: all of them may not fit into memory.
 
 use std::fs::File;
 use std::io;
@@ -42,8 +41,7 @@ pub struct Trials<'a> {
 }
 
 impl<'a> Trials<'a> {
-    /// Looks where the trials of each workload of a plan stand. A last line that was cut off by a
-    /// crash is passed over: its trial never finished.
+    /// Indexes the trials of each workload. A truncated last line is ignored.
     pub fn open(system: &'a dyn System, directory: &'a Path, plan: &Plan) -> Outcome<Self> {
         let mut trials = Self::none(system, directory);
         trials.own.resize(plan.workloads.len(), Vec::new());
@@ -62,13 +60,11 @@ impl<'a> Trials<'a> {
         places.map(|one| Ok((one.line, self.read(one)?))).collect()
     }
 
-    /// Hands on the record of each in the order in which they ran, without its latencies; one is in memory at a
-    /// time.
+    /// Passes each record in order without its latencies, one at a time.
     pub fn each_record(&self, take: &mut dyn FnMut(Trial) -> Outcome<()>) -> Outcome<()> {
         self.places.iter().try_for_each(|place| take(self.record(place)?))
     }
 
-    /// All of them in the order in which they ran.
     pub(super) fn all(&self) -> Outcome<Vec<Trial>> {
         self.places.iter().map(|place| self.read(place)).collect()
     }

@@ -146,15 +146,13 @@ fn is_simulated(stored: &Stored) -> bool {
         || words(stored).any(|word| word.starts_with(simulated::PREFIX))
 }
 
-/// All targets that a result names, as the command line would.
 fn words(stored: &Stored) -> impl Iterator<Item = String> {
     let sites = stored.environment.sites.iter().map(|site| site.target.clone());
     let surveys = stored.plan.surveys.iter().map(|survey| survey.target.clone());
     stored.study.targets().into_iter().chain(sites).chain(surveys)
 }
 
-/// Simulated studies are nobody's proof: they are never applied, and gone on with only where nothing
-/// of the machine is in them, so that anybody may have written them.
+/// Simulated studies are never applied, and resumed only if they change no settings.
 fn may_be_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> Outcome<()> {
     let id = &stored.id;
     if purpose == Purpose::Apply {

@@ -24,7 +24,6 @@ pub struct Owner {
     pub groups: Vec<u32>,
 }
 
-/// One run of a program as the kernel wants it.
 #[derive(Debug)]
 pub struct Asked {
     pub paths: Vec<CString>,
@@ -121,7 +120,6 @@ impl Asked {
     }
 }
 
-/// A program that is not where it was looked for.
 fn absent(program: &str, directory: &Path) -> io::Error {
     let why = if !program.contains('/') {
         "no such program in PATH; check its name, install it, or give its full path".to_owned()

@@ -13,8 +13,7 @@ const EVENTS: [CountedEvent; 3] =
     [CountedEvent::INSTRUCTIONS, CountedEvent::CYCLES, CountedEvent::CACHE_MISSES];
 /// From less than this part of the time nothing is told of the rest.
 const LEAST_SHARE: f64 = 0.5;
-/// Processor time that was not counted may be this part of all, or this long: until it becomes the program, a
-/// process is this one.
+/// Maximum processor time that the counters may miss: the start of a process is not counted.
 const UNSEEN_SHARE: u64 = 10;
 const UNSEEN_NS: u64 = 5_000_000;
 
@@ -67,7 +66,6 @@ fn there(opened: io::Result<Counter>) -> Presence<Counter> {
     opened.map_or_else(|error| Presence::absent(why(&error)), Presence::Present)
 }
 
-/// Why there is no counter, and what helps.
 fn why(error: &io::Error) -> String {
     match Errno::from_io_error(error) {
         Some(Errno::NOENT | Errno::NODEV | Errno::OPNOTSUPP) => {
@@ -86,7 +84,6 @@ fn why(error: &io::Error) -> String {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Whole {
     count: u64,
-    /// The part of the time that it was counted in.
     share: f64,
 }
 
@@ -100,8 +97,7 @@ fn read(opened: &Presence<Counter>, cpu_ns: u64, never_zero: bool) -> Presence<W
     }
 }
 
-/// What was counted, scaled up to the time in which the counter did not run; `never_zero` where every
-/// program has some.
+/// Scales a count up to the whole time; `never_zero` if every program has some events.
 fn whole(read: Count, cpu_ns: u64, never_zero: bool) -> Presence<Whole> {
     let Count { count, enabled_ns, running_ns } = read;
     let unseen_ns = cpu_ns.saturating_sub(enabled_ns);

@@ -18,18 +18,15 @@ use assay_sys::GroupEntry;
 use super::tree::{self, Process};
 
 const MARK: &str = "assay";
-/// Memory that is still charged to a group when all have ended: cached pages of files, mostly. More than
-/// this would hide a part of the next program's.
+/// Memory still charged to an empty group, mostly page cache; more would hide the next peak.
 const MOST_LEFT_BYTES: u64 = 1 << 20;
 /// Controllers that what is made in a group has, too (version 2).
 const PASSED_ON: &str = "cgroup.subtree_control";
-/// Those that are killed may take this long to be gone.
 const KILLED: Duration = Duration::from_secs(2);
 
 /// The group of this process, made when the first program is measured.
 #[derive(Debug)]
 pub enum Groups {
-    /// It was not looked for yet.
     Unknown,
     Impossible,
     Made(Group),
@@ -56,7 +53,6 @@ impl Groups {
         }
     }
 
-    /// Removes it; the next program that is measured has a new one.
     pub fn remove(&mut self) {
         if let Self::Made(group) = std::mem::replace(self, Self::Unknown) {
             group.remove();
@@ -70,7 +66,6 @@ pub fn clear_leftovers() -> Vec<String> {
     gone.map(|path| path.display().to_string()).collect()
 }
 
-/// Why no group can limit memory here, and what helps.
 pub fn why_impossible() -> String {
     let kept = Place::find().into_iter().find(Place::keeps_memory);
     let help = kept.map_or_else(
@@ -101,20 +96,17 @@ impl Group {
         members(&self.directory)
     }
 
-    /// Kills all in it at once, where the kernel can do that.
     pub fn kill(&self) {
         kill_all(&self.directory);
     }
 
-    /// The most memory that it had since it began.
     pub fn peak_bytes(&self) -> Option<u64> {
         let mut text = [0; 32];
         let length = self.peak.read_at(&mut text, 0).ok()?;
         std::str::from_utf8(&text[..length]).ok()?.trim().parse().ok()
     }
 
-    /// Lets its peak begin anew; an error where it would not begin near zero, or cannot (version 2
-    /// before Linux 6.12).
+    /// Resets the peak; fails if memory is left, or on version 2 before Linux 6.12.
     fn begins_anew(&self) -> io::Result<()> {
         let left = number(&self.directory.join(self.place.version.files().now));
         if left.is_none_or(|left| left > MOST_LEFT_BYTES) {
@@ -285,7 +277,6 @@ impl Place {
         lists("cgroup.controllers") && !lists(PASSED_ON)
     }
 
-    /// Makes the first one, after what others left is gone.
     fn first_group(self) -> Option<Group> {
         drop(self.clear_leftovers());
         self.make()
@@ -404,9 +395,8 @@ fn number(path: &Path) -> Option<u64> {
     fs::read_to_string(path).ok()?.trim().parse().ok()
 }
 
-/// Directories in which groups with the memory controller can be, by the kernel's lists of a process's
-/// groups and of mounts. Of version 2 a group that processes are in has none below it, so there its
-/// neighbours are asked for too.
+/// Directories for groups with the memory controller, from the kernel's lists of groups and mounts.
+/// In version 2, a group with processes cannot have children, so its siblings are tried too.
 fn places(groups: &str, mounts: &str) -> Vec<Place> {
     let mut parted = groups.lines().filter_map(|line| {
         let mut parts = line.splitn(3, ':').skip(1);
@@ -432,7 +422,6 @@ fn places(groups: &str, mounts: &str) -> Vec<Place> {
     directories.map(|directory| Place { directory, version: Version::Two }).collect()
 }
 
-/// Where a group lies among the mounts.
 fn mounted(mounts: &str, group: &str, is_meant: impl Fn(&str, &str) -> bool) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (front, back) = line.split_once(" - ")?;

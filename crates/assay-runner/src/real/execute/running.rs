@@ -30,12 +30,10 @@ const TOGETHER: Duration = Duration::from_millis(200);
 const ASKED: Duration = Duration::from_secs(2);
 /// What is killed may take this long: it may wait for a device.
 const KILLED: Duration = Duration::from_secs(10);
-/// Between two looks whether all has ended.
 const SLICE: Duration = Duration::from_millis(5);
 /// Looks at the orphans for each look at all processes.
 const CHASES: u32 = 200;
-/// Bytes that are taken at a time: the end of a program is looked for between two of them, so that it does
-/// not seem to run for as long as all that it left in its pipe takes.
+/// Bytes read at a time. Assay checks for the end of the program between reads.
 const CHUNK: usize = 64 << 10;
 
 pub struct Running<'a> {
@@ -89,7 +87,6 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Measures it until it ends or is to be ended, and leaves nothing of it.
     pub fn finish(mut self) -> io::Result<Executed> {
         let forced = self.watch()?;
         let left_running = if forced.is_some() { 0 } else { self.left_running()? };
@@ -235,8 +232,7 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Kills orphans as fast as they can be found: who starts another and ends has another number each
-    /// time, but is always a child of this process sooner or later.
+    /// Kills orphans as fast as possible: a process that forks and exits changes its ID each time.
     fn chase(&mut self) -> io::Result<()> {
         for _ in 0..CHASES {
             let orphans = self.tree.orphans();
@@ -367,7 +363,6 @@ fn own_waited_ns() -> u64 {
     assay_load::waited_ns("thread-self").unwrap_or_default()
 }
 
-/// Bytes of a process and of those that it waited for.
 struct MovedBytes {
     read: u64,
     /// What was written and then deleted never goes to storage.
@@ -393,21 +388,18 @@ impl MovedBytes {
     }
 }
 
-/// The most resident memory that this process itself ever had.
 fn own_peak_bytes() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }
 
-/// What comes out of a program through a pipe: its last bytes, however long it is.
 pub struct Stream {
     pipe: Option<PipeReader>,
     tail: Tail,
 }
 
 impl Stream {
-    /// `most` bytes of it are kept.
     pub fn new(pipe: Option<PipeReader>, most: usize, sum: Option<Sum>) -> Self {
         Self { pipe, tail: Tail::new(most, sum) }
     }
@@ -443,7 +435,6 @@ impl Stream {
     }
 }
 
-/// The last bytes of a stream, and what is known of all of it.
 struct Tail {
     kept: Vec<u8>,
     chunk: Box<[u8]>,

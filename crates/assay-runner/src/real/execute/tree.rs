@@ -110,9 +110,8 @@ impl<'a> Tree<'a> {
         self.group
     }
 
-    /// Whose parent ended before it, so that it is this process's child now. Children that this
-    /// process made itself are in its own process group; what a program starts is in that of the
-    /// program, or in a newer one.
+    /// Whether a process lost its parent and became a child of this process. Own children share
+    /// this process's group; children of the program have another group.
     fn is_orphan(&self, process: &Process) -> bool {
         process.id != self.program
             && process.parent == self.own.id
@@ -120,8 +119,7 @@ impl<'a> Tree<'a> {
             && process.started >= self.started()
     }
 
-    /// Orphans alone. Where there are none, nothing but the program itself can run: whose ancestors have
-    /// all ended is an orphan, or below one.
+    /// Returns the orphans. Without orphans, only the program itself can run.
     pub fn orphans(&self) -> Vec<Process> {
         let children = children(self.own.id).unwrap_or_else(everybody);
         let found = children.into_iter().filter_map(Process::find);
@@ -179,8 +177,7 @@ impl<'a> Tree<'a> {
         failed
     }
 
-    /// Kills all that run. First the program's own group at once, where nothing can be born meanwhile:
-    /// its number is the program's, which is nobody else's until that is reaped.
+    /// Kills everything: first the program's process group, whose number cannot be reused yet.
     pub fn kill(&self) -> Option<(Process, io::Error)> {
         if let Some(program) = Pid::from_raw(self.program) {
             // There may be nobody in it any more.

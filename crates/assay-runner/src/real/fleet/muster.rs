@@ -23,12 +23,10 @@ use super::{End, LOOK, Sockets};
 /// Those who have not shown the token yet, at a time: who comes beyond that takes the place of another one.
 const MOST_STRANGERS: usize = 64;
 const ADMISSION: Duration = Duration::from_secs(5);
-/// How long one attempt to connect may take, how long all that rank 0 answers then, and how long it is waited
-/// before the next attempt.
+/// Limits for one connection attempt, for the answers of rank 0, and the pause between attempts.
 const ATTEMPT: Duration = Duration::from_secs(2);
 const ANSWERED: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(200);
-/// How long rank 0 waits until its own name has an address.
 const NAMED: Duration = Duration::from_secs(60);
 
 struct Stranger {
@@ -39,7 +37,6 @@ struct Stranger {
     said: Vec<u8>,
 }
 
-/// Listens until all other ranks are there. Nobody is listened to after that.
 pub fn listen(
     address: &str,
     token: &Token,
@@ -101,8 +98,7 @@ fn bound(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener
     Ok(listener)
 }
 
-/// Those of the addresses of a name that other hosts can reach, too: many hosts call 127.0.1.1 by their own name,
-/// and whoever dials that name reaches another address.
+/// Selects addresses that other hosts can reach: many hosts resolve their own name to 127.0.1.1.
 fn reachable(address: &str, all: Vec<SocketAddr>) -> Result<Vec<SocketAddr>, String> {
     let name = address.rsplit_once(':').map_or(address, |(name, _)| name);
     if name == "localhost" || address.parse::<SocketAddr>().is_ok() {
@@ -123,7 +119,6 @@ fn is_over(until: Instant, stop: &AtomicBool) -> bool {
     stop.load(Ordering::Relaxed) || Instant::now() >= until
 }
 
-/// Where rank 0 takes the others in.
 struct Door<'a> {
     listener: TcpListener,
     token: &'a Token,
@@ -160,7 +155,6 @@ impl Door<'_> {
         }
     }
 
-    /// One look at who comes and what those say who are there.
     fn look(&mut self) {
         let time = Timespec { tv_sec: 0, tv_nsec: i64::from(LOOK.subsec_nanos()) };
         let mut all = vec![PollFd::new(&self.listener, PollFlags::IN)];
@@ -214,7 +208,6 @@ impl Door<'_> {
         }
     }
 
-    /// Takes in somebody who has shown the token, once.
     fn admit(&mut self, stranger: Stranger, line: &str) {
         let Stranger { mut stream, riddle, address, .. } = stranger;
         let known = hello::read_hello(self.token, &riddle, line).and_then(|(caller, own)| {
@@ -277,7 +270,6 @@ fn drawn() -> io::Result<Digest> {
     Ok(bytes)
 }
 
-/// Dials rank 0 until it is there.
 pub fn dial(
     address: &str,
     token: &Token,

@@ -1,5 +1,4 @@
-//! What a virtual machine is told first. Where it begins as another was kept, its clock stands, and what it takes for
-//! random is what each of them takes.
+//! The first message to a virtual machine: machines restored from a snapshot need time and entropy.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -9,7 +8,6 @@ use rustix::rand::{GetRandomFlags, getrandom};
 use rustix::time::{ClockId, Timespec, clock_settime};
 
 const NOW: &str = "now ";
-/// Bytes that no other machine is told.
 const SALT_BYTES: usize = size_of::<u128>();
 
 /// What time it is, in nanoseconds since 1970, and something that is new.

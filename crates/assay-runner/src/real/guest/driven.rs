@@ -64,7 +64,6 @@ impl Store for Far {
 
 struct Running<'a> {
     machine: Driven<'a>,
-    /// Whether it was told what it is told first.
     is_awake: bool,
 }
 

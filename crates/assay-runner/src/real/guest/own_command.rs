@@ -1,5 +1,4 @@
-//! A command of the user's and his check, run as `assay_workloads::durability::command` says: in one directory, with nothing to read, and
-//! nothing of them left when they have ended.
+//! Runs the user's command and check (see `assay_workloads::durability::command`) and cleans up.
 
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -127,7 +126,6 @@ fn how(status: ExitStatus) -> How {
     }
 }
 
-/// Ends a group; one that has ended is as good.
 fn kill(group: Option<Pid>) {
     let _ = group.map(|own| kill_process_group(own, Signal::KILL));
 }

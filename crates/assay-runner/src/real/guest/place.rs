@@ -27,7 +27,6 @@ const OFF_THE_DRIVE: &str = "/run";
 /// Bytes that are written in one at most.
 const LARGEST: u32 = 1 << 20;
 
-/// Does what the host says, until it says nothing any more.
 pub fn obey() -> Result<(), String> {
     let port = port()?;
     let heard = BufReader::new(port.try_clone().map_err(|error| error.to_string())?).lines();
@@ -172,7 +171,6 @@ fn piece(file: &File, at: u64) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// A file system that is mounted until this is dropped.
 struct Mount(On);
 
 impl Mount {
@@ -227,7 +225,6 @@ fn output(words: &[&str]) -> Result<Output, String> {
     output.map_err(|error| format!("{}: {error}", words[0]))
 }
 
-/// What it complained of, and what it printed behind that.
 fn complaint(output: &Output) -> String {
     let said = [output.stderr.as_slice(), &output.stdout].concat();
     String::from_utf8_lossy(&said).trim().to_owned()

@@ -1,6 +1,5 @@
-//! The other end of a link. It answers only those who know the token, only at the address that they came
-//! from, never with more than they sent, and it holds on to little: so many connections and sessions, each
-//! for so long. Who comes beyond that is turned away, and nothing grows.
+//! The other end of a link. It answers only clients with the token, at their own address, and never
+//! sends more than it received. Connections and sessions are limited.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, TcpStream, UdpSocket};
@@ -33,16 +32,13 @@ const LONGEST_SESSION: Duration = Duration::from_secs(15 * 60);
 const LONGEST_PHASE_MS: u64 = 5 * 60 * 1000;
 /// A session that says nothing for so long is over.
 const SILENCE: Duration = Duration::from_secs(10 * 60);
-/// Connections that tell of promises or ask for them, at the same time: those whose machines have no power are among them
-/// until they have been silent for long enough.
+/// Maximum connections that report acknowledged writes, including machines without power.
 const MOST_TELLING: usize = 32;
 /// A machine that tells of no promise for so long has no power, or has another reason to be silent.
 const SILENT: Duration = Duration::from_secs(3 * 60);
 /// How long streams are still emptied after their phase: the queue before them drains.
 const AFTER: Duration = Duration::from_secs(1);
-/// Datagrams that a session may send in a second.
 const MOST_DATAGRAMS: u64 = 500;
-/// How often it is looked at whether it is over.
 const LOOK_NS: i64 = 100_000_000;
 const STACK: usize = 192 << 10;
 const IN_A_LINE: usize = 16;
@@ -170,8 +166,7 @@ impl Peer {
         self.house.over.store(true, Ordering::Relaxed);
     }
 
-    /// Takes those who wait. Who is one too many takes the place of another stranger; where so many have shown
-    /// the token, he is turned away at once.
+    /// Accepts connections. At the limit, a newcomer replaces another stranger or is rejected.
     fn accept(&self) {
         for _ in 0..AT_ONCE {
             if self.house.strangers.is_crowded() {
@@ -326,7 +321,6 @@ impl House {
         }
     }
 
-    /// Begins a session, where there is room for one.
     fn begin(&self, number: u64, key: Digest, address: IpAddr) -> bool {
         let mut sessions = self.sessions();
         if sessions.len() >= MOST_SESSIONS {
@@ -346,7 +340,6 @@ impl House {
         true
     }
 
-    /// Whether a session of that address may have another stream.
     fn has_room(&self, session: u64, address: IpAddr, way: Way) -> bool {
         self.sessions().iter().any(|own| {
             let streams = if way == Way::Up { &own.up } else { &own.down };
@@ -442,7 +435,6 @@ struct Work {
 }
 
 impl Work {
-    /// What came, once it is over.
     fn done(self) -> Vec<u64> {
         let _ = self.sending.join();
         self.receiving.join().unwrap_or_default()

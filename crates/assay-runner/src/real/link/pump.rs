@@ -11,12 +11,9 @@ use rustix::net::sockopt;
 
 use assay_machine::system::network::SLICE_NS;
 
-/// Bytes that are handed over at once.
 const CHUNK: usize = 64 << 10;
-/// How often it is looked at whether it is over.
 const LOOK_NS: i64 = 50_000_000;
 
-/// For how long bytes go, and how they are counted.
 #[derive(Clone, Copy)]
 pub struct Course {
     pub began: Instant,
@@ -101,7 +98,6 @@ pub fn receive(streams: &[TcpStream], course: &Course, stop: &AtomicBool) -> Vec
     slices
 }
 
-/// Ends a stream with all that still waits in it.
 pub fn cut_off(stream: &TcpStream) {
     // A kernel that will not sends what waits: the next phase waits for that.
     let _ = sockopt::set_socket_linger(stream, Some(Duration::ZERO));

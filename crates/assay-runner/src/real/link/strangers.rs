@@ -1,5 +1,4 @@
-//! Those who have not shown the token yet: so many at a time, and who comes beyond that takes the place of the
-//! idlest of the busiest address. So a crowd from one address only crowds out itself.
+//! Connections without a token yet. At the limit, the idlest of the busiest address is dropped.
 
 use std::collections::BTreeMap;
 use std::io;

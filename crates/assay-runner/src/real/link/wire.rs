@@ -1,5 +1,4 @@
-//! Lines over a connection, each with a time by which it must be there and a length that it must not
-//! exceed.
+//! Lines over a connection, each with a time limit and a maximum length.
 
 use std::io::{self, Write as _};
 use std::net::TcpStream;
@@ -19,10 +18,8 @@ impl Wire {
         Self { stream, rest: Vec::new() }
     }
 
-    /// The next line.
-    ///
-    /// # Errors
-    /// It is not there in time, longer than a line may be, no text, or the other end has gone.
+    /// Reads the next line; fails on timeout, on a line that is too long or not text, or if the
+    /// peer is gone.
     pub fn line(&mut self, until: Instant) -> io::Result<String> {
         loop {
             if let Some(end) = self.rest.iter().position(|byte| *byte == b'\n') {
@@ -58,7 +55,6 @@ impl Wire {
     }
 }
 
-/// Whether it is worth trying again.
 pub fn is_for_now(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,5 +1,4 @@
-//! The survey of a test bed: what each arm stands on is made once and looked at, and each level is
-//! brought about once.
+//! Surveys a test bed: creates and surveys each base, and applies each level once.
 
 use super::{Companions, Slot, TestBed, open, released};
 use crate::run::area::{self, Fill, OpenTarget, Terms};
@@ -94,7 +93,6 @@ impl TestBed<'_> {
         Ok(())
     }
 
-    /// Makes what an arm stands on, looks at it, and takes it down again.
     fn survey_made(
         &mut self,
         context: &mut Context<'_>,
@@ -142,8 +140,7 @@ impl TestBed<'_> {
         Ok(())
     }
 
-    /// Brings every level about once, so that those that cannot be had are known beforehand, and
-    /// what the kernel sets beside them.
+    /// Applies every level once, to find unavailable ones and what the kernel changes with them.
     fn rehearse(&mut self, site: &Site) -> Outcome<(Vec<Refusal>, Companions)> {
         let (mut refused, mut companions) = (Vec::new(), Companions::new());
         let demands = self.demands;
@@ -175,8 +172,7 @@ impl TestBed<'_> {
         Ok((refused, companions))
     }
 
-    /// Rehearses a study that begins: each level alone, then each two levels of settings of the device together, because
-    /// the kernel refuses some lengths of a queue under some schedulers.
+    /// Rehearses levels alone and in pairs of device settings: schedulers restrict queues.
     fn rehearse_all(&mut self, site: &Site) -> Outcome<(Vec<Refusal>, Companions)> {
         let (mut refused, companions) = self.rehearse(site)?;
         let mut settings = self.demands.in_turn();

@@ -144,7 +144,6 @@ pub fn finished(system: &dyn System, mut fleet: Fleet<'_>, own: Finished) -> Fin
     Finished { id, directory, unkept, environment, trials, ..own }
 }
 
-/// What speaks against the numbers of each workload on this host.
 fn rows(plan: &Plan, environment: &Environment, trials: &[Trial]) -> Vec<HostSaid> {
     (0..plan.workloads.len())
         .flat_map(|index| {

@@ -20,7 +20,6 @@ use assay_study::results::record::Repeats;
 const LONGEST_REASON: usize = 300;
 /// Letters of what a rule of trust says, and of what rank 0 does.
 const LONGEST_WORDS: usize = 2000;
-/// Remarks of one host that are kept, and names of its targets.
 const MOST_SAID: usize = 1000;
 const MOST_TARGETS: usize = 64;
 /// How long it is waited at least for what rules of trust said on the others.
@@ -68,7 +67,6 @@ impl Fleet<'_> {
         Ok(())
     }
 
-    /// What all surveys have in common, as everybody hears it.
     pub(super) fn shared(&mut self, own: &[Survey]) -> Result<Common, String> {
         let ranks = self.others();
         let others = self.one_of_each(&ranks, self.member.wait, |message| match message {
@@ -141,8 +139,7 @@ impl Fleet<'_> {
         met
     }
 
-    /// Waits at a barrier until each rank said what `take` makes an arrival of, was lost, or the time is
-    /// over.
+    /// Waits at a barrier until each rank arrived by `take`, was lost, or the time is over.
     pub(super) fn wait_at(
         &mut self,
         barrier: &mut Barrier,
@@ -178,7 +175,6 @@ impl Fleet<'_> {
         }
     }
 
-    /// A rank is not there any more.
     pub(super) fn lose(&mut self, rank: u32, why: &str) {
         self.member.line.let_go(rank);
         let (order, replicate) =

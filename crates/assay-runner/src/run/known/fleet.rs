@@ -101,7 +101,6 @@ impl Drop for Wire {
     }
 }
 
-/// What a rank came to: how it ended, and what it kept, its own result last.
 pub struct Came {
     pub finished: Outcome<Finished>,
     pub kept: Vec<Stored>,

@@ -1,5 +1,4 @@
-//! Machines, studies and fleets that are known: what tests of this crate and of those above begin with. Nothing of
-//! the program calls it, so that no program has it.
+//! Known machines, studies and fleets for the tests of this crate and of crates above. Not shipped.
 
 #![allow(clippy::unwrap_used, reason = "what is known is sound; tests alone call it")]
 

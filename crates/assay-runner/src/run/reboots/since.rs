@@ -1,5 +1,4 @@
-//! Which boots came after a study began: those that the journal tells of, and those that were noted as they
-//! began and left nothing else.
+//! Finds the boots since a study began: those in the journal and those that were only noted.
 
 use super::BEGUN;
 use assay_core::failure::Outcome;
@@ -28,8 +27,7 @@ fn plain(id: &str) -> String {
     id.trim().replace('-', "").to_ascii_lowercase()
 }
 
-/// The journal's boots after one, with those in between that were only noted. Where the journal does not
-/// reach back to it, those that were noted are all that belong to the study.
+/// Returns the journal's boots after one, with noted ones in between; else the noted ones.
 fn after(journal: Vec<Record>, began: &str, noted: &[&Entry], cut_off: &str) -> Vec<Record> {
     let start = journal.iter().position(|boot| boot.id == began);
     let mut left: Vec<Record> = match start {

@@ -28,7 +28,6 @@ pub(super) fn usual(key: &str) -> &str {
     ALIASES.iter().find(|(other, _)| *other == key).map_or(key, |(_, usual)| usual)
 }
 
-/// Keys by which a job waits for those before it.
 pub(super) const WAITS: [&str; 2] = ["stonewall", "wait_for_previous"];
 
 pub const CORE: [&str; 38] = [
@@ -104,7 +103,6 @@ const USUAL: [(&str, &[&str]); 14] = [
     ("buffer_compress_chunk", &["4k", "4096"]),
 ];
 
-/// Whether a setting is what fio takes anyway.
 pub(super) fn is_usual(key: &str, value: &str) -> bool {
     USUAL.iter().any(|(name, values)| *name == key && values.contains(&value))
 }

@@ -10,7 +10,6 @@ use super::{Job, Told, line_of};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Paced {
-    /// Operations per second over all threads.
     pub rate: Option<u64>,
     pub poisson: bool,
     /// Nanoseconds between the end of an operation and the next one.
@@ -84,8 +83,7 @@ impl Paced {
     }
 }
 
-/// Operations per second of a thread. In fio a rate is that of a direction: of reads and writes that are
-/// mixed one number limits each of them.
+/// Operations per second of a thread. In fio, a rate limits each direction of mixed jobs.
 fn rate(job: &Job, reads: u64, told: &mut Told) -> Option<u64> {
     let setting = job.settings.get("rate_iops")?;
     let [Some(read), Some(other)] = both(job, &setting.value).map(|text| text.parse::<u64>().ok())

@@ -44,7 +44,6 @@ fn one(bytes: u64) -> Shares {
     vec![(bytes, 100)]
 }
 
-/// The sizes of a job of which so many per cent read.
 pub(super) fn sizes(job: &Job, read_percent: u64, told: &mut Told) -> Sizing {
     let [reads, writes] = split(job, told).unwrap_or_else(|| {
         let both = range(job, told).map(|size| [size, size]).or_else(|| listed(job));
@@ -75,8 +74,7 @@ fn range(job: &Job, told: &mut Told) -> Option<u64> {
     size
 }
 
-/// Texts for reads, for writes and for trims, with commas between them. What is not said is as the one before;
-/// what is empty is the usual one.
+/// Splits texts for reads, writes and trims at commas. An absent text repeats the one before.
 fn directions(text: &str) -> [&str; 3] {
     let mut all = text.split(',').map(str::trim);
     let reads = all.next().unwrap_or_default();
@@ -91,7 +89,6 @@ pub(super) fn both<'t>(job: &Job, text: &'t str) -> [&'t str; 2] {
     [reads, if is_trim { trims } else { writes }]
 }
 
-/// Sizes of reads and of what else there is.
 fn listed(job: &Job) -> Option<[u64; 2]> {
     let text = &job.settings.get("bs")?.value;
     let size = |text: &str| if text.is_empty() { Some(USUAL_BYTES) } else { bytes(text) };
@@ -191,8 +188,7 @@ pub(super) fn access(job: &Job, pattern: &str, told: &mut Told) -> Option<String
     Some(found.to_string())
 }
 
-/// `50/5:30/15:20/80`: shares of the operations and of the area, one zone after the other; where the last
-/// area is missing, it is what is left.
+/// Zones: `50/5:30/15:20/80` are shares of operations and area; the last area may be absent.
 fn zones(text: &str) -> Option<String> {
     let mut left = 100_u64;
     let mut zone = |text: &str| -> Option<String> {

@@ -1,6 +1,5 @@
-//! Jobs that run at once. A study has a work that is measured and a load beside it: of three or more jobs those
-//! that do the same are one work with the threads of all, and those that differ in nothing but whether they
-//! read or write are one mixed work.
+//! Concurrent jobs. A study has one measured workload and one background load, so equal jobs become
+//! threads of one workload, and jobs that differ only in direction become a mixed workload.
 
 use super::{Job, Told, Work, reads};
 
@@ -10,8 +9,7 @@ struct Group<'j> {
     after: Option<&'j str>,
 }
 
-/// Jobs that run at once. Each group begins when those before it have ended; a job that would begin or end
-/// otherwise is told, and stands in none.
+/// Groups concurrent jobs. Each group starts after the previous one; other jobs are reported.
 pub fn groups<'j>(jobs: &'j [Job], told: &mut Told) -> Vec<Vec<&'j Job>> {
     let mut groups: Vec<Group<'j>> = Vec::new();
     for job in jobs {

@@ -23,7 +23,6 @@ pub(super) fn percent(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     Some(share.min(100))
 }
 
-/// Bytes as fio writes them: `4k`, `1m`, `2gb`.
 pub(super) fn amount(job: &Job, key: &str, told: &mut Told) -> Option<u64> {
     let setting = job.settings.get(key)?;
     let found = bytes(&setting.value);
@@ -67,8 +66,7 @@ pub(super) fn alike(text: &str, between: &[char]) -> Option<u64> {
     amounts.all(|amount| amount == Some(first)).then_some(first)
 }
 
-/// The one file that is named, without the backslash that fio wants before a colon of its name; none where
-/// several are.
+/// The single named file, without fio's backslashes before colons; `None` for several files.
 pub(super) fn one_name(text: &str) -> Option<String> {
     let mut name = String::new();
     let mut signs = text.chars().peekable();

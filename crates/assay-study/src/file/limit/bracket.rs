@@ -1,5 +1,4 @@
-//! What trials at several rates say of a limit (R16): up to which rate it surely holds, and from which on it
-//! surely does not. Both the study that is under way and the one that is told ask this.
+//! What trials at several rates say of a limit (R16): which rates meet it and which exceed it.
 
 use assay_core::stats::Sample;
 use serde::{Deserialize, Serialize};
@@ -7,12 +6,10 @@ use serde::{Deserialize, Serialize};
 /// Rates that share the error: as many as R16 tries at most.
 const RATES: f64 = 9.0;
 const ALPHA: f64 = 0.05;
-/// A trial that completed fewer operations per second than this share of what was asked for could not issue
-/// them on time: an open loop goes on with what is left for a quarter of its time, and counts by the time that it
-/// took. What falls behind by less waits, and waiting is part of the response.
+/// Share of the requested rate below which a trial could not issue operations on time. An open loop
+/// continues for a quarter of its time, and counts by the time taken.
 const ON_TIME: f64 = 0.8;
 
-/// What is known of a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -21,11 +18,9 @@ pub enum Standing {
     Within,
     /// It is surely above, or operations could not be issued on time.
     Exceeds,
-    /// The numbers are inconclusive.
     Inconclusive,
 }
 
-/// A rate as its trials judge it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Judged {
     pub standing: Standing,
@@ -52,8 +47,7 @@ impl Seen {
     }
 }
 
-/// Judges a rate by the logarithms of its trials' percentiles. One trial that could not issue its operations on
-/// time fails it: that is what is asked.
+/// Judges a rate by the logarithms of its trials' percentiles. One late trial fails the rate.
 pub fn judge(trials: &[Seen], per_s: f64, limit_ns: f64) -> Judged {
     let values = trials.iter().filter_map(|one| one.percentile_ns);
     let logs: Vec<f64> = values.filter(|value| *value > 0.0).map(f64::ln).collect();

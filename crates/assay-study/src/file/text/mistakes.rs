@@ -14,7 +14,6 @@ const LONGEST_MESSAGE: usize = 300;
 
 #[derive(Clone, Debug, Default)]
 pub struct Place {
-    /// The key; for an entry of a list the entry itself.
     pub key: Range<usize>,
     pub value: Range<usize>,
 }
@@ -88,7 +87,6 @@ impl Mistakes {
         self.list.is_empty()
     }
 
-    /// The mistakes as text, in the order of the file.
     pub fn render(self, name: &str, text: &str) -> String {
         self.listed(|mistake| one(mistake, name, text))
     }
@@ -163,7 +161,6 @@ fn window(line: &str, before: usize, marked: usize) -> (String, usize) {
     (shown.trim_end().to_owned(), before - from)
 }
 
-/// Text that moves no cursor: one column for each control character, cut where it is too long.
 fn clean(text: &str, most: usize) -> String {
     let mut letters = text.chars();
     let mut out: String =
@@ -174,7 +171,6 @@ fn clean(text: &str, most: usize) -> String {
     out
 }
 
-/// The nearest boundary between letters at or before a position.
 fn boundary(text: &str, at: usize) -> usize {
     let at = at.min(text.len());
     (0..=at).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)

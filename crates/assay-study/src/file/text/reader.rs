@@ -1,5 +1,4 @@
-//! Walks a parsed file along the tables of keys: what is good becomes JSON, what is not becomes a
-//! mistake and, where a study cannot be without it, a stand-in, so that the rest is judged too.
+//! Reads a parsed file by the tables of keys: into JSON, mistakes, and stand-ins for them.
 
 use std::ops::Range;
 
@@ -225,7 +224,6 @@ impl Reader<'_> {
         }
     }
 
-    /// `[[workload]]`.
     fn tables(
         &mut self,
         path: &str,
@@ -598,8 +596,7 @@ pub fn unknown_factor(name: &str) -> Option<String> {
     Some(words::did_you_mean(name, &known).unwrap_or_else(all))
 }
 
-/// The key that was meant by one that there is not (of this table, or the table that it belongs
-/// into), and what to write instead.
+/// Finds the key that an unknown key may mean, in this or another table, and a hint.
 fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<String>) {
     // Keys of a question are common words: who writes one elsewhere means something else.
     let common = [QUESTION.label, PUBLISHED.label];
@@ -630,7 +627,6 @@ fn belongs_elsewhere(name: &str, field: &Field) -> bool {
     tables().any(|fields| fields.label == field.name && fields.find(name).is_some())
 }
 
-/// Whether a parameter takes a level.
 pub fn accepted(name: &str, level: &str) -> bool {
     assay_workloads::KINDS
         .iter()
@@ -638,7 +634,6 @@ pub fn accepted(name: &str, level: &str) -> bool {
         .any(|set| set.is_ok())
 }
 
-/// What is wrong with the law of a simulated drive.
 pub fn law_mistake(text: &str) -> Option<String> {
     let message = scalar::quoted(&simulated::law(text).err()?.message);
     let message = message.split("; use the form").next().unwrap_or_default();
@@ -705,7 +700,6 @@ fn stand_in(field: &Field) -> Value {
     }
 }
 
-/// The same for one entry of a list.
 fn entry_stand_in(form: &Form) -> Value {
     match form {
         Form::Tables(fields) | Form::Reads(fields) => table_stand_in(fields),

@@ -110,7 +110,6 @@ pub fn wrong_type(field: &Field, wanted: &str, value: &DeValue<'_>) -> Complaint
     )
 }
 
-/// A whole number as TOML writes it, in decimal digits.
 pub fn decimal(number: &DeInteger<'_>) -> String {
     i128::from_str_radix(number.as_str(), number.radix())
         .map_or_else(|_| number.as_str().to_owned(), |value| value.to_string())

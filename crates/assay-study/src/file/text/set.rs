@@ -16,7 +16,6 @@ pub struct KeyValue {
     pub value: String,
 }
 
-/// The path of a key in a study, and how its value is read.
 struct KeyPath {
     /// Names of tables and indices of lists, from the root to the key.
     path: Vec<String>,
@@ -31,7 +30,6 @@ impl KeyValue {
         places.iter().map(|place| Typed::new(words.clone(), place.path.join("/"))).collect()
     }
 
-    /// Writes the value to every place that the key names.
     fn write(&self, study: &Study, root: &mut Table) -> Outcome<()> {
         for place in places(study, &self.key) {
             let value = value_of(place.form, &self.value).ok_or_else(|| {
@@ -90,7 +88,6 @@ pub(super) fn written(study: &Study, keys: &[KeyValue]) -> Outcome<String> {
     toml::to_string(&root).map_err(|error| failed(&error))
 }
 
-/// Returns the places that a key names in a study.
 fn places(study: &Study, key: &str) -> Vec<KeyPath> {
     if let Some((head, rest)) = key.split_once('.') {
         return dotted(study, head, rest);
@@ -145,7 +142,6 @@ fn in_workload(index: usize, kind: &assay_workloads::Entry, key: &str) -> Option
     in_table(&["workload", &index.to_string(), kind.about.name], kind.keys, key)
 }
 
-/// Returns the place of a key in the table at a path.
 fn in_table(path: &[&str], fields: &'static Fields, key: &str) -> Option<KeyPath> {
     let field = fields.find(key)?;
     let path = path.iter().chain([&key]).map(|part| (*part).to_owned()).collect();

@@ -5,8 +5,7 @@
 pub struct Typed {
     /// The option with its value, such as `--set queue_depth=1,4`.
     pub words: String,
-    /// The path of the key, such as `factors/queue_depth`; `*` is any one part of it. Empty where the option
-    /// changes more than one key.
+    /// Path of the key, such as `factors/queue_depth`; `*` is any part. Empty if several.
     pub path: String,
 }
 
@@ -41,11 +40,9 @@ impl Typed {
     }
 }
 
-/// Below what the levels of factors lie.
 const FACTORS: &str = "factors/";
 
-/// A mistake and its hint in the words of the command line. A mistake is the path of its key, its message
-/// and its hint.
+/// Renders a mistake (path, message, hint) in terms of the command line.
 pub(super) fn told(
     path: &str,
     message: &str,

@@ -1,5 +1,4 @@
-//! What of a plan is run: the trials of arms that are still in, in the order that was drawn for all of them,
-//! each visit after a lead-in of its own first arm (R2c), and again what was disturbed (R11b).
+//! Selects trials of a race: remaining arms in planned order, lead-ins (R2c) and repeats.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +16,7 @@ pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {
     plan.trials.chunk_by(|one, next| one.replicate == next.replicate)
 }
 
-/// What runs of a replicate: a random order of all arms, without those that have left, is a random order of
-/// the others. A lead-in is of the first arm that follows it; where none does, the visit is left out.
+/// Trials of a replicate without dropped arms, in random order. Empty visits are left out.
 pub(super) fn left_of(plan: &Plan, all: &[PlannedTrial], now: &Standing) -> Vec<PlannedTrial> {
     let visits = all.chunk_by(|_, next| !next.is_lead_in());
     let one = |visit: &[PlannedTrial]| {
@@ -31,15 +29,13 @@ pub(super) fn left_of(plan: &Plan, all: &[PlannedTrial], now: &Standing) -> Vec<
     visits.flat_map(one).collect()
 }
 
-/// A lead-in in its place, of an arm.
 fn led(plan: &Plan, slot: &PlannedTrial, arm: usize) -> PlannedTrial {
     let levels = plan.workloads.get(arm).map(|own| own.arm.clone()).unwrap_or_default();
     PlannedTrial { workload: arm, arm: levels, ..slot.clone() }
 }
 
-/// What of a replicate is run again at its end, once all of it has run: trials that were disturbed, at most a
-/// third of them, in an order that is drawn anew. The one with which a trial is paired is whoever leads, which
-/// nobody knows beforehand: no partner runs with it, and it stands in the replicate in which it ran.
+/// Repeats of a replicate: at most a third of its trials, if disturbed, in a new random order. The
+/// pairing partner is the later leader, so no partner is repeated.
 pub(super) fn repeats(
     plan: &Plan,
     first: &[PlannedTrial],

@@ -2,8 +2,7 @@
 
 use super::{Left, Run, Standing, Why};
 
-/// Lets those leave after a replicate that did harm in it. The baseline stays: a race in which that harms is
-/// ended by whoever runs it.
+/// Drops arms that did harm in a replicate. The caller ends the race if the baseline does harm.
 pub(super) fn leave(own: &[Run], after: u32, baseline: usize, now: &mut Standing) {
     for run in own.iter().filter(|run| run.harmed && run.arm != baseline) {
         if let Some(slot) = now.left.get_mut(run.arm) {

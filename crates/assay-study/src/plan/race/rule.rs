@@ -11,7 +11,6 @@ pub const FIRST_LOOK: u32 = crate::file::race::FEWEST;
 pub struct Rules {
     pub arms: usize,
     pub baseline: usize,
-    /// The share of the best within which a winner is good enough.
     pub closeness: f64,
     pub replicates: u32,
 }
@@ -26,8 +25,7 @@ impl Logs {
         Self(vec![Vec::new(); arms])
     }
 
-    /// Takes the value of an arm in a replicate, counted from 1. A value stands; that there is none does not
-    /// take one away.
+    /// Sets the value of an arm in a replicate, from 1. An absent value does not replace a value.
     pub fn take(&mut self, replicate: u32, arm: usize, log: Option<f64>) {
         let (Some(own), Some(at)) = (self.0.get_mut(arm), (replicate as usize).checked_sub(1))
         else {
@@ -39,7 +37,6 @@ impl Logs {
         own[at] = log.or(own[at]);
     }
 
-    /// The values of an arm in the first replicates.
     fn of(&self, arm: usize, replicates: u32) -> impl Iterator<Item = Option<f64>> + '_ {
         let own = self.0.get(arm).map_or(&[][..], Vec::as_slice);
         (0..replicates as usize).map(move |at| own.get(at).copied().flatten())
@@ -64,7 +61,6 @@ impl Logs {
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Why {
-    /// It is surely behind the leader.
     Behind {
         leader: usize,
         /// Mean of the differences of its logarithms to the leader's.
@@ -73,7 +69,6 @@ pub enum Why {
         width: f64,
     },
     Silent,
-    /// It harmed others' work and was rolled back.
     Harmed,
     /// A level of it left in the screen before the race.
     Level {
@@ -177,9 +172,8 @@ fn silent(rules: &Rules, logs: &Logs, now: &mut Standing) {
     }
 }
 
-/// The arm with the highest mean, of those with values enough for a pair; of equal ones the first. A mean is
-/// taken of what a value is over the mean of its replicate, which where none is missing gives the same order
-/// as the values themselves: who missed a bad replicate gains nothing by it.
+/// The arm with the highest mean among those with enough values. Values are relative to the mean of
+/// their replicate, so that missing a bad replicate is no advantage.
 fn leader(logs: &Logs, now: &Standing) -> Option<usize> {
     let columns = now.replicates as usize;
     let mut sums = vec![(0.0_f64, 0_usize); columns];

@@ -1,7 +1,6 @@
-//! Levels that leave before a race (R15). Of a grid of many arms some run first, in passes in which the levels
-//! of each factor come equally often; of these trials the main effects are told by least squares on logarithms,
-//! and a level leaves whose effect is surely behind that of another one of its factor. Interactions are not
-//! looked at.
+//! The screen before a race (R15): some arms of a large grid run first, in passes with balanced
+//! levels. Main effects are fitted by least squares on logarithms; levels behind another one of
+//! their factor leave. Interactions are ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,8 +59,7 @@ pub(in crate::plan) fn turns(
     all
 }
 
-/// The arms of each pass. Each is one whose levels came least often so far, as the dice have it, and none
-/// comes twice before all came once.
+/// Draws the arms of each pass: rarest levels first, no arm twice before all came once.
 fn drawn(
     factors: &[Factor],
     workloads: &[PlannedWorkload],
@@ -145,8 +143,7 @@ impl Screen {
         found
     }
 
-    /// Whether no arm but the baseline would be left, although others can be better than it: where the best
-    /// levels cannot be had together.
+    /// Whether only the baseline would be left, because the best levels cannot be combined.
     fn leaves_nobody(&self, plan: &Plan, arms: &[Vec<Option<usize>>]) -> bool {
         let is_in = |arm: &Vec<Option<usize>>| self.lost(arm).is_none();
         let baseline = super::baseline(plan);
@@ -155,7 +152,6 @@ impl Screen {
         holds_lost && !others.any(|(_, arm)| is_in(arm))
     }
 
-    /// The first level of an arm that leaves.
     fn lost(&self, arm: &[Option<usize>]) -> Option<&Level> {
         self.levels.iter().find(|own| own.left && arm.get(own.factor) == Some(&Some(own.level)))
     }
@@ -227,8 +223,7 @@ fn count(counts: &mut [Vec<usize>], levels: &[Option<usize>]) {
     }
 }
 
-/// Which effects are fitted: one a pass, and of each factor one a level that has numbers, but for the first,
-/// of which the effect is 0.
+/// The fitted effects: one per pass, and per level with numbers but the first of a factor.
 struct Model {
     passes: BTreeMap<u32, usize>,
     /// Where each level's effect stands, by factor.
@@ -273,8 +268,7 @@ impl Model {
         Self { passes, effects, count, pairs }
     }
 
-    /// The effects, and the quantile at which levels leave: the pairs that hold the best level of a factor
-    /// share the error. None where effects cannot be told apart, or nothing is left to tell chance by.
+    /// The effects and the quantile for dropping levels. `None` if effects cannot be separated.
     fn fit(&self, rows: &[(u32, &[Option<usize>], f64)]) -> Option<(Effects, f64)> {
         let mut places = Vec::with_capacity(rows.len());
         for (pass, levels, _) in rows {

@@ -12,11 +12,8 @@ use super::{FILE, Header, Reader};
 
 const PIECE_BYTES: usize = 1 << 16;
 
-/// What the recording of a result comes to: of the device that is named, of several whose names have `+` between
-/// them, or of its only one, and of what arrived within so many nanoseconds of its beginning.
-///
-/// # Errors
-/// There is none, it cannot be read to its end, or nothing of it can be played.
+/// Summarizes a recording for replay: of one device, of several (`a+b`) or of the only one, up to
+/// `until_ns`; fails if it is unreadable or has nothing to replay.
 pub fn source(
     system: &dyn System,
     directory: &Path,
@@ -40,10 +37,7 @@ pub fn source(
     scan.finish(&id.unwrap_or_default(), &sha256)
 }
 
-/// The requests of a recording that is kept here, of the device or the devices that its source names.
-///
-/// # Errors
-/// It is gone, another one than it was, or cannot be read to its end.
+/// Reads the requests of the devices of a source; fails if the recording is gone or changed.
 pub fn recall(
     system: &dyn System,
     source: &Source,
@@ -67,7 +61,6 @@ pub fn recall(
     Ok(())
 }
 
-/// Where it is kept: among the results that this user sees.
 fn directory(system: &dyn System, source: &Source) -> Result<PathBuf, String> {
     let results = identity::results_directories(system).map_err(|failure| failure.to_string())?;
     let mut kept = results.iter().map(|results| results.join(&source.id));

@@ -16,19 +16,16 @@ pub struct Activity {
     /// Observations of which nothing else tells, field by field.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observed: Vec<ObservedField>,
-    /// Drives that say something of their health.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drives: Vec<DriveHealth>,
     /// Each device below the targets, for stacks of more than one device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub members: Vec<Member>,
-    /// Time that the probes needed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub probes: Vec<ProbeCost>,
     /// Who tells energy, and of what.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_of: Option<String>,
-    /// Mean power of the machine at rest, watts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_w: Option<f64>,
 }
@@ -39,8 +36,7 @@ impl Activity {
     }
 }
 
-/// What went on during the trials of one workload under one arm: over all of them together, from
-/// right before each run until everything written was on the device.
+/// Activity during the trials of a workload in an arm, from each run until its writes were synced.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WorkloadSurroundings {
@@ -63,13 +59,11 @@ pub struct WorkloadSurroundings {
     /// Pages that went to swap or came back, in all trials.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub swapped_pages: Option<u64>,
-    /// The sensor that became hottest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hottest: Option<Hottest>,
     /// Mean energy of a trial, joules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub energy_j: Option<f64>,
-    /// Mean power, watts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_w: Option<f64>,
 }
@@ -89,37 +83,28 @@ pub struct ObservedField {
     /// Mean of the trials, in the field's unit; none of words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean: Option<f64>,
-    /// The least of any trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min: Option<f64>,
-    /// The most of any trial.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max: Option<f64>,
-    /// Words, each once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
-    /// Why no trial tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// The sensor that became hottest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Hottest {
-    /// Its name.
     pub sensor: String,
     /// The least that it showed before a trial, degrees Celsius.
     pub from_c: f64,
-    /// The most that it showed.
     pub to_c: f64,
 }
 
-/// What a drive said before and after a study.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriveHealth {
-    /// Kernel name.
     pub drive: String,
     /// Bytes that were written to it meanwhile, by its own count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -141,11 +126,9 @@ pub struct DriveHealth {
 pub struct Member {
     pub workload: String,
     pub configuration: Arm,
-    /// Kernel name of the device.
     pub device: String,
     /// What it is: `disk`, `partition`, `loop`, `raid1`, ...
     pub kind: String,
-    /// Names of the devices directly below it.
     pub below: Vec<String>,
     /// Trials that tell.
     pub n: usize,
@@ -158,7 +141,6 @@ pub struct Member {
     /// Nanoseconds that a read or a write took it, on average.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub request_mean_ns: Option<f64>,
-    /// Why there are no numbers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
@@ -166,12 +148,10 @@ pub struct Member {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProbeCost {
-    /// Name of the probe.
     pub probe: String,
     /// Trials that tell.
     pub n: usize,
     /// Mean nanoseconds that its readings around a trial took.
     pub mean_ns: f64,
-    /// The most that they took.
     pub max_ns: u64,
 }
