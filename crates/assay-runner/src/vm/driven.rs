@@ -17,10 +17,12 @@ use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use assay_machine::system::powered::FarSide;
+
 use crate::vm::files::Files;
 use crate::vm::machine::{Accelerator, Machine, Setup};
 use crate::vm::monitor::{Monitor, taken};
-use crate::vm::nbd::{Store, serve};
+use crate::vm::nbd::serve;
 use crate::vm::{Asked, Done, PAUSE, SIGN_OF_LIFE, setup};
 
 /// The port through which the program in the guest speaks and is spoken to.
@@ -80,7 +82,7 @@ impl Mould {
         self.setup.accelerator
     }
 
-    pub fn start(&mut self, store: &Arc<dyn Store + Send + Sync>) -> Done<Driven<'_>> {
+    pub fn start(&mut self, store: &Arc<dyn FarSide>) -> Done<Driven<'_>> {
         let drive_bytes = store.bytes();
         if let Some((begun, said)) = self.gone_on(store)? {
             return Ok(Driven::new(self, begun, said, drive_bytes));
@@ -98,7 +100,7 @@ impl Mould {
     }
 
     /// One that begins where the first was kept, if it was, and what that had said.
-    fn gone_on(&mut self, store: &Arc<dyn Store + Send + Sync>) -> Done<Option<(Begun, Vec<u8>)>> {
+    fn gone_on(&mut self, store: &Arc<dyn FarSide>) -> Done<Option<(Begun, Vec<u8>)>> {
         let Keeping::Kept(kept) = &self.kept else { return Ok(None) };
         if kept.drive_bytes != store.bytes() {
             return Ok(None);
@@ -112,7 +114,7 @@ impl Mould {
         Ok(Some((begun, kept.said.clone())))
     }
 
-    fn begun(&self, store: &Arc<dyn Store + Send + Sync>, words: Vec<String>) -> Done<Begun> {
+    fn begun(&self, store: &Arc<dyn FarSide>, words: Vec<String>) -> Done<Begun> {
         let pair = || UnixStream::pair().map_err(|error| format!("socket pair: {error}"));
         let [(mut drive, its_drive), (talk, its_talk), (monitor, its_monitor)] =
             [pair()?, pair()?, pair()?];

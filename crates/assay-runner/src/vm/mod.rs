@@ -6,8 +6,7 @@
 //! `real::guest` runs guests whose drive is ours; xtask runs jobs in guests. This module prints nothing.
 //!
 //! The types to know: [`Asked`] (a guest, as it is asked for), [`kernel::Kernel`], [`machine::Machine`],
-//! [`files::Files`] (what a guest left), [`driven::Mould`] (guests whose drive is ours), [`nbd::Store`] (what lies behind
-//! such a drive).
+//! [`files::Files`] (what a guest left), [`driven::Mould`] (guests whose drive is ours), [`nbd`] (such a drive).
 
 #![allow(clippy::disallowed_methods, reason = "virtual machines are files and processes")]
 

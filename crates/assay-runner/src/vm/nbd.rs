@@ -8,14 +8,7 @@
 
 use std::io::{self, Read, Write};
 
-/// What lies behind the drive. Each call says whether it answers: a drive without power does not.
-pub trait Store {
-    fn bytes(&self) -> u64;
-    fn read(&self, at_bytes: u64, into: &mut [u8]) -> bool;
-    fn write(&self, at_bytes: u64, bytes: &[u8], through: bool) -> bool;
-    fn clear(&self, at_bytes: u64, bytes: u64, through: bool) -> bool;
-    fn flush(&self) -> bool;
-}
+use assay_machine::system::powered::FarSide;
 
 /// `NBDMAGIC`, `IHAVEOPT`, and what options are answered with.
 const HELLO: u64 = 0x4e42_444d_4147_4943;
@@ -65,7 +58,7 @@ const MOST_BYTES: u32 = 32 << 20;
 const HEAD_BYTES: usize = 28;
 
 /// Serves a drive until the client leaves; fails if the stream breaks or the protocol is violated.
-pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn Store) -> io::Result<()> {
+pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result<()> {
     if !agreed(stream, store)? {
         return Ok(());
     }
@@ -143,7 +136,7 @@ impl Request {
     }
 
     /// Whether it lies on the drive, in whole sectors.
-    fn fits(&self, store: &dyn Store) -> bool {
+    fn fits(&self, store: &dyn FarSide) -> bool {
         let sector = u64::from(LEAST_BYTES);
         let end = self.at.checked_add(u64::from(self.length));
         end.is_some_and(|end| end <= store.bytes() && end.is_multiple_of(sector))
@@ -152,7 +145,7 @@ impl Request {
 }
 
 /// Does what is asked, with what came or into what goes; whether it is answered, or which error it is.
-fn done(request: &Request, bytes: &mut Vec<u8>, store: &dyn Store) -> Result<bool, u32> {
+fn done(request: &Request, bytes: &mut Vec<u8>, store: &dyn FarSide) -> Result<bool, u32> {
     let Request { kind, at, length, through, .. } = *request;
     let beyond = if matches!(kind, WRITE | WRITE_ZEROS) { ENOSPC } else { EINVAL };
     if kind != FLUSH && !request.fits(store) {
@@ -172,7 +165,7 @@ fn done(request: &Request, bytes: &mut Vec<u8>, store: &dyn Store) -> Result<boo
 }
 
 /// Goes through the handshake; whether requests follow.
-fn agreed<S: Read + Write>(stream: &mut S, store: &dyn Store) -> io::Result<bool> {
+fn agreed<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result<bool> {
     let hello =
         [&HELLO.to_be_bytes()[..], &OPTION.to_be_bytes(), &(FIXED | NO_ZEROS).to_be_bytes()];
     stream.write_all(&hello.concat())?;
@@ -230,7 +223,7 @@ fn is_well_formed(data: &[u8]) -> bool {
 }
 
 /// Tells of the export and of its blocks, asked or not.
-fn inform<S: Write>(stream: &mut S, option: u32, store: &dyn Store) -> io::Result<()> {
+fn inform<S: Write>(stream: &mut S, option: u32, store: &dyn FarSide) -> io::Result<()> {
     let export = [&EXPORT.to_be_bytes()[..], &store.bytes().to_be_bytes(), &FLAGS.to_be_bytes()];
     answer_option(stream, option, TELL, &export.concat())?;
     let sizes = [LEAST_BYTES, LIKED_BYTES, MOST_BYTES].map(u32::to_be_bytes).concat();
@@ -266,47 +259,50 @@ fn strange(what: &str) -> io::Error {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, reason = "a test may panic")]
 mod tests {
-    use std::cell::RefCell;
+    use std::sync::Mutex;
 
     use super::*;
 
     const BYTES: u64 = 1 << 20;
 
     struct Memory {
-        bytes: RefCell<Vec<u8>>,
-        asked: RefCell<Vec<String>>,
+        bytes: Mutex<Vec<u8>>,
+        asked: Mutex<Vec<String>>,
         answers: bool,
     }
 
     impl Memory {
         fn new() -> Self {
             let bytes = vec![0; BYTES as usize].into();
-            Self { bytes, asked: RefCell::default(), answers: true }
+            Self { bytes, asked: Mutex::default(), answers: true }
         }
 
         fn note(&self, what: &str) -> bool {
-            self.asked.borrow_mut().push(what.to_owned());
+            self.asked.lock().unwrap().push(what.to_owned());
             self.answers
         }
     }
 
-    impl Store for Memory {
+    impl FarSide for Memory {
         fn bytes(&self) -> u64 {
             BYTES
         }
 
         fn read(&self, at: u64, into: &mut [u8]) -> bool {
-            into.copy_from_slice(&self.bytes.borrow()[at as usize..at as usize + into.len()]);
+            into.copy_from_slice(
+                &self.bytes.lock().unwrap()[at as usize..at as usize + into.len()],
+            );
             self.note(&format!("read {at}"))
         }
 
         fn write(&self, at: u64, bytes: &[u8], through: bool) -> bool {
-            self.bytes.borrow_mut()[at as usize..at as usize + bytes.len()].copy_from_slice(bytes);
+            self.bytes.lock().unwrap()[at as usize..at as usize + bytes.len()]
+                .copy_from_slice(bytes);
             self.note(&format!("write {at} {through}"))
         }
 
         fn clear(&self, at: u64, bytes: u64, through: bool) -> bool {
-            self.bytes.borrow_mut()[at as usize..(at + bytes) as usize].fill(0);
+            self.bytes.lock().unwrap()[at as usize..(at + bytes) as usize].fill(0);
             self.note(&format!("clear {at} {bytes} {through}"))
         }
 
@@ -401,7 +397,7 @@ mod tests {
         let (hears, ended) = heard(&says.concat(), &store);
         ended.unwrap();
         assert_eq!(
-            *store.asked.borrow(),
+            *store.asked.lock().unwrap(),
             [
                 "write 4096 true",
                 "write 8192 false",
@@ -445,7 +441,7 @@ mod tests {
         assert_eq!(one(request(TRIM, u64::MAX, u32::MAX), 0), [EINVAL]);
         assert_eq!(one(request(WRITE_ZEROS, 0, u32::MAX), 0), [ENOSPC]);
         assert_eq!(one(request(99, 0, 512), 0), [ENOTSUP]);
-        assert!(store.asked.borrow().is_empty(), "{:?}", store.asked.borrow());
+        assert!(store.asked.lock().unwrap().is_empty(), "{:?}", store.asked.lock().unwrap());
     }
 
     #[test]
@@ -454,7 +450,7 @@ mod tests {
         let says =
             [request(FLUSH, 0, 0), request(READ, 0, 512), request(WRITE, 0, 512), vec![1; 512]];
         assert_eq!(errors(&says.concat(), &store), [0; 0]);
-        assert_eq!(store.asked.borrow().len(), 3);
+        assert_eq!(store.asked.lock().unwrap().len(), 3);
     }
 
     #[test]

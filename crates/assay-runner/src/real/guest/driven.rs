@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::vm::driven::{Driven, Mould, Said};
-use crate::vm::nbd::Store;
 
 use super::{Asked, MACHINE, awake, ready};
 use assay_machine::system::System;
@@ -27,38 +26,12 @@ struct Machines(Mould);
 
 impl Starts for Machines {
     fn start(&mut self, drive: Arc<dyn FarSide>) -> Result<Box<dyn Powered + '_>, String> {
-        let store: Arc<dyn Store + Send + Sync> = Arc::new(Far(drive));
-        Ok(Box::new(Running { machine: self.0.start(&store)?, is_awake: false }))
+        Ok(Box::new(Running { machine: self.0.start(&drive)?, is_awake: false }))
     }
 
     fn describe(&self) -> Option<String> {
         let (release, accelerator) = (self.0.release(), self.0.accelerator().name());
         Some(format!("virtual machines of Linux {release}, {accelerator}"))
-    }
-}
-
-/// The far side of a drive, as the protocol calls it.
-struct Far(Arc<dyn FarSide>);
-
-impl Store for Far {
-    fn bytes(&self) -> u64 {
-        self.0.bytes()
-    }
-
-    fn read(&self, at_bytes: u64, into: &mut [u8]) -> bool {
-        self.0.read(at_bytes, into)
-    }
-
-    fn write(&self, at_bytes: u64, bytes: &[u8], through: bool) -> bool {
-        self.0.write(at_bytes, bytes, through)
-    }
-
-    fn clear(&self, at_bytes: u64, bytes: u64, through: bool) -> bool {
-        self.0.clear(at_bytes, bytes, through)
-    }
-
-    fn flush(&self) -> bool {
-        self.0.flush()
     }
 }
 
