@@ -1,6 +1,7 @@
 //! Claims that a study puts to the test, and what a storage card is sold as.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::str::FromStr;
 
 use super::printed::Claimed;
@@ -203,17 +204,11 @@ fn wrong(text: &str) -> String {
     )
 }
 
-impl TryFrom<String> for Amount {
-    type Error = String;
+assay_core::as_text!(Amount);
 
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Amount> for String {
-    fn from(amount: Amount) -> Self {
-        amount.text
+impl fmt::Display for Amount {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
     }
 }
 
@@ -260,17 +255,11 @@ impl FromStr for Price {
     }
 }
 
-impl TryFrom<String> for Price {
-    type Error = String;
+assay_core::as_text!(Price);
 
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Price> for String {
-    fn from(price: Price) -> Self {
-        price.text
+impl fmt::Display for Price {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
     }
 }
 

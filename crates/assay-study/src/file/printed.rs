@@ -4,6 +4,7 @@
 //! classes a lowest rate of sequential writing in MB/s, application classes random reads and writes of
 //! 4 KiB and 10 MB/s.
 
+use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
@@ -118,17 +119,11 @@ impl FromStr for Claimed {
     }
 }
 
-impl TryFrom<String> for Claimed {
-    type Error = String;
+assay_core::as_text!(Claimed);
 
-    fn try_from(text: String) -> Result<Self, String> {
-        text.parse()
-    }
-}
-
-impl From<Claimed> for String {
-    fn from(claimed: Claimed) -> Self {
-        claimed.text
+impl fmt::Display for Claimed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(&self.text)
     }
 }
 

@@ -167,29 +167,9 @@ impl Reader<'_> {
             Form::Arm | Form::Texts => return self.arm(path, field, value),
             Form::Reads(fields) => return self.readings(path, field, fields, value),
             Form::Arms => return self.list(path, field, value, Self::arm),
-            Form::Rising { least, most } => {
+            Form::Rising { .. } | Form::FactorNames | Form::Names(_) | Form::Words => {
                 return self.list(path, field, value, |reader, path, field, item| {
-                    let read = scalar::whole(field, *least..=*most, item.get_ref());
-                    reader.kept(path, item.span(), read)
-                });
-            }
-            Form::FactorNames => {
-                return self.list(path, field, value, |reader, path, field, item| {
-                    let wrong = || scalar::wrong_type(field, "names of factors", item.get_ref());
-                    let read = item.get_ref().as_str().map(|text| json!(text)).ok_or_else(wrong);
-                    reader.kept(path, item.span(), read)
-                });
-            }
-            Form::Names(choices) => {
-                return self.list(path, field, value, |reader, path, field, item| {
-                    let read = scalar::word(field, &choices(), item.get_ref());
-                    reader.kept(path, item.span(), read)
-                });
-            }
-            Form::Words => {
-                return self.list(path, field, value, |reader, path, _, item| {
-                    let read = level(item.get_ref()).map(Value::String);
-                    reader.kept(path, item.span(), read)
+                    reader.kept(path, item.span(), entry(field, item.get_ref()))
                 });
             }
             _ => scalar::read(field, value.get_ref()),
@@ -511,6 +491,19 @@ fn mentions(value: &DeValue<'_>, text: &str) -> bool {
         DeValue::Array(items) => items.iter().any(|item| mentions(item.get_ref(), text)),
         DeValue::Table(table) => table.values().any(|item| mentions(item.get_ref(), text)),
         _ => false,
+    }
+}
+
+/// Reads one entry of a list.
+fn entry(field: &Field, item: &DeValue<'_>) -> Result<Value, Complaint> {
+    match &field.form {
+        Form::Rising { least, most } => scalar::whole(field, *least..=*most, item),
+        Form::Names(choices) => scalar::word(field, &choices(), item),
+        Form::FactorNames => match item.as_str() {
+            Some(name) => Ok(json!(name)),
+            None => Err(scalar::wrong_type(field, "names of factors", item)),
+        },
+        _ => level(item).map(Value::String),
     }
 }
 

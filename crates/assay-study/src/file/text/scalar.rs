@@ -8,6 +8,7 @@ use assay_core::quantity::units::show;
 use assay_core::quantity::{Bytes, Loss, Percent, Time, units::UnitError};
 use assay_workloads::io::{Content, Mix, Size, size};
 use assay_workloads::metrics;
+use serde::Serialize;
 use serde_json::{Value, json};
 use toml::de::{DeInteger, DeValue};
 
@@ -44,7 +45,7 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
             Some(text) => text
                 .parse::<Size>()
                 .map(|size| json!(size))
-                .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+                .map_err(|error| rejected(field, &error)),
             None => amount(field, value, &(*least..=*most)),
         },
         Form::Time { least } => amount(field, value, &(*least..=Time(u64::MAX))),
@@ -53,41 +54,38 @@ pub fn read(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
         Form::LossOrAmount => with_unit(field, value)?
             .parse::<Loss>()
             .map(|loss| json!(loss))
-            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error.0)))),
+            .map_err(|error| rejected(field, &error.0)),
         Form::Word(choices) => word(field, &choices(), value),
         Form::Mix => text(field, value)?
             .parse::<Mix>()
             .map(|mix| json!(mix))
             .map_err(|error| Complaint::plain(quoted(&error))),
-        Form::Content => text(field, value)?
-            .parse::<Content>()
-            .map(|content| json!(content))
-            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+        Form::Content => parsed::<Content>(field, value),
         Form::Own(own) => {
             let bare = own.number.and_then(|_| value.as_integer()).map(decimal);
             let text = bare.map_or_else(|| text(field, value).map(str::to_owned), Ok)?;
-            let told = |error: String| format!("{}: {}", field.name, quoted(&error));
-            (own.read)(&text).map(|kept| json!(kept)).map_err(|error| Complaint::plain(told(error)))
+            (own.read)(&text).map(|kept| json!(kept)).map_err(|error| rejected(field, &error))
         }
-        Form::Start => text(field, value)?
-            .parse::<Start>()
-            .map(|start| json!(start))
-            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
-        Form::Amount => text(field, value)?
-            .parse::<Amount>()
-            .map(|amount| json!(amount))
-            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
-        Form::Price => text(field, value)?
-            .parse::<Price>()
-            .map(|price| json!(price))
-            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
-        Form::Claims => text(field, value)?
-            .parse::<Claimed>()
-            .map(|claimed| json!(claimed))
-            .map_err(|error| Complaint::plain(format!("{}: {}", field.name, quoted(&error)))),
+        Form::Start => parsed::<Start>(field, value),
+        Form::Amount => parsed::<Amount>(field, value),
+        Form::Price => parsed::<Price>(field, value),
+        Form::Claims => parsed::<Claimed>(field, value),
         Form::Name => name(field, text(field, value)?),
         _ => text(field, value).map(|text| json!(text)),
     }
+}
+
+fn parsed<T: FromStr<Err = String> + Serialize>(
+    field: &Field,
+    value: &DeValue<'_>,
+) -> Result<Value, Complaint> {
+    let read = text(field, value)?.parse::<T>().map_err(|error| rejected(field, &error))?;
+    Ok(json!(read))
+}
+
+/// The complaint of a parser about the value of a key.
+fn rejected(field: &Field, error: &str) -> Complaint {
+    Complaint::plain(format!("{}: {}", field.name, quoted(error)))
 }
 
 pub fn kind_of(value: &DeValue<'_>) -> &'static str {
@@ -231,13 +229,11 @@ fn amount<T>(
     limits: &RangeInclusive<T>,
 ) -> Result<Value, Complaint>
 where
-    T: FromStr<Err = UnitError> + std::fmt::Display + PartialOrd + Default + serde::Serialize,
+    T: FromStr<Err = UnitError> + std::fmt::Display + PartialOrd + Default + Serialize,
 {
     let (name, least, most) = (field.name, limits.start(), limits.end());
     let text = with_unit(field, value)?;
-    let amount: T = text
-        .parse()
-        .map_err(|error: UnitError| Complaint::plain(format!("{name}: {}", quoted(&error.0))))?;
+    let amount: T = text.parse().map_err(|error: UnitError| rejected(field, &error.0))?;
     if amount < *least && amount == T::default() {
         let message = format!("{name} must be above zero, not \"{text}\"");
         return Err(Complaint::new(message, format!("example: {}", field.example)));
@@ -272,10 +268,8 @@ fn loss(field: &Field, value: &DeValue<'_>) -> Result<Value, Complaint> {
 
 fn percent<'v>(field: &Field, value: &'v DeValue<'_>) -> Result<(Percent, &'v str), Complaint> {
     let text = with_unit(field, value)?;
-    let read = text.parse().map_err(|error: UnitError| {
-        Complaint::plain(format!("{}: {}", field.name, quoted(&error.0)))
-    });
-    read.map(|percent| (percent, text))
+    let percent = text.parse().map_err(|error: UnitError| rejected(field, &error.0))?;
+    Ok((percent, text))
 }
 
 /// The text of an amount; a bare number gets its unit in the hint.
