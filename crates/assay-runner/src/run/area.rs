@@ -419,6 +419,12 @@ pub struct Fill {
     pub seed: u64,
 }
 
+impl Fill {
+    pub fn unlimited(engine: Engine, content: Content, seed: u64) -> Self {
+        Self { engine, content, limit_ns: u64::MAX / 4, seed }
+    }
+}
+
 /// Writes and syncs the area. The area is smaller if the time limit or the space of a filesystem
 /// ended first. A device that accepts no more data is an error.
 pub fn fill(
@@ -636,8 +642,7 @@ mod tests {
         let site = Site { kind, path: "/full".into(), ..Site::simulated("full") };
         let stop = AtomicBool::new(false);
         let mut context = Context { system: &fake, runs_as: None, stop: &stop, tell: &mut |_| {} };
-        let how =
-            Fill { engine: Engine::Psync, content: Content::Zero, limit_ns: u64::MAX / 4, seed: 1 };
+        let how = Fill::unlimited(Engine::Psync, Content::Zero, 1);
         fill(&mut context, &opened, &site, 64 * MIB, &how).unwrap_err().message
     }
 

@@ -144,7 +144,7 @@ impl<'a> TestBed<'a> {
                     identity::way_on("STUDY", &device.site.target)
                 )));
             };
-            below.push(Device { extent, discard: demands.prepare.discard, consent });
+            below.push(Device { extent, discard: demands.discard, consent });
         }
         let size = |device: &Device| device.extent.range.end - device.extent.range.start;
         let sizes: Vec<u64> = below.iter().map(size).collect();
@@ -330,12 +330,8 @@ impl<'a> TestBed<'a> {
         if survey.area.length == 0 {
             return Ok(opened);
         }
-        let how = Fill {
-            engine: survey.engine.name,
-            content: self.demands.filled.content,
-            limit_ns: u64::MAX / 4,
-            seed: self.seed ^ u64::from(replicate),
-        };
+        let seed = self.seed ^ u64::from(replicate);
+        let how = Fill::unlimited(survey.engine.name, self.demands.filled.content, seed);
         let area = area::fill(context, &opened, site, survey.area.length, &how)?;
         if area.length == survey.area.length && area.start == survey.area.start {
             return Ok(opened);
@@ -354,7 +350,7 @@ impl<'a> TestBed<'a> {
         lowered
     }
 
-    pub fn tear_down(mut self) -> Outcome<Report> {
+    pub fn tear_down(&mut self) -> Outcome<Report> {
         self.slots.clear();
         let report = self.guard.take().map_or_else(|| Ok(Report::default()), Guard::finish);
         drop(self.watchdog.take());

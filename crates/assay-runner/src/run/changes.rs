@@ -98,7 +98,7 @@ pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
             ),
         });
     }
-    let prime = demands.prepare.precondition.as_ref();
+    let prime = demands.precondition.as_ref();
     for place in places.iter().filter(|_| prime.is_some()) {
         let passes = prime.map_or(1, |prime| prime.passes);
         let times = if passes == 1 { "once".to_owned() } else { format!("{passes} times") };

@@ -191,7 +191,7 @@ impl Conductor<'_> {
             plan,
             site,
             surveyed,
-            prepare: &self.demands.prepare,
+            demands: self.demands,
             runs_as: context.runs_as,
             readings_ns: self.progress.readings_ns,
             limits: limits.as_ref(),
@@ -366,7 +366,7 @@ impl Conductor<'_> {
     }
 
     fn finish(self, end: End) -> Finished {
-        let Self { system, plan, mut environment, bed, writer, trials, consented, .. } = self;
+        let Self { system, plan, mut environment, mut bed, writer, trials, consented, .. } = self;
         let mut fleet = self.fleet.map(RefCell::into_inner);
         if let Some(fleet) = &mut fleet {
             fleet::part(fleet, &end, &plan, &environment, &trials);

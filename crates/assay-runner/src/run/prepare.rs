@@ -33,14 +33,14 @@ pub(super) fn prepare(
     let mut context = Context { system, runs_as, stop, tell: &mut |_| {} };
     let held = setting.surveyed.hold(&mut context, setting.site, workload, seed);
     held.map_err(|failure| failure.message)?;
-    if let Some(limit) = setting.prepare.wait_idle {
+    if let Some(limit) = setting.demands.wait_idle {
         settle(setting.system, &setting.site.shared, limit.0);
     }
     let touch = workload.work.touches();
     if touch.direct || !touch.reads {
         return Ok(());
     }
-    let wanted = setting.prepare.page_cache;
+    let wanted = setting.demands.page_cache;
     match wanted {
         Some(Cache::Warm) => fill_cache(setting)?,
         Some(Cache::Cold) | None => forget_cached(setting),

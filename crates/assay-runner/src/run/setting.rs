@@ -10,7 +10,7 @@ use assay_machine::probes::{Asked, Scene, page_cache};
 use assay_machine::system::identity::Caller;
 use assay_machine::system::site::Site;
 use assay_machine::system::{CachedPages, System};
-use assay_study::file::Prepare;
+use assay_study::plan::design::Demands;
 use assay_study::results::bundle::SoFar;
 use assay_study::results::plan::Plan;
 use assay_workloads::production::Limits;
@@ -21,7 +21,7 @@ pub struct Setting<'a> {
     pub plan: &'a Plan,
     pub site: &'a Site,
     pub surveyed: &'a Surveyed<'a>,
-    pub prepare: &'a Prepare,
+    pub demands: &'a Demands,
     /// Who runs commands, where that is not the user of this process.
     pub runs_as: Option<Caller>,
     /// What the readings before the run took the last time: they are part of the rest.

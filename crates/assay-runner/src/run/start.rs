@@ -88,13 +88,8 @@ fn begin<'a>(
     estimated(&mut context, seen.ok().as_ref().map(|seen| &seen.plan), 0);
     let study = request.study;
     let surveyed = survey(&mut context, &mut bed, &design, study, request.quick, fleet.as_mut());
-    let plan = match surveyed {
-        Ok((study, plan)) => {
-            request.study = study;
-            plan
-        }
-        Err(failure) => return Err(torn_down(bed, failure)),
-    };
+    let (study, plan) = surveyed.map_err(|failure| torn_down(&mut bed, failure))?;
+    request.study = study;
     let sites = bed.sites();
     for text in request.foresee.map_or_else(Vec::new, |foresee| foresee(&plan)) {
         (context.tell)(Event::Foreseen { text });
@@ -115,17 +110,12 @@ fn begin<'a>(
     };
     let results = request.results.as_deref();
     let made = create(system, results, &id, &request.study, &plan, &environment);
-    let writer = match made {
-        Ok(writer) => writer,
-        Err(failure) => return Err(torn_down(bed, failure)),
-    };
+    let writer = made.map_err(|failure| torn_down(&mut bed, failure))?;
     if let Some(fleet) = fleet.as_mut().filter(|fleet| fleet.leads()) {
         let id = id::of_study(system, results, &environment.started);
         let whole = Environment { fleet: Some(fleet.stored(true)), ..environment.clone() };
-        match create(system, results, &id, &request.study, &plan, &whole) {
-            Ok(writer) => fleet.keep(id, writer),
-            Err(failure) => return Err(torn_down(bed, failure)),
-        }
+        let made = create(system, results, &id, &request.study, &plan, &whole);
+        fleet.keep(id, made.map_err(|failure| torn_down(&mut bed, failure))?);
     }
     let Request { study, judge, log, read, consented, .. } = request;
     let conductor = Conductor {
@@ -200,7 +190,7 @@ fn survey(
 }
 
 /// Puts the machine back after a failure; where that fails too, that is what matters.
-fn torn_down(bed: TestBed<'_>, failure: Failure) -> Failure {
+fn torn_down(bed: &mut TestBed<'_>, failure: Failure) -> Failure {
     bed.tear_down().err().unwrap_or(failure)
 }
 
@@ -329,17 +319,11 @@ pub fn resume(
             Failure::refused(format!("cannot write {}: {error}", directory.display()))
         })
     });
-    let writer = match ready {
-        Ok(bundle) => ResultWriter::new(bundle),
-        Err(failure) => return Err(torn_down(bed, failure)),
-    };
+    let writer = ResultWriter::new(ready.map_err(|failure| torn_down(&mut bed, failure))?);
     let text = format!("resumed after {} finished trials", trials.len());
     writer.log(system, "resumed", &text);
-    let lines = match ready_again(&context, &bed, &plan) {
-        Ok(lines) => lines,
-        Err(failure) => return Err(torn_down(bed, failure)),
-    };
-    for line in lines {
+    let lines = ready_again(&context, &bed, &plan);
+    for line in lines.map_err(|failure| torn_down(&mut bed, failure))? {
         writer.log(system, "setup", &format!("Assay ran `{line}` again"));
     }
     let conductor = Conductor {

@@ -56,8 +56,7 @@ impl Surveyed<'_> {
             return Ok(());
         }
         self.holds.set(None);
-        let engine = self.survey.engine.name;
-        let how = Fill { engine, content: wanted, limit_ns: u64::MAX / 4, seed };
+        let how = Fill::unlimited(self.survey.engine.name, wanted, seed);
         let found = area::fill(context, &self.opened, site, self.survey.area.length, &how)?;
         area::is_as_large(site, &self.survey.area, &found)?;
         self.holds.set(Some(wanted));
@@ -227,12 +226,7 @@ pub fn again<'a>(
     }
     let fills = survey.area.written && !demands.uses.whole && !keeps;
     if fills && survey.area.length > 0 && place.law.is_none() {
-        let how = Fill {
-            engine: survey.engine.name,
-            content: demands.filled.content,
-            limit_ns: u64::MAX / 4,
-            seed,
-        };
+        let how = Fill::unlimited(survey.engine.name, demands.filled.content, seed);
         let found = area::fill(context, &opened, site, survey.area.length, &how)?;
         area::is_as_large(site, &survey.area, &found)?;
     }

@@ -3,7 +3,7 @@
 use assay_core::quantity::{Loss, Percent};
 use serde::{Deserialize, Serialize};
 
-use super::is_no;
+use crate::results::plan::is_default;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,7 +13,7 @@ pub struct Gate {
     pub must_detect: Option<Percent>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
-    #[serde(default, skip_serializing_if = "is_no")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub allow_inconclusive: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_inconclusive: Option<u8>,

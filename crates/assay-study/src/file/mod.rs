@@ -33,12 +33,14 @@ use assay_machine::system::powered::Wanted;
 use assay_workloads::{InStudy, LinkNeeds, Needs, Touch, Work, WorkloadSpec, io};
 use serde::{Deserialize, Serialize};
 
+use crate::results::plan::is_default;
+
 pub use ask::{Amount, Ask, AskKind, Card, Price};
 pub use check::is_taken;
 pub use gate::Gate;
 pub use levels::levels_in;
 pub use order::{LeadIn, Order};
-pub use prepare::{AreaRequest, Cache, Fresh, Precondition, Prepare, Start};
+pub use prepare::{AreaRequest, Cache, Fresh, Precondition, Start};
 pub use published::Pointer;
 pub use schema::schema;
 
@@ -78,7 +80,7 @@ pub struct Study {
     pub aa_control: Option<bool>,
     #[serde(default)]
     pub order: Order,
-    #[serde(default, skip_serializing_if = "LeadIn::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub warmup_trial: LeadIn,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<Time>,
@@ -100,15 +102,15 @@ pub struct Study {
     pub area: AreaRequest,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precondition: Option<Precondition>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub discard: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_cache: Option<Cache>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_idle: Option<Time>,
-    #[serde(default, skip_serializing_if = "Fresh::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub recreate_per: Fresh,
-    #[serde(default, skip_serializing_if = "Stop::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub stop: Stop,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<Gate>,
@@ -131,7 +133,7 @@ pub struct Study {
     pub published: Vec<Pointer>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub card: Option<Card>,
-    #[serde(default, skip_serializing_if = "Hosts::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub hosts: Hosts,
 }
 
@@ -144,12 +146,6 @@ pub struct Hosts {
     pub barrier_timeout: Option<Time>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub join_timeout: Option<Time>,
-}
-
-impl Hosts {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -165,15 +161,6 @@ impl Study {
     pub fn kind(&self) -> &'static str {
         let is_check = self.preset.as_deref().is_some_and(presets::is_of_check);
         if is_check { "check" } else { "study" }
-    }
-
-    pub fn prepare(&self) -> Prepare {
-        Prepare {
-            precondition: self.precondition.clone(),
-            discard: self.discard,
-            page_cache: self.page_cache,
-            wait_idle: self.wait_idle,
-        }
     }
 
     /// Whether anything of it needs bytes of its own on the target.
@@ -265,16 +252,10 @@ pub struct Stop {
     pub ci_half_width: Option<Percent>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indifference_zone: Option<Percent>,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub screen: bool,
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub confirm: bool,
-}
-
-impl Stop {
-    fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -324,7 +305,7 @@ pub struct Workload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<io::Asked>,
     /// Where it cannot be run, it is left out with the reason, and the others run.
-    #[serde(default, skip_serializing_if = "is_no")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub optional: bool,
 }
 
@@ -368,11 +349,6 @@ const fn default_replicates() -> u32 {
 #[allow(clippy::trivially_copy_pass_by_ref)]
 fn is_yes(value: &bool) -> bool {
     *value
-}
-
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_no(value: &bool) -> bool {
-    !*value
 }
 
 const fn yes() -> bool {

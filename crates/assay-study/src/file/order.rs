@@ -58,10 +58,3 @@ pub enum LeadIn {
     /// Nothing: what an arm leaves behind falls on the one after it.
     None,
 }
-
-impl LeadIn {
-    /// Whether this is what is meant where nothing is said.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-}

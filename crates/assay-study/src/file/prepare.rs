@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use assay_core::quantity::{Bytes, Percent, Time};
+use assay_core::quantity::{Bytes, Percent};
 use assay_workloads::io::Content;
 use serde::{Deserialize, Serialize};
 
@@ -65,16 +65,6 @@ impl fmt::Display for Start {
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Prepare {
-    pub precondition: Option<Precondition>,
-    /// Whether the device is discarded before each filesystem is created.
-    pub discard: bool,
-    pub page_cache: Option<Cache>,
-    /// Longest time to wait before each trial until the devices are idle.
-    pub wait_idle: Option<Time>,
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Precondition {
@@ -103,13 +93,6 @@ pub enum Fresh {
     #[default]
     Replicate,
     Study,
-}
-
-impl Fresh {
-    /// Whether it is what a study has that does not say.
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 #[cfg(test)]

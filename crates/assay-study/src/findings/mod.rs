@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 use self::facts::{FilesystemFacts, IoFacts, Ordered, PlaceFacts, PlaceSort, Unknown};
 use self::notes::Note;
 use crate::results::design::tells;
-use crate::results::plan::{Arm, arm_in_words, is_false};
+use crate::results::plan::{Arm, arm_in_words, is_default, is_false};
 use crate::results::record::{Repeats, Status};
 use crate::results::surroundings::facts::Activity;
 
@@ -526,7 +526,7 @@ pub struct Advice {
     pub evidence: Vec<String>,
     pub status: AdviceStatus,
     /// Whether it is for something or against it.
-    #[serde(default, skip_serializing_if = "AdviceKind::is_use")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub kind: AdviceKind,
     /// Its first sentence: what is advised, and by which numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -546,14 +546,6 @@ pub enum AdviceKind {
     Avoid,
     /// To weigh: better in one workload, worse in another.
     TradeOff,
-}
-
-impl AdviceKind {
-    // The signature is serde's.
-    #[allow(clippy::trivially_copy_pass_by_ref)]
-    fn is_use(&self) -> bool {
-        *self == Self::Use
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -32,7 +32,7 @@ pub struct Rate {
     pub outcome: Standing,
     pub trials: usize,
     /// Those of them that could not issue their operations on time.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "crate::results::plan::is_default")]
     pub late: usize,
     /// Geometric mean of the percentile, nanoseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -42,12 +42,6 @@ pub struct Rate {
     pub bounds_ns: Option<[u64; 2]>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trust: Option<Trust>,
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_none(count: &usize) -> bool {
-    *count == 0
 }
 
 impl MostLoad {

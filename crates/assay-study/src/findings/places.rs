@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::facts::PlaceSort;
 use super::{EnvironmentFacts, Trust};
-use crate::results::plan::{Arm, is_false};
+use crate::results::plan::{Arm, is_default, is_false};
 
 pub const PLACE: &str = "place";
 
@@ -107,7 +107,7 @@ pub struct PlaceRow {
     pub better: Better,
     pub unit: Unit,
     pub n: usize,
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub failed: usize,
     /// Geometric mean, in the metric's unit.
     pub value: Option<f64>,
@@ -180,10 +180,4 @@ pub struct BesideRow {
     /// What is to be known of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use assay_core::quantity::Bytes;
+use assay_core::quantity::{Bytes, Time};
 use assay_machine::factors::layers::{self, Layer};
 use assay_machine::factors::{self, Factor, Role};
 use assay_workloads::io::{self, Content, Mix, Poll, poll};
@@ -10,7 +10,7 @@ use assay_workloads::{LinkNeeds, Needs, Touch, Work};
 
 use super::arms::{self, Layout, PlannedArm};
 use super::{budget, planned_workloads};
-use crate::file::{AreaRequest, Fresh, Prepare, Study, Target, Workload};
+use crate::file::{AreaRequest, Cache, Fresh, Precondition, Study, Target, Workload};
 use crate::results::plan::{Arm, PlannedWorkload, Survey, pilot_key};
 
 const CONTENT: &str = "compressibility";
@@ -30,7 +30,10 @@ pub struct Demands {
     pub uses: Uses,
     pub filled: Filled,
     pub polls: bool,
-    pub prepare: Prepare,
+    pub precondition: Option<Precondition>,
+    pub discard: bool,
+    pub page_cache: Option<Cache>,
+    pub wait_idle: Option<Time>,
     pub fresh: Fresh,
     pub network: Network,
     pub kept: Kept,
@@ -134,7 +137,10 @@ impl Demands {
             ground,
             network,
             area: study.area.clone(),
-            prepare: study.prepare(),
+            precondition: study.precondition.clone(),
+            discard: study.discard,
+            page_cache: study.page_cache,
+            wait_idle: study.wait_idle,
             fresh: study.recreate_per,
             work: study.workload.clone(),
             has_margin: study.margin.is_some(),
@@ -195,7 +201,7 @@ impl Demands {
     }
 
     pub fn gives_up_data(&self) -> bool {
-        self.prepare.precondition.is_some() || self.made.on_device || self.uses.whole
+        self.precondition.is_some() || self.made.on_device || self.uses.whole
     }
 }
 

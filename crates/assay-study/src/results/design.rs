@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::plan::{Arm, is_false};
+use super::plan::{Arm, is_default, is_false};
 pub use crate::file::{Ask, AskKind, Card, Fresh, LeadIn, Order, Pointer};
 
 /// Chance of a false better or worse that a study accepts, over one family of comparisons (R5).
@@ -19,7 +19,7 @@ pub struct Design {
     #[serde(default)]
     pub primary: Option<String>,
     pub order: Order,
-    #[serde(default, skip_serializing_if = "LeadIn::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub lead_in: LeadIn,
     #[serde(default)]
     pub stopping: Stopping,
@@ -28,7 +28,7 @@ pub struct Design {
     /// How many replicates may be run again because something disturbed them.
     #[serde(default)]
     pub repeats: u32,
-    #[serde(default, skip_serializing_if = "Fresh::is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub fresh: Fresh,
     /// What the place is to be good enough for: the questions are bounds then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -124,15 +124,9 @@ pub enum Stopping {
         /// It ends, too, when no arm that is left can be better than the leader by more than this share.
         closeness: f64,
         /// Passes of the screen before the race: the first replicates of the plan.
-        #[serde(default, skip_serializing_if = "is_none")]
+        #[serde(default, skip_serializing_if = "is_default")]
         screen: u32,
     },
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_none(count: &u32) -> bool {
-    *count == 0
 }
 
 impl Stopping {

@@ -21,7 +21,7 @@ pub struct Fleet {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_one_machine: Vec<Vec<u32>>,
     /// Connections that were turned away: they did not know the token, or talked nonsense.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "super::plan::is_default")]
     pub turned_away: u64,
 }
 
@@ -33,12 +33,6 @@ impl Fleet {
     pub fn lost(&self) -> impl Iterator<Item = (&Host, &Lost)> {
         self.hosts.iter().filter_map(|host| Some((host, host.lost.as_ref()?)))
     }
-}
-
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -54,7 +54,7 @@ pub struct Survey {
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
     pub under: Arm,
     /// Nanoseconds that making it took, without filling the area.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub made_ns: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refused: Vec<Refusal>,
@@ -83,10 +83,9 @@ impl Survey {
     }
 }
 
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+/// For serde: what has its default is not written.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// For serde: what is false is not written.
@@ -333,17 +332,11 @@ impl AbsentWorkload {
 /// What stands before the reason of a workload that is not run.
 const NOT_MEASURED: &str = "not measured: ";
 
-// The signature is serde's.
-#[allow(clippy::trivially_copy_pass_by_ref)]
-pub(super) fn is_first(host: &u32) -> bool {
-    *host == 0
-}
-
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedTrial {
     pub order: u32,
     /// Index of the machine that runs it; 0 where there is one.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub host: u32,
     /// Replicate from 1; 0 for the only lead-in of older plans.
     pub replicate: u32,

@@ -7,7 +7,7 @@ use assay_workloads::{Claims, Measured};
 use serde::{Deserialize, Serialize};
 
 use super::fleet::Together;
-use super::plan::{Arm, PlannedTrial, is_first};
+use super::plan::{Arm, PlannedTrial, is_default};
 use super::tally::Tally;
 pub use assay_machine::probes::Evidence;
 pub use assay_machine::probes::disk::{DeviceEvidence, Traffic};
@@ -58,7 +58,7 @@ pub struct Spent {
 pub struct Trial {
     pub order: u32,
     /// Index of the machine that ran it; 0 where there is one.
-    #[serde(default, skip_serializing_if = "is_first")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub host: u32,
     /// Replicate from 1; 0 for the lead-in.
     pub replicate: u32,

@@ -34,7 +34,7 @@ impl TestBed<'_> {
             }
         }
         for place in 0..self.places.len() {
-            if let Some(prime) = &demands.prepare.precondition {
+            if let Some(prime) = &demands.precondition {
                 self.prime(context, place, prime)?;
             }
             let mut refused = Vec::new();
@@ -263,12 +263,8 @@ impl TestBed<'_> {
         for pass in 1..=prime.passes {
             let what = format!("{}, preconditioning pass {pass} of {}", site.target, prime.passes);
             (context.tell)(Event::Making { what });
-            let how = Fill {
-                engine: engine.name,
-                content: prime.compressibility,
-                limit_ns: u64::MAX / 4,
-                seed: self.seed.wrapping_add(u64::from(pass)),
-            };
+            let seed = self.seed.wrapping_add(u64::from(pass));
+            let how = Fill::unlimited(engine.name, prime.compressibility, seed);
             let length = (range.end - range.start) / (1 << 20) * (1 << 20);
             area::fill(context, &opened, site, length, &how)?;
         }
