@@ -29,7 +29,6 @@ pub struct Shared {
     pub refused: Vec<Refusal>,
 }
 
-/// The survey of one rank, with what its host is called.
 pub struct OfRank<'a> {
     pub rank: u32,
     pub name: &'a str,

@@ -168,7 +168,6 @@ pub fn remove(area: &AreaFile) -> io::Result<()> {
     }
 }
 
-/// Area files that no running process holds.
 pub fn leftovers(system: &dyn System, directory: &Path) -> io::Result<Vec<Leftover>> {
     let names = system.list(directory)?;
     let paths = names.iter().filter(|name| is_area_name(name)).map(|name| directory.join(name));

@@ -75,7 +75,6 @@ fn not_started() -> Executed {
     }
 }
 
-/// The same in a control group, or without one, by who has the turn.
 pub(super) fn measure(execution: &Execution<'_>, group: Option<&Group>) -> io::Result<Executed> {
     let asked = Asked::new(execution)?;
     let _orphans = Orphans::come_here()?;

@@ -235,7 +235,6 @@ pub fn lock(system: &dyn System, path: &Path, locking: Locking) -> Result<OwnFil
     Ok(OwnFile { path: path.to_owned(), file: Some(Locked::new(file)) })
 }
 
-/// Who has locked a file, as far as the kernel tells this process.
 pub fn holder(system: &dyn System, file: &File) -> HoldError {
     let Ok(found) = file.metadata() else { return HoldError::Held { process: None, user: None } };
     let numbers = [Some(number(found.dev())), mounted_as(system, file)];

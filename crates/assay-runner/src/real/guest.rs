@@ -23,7 +23,6 @@ const BESIDE: u64 = 128 << 20;
 const MEMORY_BYTES: u64 = 1 << 30;
 const CPUS: usize = 2;
 
-/// Finds a kernel and what the work needs, and sees that there is room for all of it.
 pub fn ready(system: &dyn System, wanted: &Wanted) -> Outcome<Asked> {
     if let Some(reason) = crate::vm::missing() {
         return Err(Failure::refused(format!("a virtual machine {reason}")));

@@ -348,7 +348,6 @@ fn connect(peer: &str) -> io::Result<(SocketAddr, TcpStream)> {
     Err(link_error(format!("cannot reach peer {address}: {error}{hint}")))
 }
 
-/// Lets a connection in: its wire, its session, and the key of that.
 fn admitted(stream: TcpStream, token: &Token, role: &Role) -> io::Result<(Wire, u64, Digest)> {
     stream.set_nodelay(true)?;
     let until = Instant::now() + CONNECT;

@@ -59,7 +59,6 @@ pub fn all(system: &dyn System) -> Vec<Ability> {
     abilities
 }
 
-/// More and larger devices than anything needs that is made on them.
 const PLENTY: [u64; 8] = [u64::MAX / 8; 8];
 
 const CLASSES: &str = "run as root; otherwise Assay uses device counters (means only, no classes)";

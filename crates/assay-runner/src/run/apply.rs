@@ -26,7 +26,6 @@ pub struct Proposal {
     pub settings: Vec<(Setting, String)>,
     /// What is left to the operator, a line each, and why.
     pub by_hand: Vec<(String, String)>,
-    /// What the study says nothing of: present values that were no level of it.
     pub unmeasured: Vec<String>,
     locks: BTreeSet<String>,
 }
@@ -135,7 +134,6 @@ pub fn unmeasured(
 
 type Lasting = (Setting, String, permanent::Permanent);
 
-/// The settings of one level with what they hold and what makes them last; all or none.
 fn settings(
     system: &dyn System,
     name: &str,
@@ -170,7 +168,6 @@ fn files(id: &str, lines: &[(Keeper, String)]) -> Vec<(PathBuf, String)> {
     keepers.into_iter().map(|keeper| (keeper.file(id), text(keeper))).collect()
 }
 
-/// What of an arm the tool does not make permanent itself.
 fn by_hand(arm: &Arm, site: &Site) -> Vec<(String, String)> {
     let made = permanent::made(arm, site);
     let lost = permanent::lost(arm, site);

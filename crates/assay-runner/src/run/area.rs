@@ -31,7 +31,6 @@ pub struct OpenTarget<'a> {
     system: &'a dyn System,
     held: Held,
     start: u64,
-    /// How direct I/O is done, or why it is not.
     pub direct: Presence<DirectUse>,
     pub notes: Vec<String>,
 }
@@ -76,19 +75,16 @@ impl<'a> OpenTarget<'a> {
         Ok(opened)
     }
 
-    /// The target of the simulated engine: nothing is open.
     pub fn simulated(system: &'a dyn System) -> Self {
         let direct = Presence::Present(DirectUse { memory_alignment: 4096, offset_alignment: 1 });
         Self { system, held: Held::Nothing, start: 0, direct, notes: Vec::new() }
     }
 
-    /// What work that needs no area stands on: nothing is open.
     pub fn without_area(system: &'a dyn System) -> Self {
         let direct = Presence::absent("no area was needed");
         Self { system, held: Held::Nothing, start: 0, direct, notes: Vec::new() }
     }
 
-    /// What a study works on: its area, where it needs one.
     pub fn for_study(
         system: &'a dyn System,
         uses: Uses,
@@ -183,7 +179,6 @@ const MADE_UP: [&str; 14] = [
     "binfmt_misc",
 ];
 
-/// Refuses a directory in which no file can be made, whoever asks.
 pub fn holds_files(site: &Site) -> Outcome<()> {
     let filesystem = site.filesystem();
     if site.kind != TargetKind::Directory || !MADE_UP.contains(&filesystem.as_str()) {
@@ -227,7 +222,6 @@ fn unopened(system: &dyn System, site: &Site, error: &std::io::Error) -> Failure
     Failure::refused(format!("cannot use {target}: {error}; {advice}"))
 }
 
-/// The area that is asked for, and by which command: a refusal names that one.
 #[derive(Clone, Copy, Default)]
 pub struct AreaRequest<'s> {
     pub size: Option<Bytes>,
@@ -510,7 +504,6 @@ fn was_full(area: &Area, limit_ns: u64) -> bool {
     area.length < area.asked && area.fill_ns < limit_ns
 }
 
-/// What to tell of an area for all of which there was no room, if that is so.
 pub fn shortage(site: &Site, area: &Area, limit_ns: u64) -> Option<String> {
     was_full(area, limit_ns).then(|| {
         format!(

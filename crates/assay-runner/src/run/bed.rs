@@ -24,13 +24,11 @@ use assay_study::file::Fresh;
 use assay_study::plan::design::Demands;
 use assay_study::results::plan::{Arm, Plan, PlannedTrial, Survey};
 
-/// One place where trials can be run: a target, or what is made on it.
 struct Slot<'a> {
     place: usize,
     site: Site,
     survey: Survey,
     companions: Companions,
-    /// Open; what is not made now is not.
     surveyed: Option<Surveyed<'a>>,
 }
 
@@ -98,7 +96,6 @@ impl<'a> TestBed<'a> {
         self.slots.iter().map(|slot| slot.survey.clone()).collect()
     }
 
-    /// Takes what all hosts have in common instead of what was found here.
     pub fn limit(&mut self, common: &Common) {
         for (slot, shared) in self.slots.iter_mut().zip(&common.surveys) {
             shared.limit(&mut slot.survey);
@@ -114,7 +111,6 @@ impl<'a> TestBed<'a> {
         Some((&slot.site, slot.surveyed.as_ref()?))
     }
 
-    /// What an arm stands on, made on the device of a place.
     fn make(
         &mut self,
         context: &mut Context<'_>,
@@ -175,7 +171,6 @@ impl<'a> TestBed<'a> {
         self.guard.as_mut().map_or(Ok(()), |guard| guard.lower(raised))
     }
 
-    /// Brings everything to a trial's arm; else why that could not be done.
     pub fn bring(
         &mut self,
         context: &mut Context<'_>,
@@ -211,7 +206,6 @@ impl<'a> TestBed<'a> {
         self.guard.as_ref().map_or(Ok(()), Guard::settings_back)
     }
 
-    /// What of a trial's arm does not hold any more, if anything.
     pub fn strayed(&self, plan: &Plan, planned: &PlannedTrial) -> Option<String> {
         let index = plan.workloads[planned.workload].target;
         if let Err(how) = self.see(index) {
@@ -243,7 +237,6 @@ impl<'a> TestBed<'a> {
         })
     }
 
-    /// What became of a device that the study began on and that is not there any more.
     pub fn gone(&self) -> Option<String> {
         marks::gone(self.system, &self.marks)
     }
@@ -290,7 +283,6 @@ impl<'a> TestBed<'a> {
         Ok((wanted, beside))
     }
 
-    /// Makes what a slot stands on, unless it is up and fresh enough.
     fn raise(&mut self, context: &mut Context<'_>, index: usize, replicate: u32) -> Outcome<()> {
         let demands = self.demands;
         let fresh = |up: &Up| demands.fresh == Fresh::Study || up.replicate == replicate;

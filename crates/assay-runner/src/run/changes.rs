@@ -121,7 +121,6 @@ pub fn changes(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
     told
 }
 
-/// What must be given before a study can run as it stands.
 pub fn wanting(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<String> {
     let gives_up = demands.gives_up_data();
     let open = |place: &&Place| {
@@ -141,7 +140,6 @@ pub fn wanting(system: &dyn System, demands: &Demands, places: &[Place]) -> Vec<
     devices.filter(open).filter(there).map(told).chain(peer).collect()
 }
 
-/// What a study asks for that is not here, and what becomes of it.
 pub fn lacks(system: &dyn System, demands: &Demands) -> Vec<String> {
     let mut told = Vec::new();
     let asks = Asked { probes: &demands.probes, meter: demands.meter.as_deref() };

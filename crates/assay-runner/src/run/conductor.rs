@@ -80,10 +80,8 @@ pub struct Finished {
     pub trials: Vec<Trial>,
     /// Whether it can be gone on with: a signal ended it, or a device that it stands on was gone.
     pub interrupted: bool,
-    /// Options with which `assay resume ID` goes on with it: the consents of its user.
     pub resume_options: String,
     pub gone: Option<String>,
-    /// Why it ended before its last planned trial, where a rule ended it.
     pub ended: Option<String>,
     pub left: Option<Failure>,
 }
@@ -305,7 +303,6 @@ impl Conductor<'_> {
         None
     }
 
-    /// Sends the counts of a trial to rank 0, which merges those of all hosts.
     fn hand_on(&self, step: &ScheduleStep, done: &trial::Done, context: &mut Context<'_>) {
         let Some(fleet) = &self.fleet else { return };
         let mut fleet = fleet.borrow_mut();

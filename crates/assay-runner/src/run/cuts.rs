@@ -15,7 +15,6 @@ const EVENT: &str = "cut";
 pub struct Notes<'a> {
     pub system: &'a dyn System,
     pub directory: &'a Path,
-    /// Its name: that of its directory.
     pub result: &'a str,
     pub trial: u32,
 }
@@ -50,7 +49,6 @@ pub fn outlive(plan: &Plan) -> bool {
     plan.workloads.iter().any(|own| own.work.outlives_cuts())
 }
 
-/// Whether a result has a trial that was cut and is to be judged.
 pub fn is_waiting(system: &dyn System, directory: &Path) -> bool {
     let last = bundle::log(system, directory).into_iter().rfind(|entry| entry.event == EVENT);
     let note = last.as_ref().and_then(|entry| entry.text.split_once(' '));

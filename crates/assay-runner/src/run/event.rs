@@ -45,7 +45,6 @@ pub enum Event {
     },
     Planned {
         trials: usize,
-        /// Those of them that are left out of the analysis by design.
         warm_ups: usize,
         done: usize,
         expected_ns: u64,
@@ -55,11 +54,9 @@ pub enum Event {
     },
     Repeating {
         trials: usize,
-        /// Those of them that are left out of the analysis by design.
         warm_ups: usize,
         expected_ns: u64,
     },
-    /// A replicate of a race begins, or what of it was disturbed runs again.
     Racing {
         text: String,
         trials: usize,
@@ -73,7 +70,6 @@ pub enum Event {
         workload: String,
         target: String,
         turn: Turn,
-        /// Nanoseconds that it and all later ones are expected to take.
         remaining_ns: u64,
     },
     TrialEnded {

@@ -32,7 +32,6 @@ use assay_study::results::histogram;
 use assay_study::results::id::entropy;
 use assay_study::results::plan::{Plan, PlannedTrial, Survey};
 
-/// How a process takes part in a fleet: its connections are there.
 pub struct Member<'a> {
     pub line: Box<dyn Line + 'a>,
     pub place: Place,
@@ -153,7 +152,6 @@ impl<'a> Fleet<'a> {
         std::mem::take(&mut self.news)
     }
 
-    /// What each host has for a plan that is only looked at, as all of them would take it; rank 0's alone.
     pub fn surveyed(&mut self) -> Vec<OfHost> {
         std::mem::take(&mut self.surveyed)
     }
@@ -166,7 +164,6 @@ impl<'a> Fleet<'a> {
         self.over.as_deref()
     }
 
-    /// Leaves before there is a plan, so that the others hear why.
     pub fn leave(&mut self, why: &str) {
         let why = why.to_owned();
         if self.leads() {
@@ -222,7 +219,6 @@ impl<'a> Fleet<'a> {
         proved.map_err(|why| self.refuse(why))
     }
 
-    /// Shows rank 0 what its plan comes to, and hears whether that is what all came to.
     fn show(&mut self, proof: &Proof) -> Result<(), String> {
         self.say_to_zero(&Message::Agreed(proof.clone()))?;
         match self.of_zero(self.member.wait * LONGER)? {
@@ -231,7 +227,6 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// The next trial that rank 0 names, or the end of the study.
     pub fn next(&mut self, plan: &Plan) -> Result<Next, End> {
         if let Some(why) = &self.over {
             // Who did not hear rank 0 at a meeting does not wait for it a second time.
@@ -320,7 +315,6 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// What the own record of a trial says of it.
     pub fn together(&self) -> Option<Together> {
         let since_go_ns = self.turn.as_ref()?.since_go_ns?;
         Some(Together { since_go_ns, of: self.member.place.ranks, hosts: Vec::new() })
@@ -357,7 +351,6 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    /// Sends rank 0 what rules of trust said of this host, at the end.
     pub fn judge(&mut self, said: Vec<HostSaid>) {
         if !self.leads() {
             let _ = self.member.line.say(0, &Message::Judged(said));

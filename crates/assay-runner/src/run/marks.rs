@@ -21,7 +21,6 @@ pub(super) fn read(system: &dyn System, places: &[Place]) -> Vec<Mark> {
     names.into_iter().filter_map(read).collect()
 }
 
-/// What became of one of them that is not there any more; none while all are.
 pub(super) fn gone(system: &dyn System, marks: &[Mark]) -> Option<String> {
     marks.iter().find_map(|mark| mark.gone(system))
 }

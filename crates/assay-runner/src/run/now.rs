@@ -45,7 +45,6 @@ pub(super) fn again(
     study.factors.keys().eq(before.factors.keys()).then_some(study)
 }
 
-/// Says which settings are left out as nothing can be seen of them.
 pub(super) fn tell(context: &mut Context<'_>, study: &Study) {
     for (name, reason) in &study.unavailable {
         (context.tell)(Event::Warning(format!("unavailable: {name}: {reason}")));

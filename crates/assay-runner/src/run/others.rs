@@ -23,7 +23,6 @@ use assay_workloads::{Programs, Run, production};
 /// How long others' work is looked at before anything is changed, at most.
 const FIRST_LOOK: Duration = Duration::from_secs(10);
 
-/// Refuses to look at others' work where no device can be seen, or where there is none yet.
 pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
     if !demands.watches() {
         return Ok(());
@@ -56,7 +55,6 @@ pub fn there(demands: &Demands, places: &[Place]) -> Outcome<()> {
     )))
 }
 
-/// Starts the watchdog process for a study that changes settings under a production workload.
 pub fn watched(
     system: &dyn System,
     demands: &Demands,

@@ -130,7 +130,6 @@ pub fn ready_again<'p>(
     Ok(ran)
 }
 
-/// What the programs that work needs say of their version, a line each, as far as they are here.
 pub fn versions(work: &[Workload], system: &dyn System) -> Vec<String> {
     let mut names: Vec<&str> = work.iter().flat_map(|own| own.work.programs()).collect();
     names.dedup();

@@ -11,7 +11,6 @@ use assay_study::plan::design::{Demands, Ground, Varied};
 
 pub struct Place {
     pub site: Site,
-    /// The law of the simulated engine, where that is the target.
     pub law: Option<assay_load::Law>,
     pub consent: Option<Consent>,
     /// The devices beside the first, where it consists of several.
@@ -38,7 +37,6 @@ impl Place {
         std::iter::once(self).chain(&self.others)
     }
 
-    /// Several devices as one place, named by all of them.
     pub fn of_several(devices: Vec<Self>) -> Outcome<Self> {
         let names: Vec<String> = devices.iter().map(|own| own.site.target.clone()).collect();
         let mut devices = devices.into_iter();
@@ -135,7 +133,6 @@ fn real_place(system: &dyn System, target: &str, destroy: &[String]) -> Outcome<
     Ok(Place { site, law: None, consent, others: Vec::new() })
 }
 
-/// The consent for a device: one of the texts given must be for it.
 fn consent_of(system: &dyn System, site: &Site, destroy: &[String]) -> Outcome<Consent> {
     let id = site.counted.first().map(|name| identity::device_id(system, name));
     let meant = |text: &&String| id.as_ref().is_some_and(|id| text.starts_with(id.as_str()));

@@ -47,7 +47,6 @@ pub fn preview(
 pub struct AllHosts {
     /// The same on all of them, but for the targets, which are this host's.
     pub own: Preview,
-    /// What it would do on each, as rank 0 knows it.
     pub hosts: Vec<OfHost>,
 }
 

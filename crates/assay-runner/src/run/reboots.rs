@@ -309,7 +309,6 @@ fn wait(system: &dyn System, context: &Context<'_>) {
     }
 }
 
-/// Adds the boots since the study began, or since the last one that it has, to a study.
 pub fn record(system: &dyn System, acting: Acting, context: &mut Context<'_>) -> Outcome<Finished> {
     let Acting { stored, directory, .. } = acting;
     let log = bundle::log(system, &directory);

@@ -19,7 +19,6 @@ use assay_study::results::surroundings::Surroundings;
 use assay_workloads::recorded::{Record, Recorded, Recording, Source};
 use std::path::Path;
 
-/// Why nothing is known of what another machine's trials stand on.
 const OTHER_JOURNAL: &str = "the journal is from another machine";
 const ROOT: &str = "/";
 
@@ -51,7 +50,6 @@ pub fn read(
     Ok((study, found))
 }
 
-/// Reads trials and stores them as those of a study, if there is a directory for results.
 pub fn run(
     system: &dyn System,
     study: Study,
@@ -81,7 +79,6 @@ pub fn run(
     Ok(own.finish())
 }
 
-/// A study whose trials other programs ran: the records are its schedule.
 pub(super) struct RecordedStudy<'a> {
     pub id: String,
     pub study: Study,

@@ -26,7 +26,6 @@ pub struct Consented {
 }
 
 impl Consented {
-    /// Who runs commands, where that is not the user of this process.
     pub(super) fn runs_as(&self, system: &dyn System) -> Option<Caller> {
         if self.as_root { None } else { identity::caller(system) }
     }
@@ -59,22 +58,17 @@ pub struct Request<'a> {
     pub consented: Consented,
     /// Directory that holds the bundles; without one nothing is kept.
     pub results: Option<PathBuf>,
-    /// Looks at what was measured where the stopping rule wants that.
     pub judge: Option<&'a Judge<'a>>,
-    /// Reads off trials what they count by in a race.
     pub log: Option<LogOf>,
     /// What of this process looks on meanwhile, one sentence, if something does.
     pub observer: Option<String>,
-    /// Where it is a quick look, how that is divided into trials.
     pub quick: Option<Quick>,
     pub foresee: Option<&'a Foresee<'a>>,
-    /// Reads numbers of trials where the course of the study follows from them.
     pub read: Option<NumberOf>,
     pub fleet: Option<Member<'a>>,
 }
 
 impl Request<'_> {
-    /// One that consents to nothing, keeps nothing, and at which nobody looks on.
     pub fn bare(study: Study, targets: Vec<String>) -> Self {
         Self {
             study,

@@ -15,7 +15,6 @@ use assay_study::plan::design::{Demands, Ground, ResolvedDesign};
 
 pub struct Resolved<'a> {
     pub places: Vec<Place>,
-    /// The devices of the target, where the tool made them.
     pub own: Vec<(Stack, Raised)>,
     pub guard: Option<Guard<'a>>,
     pub watchdog: Option<Box<dyn Watchdog>>,
@@ -132,7 +131,6 @@ pub(super) fn design<'d>(
     ResolvedDesign::of(study, demands, &targets)
 }
 
-/// Writes the targets into the study: one as its target, several as the factor `target`.
 pub(super) fn set_targets(study: &mut Study, places: &[Place], seed: u64) {
     study.seed = Some(seed);
     if matches!(study.target, Some(Target::Loop(_) | Target::Devices(_))) {

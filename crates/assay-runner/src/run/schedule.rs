@@ -38,7 +38,6 @@ pub enum Schedule {
     Follow,
 }
 
-/// Replicate after replicate of the configurations that are still in the race (R15).
 #[derive(Default)]
 pub struct RaceSchedule {
     runs: Vec<Run>,
@@ -166,7 +165,6 @@ impl RaceSchedule {
         Ok(ScheduleStep { planned, repeats, index: conductor.trials.len(), remaining_ns })
     }
 
-    /// Queues the trials of the next replicate, or returns the end of the race.
     fn start_replicate(
         &mut self,
         conductor: &mut Conductor<'_>,
@@ -224,7 +222,6 @@ impl Conductor<'_> {
         most_load::turned(&self.plan, &ran, planned).map_err(|end| end.to_string())
     }
 
-    /// Ends the study if the production workload leaves no level to compare.
     fn check_harm(&self) -> Result<(), End> {
         let reason = self.progress.others.is_over(&self.plan);
         reason.map_or(Ok(()), |reason| Err(self.end_early(reason)))

@@ -22,13 +22,11 @@ pub struct Setting<'a> {
     pub site: &'a Site,
     pub surveyed: &'a Surveyed<'a>,
     pub demands: &'a Demands,
-    /// Who runs commands, where that is not the user of this process.
     pub runs_as: Option<Caller>,
     /// What the readings before the run took the last time: they are part of the rest.
     pub readings_ns: u64,
     /// From what on its arm is taken back, under others' work.
     pub limits: Option<&'a Limits>,
-    /// Keeps a trial as far as it came, until it is kept whole.
     pub keep: Option<&'a SoFar<'a>>,
     pub directory: Option<&'a Path>,
     pub gate: Option<&'a dyn Gate>,

@@ -30,7 +30,6 @@ use assay_study::results::environment::{self, Environment};
 use assay_study::results::id::{self, entropy};
 use assay_study::results::plan::{Arm, Plan};
 
-/// Runs a study. Everything that it made on a target is gone when this returns.
 pub fn run(
     system: &dyn System,
     mut request: Request<'_>,
@@ -50,7 +49,6 @@ pub fn run(
     ran
 }
 
-/// The same, alone or with the other hosts of a fleet.
 fn begin<'a>(
     system: &'a dyn System,
     mut request: Request<'_>,
@@ -137,7 +135,6 @@ fn begin<'a>(
     Ok(conductor.run(&mut context))
 }
 
-/// Announces how long the trials of a plan take after those that are done.
 fn estimated(context: &mut Context<'_>, plan: Option<&Plan>, done: usize) {
     let left = plan.into_iter().flat_map(|plan| {
         plan.trials.iter().skip(done).map(|planned| plan::budget::expected_ns(plan, planned))
@@ -165,7 +162,6 @@ fn create<'a>(
     })
 }
 
-/// Surveys the targets and makes the plan, on all hosts of a fleet the same.
 fn survey(
     context: &mut Context<'_>,
     bed: &mut TestBed<'_>,
@@ -260,7 +256,6 @@ fn alone(plan: &Plan) -> String {
     }
 }
 
-/// Refuses a study whose baseline cannot be had here, or of which nothing can be run or compared.
 fn enough(plan: &Plan) -> Outcome<()> {
     anything(plan)?;
     let why = || why(plan);

@@ -30,7 +30,6 @@ const MIB: u64 = 1 << 20;
 pub struct Surveyed<'a> {
     pub opened: OpenTarget<'a>,
     pub survey: Survey,
-    /// The law of the simulated engine, where that is the target.
     pub law: Option<assay_load::Law>,
     /// What all of the area holds, where that is one content and known.
     pub holds: Cell<Option<Content>>,
@@ -342,7 +341,6 @@ fn clears(system: &dyn System, site: &Site, demands: &Demands) -> Clears {
     if demands.polls { found.and_polling(system, site) } else { found }
 }
 
-/// The area that a study asks for, in a run or in the plan of one.
 fn wanted(demands: &Demands, planned: bool) -> AreaRequest<'_> {
     AreaRequest { size: demands.area.size, preset: demands.preset.as_deref(), planned }
 }
@@ -409,7 +407,6 @@ fn coverage(
     })
 }
 
-/// Blocks read at random places, and how many of them held only zeros.
 fn zero_sample(system: &dyn System, file: &File, area: &Area, seed: u64) -> (u32, u32) {
     let blocks = area.length / SAMPLE_BYTES;
     if blocks == 0 {

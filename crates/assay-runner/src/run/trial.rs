@@ -176,7 +176,6 @@ fn verify(setting: &Setting<'_>, workload: &PlannedWorkload, ran: &mut Ran, stop
     io::verify::after(&workload.work, &medium, &mut ran.measured, stop);
 }
 
-/// Looks at others' work for a period; the probes read when what counts begins.
 fn look_on(
     setting: &Setting<'_>,
     workload: &PlannedWorkload,
@@ -203,7 +202,6 @@ fn look_on(
     workload.work.run(&run).map(|ran| (ran, None))
 }
 
-/// Why the level of a trial was taken back, where it was.
 pub fn taken_back(measured: &Measured) -> Option<String> {
     let detail = production::Detail::of(measured)?;
     let breach = detail.harm.as_ref()?;
@@ -214,7 +212,6 @@ pub fn taken_back(measured: &Measured) -> Option<String> {
     ))
 }
 
-/// What goes on in the background of a workload, with a handle of its own.
 fn background<'a>(
     setting: &Setting<'_>,
     workload: &'a PlannedWorkload,

@@ -84,7 +84,6 @@ impl Report {
     }
 }
 
-/// Looks at a file or a device by the stamps that it holds.
 pub fn of_area(system: &dyn System, path: &Path, stop: &AtomicBool) -> Outcome<Report> {
     let target = path.display().to_string();
     let site = resolve(system, &path.to_string_lossy())?;
@@ -225,7 +224,6 @@ fn place(stored: &Stored) -> Outcome<usize> {
     }
 }
 
-/// A run that wrote, and the trial that it was.
 #[derive(Clone)]
 struct Chosen {
     trial: PlannedTrial,

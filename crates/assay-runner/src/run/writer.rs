@@ -21,12 +21,10 @@ impl<'a> ResultWriter<'a> {
         Self { bundle: Some(bundle), unkept: None }
     }
 
-    /// The loss of a bundle that Assay could not create.
     pub fn failed(unkept: Unkept) -> Self {
         Self { bundle: None, unkept: Some(unkept) }
     }
 
-    /// Adds a line to the log, which is for people: a study goes on without it.
     pub fn log(&self, system: &dyn System, event: &str, text: &str) {
         if let Some(bundle) = &self.bundle {
             let _ = bundle.log(&Entry::new(system, event, text));
@@ -66,7 +64,6 @@ pub struct Unkept {
 }
 
 impl Unkept {
-    /// That a directory took the first `trials` trials and no more.
     pub fn after(trials: usize, directory: &Path, error: &std::io::Error) -> Self {
         Self { trials, why: format!("cannot write {}: {error}", directory.display()) }
     }

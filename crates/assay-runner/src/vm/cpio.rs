@@ -15,7 +15,6 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The bits of a mode that say so (inode(7)).
     const fn bits(self) -> u32 {
         match self {
             Self::Directory => 0o040_000,

@@ -55,7 +55,6 @@ struct Kept {
     drive_bytes: u64,
 }
 
-/// A machine with its drive, the words of its job, and what it is told to do.
 struct Begun {
     machine: Machine,
     talk: UnixStream,

@@ -13,7 +13,6 @@ use rustix::io::Errno;
 
 use crate::vm::Done;
 
-/// Files of one guest, by what they are for. They go when this is dropped, or this process ends.
 #[derive(Debug)]
 pub struct Files {
     place: PathBuf,
@@ -75,7 +74,6 @@ fn path_of(file: &File) -> PathBuf {
     format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into()
 }
 
-/// An open file without a name in a directory.
 fn unnamed(place: &Path) -> io::Result<File> {
     let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
     match rustix::fs::open(place, flags, Mode::RUSR | Mode::WUSR) {

@@ -39,7 +39,6 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Reads an unpacked package of a kernel, in which `depmod` has worked.
     pub fn unpacked(folder: &Path) -> Done<Self> {
         let modules = folder.join("lib/modules");
         if !modules.is_dir() {
@@ -186,7 +185,6 @@ pub fn likeliest(kernels: Vec<Kernel>, modules: &[&str]) -> Option<Kernel> {
     }
 }
 
-/// The kernel of the package that another one names.
 fn one_fetched(below: &Path, naming: &str) -> Done<Kernel> {
     let package = newest(naming)?;
     let folder = below.join(&package);

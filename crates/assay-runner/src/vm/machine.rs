@@ -11,7 +11,6 @@ use crate::vm::{Done, has};
 
 pub const QEMU: &str = "qemu-system-x86_64";
 
-/// What there must be here, and the packages that bring it.
 const NEEDED: [(&str, &str); 4] = [
     (QEMU, "qemu-system-x86"),
     ("busybox", "busybox-static"),
@@ -89,12 +88,10 @@ pub struct Setup {
     pub memory_bytes: u64,
     pub cpus: usize,
     pub kernel: PathBuf,
-    /// What it unpacks first, if anything.
     pub first: Option<PathBuf>,
     pub append: String,
     pub drives: Vec<Drive>,
     pub console: PathBuf,
-    /// Names of ports, and the files that what the guest writes there ends in.
     pub ports: Vec<(&'static str, PathBuf)>,
     /// The time in its clock when it starts, as QEMU takes it; the time that it is, where none is named.
     pub clock: Option<String>,
@@ -108,7 +105,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Starts one; what QEMU complains of ends in a file.
     pub fn start(setup: &Setup, complaint: &fs::File) -> Done<Self> {
         let complaint = complaint.try_clone().map_err(|error| error.to_string())?;
         Self::with(setup, [Stdio::null(), Stdio::null(), Stdio::from(complaint)])
@@ -147,7 +143,6 @@ impl Machine {
         texts.map(|text| waited(&text)).max().unwrap_or_default()
     }
 
-    /// Whether it has turned itself off, or was never one.
     pub fn has_ended(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
     }
@@ -159,7 +154,6 @@ impl Machine {
         self
     }
 
-    /// Takes the power away: what was not written is lost, as it would be.
     pub fn cut(&mut self) {
         // Ours alone: the id cannot have been given away before it is waited for.
         let _ = self.child.kill();

@@ -47,7 +47,6 @@ const PROGRAMS: [&str; 6] = ["mkfs.ext4", "lsblk", "losetup", "kmod", "wipefs", 
 /// What `kmod` is called as.
 const OF_KMOD: [&str; 4] = ["sbin/modprobe", "sbin/insmod", "sbin/rmmod", "sbin/depmod"];
 
-/// What the guest writes to: outputs of the job, how it ended, an archive of its results.
 const PORTS: [&str; 4] = ["out", "err", "end", "files"];
 
 /// Kernel command line. `no_timer_check` avoids a panic on busy hosts.
@@ -61,9 +60,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 #[derive(Clone, Debug)]
 pub struct Asked {
     pub kernel: Kernel,
-    /// The program under test: it is `/usr/bin/assay` there.
     pub assay: PathBuf,
-    /// What carries it out; the likeliest one that works, where none is named.
     pub accelerator: Option<Accelerator>,
     pub memory_bytes: u64,
     pub cpus: usize,
@@ -78,7 +75,6 @@ pub struct Asked {
     pub programs: Vec<PathBuf>,
     /// A wire to another guest, whose end here is `eth0` (module `virtio_net`).
     pub link: Option<Link>,
-    /// More files: where they lie, and what is in them.
     pub files: Vec<(String, Vec<u8>)>,
     /// A shell script that is the job; the words are its arguments. Without one they are the command.
     pub script: Option<Vec<u8>>,
@@ -86,7 +82,6 @@ pub struct Asked {
     /// A root disk with systemd that runs the job after each boot; otherwise the root is in memory.
     pub root: Option<PathBuf>,
     pub place: PathBuf,
-    /// Until when it has to have ended, if that is not left to its job.
     pub limit: Option<Duration>,
 }
 
@@ -114,7 +109,6 @@ impl Link {
     }
 }
 
-/// The last lines of what QEMU complained of, and of a guest's console.
 pub fn last_of<B: AsRef<[u8]>>(texts: &[B]) -> String {
     let tail = |bytes: &B| {
         let text = String::from_utf8_lossy(bytes.as_ref()).replace('\r', "");
@@ -205,7 +199,6 @@ fn tree(asked: &Asked) -> Done<Tree> {
     Ok(tree)
 }
 
-/// The modules of a guest, the list of those that it loads at once, and what `modprobe` reads.
 fn modules(tree: &mut Tree, asked: &Asked) -> Done<()> {
     let kernel = &asked.kernel;
     let more = asked.modules.iter().map(String::as_str);
@@ -230,7 +223,6 @@ impl Asked {
         format!("exec {script}{}\n", words.join(" "))
     }
 
-    /// A guest with this kernel and program, and usual numbers; its files lie in a directory.
     pub fn usual(assay: PathBuf, kernel: Kernel, place: &Path) -> Self {
         Self {
             kernel,

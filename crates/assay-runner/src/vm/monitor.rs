@@ -31,7 +31,6 @@ impl Monitor {
         Self { stream, rest: Vec::new(), complaints: Vec::new(), is_greeted: false }
     }
 
-    /// Writes memory and devices to a file; the machine stands still when that is done.
     pub fn keep(&mut self, path: &Path) -> Done<()> {
         let kept = self.write_to(path);
         if kept.is_err() {

@@ -87,7 +87,6 @@ pub fn serve<S: Read + Write>(stream: &mut S, store: &dyn FarSide) -> io::Result
     Ok(())
 }
 
-/// The head of the next request; none where the other side has left between two.
 fn head<S: Read>(stream: &mut S) -> io::Result<Option<[u8; HEAD_BYTES]>> {
     let mut head = [0; HEAD_BYTES];
     let mut came = 0;

@@ -87,7 +87,6 @@ impl Tree {
         self.libraries(from)
     }
 
-    /// The libraries of a program, where its loader looks for them.
     pub fn libraries(&mut self, of: &Path) -> Done<()> {
         for library in libraries(of)? {
             self.copy(&library, Path::new(&library))?;

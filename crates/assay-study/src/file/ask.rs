@@ -136,12 +136,10 @@ impl Ask {
 }
 
 impl Amount {
-    /// Whether it is a rate in decimal units, such as 95 MB/s or 7 GB/s.
     pub fn is_decimal_rate(&self) -> bool {
         self.text.ends_with("B/s") && !self.text.ends_with("iB/s")
     }
 
-    /// Whether it counts nothing: `4.5 times`, `1/3`.
     pub fn is_ratio(&self) -> bool {
         ratio(&self.text).is_some()
     }
@@ -222,7 +220,6 @@ pub struct Card {
     pub rated: Option<Claimed>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
-    /// The capacity that is printed on it; by default that of the drive.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(with = "Option<String>"))]
     pub capacity: Option<Bytes>,

@@ -221,7 +221,6 @@ impl Checker<'_> {
         }
     }
 
-    /// Levels of a factor; those that work takes into its words mean what they say.
     fn levels(&mut self, path: &str, name: &str, levels: &[String], taken: bool) {
         let plain = taken && factors::find(name).is_none();
         let judged = |level: &str| if plain { filled(name, level) } else { judged(name, level) };
@@ -481,7 +480,6 @@ fn metrics_of(study: &Study) -> Vec<&'static str> {
     names
 }
 
-/// Whether a metric is one that programs of a study may tell of themselves.
 fn is_told(study: &Study, metric: &str) -> bool {
     metrics::is_told(metric) && study.workload.iter().any(|own| own.work.may_report(metric))
 }

@@ -46,7 +46,6 @@ fn bounds(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     }
 }
 
-/// The first mistake of a question: its key, what is wrong, what to write.
 fn mistake(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     // A source of requirements may give a scale instead of a limit.
     let scale = study.requirements.is_some() && ask.published.is_some();
@@ -116,7 +115,6 @@ fn of_a_class(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<
     Some(("workloads", message, Some(format!("write workloads = [\"{row}\"]"))))
 }
 
-/// Returns what prevents a max-rate study, which selects its rates itself.
 fn most_load(study: &Study, ask: &Ask) -> Option<(&'static str, String, Option<String>)> {
     if let Some(Err(message)) = ask.slo.as_ref().map(|limit| limit.parse::<Limit>()) {
         return Some(("slo", message, None));

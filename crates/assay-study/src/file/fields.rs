@@ -6,10 +6,8 @@ use assay_workloads::WORKLOAD;
 
 use super::SMALLEST_AREA_BYTES;
 
-/// The shortest budget that leaves a trial something to measure.
 pub const SMALLEST_BUDGET: Time = Time(2_000_000_000);
 pub const MOST_REPLICATES: u64 = 10_000;
-/// The smallest number of replicates that a look may come after.
 pub const SMALLEST_LOOK: u64 = 3;
 pub const MOST_MEMBERS: u64 = 32;
 const ONE_NS: Time = Time(1);
@@ -644,7 +642,6 @@ pub static CARD: Fields = Fields {
     ],
 };
 
-/// Every table, for finding where a key belongs.
 pub fn tables() -> impl Iterator<Item = &'static Fields> {
     let kinds = assay_workloads::KINDS.iter().map(|kind| kind.keys);
     let first = [&STUDY, &WORKLOAD].into_iter();

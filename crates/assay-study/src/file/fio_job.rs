@@ -26,7 +26,6 @@ use values::{amount, duration, number, percent, plain_name, quoted};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Translated {
     pub study: String,
-    /// What is done otherwise than fio would, one sentence each.
     pub remarks: Vec<String>,
 }
 
@@ -34,7 +33,6 @@ pub struct Translated {
 pub struct Way<'a> {
     /// What cannot be done is left out, key by key and job by job, and told; else all of it is refused.
     pub partly: bool,
-    /// The value of a variable that stands in it as `${NAME}`.
     pub variable: &'a dyn Fn(&str) -> Option<String>,
 }
 
@@ -43,7 +41,6 @@ struct Setting {
     value: String,
     line: usize,
     written: String,
-    /// Why its value is not known; the job is left out then.
     unknown: Option<String>,
 }
 
@@ -68,7 +65,6 @@ struct Work {
     mix: String,
     size: Size,
     access: Option<String>,
-    /// What random places are multiples of, where that is said.
     align: Option<u64>,
     /// From one block to the next, where something is left out between them.
     stride: Option<u64>,
@@ -96,7 +92,6 @@ struct Work {
 struct Told {
     refused: Vec<(usize, String)>,
     remarks: Vec<String>,
-    /// Whether what is refused is left out.
     partly: bool,
 }
 
@@ -194,7 +189,6 @@ fn at_once<'j>(
     works
 }
 
-/// The work of a job, where all of it can be done, and where the study is.
 fn work_in_place<'j>(
     job: &'j Job,
     first: &mut Option<(&'j Job, String)>,
@@ -380,7 +374,6 @@ fn content(job: &Job, told: &mut Told) -> Option<String> {
     }
 }
 
-/// Why not every block that is written can carry a header.
 fn unstamped(content: Option<&str>, duplicates: u64) -> Option<&'static str> {
     if content.is_some() {
         return Some("each block needs a header, which compressible data cannot contain");
@@ -556,7 +549,6 @@ fn engine(job: &Job, told: &mut Told) -> &'static str {
     }
 }
 
-/// The target of a job, and whether each of its threads would have its own file.
 fn place(job: &Job, writes: bool, told: &mut Told) -> (String, bool) {
     let directory = job.settings.get("directory");
     let Some(file) = job.settings.get("filename") else {

@@ -157,24 +157,20 @@ pub enum OnFailure {
 }
 
 impl Study {
-    /// What sort of result it makes: `check` or `study`.
     pub fn kind(&self) -> &'static str {
         let is_check = self.preset.as_deref().is_some_and(presets::is_of_check);
         if is_check { "check" } else { "study" }
     }
 
-    /// Whether anything of it needs bytes of its own on the target.
     pub fn needs_area(&self) -> bool {
         let needs = |own: &Workload| matches!(own.needs(), Needs::Area | Needs::Whole);
         self.workload.iter().any(|own| needs(own) || own.background.is_some())
     }
 
-    /// Whether it overwrites all of a device, or fills all that is free in a directory.
     pub fn needs_whole(&self) -> bool {
         self.workload.iter().any(|own| own.needs() == Needs::Whole)
     }
 
-    /// What it asks of the links that it loads.
     pub fn links(&self) -> impl Iterator<Item = LinkNeeds> {
         let study = InStudy::of(&self.factors);
         self.workload.iter().filter_map(move |own| own.work.link_needs(&study))
@@ -234,7 +230,6 @@ impl Study {
         self.needs_area() || self.workload.iter().any(|own| own.needs() == Needs::Directory)
     }
 
-    /// Where it takes place, as the command line names that.
     pub fn targets(&self) -> Vec<String> {
         let several = self.factors.get("target").cloned().unwrap_or_default();
         self.target.iter().map(Target::word).chain(several).collect()
@@ -285,7 +280,6 @@ pub enum Target {
 }
 
 impl Target {
-    /// As the command line names it.
     pub fn word(&self) -> String {
         match self {
             Self::Directory(path) | Self::File(path) | Self::Device(path) => path.clone(),
@@ -330,7 +324,6 @@ impl Workload {
         [self.work.touches()].into_iter().chain(background)
     }
 
-    /// The same under the levels of an arm.
     pub fn under(&self, arm: &BTreeMap<String, String>) -> Result<Self, String> {
         let mut own = self.clone();
         for (name, level) in arm {

@@ -18,7 +18,6 @@ pub struct AreaRequest {
     pub align: Option<Bytes>,
 }
 
-/// What a start is rounded up to where a study does not say.
 const ALIGN: Bytes = Bytes(1 << 20);
 
 impl AreaRequest {

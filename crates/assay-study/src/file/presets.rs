@@ -8,7 +8,6 @@ use super::{Study, text};
 
 struct Preset {
     name: &'static str,
-    /// Subject of its question, under which lists show it.
     group: &'static str,
     path: &'static str,
     text: &'static str,
@@ -57,7 +56,6 @@ pub fn check() -> Outcome<Study> {
     read(&PRESETS[0])
 }
 
-/// Whether `assay check` runs a study, with an option or without.
 pub fn is_of_check(name: &str) -> bool {
     name == PRESETS[0].name || check_option::by_option().any(|(kind, _)| kind.about.name == name)
 }
@@ -77,13 +75,11 @@ pub fn group(name: &str) -> Option<&'static str> {
     PRESETS.iter().chain(FITNESS).find(|own| own.name == name).map(|own| own.group)
 }
 
-/// Those that say whether a place is good enough for something, by name.
 pub fn fitness() -> impl Iterator<Item = (&'static str, Outcome<Study>)> {
     let files = FITNESS.iter().map(|own| (own.name, read(own)));
     files.chain(named_classes().map(|(name, class)| (name, of_class(name, class))))
 }
 
-/// The classes of SD cards with the names of their studies.
 fn named_classes() -> impl Iterator<Item = (&'static str, &'static Class)> {
     let classes = || FAMILIES.iter().copied().flatten();
     let (name, class) = BOOT_DRIVE;

@@ -17,7 +17,6 @@ pub enum Claim {
     Rate(f64),
     Operations {
         iops: f64,
-        /// Of writes, and not of reads.
         writes: bool,
     },
     Class(&'static Class),

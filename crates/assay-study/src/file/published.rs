@@ -52,7 +52,6 @@ impl Pointer {
         Ok(found)
     }
 
-    /// What stands in the cell of a row, in the author's digits.
     pub fn digits<'r>(&self, row: &SheetRow<'r>) -> Outcome<&'r str> {
         let text = row.text(&self.column)?;
         let part = self.part.map(|part| part.saturating_sub(1) as usize);
@@ -84,7 +83,6 @@ impl Pointer {
     }
 }
 
-/// What must hold of the published numbers of a study: they are there, and so is the work.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     let library = Library::shipped();
     for (index, pointer) in study.published.iter().enumerate() {

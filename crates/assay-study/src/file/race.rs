@@ -19,7 +19,6 @@ pub const MOST_UNSCREENED: usize = 40;
 /// The number by which settings win under others' work where none is named: readers wait for what they read.
 pub const OTHERS_PRIMARY: &str = "block_read_mean_ns";
 
-/// Judges the rule `race`, and its key where it is no race.
 pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     if mistakes.is_wrong("stop/rule") || mistakes.is_wrong("stop/indifference_zone") {
         return;
@@ -40,14 +39,12 @@ pub fn check(study: &Study, places: &Places, mistakes: &mut Mistakes) {
     }
 }
 
-/// A key that requires the rule `best`: its path, what is wrong, what to write.
 fn of_races_only(path: &'static str) -> (&'static str, String, String) {
     let key = path.trim_start_matches("stop/");
     let hint = format!("add rule = \"best\" (--until best), or remove {key}");
     (path, format!("{key} requires rule best"), hint)
 }
 
-/// The first mistake of a race: its key, what is wrong, what to write.
 fn mistake(study: &Study) -> Option<(&'static str, String, String)> {
     let told = |path, message: &str, hint: &str| Some((path, message.to_owned(), hint.to_owned()));
     if study.workload.len() > 1 {

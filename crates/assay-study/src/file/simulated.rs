@@ -7,7 +7,6 @@ use assay_load::{BLOCK_BYTES, Law, LawShape, Lie, Store};
 /// What a target's name begins with when it is simulated.
 pub const PREFIX: &str = "simulated:";
 
-/// Reads the law of a simulated drive (the text after the prefix).
 pub fn law(text: &str) -> Outcome<Law> {
     let mut parts = text.split(',');
     let shape = parts.next().unwrap_or_default();

@@ -22,7 +22,6 @@ use mistakes::Mistakes;
 pub use set::{KeyValue, is_key};
 pub use typed::Typed;
 
-/// A study file to start from; it is read in tests.
 pub const EXAMPLE: &str = include_str!("example.toml");
 
 const FAMILY: &str = "assay-study/";

@@ -133,7 +133,6 @@ impl Condition {
     }
 }
 
-/// A level as an amount: a number, bytes, a rate, a time, or a share.
 fn number(level: &str) -> Option<f64> {
     let time = || level.parse::<Time>().ok().map(|time| time.0 as f64);
     let share = || level.parse::<Percent>().ok().map(|share| share.0);

@@ -40,7 +40,6 @@ const MOST: u32 = 12;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quick {
-    /// Replicates that it must have; chosen where they are not given.
     pub replicates: Option<u32>,
 }
 
@@ -93,7 +92,6 @@ fn time_of(study: &Study) -> Time {
     Time((cells * TIME_OF_A_CELL.0).clamp(SHORTEST.0, LONGEST.0))
 }
 
-/// A study with so many replicates and the trial time that its budget leaves, and its plan.
 fn divided(study: &Study, replicates: u32, time: Time, surveys: &[Survey]) -> (Study, Plan) {
     let mut study = Study { replicates, budget: Some(time), ..study.clone() };
     let by_time = |workload: &&mut Workload| workload.work.ends_by_time();

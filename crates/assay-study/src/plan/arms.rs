@@ -102,7 +102,6 @@ impl Layout {
         Self { design, replicates, arms, omitted, bases, control }
     }
 
-    /// The arms where they were surveyed, the baseline's second copy last.
     pub fn placed(&self, surveys: &[Survey]) -> Vec<PlannedArm> {
         let had = |arm: &&Arm| !surveys.iter().any(|survey| is_refused(survey, arm));
         let copy = self.arms.iter().filter(had).find(|arm| matches(arm, &self.design.baseline));
@@ -122,7 +121,6 @@ pub fn targets(surveys: &[Survey]) -> Vec<String> {
     surveys.iter().map(|survey| survey.target.clone()).collect()
 }
 
-/// Pointers to published numbers, each with the text that prints it.
 fn published(study: &Study) -> Vec<Pointer> {
     let of = |pointer: &Pointer| Pointer {
         article: pointer.article.clone().or_else(|| study.articles.first().cloned()),
@@ -141,12 +139,10 @@ fn replicates(study: &Study) -> u32 {
     }
 }
 
-/// Whether an arm has every level that another one names.
 pub fn matches(arm: &Arm, named: &Arm) -> bool {
     named.iter().all(|(factor, level)| arm.get(factor) == Some(level))
 }
 
-/// The part of an arm that is costly to change: trials are grouped by it.
 pub fn costly_part(study: &Study, arm: &PlannedArm) -> (bool, Arm) {
     let costly = |name: &String| {
         COSTLY.contains(&name.as_str()) || is_layer(name) || study.hard_to_change.contains(name)
@@ -179,12 +175,10 @@ pub fn makes_layers(study: &Study) -> bool {
     study.factors.keys().any(|name| is_layer(name))
 }
 
-/// Whether what a study makes stands on a device, and not beside a directory.
 pub fn makes_on_device(study: &Study) -> bool {
     layers::chosen(study.factors.keys()).any(layers::Layer::needs_device)
 }
 
-/// Whether a study needs a device whose data are given up.
 pub fn gives_up_data(study: &Study) -> bool {
     study.precondition.is_some() || makes_on_device(study)
 }
@@ -195,7 +189,6 @@ pub fn layer_part(arm: &Arm) -> Arm {
     levels.map(|(name, level)| (name.clone(), level.clone())).collect()
 }
 
-/// What arms want to stand on, each once, in their order.
 fn bases(arms: &[Arm]) -> Vec<Arm> {
     let mut found: Vec<Arm> = Vec::new();
     for arm in arms {
@@ -219,7 +212,6 @@ fn factors(study: &Study, targets: &[String]) -> Vec<Factor> {
     several.into_iter().chain(others).collect()
 }
 
-/// The combinations that make sense, and how many do not.
 fn sensible(study: &Study, all: Vec<Arm>) -> (Vec<Arm>, Vec<Omitted>) {
     let (constraints, of) = (without::of(study), all.len());
     if constraints.is_empty() {

@@ -38,7 +38,6 @@ pub struct Timed {
     pub deadline_ns: u64,
 }
 
-/// Budget of the whole study in nanoseconds: each target has its own.
 pub fn whole_ns(study: &Study, targets: usize) -> u64 {
     study.budget.map_or(DEFAULT_BUDGET_NS, |budget| budget.0) * targets.max(1) as u64
 }
@@ -77,7 +76,6 @@ fn run_ns(workload: &PlannedWorkload, survey: &Survey) -> u64 {
     counted.map_or(most, |(count, cost)| count.saturating_mul(cost).min(most))
 }
 
-/// How often each workload will run.
 pub struct Turns<'a> {
     pub rules: order::Rules,
     /// What is visited at one go.
@@ -206,7 +204,6 @@ fn limit_depth(workload: &mut PlannedWorkload, operation_ns: u64) {
     }
 }
 
-/// Sum of the times that are set so far, all replicates.
 fn workloads_ns(
     surveys: &[Survey],
     workloads: &[PlannedWorkload],

@@ -40,7 +40,6 @@ pub struct Demands {
     pub work: Vec<Workload>,
     pub has_margin: bool,
     pub budget_ns: u64,
-    /// Probes that watch each trial, beside those that always do.
     pub probes: Vec<String>,
     pub meter: Option<String>,
 }
@@ -51,7 +50,6 @@ pub struct Varied {
     pub levels: Vec<String>,
     /// What is known of it, where it is one of the machine and not of the work.
     pub factor: Option<&'static dyn Factor>,
-    /// Its turn when an arm is brought about.
     rank: usize,
 }
 
@@ -82,7 +80,6 @@ pub struct Uses {
     pub area: bool,
     /// All of a device, or all that is free in a directory.
     pub whole: bool,
-    /// A directory in which files of its own are made.
     pub directory: bool,
 }
 
@@ -90,7 +87,6 @@ pub struct Uses {
 pub struct Filled {
     /// Initial content: what the first read must find, or what the writes write.
     pub content: Content,
-    /// Whether all that any work writes to it is the same.
     pub stays: bool,
     /// Whether any work trims or zeroes it, or puts copies into it.
     pub clears: bool,
@@ -100,7 +96,6 @@ pub struct Filled {
 pub struct Network {
     /// Whether name spaces with a slow link are made for it.
     pub makes_link: bool,
-    /// Whether anything of it is changed that must be put back.
     pub changes: bool,
     /// Where a link is loaded and nobody said to whom: what to do.
     pub to_nobody: Option<String>,
@@ -150,7 +145,6 @@ impl Demands {
         }
     }
 
-    /// What varies, in the order in which an arm is brought about.
     pub fn in_turn(&self) -> Vec<&Varied> {
         let mut varied: Vec<&Varied> = self.varied.iter().collect();
         varied.sort_by_key(|own| own.rank);
@@ -214,7 +208,6 @@ fn polls(study: &Study) -> bool {
         || study.workload.iter().any(own)
 }
 
-/// Names of factors, as arms, baseline and levels name them.
 fn named(study: &Study) -> Vec<String> {
     let arms = study.configurations.iter().chain([&study.baseline]).flat_map(Arm::keys);
     arms.chain(study.factors.keys()).cloned().collect()
@@ -316,14 +309,12 @@ impl Kept {
     }
 }
 
-/// What a study asks for, and what it compares at the places where it is run.
 pub struct ResolvedDesign<'d> {
     pub demands: &'d Demands,
     pub layout: Layout,
 }
 
 impl<'d> ResolvedDesign<'d> {
-    /// That of a study with its demands, at targets of these names.
     pub fn of(study: &Study, demands: &'d Demands, targets: &[String]) -> Self {
         Self { demands, layout: Layout::of(study, targets) }
     }
@@ -342,7 +333,6 @@ impl<'d> ResolvedDesign<'d> {
         arms.flat_map(|arm| work.iter().filter_map(|own| under(own, arm))).collect()
     }
 
-    /// The workloads as they will be run at a surveyed place under the baseline.
     pub fn under_baseline(&self, survey: &Survey) -> Vec<PlannedWorkload> {
         let surveys = std::slice::from_ref(survey);
         let baseline = &self.layout.design.baseline;

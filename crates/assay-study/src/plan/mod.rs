@@ -133,7 +133,6 @@ fn share_engine(workload: &Workload, planned: &mut [PlannedWorkload]) {
     }
 }
 
-/// What a study leaves out of itself: settings that are not there, and combinations that make no sense.
 fn not_there(study: &Study, layout: &Layout) -> Vec<AbsentWorkload> {
     let absent = |name: String, reason: String| AbsentWorkload {
         name,
@@ -176,7 +175,6 @@ fn unsuited(needs: Needs, survey: &Survey) -> Option<String> {
     }
 }
 
-/// A workload, and what goes on in the background, at a target; or why that cannot be had there.
 fn planned_workload(
     workload: &Workload,
     arm: &PlannedArm,
@@ -216,7 +214,6 @@ fn join(first: Option<String>, second: Option<String>) -> Option<String> {
     }
 }
 
-/// Planned workloads that share a costly change, in the order of the arms.
 fn groups(study: &Study, arms: &[PlannedArm], workloads: &[PlannedWorkload]) -> Vec<Vec<usize>> {
     let mut groups: Vec<((bool, Arm), Vec<usize>)> = Vec::new();
     // The first of those that are alike; of a thousand arms each is looked for.

@@ -46,7 +46,6 @@ const FEWEST_DRAWN: u64 = 400;
 const TIMES_THE_LIMIT: u64 = 20;
 pub const RATE_METRIC: &str = "iops";
 
-/// The question of a study that looks for the most load.
 pub fn asked(design: &Design) -> Option<(&Ask, Limit)> {
     let ask = design.questions.iter().find(|ask| ask.kind == AskKind::MaxRate)?;
     Some((ask, ask.slo.as_deref()?.parse().ok()?))
@@ -67,12 +66,10 @@ pub fn has_steps(workloads: &[PlannedWorkload]) -> bool {
     workloads.first().is_some_and(|own| own.arm == course::step(0))
 }
 
-/// Nanoseconds that a trial has to last to tell of a limit.
 pub const fn shortest_ns(limit: Limit) -> u64 {
     limit.below_ns().saturating_mul(TIMES_THE_LIMIT)
 }
 
-/// A quick look: the whole course, in short trials.
 #[must_use]
 pub fn quick(mut study: Study, quick: Quick) -> Study {
     let time = limit(&study).map_or(QUICK, |limit| QUICK.max(Time(shortest_ns(limit))));
@@ -112,7 +109,6 @@ pub fn trials(rules: Rules, replicates: usize, seed: u64) -> Vec<PlannedTrial> {
     (0..).zip(turns).map(trial).collect()
 }
 
-/// A trial that ran, as far as the course depends on it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ran {
     pub order: u32,
@@ -124,7 +120,6 @@ pub struct Ran {
 }
 
 impl Ran {
-    /// That of a record, of which somebody else has read the numbers.
     pub fn of(record: &Trial, seen: Seen) -> Self {
         let Trial { order, replicate, workload, status, .. } = *record;
         Self { order, replicate, workload, counts: status == Status::Ok, seen }
@@ -168,7 +163,6 @@ impl fmt::Display for End {
 pub struct Aim {
     pub limit: Limit,
     pub time_ns: u64,
-    /// Whether starts come at random distances.
     pub at_random: bool,
 }
 
@@ -216,7 +210,6 @@ fn searched(ran: &[Ran], number: u32, aim: Aim) -> Result<f64, End> {
     Ok(rounded((low * high).sqrt()))
 }
 
-/// The rate of a step, from 0, by the steps before it.
 fn step(ran: &[Ran], number: usize, aim: Aim) -> Result<f64, End> {
     let middle = searched(ran, SEARCHES, aim)?;
     let mut rates: Vec<f64> = AROUND.map(|share| rounded(middle * share)).to_vec();
@@ -237,7 +230,6 @@ fn step(ran: &[Ran], number: usize, aim: Aim) -> Result<f64, End> {
     Ok(rates[number])
 }
 
-/// What the trials of the first steps say of each rate, the lowest first.
 fn standings(ran: &[Ran], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
     let of = |(step, rate): (usize, &f64)| {
         let own = ran.iter().filter(|one| one.replicate > 0 && one.workload == step && one.counts);
@@ -249,7 +241,6 @@ fn standings(ran: &[Ran], rates: &[f64], limit_ns: f64) -> Vec<Standing> {
     found.into_iter().map(|(_, standing)| standing).collect()
 }
 
-/// A rate as it is asked for and recorded.
 fn rounded(per_s: f64) -> f64 {
     course::rate(&course::at_rate(per_s)).unwrap_or(per_s)
 }

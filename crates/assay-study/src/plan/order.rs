@@ -106,7 +106,6 @@ fn shuffled(items: &[usize], draws: &mut Draws) -> Vec<usize> {
     items
 }
 
-/// The visits of each replicate, each with its lead-in where each has one.
 fn numbered(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
     let visit = |(replicate, visit): (u32, Visit)| led(rules.leads_each(), replicate, visit);
     let replicate = |(row, number): (Vec<Visit>, u32)| {
@@ -115,7 +114,6 @@ fn numbered(rules: Rules, rows: impl Iterator<Item = Vec<Visit>>) -> Vec<Turn> {
     rows.zip(1..).flat_map(replicate).collect()
 }
 
-/// A visit, after a lead-in of its first item where it has one.
 fn led(lead_in: bool, replicate: u32, visit: Visit) -> Vec<Turn> {
     let lead = visit.first().filter(|_| lead_in).copied();
     let lead = lead.map(|item| Turn { replicate, item, lead_in: true });
@@ -148,7 +146,6 @@ fn complete(items: &[usize], replicates: usize, draws: &mut Draws) -> Vec<Turn> 
         .collect()
 }
 
-/// One item after the other, each with all its replicates.
 fn lumps(groups: &[Vec<usize>], replicates: usize) -> Vec<Turn> {
     let replicates = replicates as u32;
     let all = |item: usize| {

@@ -13,7 +13,6 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// The pace of trials that ran in an earlier session, or in another process.
     pub fn of<'a>(plan: &Plan, ran: impl IntoIterator<Item = &'a Trial>) -> Self {
         let mut pace = Self::default();
         for record in ran {
@@ -22,7 +21,6 @@ impl Pace {
         pace
     }
 
-    /// Takes in how long a trial took; what came before it is no matter of its workload.
     pub fn learn(&mut self, plan: &Plan, record: &Trial) {
         let (Some(spent), Some(planned)) = (record.spent, plan.trials.get(record.order as usize))
         else {

@@ -71,7 +71,6 @@ pub fn mistake(plan: &Plan) -> Option<String> {
     ))
 }
 
-/// Why a plan has no use for a screen that it is to begin with.
 fn unscreenable(plan: &Plan) -> Option<String> {
     if plan.design.stopping.passes() == 0 {
         return None;
@@ -99,12 +98,10 @@ pub struct Run {
     pub repeats: Option<Repeats>,
     /// Logarithm of its value, the higher the better; none where it has no value.
     pub log: Option<f64>,
-    /// Whether it was rolled back because it harmed others' work.
     pub harmed: bool,
 }
 
 impl Run {
-    /// What a race knows of a record whose value is known.
     pub fn of(record: &Trial, log: Option<f64>) -> Self {
         let Trial { order, replicate, workload, status, repeats, .. } = *record;
         let watched = record.measured.as_ref().and_then(production::Detail::of);
@@ -122,20 +119,17 @@ impl Run {
     }
 }
 
-/// A trial to come, with the one that it repeats.
 pub type Next = (PlannedTrial, Option<Repeats>);
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Race {
     /// After the last complete replicate; who did harm since then has left, too.
     pub standing: Standing,
-    /// What came of the screen before it, once its passes are complete; none of a race without one.
     pub screen: Option<Screen>,
     /// Complete replicates of the plan, of which the passes of a screen are the first.
     pub complete: u32,
     /// Trials left in the current or next replicate, then its repeats. Empty at the end.
     pub next: Vec<Next>,
-    /// Whether nothing of that replicate has run.
     pub begins: bool,
     pub logs: Logs,
 }
@@ -154,14 +148,12 @@ impl Race {
         each_ns.saturating_mul(racing.saturating_add(screening as u64))
     }
 
-    /// Which pass of a screen runs now, and how many there are; none once the race itself runs.
     pub fn pass(&self, plan: &Plan) -> Option<(u32, u32)> {
         let passes = plan.design.stopping.passes();
         (self.complete < passes).then(|| (self.complete + 1, passes))
     }
 }
 
-/// A race so far, by its plan and what has run; none where the plan is of no race.
 pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
     let rules = rules(plan)?;
     let done: BTreeSet<u32> = runs.iter().map(|run| run.order).collect();
@@ -232,7 +224,6 @@ fn counted(run: &Run) -> Option<f64> {
     run.log.filter(|log| run.status == Status::Ok && log.is_finite())
 }
 
-/// What has run by the replicate to which it belongs, lead-ins included.
 fn by_replicate(runs: &[Run]) -> BTreeMap<u32, Vec<Run>> {
     let mut found: BTreeMap<u32, Vec<Run>> = BTreeMap::new();
     for run in runs {

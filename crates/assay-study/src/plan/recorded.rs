@@ -17,7 +17,6 @@ use crate::results::record::{Status, Trial};
 /// Nanoseconds in which nothing ends such a study: it counts its trials.
 const NO_DEADLINE_NS: u64 = u64::MAX / 2;
 
-/// What a study asks for whose trials are recorded.
 #[derive(Clone, Copy)]
 pub struct Asked<'a> {
     pub workload: &'a Workload,
@@ -43,13 +42,11 @@ pub fn grouped(mut study: Study, factor: &str, records: &[Record]) -> Study {
     study
 }
 
-/// The trials that belong to a group of a grouped study.
 pub fn of_groups(study: &Study, factor: &str, records: Vec<Record>) -> Vec<Record> {
     let levels = study.factors.get(factor).cloned().unwrap_or_default();
     records.into_iter().filter(|record| levels.contains(&record.group)).collect()
 }
 
-/// The plan of trials of which the groups are known, one each.
 pub fn plan(
     study: &Study,
     asked: Asked<'_>,
@@ -129,7 +126,6 @@ pub fn elsewhere(target: &str, why: &str) -> Site {
     site
 }
 
-/// A record as the trial that it is. One without numbers has failed, with its reason.
 pub fn trial(planned: &PlannedTrial, record: Record, recording: &Recording) -> Trial {
     let started = record.began_wall_us.and_then(|us| i64::try_from(us).ok());
     let started = started.and_then(|us| jiff::Timestamp::from_microsecond(us).ok());

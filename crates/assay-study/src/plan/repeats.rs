@@ -14,7 +14,6 @@ use crate::results::record::{Status, Trial};
 /// Trials of a replicate up to which all of it is run again.
 const SHORT: usize = 8;
 
-/// As much of a trial that has run as decides what is run again.
 #[derive(Clone, Copy, Debug)]
 pub struct Ran {
     pub replicate: u32,

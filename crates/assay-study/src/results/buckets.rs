@@ -75,7 +75,6 @@ impl Layout {
     }
 }
 
-/// Settings, and the buckets of a deflated V2 histogram that hold something, with their counts.
 pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), String> {
     let [cookie, length] = [0, 4].map(|at| word(bytes, at));
     if cookie? != DEFLATED {
@@ -99,7 +98,6 @@ pub(super) fn unpacked(bytes: &[u8]) -> Result<(Settings, Vec<(u32, u64)>), Stri
     Ok((settings, steps(&counts, layout)?))
 }
 
-/// The settings in the head of a V2 histogram, and the bytes of its counts.
 fn settings(head: &[u8]) -> Result<(Settings, usize), String> {
     let long =
         |at| Ok::<_, String>(u64::from(word(head, at)?) << 32 | u64::from(word(head, at + 4)?));

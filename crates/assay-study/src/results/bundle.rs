@@ -41,10 +41,8 @@ const MOST_NOTES: usize = 100;
 /// How often a bundle's lock is tried: who only looks has it for a moment.
 const LOCK_ATTEMPTS: usize = 20;
 
-/// Words that the user adds to a study (`label.json`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    /// Title instead of the study's own.
     #[serde(default)]
     pub title: Option<String>,
     /// Notes, oldest first.
@@ -166,7 +164,6 @@ impl<'a> Bundle<'a> {
         &self.directory
     }
 
-    /// Where a trial is kept as far as it came.
     pub fn so_far(&self) -> &SoFar<'a> {
         &self.so_far
     }
@@ -213,7 +210,6 @@ fn marked(system: &dyn System, directory: &Path) -> io::Result<Option<OwnFile>> 
     Err(io::Error::new(io::ErrorKind::WouldBlock, "another process is using the bundle"))
 }
 
-/// Whether a process works on a bundle at this moment: one that was killed does not.
 pub fn is_running(system: &dyn System, directory: &Path) -> bool {
     let found = system.lock_file(&directory.join(PLAN), Locking::Glance);
     matches!(found, Err(HoldError::Held { .. }))
@@ -229,14 +225,12 @@ pub struct Stored {
     pub study: Study,
     pub plan: Plan,
     pub environment: Environment,
-    /// Finished trials in the order in which they ran.
     pub trials: Vec<Trial>,
     pub label: Label,
     pub ended: Option<String>,
 }
 
 impl Stored {
-    /// The user's title, or the study's own.
     pub fn title(&self) -> &str {
         self.label.title.as_deref().unwrap_or(&self.study.title)
     }
@@ -271,7 +265,6 @@ pub fn read(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     Ok(Stored { plan, ..stored })
 }
 
-/// The same with the plan as it was made.
 pub(super) fn read_as_planned(system: &dyn System, directory: &Path) -> Outcome<Stored> {
     let mut stored = frame_as_planned(system, directory)?;
     stored.trials = Trials::open(system, directory, &stored.plan)?.all()?;
@@ -410,7 +403,6 @@ pub(super) fn known_format(directory: &Path, found: &str, known: &str) -> Outcom
     )))
 }
 
-/// One line of `trials.jsonl`, or what is wrong with it.
 pub fn record(line: &str) -> Result<Trial, String> {
     if cut::has_giant(line) {
         return Err("a number is too large".to_owned());
@@ -420,7 +412,6 @@ pub fn record(line: &str) -> Result<Trial, String> {
     Ok(record)
 }
 
-/// Reads the latencies of a trial.
 pub fn read_latencies(system: &dyn System, directory: &Path, trial: &mut Trial) -> Outcome<()> {
     for (class, name) in &trial.histograms {
         let path = inside(directory, name)?;
@@ -431,7 +422,6 @@ pub fn read_latencies(system: &dyn System, directory: &Path, trial: &mut Trial) 
     Ok(())
 }
 
-/// Refuses a link where a file or a directory of a bundle should be.
 pub fn unlinked(system: &dyn System, path: &Path) -> Outcome<()> {
     if system.read_link(path).is_err() {
         return Ok(());

@@ -131,7 +131,6 @@ pub fn as_run<'r>(
     plan
 }
 
-/// The levels of some settings, the lowest rate first, each once.
 fn levels(rates: &BTreeMap<usize, Arm>) -> Vec<String> {
     let mut found: Vec<f64> = rates.values().filter_map(rate).collect();
     found.sort_by(f64::total_cmp);

@@ -51,7 +51,6 @@ impl Design {
         self.factors.iter().filter(|factor| factor.varies())
     }
 
-    /// Whether a factor of an arm may tell it from others: all but those of one level.
     pub fn tells(&self, factor: &str) -> bool {
         tells(&self.factors, factor)
     }
@@ -60,7 +59,6 @@ impl Design {
 /// A gate inside of a study (R13c). What exit code it ends with is the study's own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gate {
-    /// A loss up to this share is allowed.
     pub max_regression: f64,
     /// In the place of a share: so much in the unit of a metric that may be zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,13 +66,11 @@ pub struct Gate {
     /// A row must detect a loss of this share to be conclusive; by default the usual share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub must_detect: Option<f64>,
-    /// The metric that is judged, where it is not the one that verdicts are about.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// Whether the study ends as soon as each row is surely beyond the gate or surely within it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub until_decided: bool,
-    /// Whether rows that make no statement are taken for green.
     #[serde(default, skip_serializing_if = "is_false")]
     pub allow_inconclusive: bool,
 }
@@ -112,7 +108,6 @@ pub enum Stopping {
     Fixed,
     /// After one of the replicates that were declared, each look at its share of the error.
     Looks {
-        /// Replicates after which it may end, ascending.
         at: Vec<u32>,
         /// Half-width of the interval, as a fraction, that is enough; a verdict alone where none.
         half_width: Option<f64>,

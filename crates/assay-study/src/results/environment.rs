@@ -17,13 +17,11 @@ pub struct Environment {
     pub machine: Machine,
     /// One entry a target, in the order of the study.
     pub sites: Vec<Site>,
-    /// What was looked at once before and once after the trials.
     #[serde(default, skip_serializing_if = "Surroundings::is_empty")]
     pub surroundings: Surroundings,
     /// What of this process looked on while trials ran, one sentence; none where nothing did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observer: Option<String>,
-    /// The fleet that it ran in; none where one host ran it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fleet: Option<Fleet>,
 }

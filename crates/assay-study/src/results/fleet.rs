@@ -17,7 +17,6 @@ pub struct Fleet {
     pub order_sha256: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host>,
-    /// Ranks that ran on one machine, where several did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub on_one_machine: Vec<Vec<u32>>,
     /// Connections that were turned away: they did not know the token, or talked nonsense.
@@ -43,7 +42,6 @@ pub struct Host {
     pub targets: Vec<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost: Option<Lost>,
-    /// What rules of trust said of its own evidence.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub said: Vec<HostSaid>,
 }
@@ -73,7 +71,6 @@ impl Lost {
     }
 }
 
-/// What a rule said of a workload on one host.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostSaid {
     /// Index into `Plan::workloads`.

@@ -31,12 +31,10 @@ pub fn is_one(system: &dyn System, directory: &Path) -> bool {
     is_name(&bundle::id_of(directory)) || system.status(&directory.join(FILE)).is_ok()
 }
 
-/// Whether a directory is called like a result that was brought here.
 pub fn is_name(name: &str) -> bool {
     name.contains(END)
 }
 
-/// The mark of a result; none of one of ours.
 pub fn mark(system: &dyn System, directory: &Path) -> Option<Mark> {
     bundle::versioned(system, &directory.join(FILE), FORMAT).ok()
 }
@@ -46,7 +44,6 @@ pub fn set(system: &dyn System, directory: &Path, mark: &Mark) -> std::io::Resul
     system.write_whole(&directory.join(FILE), &bundle::json(mark)?)
 }
 
-/// Where a result from elsewhere is to lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
     /// Under this name, which nothing has, or the same when it came only in part.

@@ -21,7 +21,6 @@ pub const HIGHEST_NS: u64 = 3_600_000_000_000;
 
 pub const SIGNIFICANT_DIGITS: u8 = 3;
 
-/// The document of one class of operations of one trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HistogramDocument {
     pub format: String,
@@ -36,7 +35,6 @@ pub struct HistogramDocument {
     pub v2_deflate_base64: String,
 }
 
-/// A histogram that cannot be used, and why; one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HistogramError(pub String);
 

@@ -19,7 +19,6 @@ pub fn new_id(started: &str, bits: u64) -> String {
     format!("{day}-{time}-{:04x}", bits & 0xffff)
 }
 
-/// Whether a name is one that results are given when they are measured.
 pub fn is_one(name: &str) -> bool {
     let parts: Vec<&str> = name.split('-').collect();
     let [day, time, bits] = parts.as_slice() else { return false };

@@ -54,7 +54,6 @@ pub struct Import {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SourceFile {
-    /// Name that it had, without its directories.
     pub file: String,
     pub sha256: String,
     #[serde(default, skip_serializing_if = "Arm::is_empty")]
@@ -65,13 +64,11 @@ fn source(at: usize) -> String {
     format!("source-{:04}", at + 1)
 }
 
-/// Whether a name is that of a numbered file in a bundle.
 pub fn is_source(name: &str) -> bool {
     let number = name.strip_prefix("source-").and_then(|digits| digits.parse::<usize>().ok());
     number.and_then(|number| number.checked_sub(1)).is_some_and(|at| source(at) == name)
 }
 
-/// One hash of all files with what was said of them.
 pub fn hash_of_all(files: &[SourceFile]) -> String {
     let mut told = String::new();
     for file in files {
@@ -93,7 +90,6 @@ pub struct StoredImport {
 }
 
 impl StoredImport {
-    /// The user's title, or that of the import.
     pub fn title(&self) -> &str {
         self.label.title.as_deref().unwrap_or(&self.about.title)
     }
@@ -133,7 +129,6 @@ pub fn read(system: &dyn System, directory: &Path) -> Outcome<StoredImport> {
     Ok(StoredImport { id: bundle::id_of(directory), about, contents, label })
 }
 
-/// A file as it was brought along.
 fn checked(system: &dyn System, path: &Path, hash: &str) -> Outcome<Vec<u8>> {
     let bytes = system
         .read_bytes(path)

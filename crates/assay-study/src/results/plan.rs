@@ -61,7 +61,6 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// A survey of a target that was not looked at, with the reason.
     pub fn untaken(target: &str, why: &str) -> Self {
         Self {
             target: target.to_owned(),
@@ -123,7 +122,6 @@ pub struct Scatter {
 }
 
 impl Scatter {
-    /// Standard deviation of the log rate of a trial of `time_ns`.
     pub fn sd_log(&self, time_ns: u64) -> f64 {
         (self.between + self.within_s / (time_ns.max(1) as f64 / 1e9)).sqrt()
     }
@@ -213,7 +211,6 @@ impl Dirtied {
         (written > 0 && own as f64 >= Self::LEAST_SHARE * written as f64).then_some(own)
     }
 
-    /// Whether filling the area showed that direct writes go through the page cache.
     pub fn is_through_cache(&self) -> bool {
         self.own_bytes(self.written_bytes, self.dirtied_bytes).is_some()
     }
@@ -248,7 +245,6 @@ pub struct Coverage {
     pub zero_blocks: u32,
 }
 
-/// A workload as it will be run under one arm.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PlannedWorkload {
     pub name: String,
@@ -263,7 +259,6 @@ pub struct PlannedWorkload {
     /// Nanoseconds counted; the most, where operations are counted.
     pub time_ns: u64,
     pub note: Option<String>,
-    /// Others' work meanwhile, in the other half of the area.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub background: Option<Background>,
 }
@@ -275,12 +270,10 @@ impl PlannedWorkload {
         Some(if self.work.makes_machines() { expected } else { expected.min(most_ns) })
     }
 
-    /// Whether it, or what goes on in the background, writes at all.
     pub fn writes(&self) -> bool {
         self.touches().any(|touch| touch.writes.is_some())
     }
 
-    /// Whether it, or what goes on in the background, reads at all.
     pub fn reads(&self) -> bool {
         self.touches().any(|touch| touch.reads)
     }
@@ -329,7 +322,6 @@ impl AbsentWorkload {
     }
 }
 
-/// What stands before the reason of a workload that is not run.
 const NOT_MEASURED: &str = "not measured: ";
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -338,7 +330,6 @@ pub struct PlannedTrial {
     /// Index of the machine that runs it; 0 where there is one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host: u32,
-    /// Replicate from 1; 0 for the only lead-in of older plans.
     pub replicate: u32,
     /// Left out by design: it only makes the next trial follow its own arm.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -386,7 +377,6 @@ impl Plan {
         !self.workloads.is_empty() && self.workloads.iter().all(|own| own.work.makes_machines())
     }
 
-    /// The work of a trial: that of its workload, shortened where it is a lead-in.
     pub fn work_of(&self, trial: &PlannedTrial) -> Cow<'_, PlannedWorkload> {
         let workload = &self.workloads[trial.workload];
         match self.design.lead_in {
@@ -437,7 +427,6 @@ pub struct Plan {
     /// Nanoseconds that the study should take: it ends with the replicate that is nearest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget_ns: Option<u64>,
-    /// Nanoseconds after which no further trial is started.
     pub deadline_ns: u64,
     pub surveys: Vec<Survey>,
     pub workloads: Vec<PlannedWorkload>,

@@ -57,7 +57,6 @@ pub struct Spent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     pub order: u32,
-    /// Index of the machine that ran it; 0 where there is one.
     #[serde(default, skip_serializing_if = "is_default")]
     pub host: u32,
     /// Replicate from 1; 0 for the lead-in.
@@ -65,7 +64,6 @@ pub struct Trial {
     /// Index into `Plan::workloads`.
     pub workload: usize,
     pub arm: Arm,
-    /// The trial that it repeats, because that one was disturbed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repeats: Option<Repeats>,
     pub status: Status,
@@ -86,7 +84,6 @@ pub struct Trial {
     /// Where the time went; older versions did not tell, and simulated time passes in no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spent: Option<Spent>,
-    /// What it was among several hosts; none where one host ran the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub together: Option<Together>,
     /// Service times in nanoseconds by class, read from the files that `histograms` names. Empty if only the

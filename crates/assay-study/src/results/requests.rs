@@ -87,7 +87,6 @@ impl<'s> Writer<'s> {
         self.written_bytes
     }
 
-    /// Requests that were added and do not stand in the file.
     pub fn unwritten(&self) -> u64 {
         self.unwritten
     }

@@ -39,7 +39,6 @@ pub fn row(second: u32, class: &str, span: &ClassSpan) -> SeriesRow {
     }
 }
 
-/// The series of a trial; nothing where none was kept.
 pub fn read(system: &dyn System, directory: &Path, record: &Trial) -> Outcome<Vec<SeriesRow>> {
     let Some(name) = &record.series else { return Ok(Vec::new()) };
     let mut rows: Vec<SeriesRow> = bundle::parsed(system, &bundle::inside(directory, name)?)?;

@@ -12,7 +12,6 @@ pub mod facts;
 /// What is said of what was not looked at: by an older version, or because nobody asked.
 const NOT_WATCHED: &str = "not watched";
 
-/// What was looked at once before and once after a study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Surroundings {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

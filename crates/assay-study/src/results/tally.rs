@@ -67,7 +67,6 @@ impl Tally {
         self.steps.is_empty()
     }
 
-    /// The slowest of them, nanoseconds; 0 where there are none.
     pub fn max_ns(&self) -> u64 {
         self.steps.last().map_or(0, |(index, _)| self.layout.highest(*index))
     }
@@ -103,7 +102,6 @@ impl Tally {
         Ok(whole)
     }
 
-    /// Adds others up with these; refuses those of a histogram with other settings.
     pub fn add(&mut self, other: &Self) -> Result<(), HistogramError> {
         histogram::same_settings(self.settings, other.settings)?;
         let mut sum = Vec::with_capacity(self.steps.len().max(other.steps.len()));

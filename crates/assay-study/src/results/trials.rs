@@ -53,7 +53,6 @@ impl<'a> Trials<'a> {
         Ok(trials)
     }
 
-    /// The trials of a workload in the order in which they ran, each with the number of its line.
     pub fn of(&self, workload: usize) -> Outcome<Vec<(usize, Trial)>> {
         let own = self.own.get(workload).into_iter().flatten();
         let places = own.filter_map(|place| self.places.get(*place as usize));

@@ -171,7 +171,6 @@ fn may_be_simulated(system: &dyn System, stored: &Stored, purpose: Purpose) -> O
     Ok(())
 }
 
-/// Whether a factor that changes the machine stands anywhere in a result.
 fn changes(stored: &Stored) -> bool {
     let (study, plan) = (&stored.study, &stored.plan);
     let arms = study.configurations.iter().chain([&study.baseline, &plan.design.baseline]);

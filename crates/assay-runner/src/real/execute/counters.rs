@@ -17,7 +17,6 @@ const LEAST_SHARE: f64 = 0.5;
 const UNSEEN_SHARE: u64 = 10;
 const UNSEEN_NS: u64 = 5_000_000;
 
-/// Counters that begin with the next program that this thread starts.
 #[derive(Debug)]
 pub struct Counters {
     opened: [Presence<Counter>; 3],
@@ -40,7 +39,6 @@ impl Counters {
         Self { opened: outside, in_kernel: false }
     }
 
-    /// What they counted of a program that has ended and took so much processor time.
     pub fn counted(&self, cpu_ns: u64) -> Counted {
         let [instructions, cycles, cache_misses] = &self.opened;
         let mut share = None::<f64>;

@@ -24,7 +24,6 @@ const MOST_LEFT_BYTES: u64 = 1 << 20;
 const PASSED_ON: &str = "cgroup.subtree_control";
 const KILLED: Duration = Duration::from_secs(2);
 
-/// The group of this process, made when the first program is measured.
 #[derive(Debug)]
 pub enum Groups {
     Unknown,
@@ -121,7 +120,6 @@ impl Group {
         clear(&self.directory);
     }
 
-    /// Limits the memory of all in it until that is lifted.
     pub fn limit(&self, limit: MemoryLimit) -> io::Result<Limited<'_>> {
         let limited = Limited { group: self, kills: self.kills() };
         let set = limited.set(limit);

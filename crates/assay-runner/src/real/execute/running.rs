@@ -46,7 +46,6 @@ pub struct Running<'a> {
     /// Counts of its bytes. Without root they are shown to who opened them while it ran.
     bytes: Option<File>,
     sampled: Option<u64>,
-    /// What this thread had waited for a processor when it last looked.
     own_waited_ns: u64,
     spent: Spent,
     counters: Counters,
@@ -146,7 +145,6 @@ impl<'a> Running<'a> {
         Ok(None)
     }
 
-    /// Takes away what ended without a parent, and looks at the memory of the others.
     fn look(&mut self) -> io::Result<()> {
         self.own_waited_ns = own_waited_ns();
         let orphans = self.take_over(self.tree.orphans())?;
@@ -182,7 +180,6 @@ impl<'a> Running<'a> {
         Ok(())
     }
 
-    /// How many still run after the program has ended, and do not end together with it.
     fn left_running(&mut self) -> io::Result<u32> {
         if self.settle(TOGETHER)? {
             return Ok(0);
@@ -273,7 +270,6 @@ impl<'a> Running<'a> {
         Ok(running)
     }
 
-    /// Takes a child away that has ended, and adds what it used.
     fn take(&mut self, process: Pid, opened: Option<File>) -> io::Result<()> {
         let moved = MovedBytes::read(process, opened);
         let waited_ns = assay_load::waited_ns(&process.to_string());

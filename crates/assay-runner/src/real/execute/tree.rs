@@ -166,7 +166,6 @@ impl<'a> Tree<'a> {
         pages * rustix::param::page_size() as u64
     }
 
-    /// Sends a signal to all that run; gives the first that could not be sent.
     pub fn send(&self, signal: Signal) -> Option<(Process, io::Error)> {
         let mut failed = None;
         for process in self.running() {

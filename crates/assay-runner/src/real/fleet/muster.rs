@@ -73,7 +73,6 @@ pub fn listen(
     Ok(Sockets::new(door.ends, door.turned_away))
 }
 
-/// Listens at an address of this host that others can reach.
 fn bound(address: &str, until: Instant, stop: &AtomicBool) -> Result<TcpListener, String> {
     let refused = |error: &io::Error| match error.kind() {
         io::ErrorKind::AddrNotAvailable => {

@@ -51,7 +51,6 @@ pub fn check(
     started.end()
 }
 
-/// A line for the shell that runs, with all that it starts in a group of its own.
 struct Started {
     child: Child,
     group: Option<Pid>,
@@ -84,7 +83,6 @@ impl Started {
         Ok(Self { child, group, said, ends: Some(ends), limit })
     }
 
-    /// What it prints, as it comes, until nobody prints any more.
     fn hear(&mut self, each: &mut dyn FnMut(&[u8]) -> Result<(), String>) -> Result<(), String> {
         let Some(mut output) = self.child.stdout.take() else { return Ok(()) };
         let mut bytes = [0; 8192];

@@ -19,12 +19,10 @@ use assay_workloads::durability::trial::Medium;
 use super::{awake, own_command};
 
 const PORTS: &str = "/sys/class/virtio-ports";
-/// Where the file system is mounted, and the file of the program's own there.
 const MOUNT: &str = "/run/written";
 const FILE: &str = "/run/written/file";
 const DIRECTORY: &str = "/run/written/files";
 const OFF_THE_DRIVE: &str = "/run";
-/// Bytes that are written in one at most.
 const LARGEST: u32 = 1 << 20;
 
 pub fn obey() -> Result<(), String> {

@@ -24,7 +24,6 @@ use super::wire::Wire;
 const MOST_CONNECTIONS: usize = 300;
 /// Connections that wait to be accepted: a crowd that comes at once leaves room for one more.
 const BACKLOG: i32 = 4096;
-/// Connections that are accepted before it is looked at datagrams again.
 const AT_ONCE: usize = 64;
 const MOST_SESSIONS: usize = 2;
 const ADMISSION: Duration = Duration::from_secs(1);
@@ -94,10 +93,8 @@ struct Session {
     down: Vec<TcpStream>,
 }
 
-/// A place in the house, counted as long as it is taken.
 struct Held {
     house: Arc<House>,
-    /// Its number among those who have not shown the token.
     stranger: Option<u64>,
     /// Whether it is counted among those who tell of promises.
     tells: bool,
@@ -305,7 +302,6 @@ impl House {
         Ok(Admitted { wire, role, session, key })
     }
 
-    /// Keeps what one connection tells of, and answers what it asks, until it is silent.
     fn remember(&self, mut wire: Wire, key: Digest) {
         let (mut lines, mut open) = (Lines::new(key, Side::Peer), None);
         while !self.over.load(Ordering::Relaxed) {
@@ -393,7 +389,6 @@ impl House {
         }
     }
 
-    /// The streams of a session, once all are there that it counts on.
     fn take(&self, session: u64, up: u32, down: u32) -> Option<(Vec<TcpStream>, Vec<TcpStream>)> {
         // Those who were welcomed are put down a moment later.
         for _ in 0..100 {

@@ -35,7 +35,6 @@ impl Course {
     }
 }
 
-/// Streams of which something is wanted, as far as they are still there.
 fn ready(streams: &[(usize, &TcpStream)], flags: PollFlags) -> Vec<usize> {
     let mut all: Vec<PollFd<'_>> =
         streams.iter().map(|(_, stream)| PollFd::new(*stream, flags)).collect();
@@ -72,7 +71,6 @@ pub fn send(streams: &[TcpStream], course: &Course, stop: &AtomicBool) {
     }
 }
 
-/// Empties streams until it is over: what came, by slice.
 pub fn receive(streams: &[TcpStream], course: &Course, stop: &AtomicBool) -> Vec<u64> {
     let mut slices = vec![0; course.slices];
     let mut chunk = vec![0; CHUNK];

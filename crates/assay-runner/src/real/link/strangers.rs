@@ -56,7 +56,6 @@ impl Strangers {
         self.table().there.remove(&id);
     }
 
-    /// Whether so many are still on their way out that the next one has to wait.
     pub fn is_crowded(&self) -> bool {
         self.table().there.len() >= MOST + MOST_LEAVING
     }

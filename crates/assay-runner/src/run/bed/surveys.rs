@@ -17,7 +17,6 @@ use assay_study::plan::design::{Demands, ResolvedDesign, Varied};
 use assay_study::results::plan::{Arm, Plan, Refusal};
 
 impl TestBed<'_> {
-    /// Surveys every place that the study's arms want, and tries every setting once.
     pub fn survey(
         &mut self,
         context: &mut Context<'_>,
@@ -117,7 +116,6 @@ impl TestBed<'_> {
         Ok(())
     }
 
-    /// Takes what a stored plan rests on, and opens the targets that are there now.
     pub fn reopen(&mut self, context: &mut Context<'_>, plan: &Plan) -> Outcome<()> {
         // What a cut left there is judged before anything else is done.
         let keeps = plan.workloads.iter().any(|own| own.work.outlives_cuts());

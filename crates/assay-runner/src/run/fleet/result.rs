@@ -35,7 +35,6 @@ impl<'a> Fleet<'a> {
         &self.kept.trials
     }
 
-    /// Gathers what all hosts counted in a trial, and keeps what it is together.
     pub fn gather(&mut self, plan: &Plan, step: &ScheduleStep, done: &Done) {
         let alone = self.turn.is_none().then_some(OUT_OF_TIME);
         let record = &done.trial;
@@ -61,7 +60,6 @@ impl<'a> Fleet<'a> {
         self.turn = None;
     }
 
-    /// What each host counted; why the trial has no number, where one was lost.
     fn parts(&mut self, done: &Done) -> (Vec<OneHost>, Option<String>) {
         let order = done.trial.order;
         let mut barrier = Barrier::new(self.others());

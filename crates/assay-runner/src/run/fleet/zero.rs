@@ -200,7 +200,6 @@ impl Fleet<'_> {
         self.hosts.get(&rank).map_or_else(|| words(rank, ""), Host::words)
     }
 
-    /// One message of each rank, before there is a plan: nobody may be lost.
     fn one_of_each<T>(
         &mut self,
         ranks: &BTreeSet<u32>,
@@ -249,7 +248,6 @@ impl Fleet<'_> {
         }
     }
 
-    /// The same before there is a plan: all have to hear it.
     fn say_to_each(&mut self, message: &Message) -> Result<(), String> {
         self.others().into_iter().try_for_each(|rank| self.say_before(rank, message))
     }
@@ -259,7 +257,6 @@ impl Fleet<'_> {
         said.map_err(|why| format!("lost {}: {why}", self.name_of(rank)))
     }
 
-    /// Ends it for all, and hears what their rules of trust said of so many workloads.
     pub fn close(&mut self, why: Option<String>, own: Vec<HostSaid>, workloads: usize) {
         self.turn = None;
         // Who is lost from now on has all of its trials in it.
@@ -304,7 +301,6 @@ fn other_purpose(name: &str, purpose: Purpose) -> String {
     format!("{name} {there} the study, and rank 0 {here} it; run the same command on all hosts")
 }
 
-/// What a host has as all of them take it.
 fn limited(own: &OfRank<'_>, common: &Common) -> OfHost {
     let limited = own.surveys.iter().zip(&common.surveys).map(|(survey, shared)| {
         let mut survey = survey.clone();
@@ -315,7 +311,6 @@ fn limited(own: &OfRank<'_>, common: &Common) -> OfHost {
     OfHost { rank: own.rank, name: own.name.to_owned(), surveys: limited.collect() }
 }
 
-/// Takes one message; gives the rank that is lost by it, and why.
 fn heard(
     barrier: &mut Barrier,
     rank: u32,
@@ -344,7 +339,6 @@ fn unheard(workloads: usize) -> Vec<HostSaid> {
     (0..workloads).map(of).collect()
 }
 
-/// What a rule said elsewhere, with no word that is too long.
 fn short(said: HostSaid) -> HostSaid {
     let HostSaid { workload, rule, trust, text } = said;
     let (rule, trust) = (plain(&rule), plain(&trust));

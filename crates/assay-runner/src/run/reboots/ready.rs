@@ -71,7 +71,6 @@ fn is_directory(system: &dyn System, path: &str) -> bool {
     system.status(Path::new(path)).is_ok_and(|found| found.kind == FileKind::Directory)
 }
 
-/// Refuses what lies in memory: it would be gone.
 fn lasts(system: &dyn System, what: &str, path: &Path) -> Outcome<()> {
     let there = path.ancestors().find(|part| system.status(part).is_ok()).unwrap_or(Path::new("/"));
     let site = resolve(system, &there.display().to_string());

@@ -8,7 +8,6 @@ use assay_workloads::recorded::{Record, RecordedWork};
 
 const MOST: usize = 1000;
 
-/// Boots after `began`, in the order of time, without the first `known` of them.
 pub(super) fn boots(
     system: &dyn System,
     records: &RecordedWork,

@@ -17,7 +17,6 @@ pub(super) struct Paced {
 }
 
 impl Paced {
-    /// Of a job that reads in so many per cent of its operations and lasts so long.
     pub fn new(
         job: &Job,
         reads: u64,
@@ -70,13 +69,11 @@ impl Paced {
         [rate, arrivals, think].into_iter().flatten().collect()
     }
 
-    /// That of the threads of both together.
     pub fn join(&mut self, other: &Self) {
         self.rate =
             self.rate.zip(other.rate).map(|(own, other)| own.saturating_add(other).min(MOST_PER_S));
     }
 
-    /// Whether both start their operations by the same law, at whatever rate.
     pub fn is_like(&self, other: &Self) -> bool {
         let law = |own: &Self| (own.rate.is_some(), own.poisson, own.think_ns);
         law(self) == law(other)

@@ -10,7 +10,6 @@ const USUAL_BYTES: u64 = 4096;
 const USUAL_ZIPF: &str = "1.1";
 const USUAL_PARETO: &str = "0.2";
 
-/// Sizes of operations in bytes, with their shares in percent.
 type Shares = Vec<(u64, u64)>;
 
 pub(super) struct Sizing {
@@ -19,7 +18,6 @@ pub(super) struct Sizing {
 }
 
 impl Sizing {
-    /// Those of reads and of writes, of which so many per cent read.
     fn of(reads: &Shares, writes: &Shares, read_percent: u64) -> Result<Self, String> {
         let words = |shares: &Shares| {
             let word = |(bytes, percent): &(u64, u64)| format!("{bytes}B/{percent}");
@@ -133,7 +131,6 @@ fn shares(text: &str) -> Option<Shares> {
     (each * missing == left).then(|| all.filter(|(_, share)| *share > 0).collect())
 }
 
-/// From the start of one block to that of the next.
 pub(super) fn stride(job: &Job, gap: u64, sized: &Sizing, told: &mut Told) -> Option<u64> {
     let Some(one) = sized.size.one() else {
         let setting = job.settings.get("rw")?;

@@ -4,7 +4,6 @@ use assay_core::outside;
 
 use super::{Job, Setting, Settings, Told, Way, keys};
 
-/// Jobs with their settings; unknown and impossible keys are told.
 pub(super) fn jobs(text: &str, way: Way<'_>, told: &mut Told) -> Vec<Job> {
     let mut global = Settings::new();
     let mut jobs: Vec<Job> = Vec::new();

@@ -53,7 +53,6 @@ impl Group<'_> {
     }
 }
 
-/// What a group comes to, two works at most where its jobs allow it.
 pub fn joined(group: Vec<Work>, told: &mut Told) -> Vec<Work> {
     if group.len() <= 2 {
         return group;
@@ -82,7 +81,6 @@ fn folded(
 }
 
 impl Work {
-    /// Whether another work differs at most in what it does to its blocks, and by how many threads.
     fn is_like(&self, other: &Self) -> bool {
         let work = |own: &Self| {
             let (pattern, engine) = (own.pattern, own.engine);
@@ -100,7 +98,6 @@ impl Work {
             && self.paced.is_like(&other.paced)
     }
 
-    /// Takes over the threads of another one.
     fn join(&mut self, other: &Self, told: &mut Told) {
         let threads = self.threads + other.threads;
         let reads = reads(&self.mix) * self.threads + reads(&other.mix) * other.threads;

@@ -26,7 +26,6 @@ pub struct Judged {
     pub standing: Standing,
     /// Geometric mean of the trials' percentiles, nanoseconds.
     pub middle_ns: Option<f64>,
-    /// The lower and the upper bound of it, each one-sided.
     pub ends_ns: Option<[f64; 2]>,
 }
 
@@ -77,7 +76,6 @@ pub struct Bracket {
 }
 
 impl Bracket {
-    /// That of rates in rising order.
     pub fn of(standings: &[Standing]) -> Self {
         let holding = standings.iter().take_while(|own| **own == Standing::Within).count();
         let failing = standings.iter().rev().take_while(|own| **own == Standing::Exceeds).count();

@@ -27,7 +27,6 @@ impl Places {
         self.0.insert(path.to_owned(), place);
     }
 
-    /// The place of a path, or of the nearest one around it.
     pub fn of(&self, path: &str) -> Place {
         let mut path = path;
         loop {
@@ -77,7 +76,6 @@ impl Mistakes {
         self.wrong.append(&mut other.wrong);
     }
 
-    /// Whether there is a mistake at a path or around it.
     pub fn is_wrong(&self, path: &str) -> bool {
         let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
         ends.into_iter().any(|end| self.wrong.contains(&path[..end]))
@@ -91,7 +89,6 @@ impl Mistakes {
         self.listed(|mistake| one(mistake, name, text))
     }
 
-    /// The mistakes as text, each with the option of a command line that it comes from.
     pub fn by_option(self, study: &str, typed: &[Typed]) -> String {
         self.listed(|mistake| {
             let hint = mistake.hint.as_deref();

@@ -15,7 +15,6 @@ use super::mistakes::{Mistakes, Place, Places};
 use super::scalar::{self, Complaint};
 
 pub struct Read {
-    /// What is good, in the shape of a study.
     pub json: Value,
     pub places: Places,
     pub mistakes: Mistakes,
@@ -263,7 +262,6 @@ impl Reader<'_> {
         self.reading(&first, field, fields, value).map(|one| json!([one]))
     }
 
-    /// Where numbers stand: in short, or as a table.
     fn reading(
         &mut self,
         path: &str,
@@ -388,7 +386,6 @@ impl Reader<'_> {
         Some(Value::Object(out))
     }
 
-    /// The levels of one factor of a space: a range, or a list of levels and ranges.
     fn spread(&mut self, path: &str, name: &str, value: Entry<'_>) -> Vec<Value> {
         let items = value.get_ref().as_array();
         let mut levels = Vec::new();
@@ -459,7 +456,6 @@ impl Reader<'_> {
         levels
     }
 
-    /// Whether some work has `{name}` in its words.
     fn is_named_by_work(&self, name: &str) -> bool {
         let work = self.root.get("workload");
         work.is_some_and(|work| mentions(work.get_ref(), &format!("{{{name}}}")))
@@ -484,7 +480,6 @@ impl Reader<'_> {
     }
 }
 
-/// Whether a text stands in any text of a value.
 fn mentions(value: &DeValue<'_>, text: &str) -> bool {
     match value {
         DeValue::String(own) => own.contains(text),
@@ -522,7 +517,6 @@ fn level(value: &DeValue<'_>) -> Result<String, Complaint> {
     }
 }
 
-/// What is neither a list of levels nor a range.
 fn no_list(name: &str, text: &str, value: &DeValue<'_>) -> Complaint {
     let found = scalar::kind_of(value);
     Complaint::new(
@@ -531,7 +525,6 @@ fn no_list(name: &str, text: &str, value: &DeValue<'_>) -> Complaint {
     )
 }
 
-/// How to write one level, or a range, as a list.
 fn listed(name: &str, text: &str, value: &DeValue<'_>) -> String {
     match range(text) {
         Some(levels) => format!("list the levels: {name} = [{levels}]"),
@@ -615,7 +608,6 @@ fn unknown_key(name: &str, fields: &Fields) -> (Option<&'static Field>, Option<S
     (fields.find(home.label), Some(hint))
 }
 
-/// Whether a key is one of the table that `field` stands for.
 fn belongs_elsewhere(name: &str, field: &Field) -> bool {
     tables().any(|fields| fields.label == field.name && fields.find(name).is_some())
 }

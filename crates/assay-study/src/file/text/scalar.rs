@@ -15,7 +15,6 @@ use toml::de::{DeInteger, DeValue};
 use super::super::printed::Claimed;
 use super::super::{Amount, Price, Start, words};
 
-/// What is wrong with a value, and what to write instead.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Complaint {
     pub message: String,

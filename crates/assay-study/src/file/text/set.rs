@@ -17,7 +17,6 @@ pub struct KeyValue {
 }
 
 struct KeyPath {
-    /// Names of tables and indices of lists, from the root to the key.
     path: Vec<String>,
     form: &'static Form,
 }
@@ -148,7 +147,6 @@ fn in_table(path: &[&str], fields: &'static Fields, key: &str) -> Option<KeyPath
     Some(KeyPath { path, form: &field.form })
 }
 
-/// Returns a value as a study file writes it; none for a table.
 fn value_of(form: &Form, text: &str) -> Option<Value> {
     let plain = || Value::String(text.to_owned());
     let number = |text: &str| text.parse().map(Value::Integer).ok();

@@ -1,6 +1,5 @@
 //! Which option of a command line made a study invalid.
 
-/// An option that was typed, and the key of the study that it sets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Typed {
     /// The option with its value, such as `--set queue_depth=1,4`.
@@ -14,7 +13,6 @@ impl Typed {
         Self { words: words.into(), path: path.into() }
     }
 
-    /// Whether it sets the key at a path, or what lies around it.
     fn sets(&self, path: &str) -> bool {
         let mut parts = path.split('/');
         !self.path.is_empty()
@@ -24,7 +22,6 @@ impl Typed {
                 .all(|own| parts.next().is_some_and(|part| own == "*" || own == part))
     }
 
-    /// Whether it sets something that lies below a path.
     fn is_below(&self, path: &str) -> bool {
         self.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('/'))
     }

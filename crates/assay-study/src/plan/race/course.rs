@@ -11,7 +11,6 @@ use crate::results::record::{Repeats, Status};
 /// One in so many trials of a replicate is run again at most.
 const AGAIN_SHARE: usize = 3;
 
-/// The trials of each replicate of a plan, lead-ins included.
 pub(super) fn replicates(plan: &Plan) -> impl Iterator<Item = &[PlannedTrial]> {
     plan.trials.chunk_by(|one, next| one.replicate == next.replicate)
 }

@@ -20,7 +20,6 @@ pub struct Rules {
 pub struct Logs(Vec<Vec<Option<f64>>>);
 
 impl Logs {
-    /// Of so many arms, of which nothing is known.
     pub fn new(arms: usize) -> Self {
         Self(vec![Vec::new(); arms])
     }
@@ -143,7 +142,6 @@ struct Pair {
     variance: f64,
 }
 
-/// What is known after a replicate is complete.
 pub(super) fn look(rules: &Rules, logs: &Logs, replicate: u32, before: Standing) -> Standing {
     let mut now = Standing { replicates: replicate, ..before };
     if replicate >= FIRST_LOOK {
@@ -200,7 +198,6 @@ fn leader(logs: &Logs, now: &Standing) -> Option<usize> {
     best.map(|(arm, _)| arm)
 }
 
-/// Who leads where the leader left after the last look.
 pub(super) fn lead_again(logs: &Logs, now: &mut Standing) {
     if now.leader.is_some_and(|arm| !now.is_in(arm)) {
         now.leader = leader(logs, now);
@@ -208,7 +205,6 @@ pub(super) fn lead_again(logs: &Logs, now: &mut Standing) {
     }
 }
 
-/// The other arms in the race beside the leader, those with too few pairs left out.
 fn pairs(logs: &Logs, now: &Standing, leader: usize) -> Vec<Pair> {
     let lead: Vec<Option<f64>> = logs.of(leader, now.replicates).collect();
     let others = now.running().filter(|arm| *arm != leader);
@@ -230,7 +226,6 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// Lets those leave that are surely behind, and says whether it is over.
 fn judge(rules: &Rules, leader: usize, pairs: &[Pair], now: &mut Standing) -> Option<Over> {
     let after = now.replicates;
     let all = pairs.iter().map(|pair| pair.variance).sum::<f64>() / pairs.len().max(1) as f64;

@@ -32,7 +32,6 @@ fn trials_of_pass(factors: &[Factor]) -> usize {
     TIMES_EACH.saturating_mul(most)
 }
 
-/// The trials of a screen in their order; none where a study has none.
 pub(in crate::plan) fn turns(
     asked: &budget::Turns<'_>,
     design: &Design,
@@ -92,7 +91,6 @@ fn drawn(
     (0..passes).map(|_| (0..size).filter_map(&mut one).collect()).collect()
 }
 
-/// The level of each factor that an arm has, by its number.
 fn levels_of(factors: &[Factor], arm: &Arm) -> Vec<Option<usize>> {
     let level = |factor: &Factor| {
         let own = arm.get(&factor.name)?;
@@ -129,7 +127,6 @@ pub struct Beside {
 }
 
 impl Screen {
-    /// What the trials of the passes say, by the replicates in which they count.
     pub(super) fn of(plan: &Plan, passes: &BTreeMap<u32, Vec<Run>>) -> Self {
         let arms: Vec<Vec<Option<usize>>> =
             plan.workloads.iter().map(|own| levels_of(&plan.design.factors, &own.arm)).collect();
@@ -156,7 +153,6 @@ impl Screen {
         self.levels.iter().find(|own| own.left && arm.get(own.factor) == Some(&Some(own.level)))
     }
 
-    /// Lets the arms leave that have a level which leaves; the baseline stays.
     pub(super) fn let_go(&self, plan: &Plan, baseline: usize, now: &mut Standing) {
         for (arm, planned) in plan.workloads.iter().enumerate() {
             let levels = levels_of(&plan.design.factors, &planned.arm);
@@ -226,7 +222,6 @@ fn count(counts: &mut [Vec<usize>], levels: &[Option<usize>]) {
 /// The fitted effects: one per pass, and per level with numbers but the first of a factor.
 struct Model {
     passes: BTreeMap<u32, usize>,
-    /// Where each level's effect stands, by factor.
     effects: Vec<Vec<Place>>,
     count: usize,
     /// Pairs of levels one of which may be the best.
@@ -292,7 +287,6 @@ impl Model {
         self.effects.get(factor).and_then(|own| own.get(level)).copied().unwrap_or(Place::Nowhere)
     }
 
-    /// The level with the highest effect; of equal ones the first.
     fn best(&self, fit: &Effects, factor: usize) -> Option<usize> {
         let mut best: Option<(usize, f64)> = None;
         for level in 0..self.effects.get(factor)?.len() {

@@ -46,12 +46,10 @@ pub struct Coder {
 }
 
 impl Coder {
-    /// At the beginning of a recording.
     pub fn new(begun_ns: u64, devices: usize) -> Self {
         Self { last_ended_ns: begun_ns, next_sectors: vec![0; devices] }
     }
 
-    /// Adds a request; nothing of a device that is none.
     pub fn encode(&mut self, request: &BlockRequest, into: &mut Vec<u8>) {
         let device = usize::from(request.device);
         let Some(next) = self.next_sectors.get_mut(device) else { return };
