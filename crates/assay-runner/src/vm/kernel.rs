@@ -24,7 +24,7 @@ const LISTS: [&str; 8] = [
     "modules.devname",
 ];
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Kernel {
     /// `/lib/modules` has it as a folder: `6.1.0-18-cloud-amd64`.
     pub release: String,

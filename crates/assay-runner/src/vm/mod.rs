@@ -57,7 +57,7 @@ pub const SIGN_OF_LIFE: Duration = Duration::from_secs(20);
 
 const PAUSE: Duration = Duration::from_millis(25);
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Asked {
     pub kernel: Kernel,
     pub assay: PathBuf,
@@ -227,22 +227,11 @@ impl Asked {
         Self {
             kernel,
             assay,
-            accelerator: None,
             memory_bytes: 1 << 30,
             cpus: 2,
             drives: vec![1 << 30],
-            lent: Vec::new(),
-            home_on_drive: false,
-            append: String::new(),
-            modules: Vec::new(),
-            programs: Vec::new(),
-            link: None,
-            files: Vec::new(),
-            script: None,
-            words: Vec::new(),
-            root: None,
             place: place.to_owned(),
-            limit: None,
+            ..Self::default()
         }
     }
 }
