@@ -39,15 +39,6 @@ pub struct Ask {
     pub slo: Option<String>,
 }
 
-impl Ask {
-    pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
-        let own = self.factor.as_deref() == Some(factor);
-        let over =
-            [&mut self.level, &mut self.versus].into_iter().flatten().chain(&mut self.between);
-        self.at.get_mut(factor).into_iter().chain(over.filter(move |_| own))
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AskKind {
@@ -98,15 +89,20 @@ impl AskKind {
             Self::Bound | Self::Ratio => &[],
         }
     }
-}
 
-impl AskKind {
     pub const fn is_of_two(self) -> bool {
         matches!(self, Self::Better | Self::Equivalent | Self::Ratio)
     }
 }
 
 impl Ask {
+    pub fn levels_of(&mut self, factor: &str) -> impl Iterator<Item = &mut String> {
+        let own = self.factor.as_deref() == Some(factor);
+        let over =
+            [&mut self.level, &mut self.versus].into_iter().flatten().chain(&mut self.between);
+        self.at.get_mut(factor).into_iter().chain(over.filter(move |_| own))
+    }
+
     /// Whether it leaves open which two levels it is about: the second of what varies, over the first.
     pub fn is_of_any_two(&self) -> bool {
         let named = self.level.is_some() || self.versus.is_some();

@@ -300,22 +300,17 @@ pub struct Comparison {
     /// 95% CI of the ratio, from 3 pairs on.
     pub ci95: Option<[f64; 2]>,
     /// Simultaneous 95% CI of the whole family of comparisons, which decides the verdict.
-    #[serde(default)]
     pub ci95_simultaneous: Option<[f64; 2]>,
     /// Interval of the two one-sided tests: *equivalent* is read from it.
-    #[serde(default)]
     pub ci_equivalence: Option<[f64; 2]>,
     /// Arm minus baseline, for metrics that may be zero, with its 95% CI.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub difference: Option<Difference>,
     /// Standard deviation of the differences of the natural logarithms.
-    #[serde(default)]
     pub sd_log: Option<f64>,
     /// p of the paired t test (Welch's test for published summaries), Holm-corrected.
-    #[serde(default)]
     pub p_holm: Option<f64>,
     /// p of the exact sign-flip test, which assumes no distribution.
-    #[serde(default)]
     pub p_sign_flip: Option<f64>,
     /// Verdict; absent where none is given by design.
     pub verdict: Option<Verdict>,
@@ -326,10 +321,8 @@ pub struct Comparison {
     #[serde(default, skip_serializing_if = "is_false")]
     pub within_margin: bool,
     /// What counts as equivalent, as a fraction.
-    #[serde(default)]
     pub margin: Option<f64>,
     /// Replicates that would tell a difference as large as the margin, for an inconclusive verdict.
-    #[serde(default)]
     pub replicates_needed: Option<u32>,
     /// Smallest detectable ratios at 80% power with one result per side, days included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -451,16 +444,12 @@ pub struct Trend {
     pub slope: Option<f64>,
     /// 95% CI of the slope, for all trends of the workload at once.
     pub ci95: Option<[f64; 2]>,
-    #[serde(default)]
     pub near: Option<[f64; 2]>,
     /// The level from which on, or up to which, it stays within the margin of the best.
-    #[serde(default)]
     pub knee: Option<f64>,
     /// Smallest and largest level that could be the knee.
-    #[serde(default)]
     pub knee_range: Option<[f64; 2]>,
     /// What counts as no change, as a share.
-    #[serde(default)]
     pub margin: Option<f64>,
     pub text: String,
 }
@@ -498,7 +487,6 @@ pub struct Effects {
     pub trends: Vec<Trend>,
     #[serde(default)]
     pub ranks: Vec<Rank>,
-    #[serde(default)]
     pub noise_floor: Option<NoiseFloor>,
 }
 

@@ -152,6 +152,18 @@ impl Race {
         let passes = plan.design.stopping.passes();
         (self.complete < passes).then(|| (self.complete + 1, passes))
     }
+
+    /// After the last pass of a screen levels leave.
+    fn end_pass(&mut self, plan: &Plan, rules: &Rules, runs: &BTreeMap<u32, Vec<Run>>) {
+        let passes = plan.design.stopping.passes();
+        if passes == 0 || self.complete < passes {
+            return;
+        }
+        let of_screen = runs.range(..=passes).map(|(pass, own)| (*pass, own.clone())).collect();
+        let found = Screen::of(plan, &of_screen);
+        found.let_go(plan, rules.baseline, &mut self.standing);
+        self.screen = Some(found);
+    }
 }
 
 pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
@@ -203,20 +215,6 @@ pub fn race(plan: &Plan, runs: &[Run]) -> Option<Race> {
         }
     }
     Some(at)
-}
-
-impl Race {
-    /// After the last pass of a screen levels leave.
-    fn end_pass(&mut self, plan: &Plan, rules: &Rules, runs: &BTreeMap<u32, Vec<Run>>) {
-        let passes = plan.design.stopping.passes();
-        if passes == 0 || self.complete < passes {
-            return;
-        }
-        let of_screen = runs.range(..=passes).map(|(pass, own)| (*pass, own.clone())).collect();
-        let found = Screen::of(plan, &of_screen);
-        found.let_go(plan, rules.baseline, &mut self.standing);
-        self.screen = Some(found);
-    }
 }
 
 /// The value by which a trial counts: disturbed ones drop their pair (R11), and their repeats stand for them.

@@ -43,7 +43,6 @@ const LOCK_ATTEMPTS: usize = 20;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Label {
-    #[serde(default)]
     pub title: Option<String>,
     /// Notes, oldest first.
     #[serde(default)]

@@ -16,7 +16,6 @@ pub struct Design {
     /// What counts as equivalent, as a fraction; no verdicts are given without it.
     pub margin: Option<f64>,
     /// The metric that verdicts are about; none leaves the choice to each workload.
-    #[serde(default)]
     pub primary: Option<String>,
     pub order: Order,
     #[serde(default, skip_serializing_if = "is_default")]

@@ -50,7 +50,6 @@ impl Environment {
             [one] => format!("{place}, {one}"),
             many => format!("{place}: {}", many.join(", ")),
         };
-        let told: Vec<String> = places.into_iter().map(words).collect();
-        told
+        places.into_iter().map(words).collect()
     }
 }
