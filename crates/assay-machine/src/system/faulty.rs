@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use super::dry_run::pass_on;
 use super::journal::Warrant;
 use super::mains::Mains;
 use super::network::{LinkJob, LinkRun};
@@ -132,6 +131,14 @@ macro_rules! may_fail {
     )*};
 }
 
+macro_rules! pass_on {
+    ($($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)*) => {$(
+        fn $name(&self, $($argument: $kind),*) -> $result {
+            self.inner.$name($($argument),*)
+        }
+    )*};
+}
+
 impl System for Faulty<'_> {
     may_fail! {
         Call::Changes;
@@ -237,7 +244,6 @@ impl System for Faulty<'_> {
     }
 
     pass_on! {
-        inner;
         program(name: &str) -> Option<PathBuf>;
         variable(name: &str) -> Option<String>;
         user() -> User;

@@ -1,17 +1,14 @@
 //! The only door to the machine: files, devices, clocks, other processes' traces.
 //!
-//! Everything that looks at the machine or changes it is handed a [`System`]. There are four: the real
-//! one, which lies in the crate of the product; [`Fake`] (a tree of recorded files and a clock of its
-//! own, for tests), [`DryRun`] (reads for real, changes nothing)
-//! and [`Faulty`] (wraps another and fails at the k-th call, so that every failure path can be
-//! walked).
+//! All code that reads or changes the machine receives a [`System`]. There are three: the real one
+//! (`assay_runner::real`), [`Fake`] (a tree of recorded files with its own clock, for tests) and [`Faulty`]
+//! (wraps another system and fails at the k-th call, so that tests can walk every failure path).
 //!
 //! [`resolve()`] says what a target stands on, [`devices`] what a drive is, [`machine`] what the
 //! machine is, and [`identity`] who may do what to which device.
 
 mod act;
 mod compression;
-mod dry_run;
 pub mod encryption;
 mod errno;
 pub mod execute;
@@ -55,7 +52,6 @@ pub use assay_sys::{
     BlockClass, BlockRequest, BlockTotals, ClassTotals, DeviceTotals, DirectoryPolicy, MOST_TRACED,
     RequestFlags, TraceMeans,
 };
-pub use dry_run::DryRun;
 pub use errno::Errno;
 pub use execute::{Executed, Execution};
 pub use fake::Fake;

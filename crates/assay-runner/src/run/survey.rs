@@ -15,7 +15,7 @@ use assay_machine::probes::memory;
 use assay_machine::system::between::Between;
 use assay_machine::system::clears::Clears;
 use assay_machine::system::site::{Mount, Site, TargetKind};
-use assay_machine::system::{DryRun, System, devices, encryption};
+use assay_machine::system::{System, devices, encryption};
 use assay_study::plan::budget;
 use assay_study::plan::design::{Demands, ResolvedDesign};
 use assay_study::results::plan::{Area, Coverage, Dirtied, EngineUse, PlannedWorkload, Survey};
@@ -288,16 +288,16 @@ pub fn estimate(
     place: &Place,
 ) -> Outcome<Survey> {
     let (site, demands) = (&place.site, design.demands);
-    let would = DryRun(system);
     if demands.uses.area {
         area::holds_files(site)?;
     }
     let own_target = demands.own_target();
     let to_be = own_target.is_some();
     let opened = match (place.law, site.kind) {
-        (Some(_), _) | (None, TargetKind::Directory) => OpenTarget::simulated(&would),
-        _ if to_be => OpenTarget::simulated(&would),
-        _ => OpenTarget::open(&would, site, place.consent.as_ref())?,
+        (Some(_), _) | (None, TargetKind::Directory) => OpenTarget::simulated(system),
+        _ if to_be => OpenTarget::simulated(system),
+        // Without a consent, Assay opens a device only for reading.
+        _ => OpenTarget::open(system, site, None)?,
     };
     // What stands beside a directory leaves the area where it is.
     let makes = design.makes_directory();
@@ -318,9 +318,9 @@ pub fn estimate(
         None if to_be => most.min(area::USUAL_AREA_BYTES) / MIB * MIB,
         size if demands.uses.whole => {
             let terms = Terms { consented, law: place.law };
-            area::whole_bytes(&would, site, &opened, terms, size)?
+            area::whole_bytes(system, site, &opened, terms, size)?
         }
-        _ => area::asked_bytes(&would, site, &opened, consented, wanted(demands, true))?,
+        _ => area::asked_bytes(system, site, &opened, consented, wanted(demands, true))?,
     };
     let asked = if demands.uses.area { asked } else { 0 };
     let written = site.kind == TargetKind::Directory || consented || place.law.is_some();

@@ -1,5 +1,5 @@
 use super::*;
-use crate::system::{DryRun, Faulty};
+use crate::system::Faulty;
 
 fn small() -> Fake {
     Fake::recorded(
@@ -116,19 +116,6 @@ fn areas_and_locks_can_be_made_to_fail() {
     let held = fake.hold("8:0").unwrap_err();
     assert!(matches!(held, HoldError::Held { process: Some(7), user: Some(1000) }));
     assert!(fake.hold("8:16").is_ok());
-}
-
-#[test]
-fn a_dry_run_changes_nothing() {
-    let fake = small();
-    let before = fake.files();
-    let dry = DryRun(&fake);
-    dry.create_directory(Path::new("/new")).unwrap();
-    dry.write_whole(Path::new("/a/b"), b"four").unwrap();
-    dry.remove_directory(Path::new("/a")).unwrap();
-    assert_eq!(dry.create_area(Path::new("/empty"), Caching::Direct).unwrap().name, None);
-    assert_eq!(text(&dry, "/a/b"), "one line\n");
-    assert_eq!(fake.files(), before);
 }
 
 #[test]
