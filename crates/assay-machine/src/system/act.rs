@@ -14,202 +14,121 @@ pub const REMOVE_ZRAM: &str = "/sys/class/zram-control/hot_remove";
 /// with a [`Warrant`](super::journal::Warrant): the journal knows by then how it is undone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Act {
-    /// Writes a setting of the kernel, below `/sys` or `/proc/sys`.
-    Set {
-        path: PathBuf,
-        value: String,
-    },
-    Mount {
-        device: PathBuf,
-        point: PathBuf,
-        filesystem: String,
-        /// Options as fstab writes them; may be empty.
-        options: String,
-    },
-    Unmount {
-        point: PathBuf,
-    },
-    /// Makes a file of zeros; it must not be there.
-    CreateFile {
-        path: PathBuf,
-        bytes: u64,
-    },
-    /// Makes a file whose bytes the file system has set aside; it must not be there.
-    AllocateFile {
-        path: PathBuf,
-        bytes: u64,
-    },
-    /// Writes the mark of swap into a file or a device of the tool's own.
-    MakeSwap {
-        path: PathBuf,
-    },
-    SwapOn {
-        path: PathBuf,
-        priority: u16,
-    },
-    /// Takes it back from the kernel: what lies in it comes back to memory.
-    SwapOff {
-        path: PathBuf,
-    },
-    RemoveFile {
-        path: PathBuf,
-    },
-    CreateDirectory {
-        path: PathBuf,
-    },
-    RemoveDirectory {
-        path: PathBuf,
-    },
-    WriteFile {
-        path: PathBuf,
-        text: String,
-    },
-    /// Puts a file behind a loop device, past the file's page cache where its file system can.
-    AttachLoop {
-        device: PathBuf,
-        file: PathBuf,
-    },
-    DetachLoop {
-        device: PathBuf,
-    },
-    /// Adds an empty compressed memory device; refused as busy where another number is free first.
-    AddZram {
-        number: u32,
-    },
-    RemoveZram {
-        number: u32,
-    },
-    /// Shows a byte range of a disk as a partition; the disk's own table is not touched.
-    AddPartition {
-        disk: PathBuf,
-        number: u32,
-        range: Range<u64>,
-    },
-    RemovePartition {
-        disk: PathBuf,
-        number: u32,
-    },
-    Run {
-        /// Name; looked for in `PATH` and the system's own directories.
-        program: String,
-        arguments: Vec<String>,
-    },
-    /// Runs a program to its end that reads a key from its standard input, where no list of processes
-    /// shows it.
-    RunWithKey {
-        program: String,
-        arguments: Vec<String>,
-        /// The key, which it reads as a passphrase in one line.
-        key: Key,
-    },
-    /// Has a file system encrypt all that is made in an empty directory (fscrypt); of one that has this
-    /// key it is only given again.
-    EncryptDirectory {
-        directory: PathBuf,
-        key: Key,
-    },
-    /// Takes a directory's key away from its file system (fscrypt).
-    ForgetKey {
-        directory: PathBuf,
-    },
-    /// Writes zeros over a range of a device that nothing uses.
-    Wipe {
-        device: PathBuf,
-        range: Range<u64>,
-    },
-    /// Tells a device that nothing uses that a range of it holds nothing.
-    Discard {
-        device: PathBuf,
-        range: Range<u64>,
-    },
+    /// Writes a setting of the kernel below `/sys` or `/proc/sys`.
+    Set { path: PathBuf, value: String },
+    /// Mounts a device with options as in fstab, or none.
+    Mount { device: PathBuf, point: PathBuf, filesystem: String, options: String },
+    /// Unmounts what is mounted at a directory.
+    Unmount { point: PathBuf },
+    /// Creates a new file of zeros.
+    CreateFile { path: PathBuf, bytes: u64 },
+    /// Creates a new file and allocates its bytes.
+    AllocateFile { path: PathBuf, bytes: u64 },
+    /// Writes a swap signature to a file or device of Assay.
+    MakeSwap { path: PathBuf },
+    /// Gives a swap area to the kernel.
+    SwapOn { path: PathBuf, priority: u16 },
+    /// Takes a swap area back; the kernel first reads its pages into memory.
+    SwapOff { path: PathBuf },
+    /// Removes a file.
+    RemoveFile { path: PathBuf },
+    /// Creates a new directory.
+    CreateDirectory { path: PathBuf },
+    /// Removes an empty directory.
+    RemoveDirectory { path: PathBuf },
+    /// Writes a text file.
+    WriteFile { path: PathBuf, text: String },
+    /// Attaches a file to a loop device, with direct I/O if the filesystem of the file supports it.
+    AttachLoop { device: PathBuf, file: PathBuf },
+    /// Detaches the file of a loop device.
+    DetachLoop { device: PathBuf },
+    /// Adds an empty zram device; fails as busy if a lower number is free.
+    AddZram { number: u32 },
+    /// Removes a zram device.
+    RemoveZram { number: u32 },
+    /// Shows a byte range of a disk as a partition without changing the disk's partition table.
+    AddPartition { disk: PathBuf, number: u32, range: Range<u64> },
+    /// Removes a partition that only the kernel knows.
+    RemovePartition { disk: PathBuf, number: u32 },
+    /// Runs a program by name, found in `PATH` and the system directories.
+    Run { program: String, arguments: Vec<String> },
+    /// Runs a program that reads a key from standard input, as a passphrase of one line: the process list does not
+    /// show it.
+    RunWithKey { program: String, arguments: Vec<String>, key: Key },
+    /// Encrypts an empty directory with a key (fscrypt), or adds the key of an encrypted directory again.
+    EncryptDirectory { directory: PathBuf, key: Key },
+    /// Removes the key of a directory from its filesystem (fscrypt).
+    ForgetKey { directory: PathBuf },
+    /// Writes zeros to a range of an unused device.
+    Wipe { device: PathBuf, range: Range<u64> },
+    /// Discards a range of an unused device.
+    Discard { device: PathBuf, range: Range<u64> },
 }
 
 /// Stands for a file with a key: what a key is is never shown.
-pub const KEY_FILE: &str = "KEYFILE";
+const KEY_FILE: &str = "KEYFILE";
 
 impl fmt::Display for Act {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Set { path, value } => {
-                write!(formatter, "echo {} > {}", quoted(value), quoted_path(path))
-            }
-            Self::Mount { device, point, filesystem, options } if options.is_empty() => {
-                write!(
-                    formatter,
-                    "mount -t {filesystem} {} {}",
-                    quoted_path(device),
-                    quoted_path(point)
-                )
-            }
+        let bounds =
+            |range: &Range<u64>| format!("-o {} -l {}", range.start, range.end - range.start);
+        let line = match self {
+            Self::Set { path, value } => format!("echo {} > {}", quoted(value), shown(path)),
             Self::Mount { device, point, filesystem, options } => {
-                let (device, point) = (quoted_path(device), quoted_path(point));
-                write!(formatter, "mount -t {filesystem} -o {options} {device} {point}")
+                let own = if options.is_empty() { "" } else { &format!(" -o {options}") };
+                format!("mount -t {filesystem}{own} {} {}", shown(device), shown(point))
             }
-            Self::Unmount { point } => write!(formatter, "umount {}", quoted_path(point)),
-            Self::CreateFile { path, bytes } => {
-                write!(formatter, "truncate -s {bytes} {}", quoted_path(path))
-            }
-            Self::AllocateFile { path, bytes } => {
-                write!(formatter, "fallocate -l {bytes} {}", quoted_path(path))
-            }
-            Self::MakeSwap { path } => write!(formatter, "mkswap {}", quoted_path(path)),
-            Self::SwapOn { path, priority } => {
-                write!(formatter, "swapon -p {priority} {}", quoted_path(path))
-            }
-            Self::SwapOff { path } => write!(formatter, "swapoff {}", quoted_path(path)),
-            Self::RemoveFile { path } => write!(formatter, "rm {}", quoted_path(path)),
-            Self::CreateDirectory { path } => write!(formatter, "mkdir {}", quoted_path(path)),
-            Self::RemoveDirectory { path } => write!(formatter, "rmdir {}", quoted_path(path)),
-            Self::WriteFile { path, .. } => write!(formatter, "write {}", quoted_path(path)),
+            Self::Unmount { point } => format!("umount {}", shown(point)),
+            Self::CreateFile { path, bytes } => format!("truncate -s {bytes} {}", shown(path)),
+            Self::AllocateFile { path, bytes } => format!("fallocate -l {bytes} {}", shown(path)),
+            Self::MakeSwap { path } => format!("mkswap {}", shown(path)),
+            Self::SwapOn { path, priority } => format!("swapon -p {priority} {}", shown(path)),
+            Self::SwapOff { path } => format!("swapoff {}", shown(path)),
+            Self::RemoveFile { path } => format!("rm {}", shown(path)),
+            Self::CreateDirectory { path } => format!("mkdir {}", shown(path)),
+            Self::RemoveDirectory { path } => format!("rmdir {}", shown(path)),
+            Self::WriteFile { path, .. } => format!("write {}", shown(path)),
             Self::AttachLoop { device, file } => {
-                write!(
-                    formatter,
-                    "losetup --direct-io=on {} {}",
-                    quoted_path(device),
-                    quoted_path(file)
-                )
+                format!("losetup --direct-io=on {} {}", shown(device), shown(file))
             }
-            Self::DetachLoop { device } => write!(formatter, "losetup -d {}", quoted_path(device)),
-            Self::AddZram { number } => {
-                write!(formatter, "cat {ADD_ZRAM} # zram{number}")
-            }
-            Self::RemoveZram { number } => write!(formatter, "echo {number} > {REMOVE_ZRAM}"),
+            Self::DetachLoop { device } => format!("losetup -d {}", shown(device)),
+            Self::AddZram { number } => format!("cat {ADD_ZRAM} # zram{number}"),
+            Self::RemoveZram { number } => format!("echo {number} > {REMOVE_ZRAM}"),
             Self::AddPartition { disk, number, range } => {
                 let (start, length) = (range.start / 512, (range.end - range.start) / 512);
-                write!(formatter, "addpart {} {number} {start} {length}", quoted_path(disk))
+                format!("addpart {} {number} {start} {length}", shown(disk))
             }
-            Self::RemovePartition { disk, number } => {
-                write!(formatter, "delpart {} {number}", quoted_path(disk))
-            }
-            Self::Run { program, arguments } => {
-                write!(formatter, "{program}")?;
-                arguments.iter().try_for_each(|word| write!(formatter, " {}", quoted(word)))
-            }
+            Self::RemovePartition { disk, number } => format!("delpart {} {number}", shown(disk)),
+            Self::Run { program, arguments } => command_line(program, arguments),
             Self::RunWithKey { program, arguments, .. } => {
-                write!(formatter, "{program}")?;
-                arguments.iter().try_for_each(|word| write!(formatter, " {}", quoted(word)))?;
-                write!(formatter, " < {KEY_FILE}")
+                format!("{} < {KEY_FILE}", command_line(program, arguments))
             }
             Self::EncryptDirectory { directory, .. } => {
-                let directory = quoted_path(directory);
-                write!(formatter, "fscrypt encrypt {directory} --source=raw_key --key={KEY_FILE}")
+                let directory = shown(directory);
+                format!("fscrypt encrypt {directory} --source=raw_key --key={KEY_FILE}")
             }
-            Self::ForgetKey { directory } => {
-                write!(formatter, "fscrypt lock {}", quoted_path(directory))
-            }
+            Self::ForgetKey { directory } => format!("fscrypt lock {}", shown(directory)),
             Self::Wipe { device, range } => {
-                let (start, length) = (range.start, range.end - range.start);
-                write!(formatter, "blkdiscard -z -o {start} -l {length} {}", quoted_path(device))
+                format!("blkdiscard -z {} {}", bounds(range), shown(device))
             }
             Self::Discard { device, range } => {
-                let (start, length) = (range.start, range.end - range.start);
-                write!(formatter, "blkdiscard -o {start} -l {length} {}", quoted_path(device))
+                format!("blkdiscard {} {}", bounds(range), shown(device))
             }
-        }
+        };
+        formatter.write_str(&line)
     }
 }
 
-fn quoted_path(path: &Path) -> String {
+fn command_line(program: &str, arguments: &[String]) -> String {
+    let mut line = program.to_owned();
+    for word in arguments {
+        line.push(' ');
+        line.push_str(&quoted(word));
+    }
+    line
+}
+
+fn shown(path: &Path) -> String {
     quoted(&path.to_string_lossy())
 }
 

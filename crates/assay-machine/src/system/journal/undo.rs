@@ -113,104 +113,61 @@ pub struct Member {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Undo {
-    /// Write a setting of the kernel back.
-    Setting {
-        path: PathBuf,
-        original: String,
-        /// Its device, where it belongs to one.
-        device: Option<Mark>,
-    },
-    /// Unmount what is mounted at a directory of the tool's own.
-    Mount {
-        point: PathBuf,
-    },
-    /// Unmount what a program serves at a directory of the tool's own, also one that is only about to.
-    Served {
-        point: PathBuf,
-    },
-    /// Close a device that device-mapper shows under a name of the tool's own.
-    Mapping {
-        name: String,
-    },
-    /// Take the key of an encrypted directory of the tool's own away from its file system.
-    DirectoryKey {
-        directory: PathBuf,
-    },
-    File {
-        path: PathBuf,
-    },
-    Directory {
-        path: PathBuf,
-    },
-    /// Take a file of the tool's own away from every loop device.
+    /// Restores a kernel setting, with the device that it belongs to, if any.
+    Setting { path: PathBuf, original: String, device: Option<Mark> },
+    /// Unmounts what is mounted at a directory of Assay.
+    Mount { point: PathBuf },
+    /// Unmounts what a program serves at a directory of Assay, or is about to serve.
+    Served { point: PathBuf },
+    /// Closes the device that device-mapper shows under a name of Assay.
+    Mapping { name: String },
+    /// Removes the key of an encrypted directory of Assay from its filesystem.
+    DirectoryKey { directory: PathBuf },
+    /// Removes a file of Assay.
+    File { path: PathBuf },
+    /// Removes a directory of Assay.
+    Directory { path: PathBuf },
+    /// Detaches a file of Assay (its path without links) from every loop device.
     Loop {
-        /// The file, without links.
         file: PathBuf,
-        /// The device that it was put behind, which is known afterwards: whatever becomes of the file's
-        /// name. None from before, and of kernels that do not number their disks.
+        /// The loop device, whatever becomes of the name of the file. `None` before the file is attached, and if the
+        /// kernel does not number its disks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<Mark>,
     },
-    Zram {
-        number: u32,
-        /// The kernel's running number of it (`diskseq`); none from before it was there, and then it
-        /// is taken away only as long as it has no size.
-        sequence: Option<u64>,
-    },
-    /// Take a file or device of the tool's own back from swap.
-    Swap {
-        /// It, without links.
-        path: PathBuf,
-    },
-    /// Take away a partition that only the kernel knows of.
-    Partition {
-        disk: Mark,
-        number: u32,
-        start: u64,
-    },
-    /// Wipe a file system that the tool made, as long as it is that one.
-    FileSystem {
-        disk: Mark,
-        start: u64,
-        label: String,
-    },
-    /// Stop an array that the tool made, and wipe what says on its members that they are.
-    Array {
-        /// Kernel name that it was given: `md127`.
-        device: String,
-        name: String,
-        members: Vec<Member>,
-    },
-    /// Remove a network name space that the tool made, with all that is in it.
+    /// Removes a zram device by the kernel's running number of it (`diskseq`). `None` before the device exists: then
+    /// Assay removes the device only if it has no size.
+    Zram { number: u32, sequence: Option<u64> },
+    /// Takes a swap area of Assay (its path without links) back from the kernel.
+    Swap { path: PathBuf },
+    /// Removes a partition that only the kernel knows.
+    Partition { disk: Mark, number: u32, start: u64 },
+    /// Wipes a filesystem that Assay made, if it still has this label.
+    FileSystem { disk: Mark, start: u64, label: String },
+    /// Stops an array that Assay made under a kernel name such as `md127`, and wipes the superblocks of its members.
+    Array { device: String, name: String, members: Vec<Member> },
+    /// Removes a network namespace that Assay made, with everything in it.
     NetworkSpace {
         name: String,
-        /// Whether the mount that holds name spaces goes with the last one: `ip` made it for this run.
+        /// Whether the last namespace takes the mount of all namespaces with it: `ip` made the mount for this run.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         with_mount: bool,
     },
-    /// Take the tool's own queueing discipline away from an interface.
+    /// Removes the queueing discipline of Assay from an interface.
     Discipline {
-        /// The name space that the interface is in; none where it is this machine's own.
+        /// The namespace of the interface; `None` is the machine's own.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         namespace: Option<String>,
         interface: String,
-        /// What `tc` showed of it before.
+        /// What `tc` showed before.
         original: String,
     },
-    /// Disable and remove a unit of systemd that the tool wrote.
-    Unit {
-        /// Its name: a file of this name below [`UNITS`].
-        name: String,
-        wanted_by: String,
-        /// What was written: whatever else it holds now is somebody else's.
-        written: String,
-    },
-    /// Give a text file its content back, or remove it where it was not there.
+    /// Disables and removes a systemd unit below [`UNITS`], if it still has the written text.
+    Unit { name: String, wanted_by: String, written: String },
+    /// Restores a text file, or removes it if there was none, if it still has the written text.
     Text {
         path: PathBuf,
-        /// What it held; none where it was not there.
         original: Option<String>,
-        /// What was written to it: whatever else it holds now is somebody else's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         written: Option<String>,
     },
@@ -315,46 +272,41 @@ impl Undo {
 
 impl fmt::Display for Undo {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
+        let text = match self {
             Self::Setting { path, original, .. } => {
-                write!(formatter, "restore {} to {original}", path.display())
+                format!("restore {} to {original}", path.display())
             }
             Self::Mount { point } | Self::Served { point } => {
-                write!(formatter, "unmount {}", point.display())
+                format!("unmount {}", point.display())
             }
-            Self::Mapping { name } => write!(formatter, "close the encrypted device {name}"),
+            Self::Mapping { name } => format!("close the encrypted device {name}"),
             Self::DirectoryKey { directory } => {
-                write!(formatter, "remove the key of {}", directory.display())
+                format!("remove the key of {}", directory.display())
             }
             Self::File { path } | Self::Text { path, original: None, .. } => {
-                write!(formatter, "remove {}", path.display())
+                format!("remove {}", path.display())
             }
-            Self::Directory { path } => {
-                write!(formatter, "remove the directory {}", path.display())
-            }
-            Self::Loop { file, .. } => {
-                write!(formatter, "detach the loop device of {}", file.display())
-            }
-            Self::Zram { number, .. } => write!(formatter, "remove zram{number}"),
-            Self::Swap { path } => write!(formatter, "disable swap on {}", path.display()),
-            Self::NetworkSpace { name, .. } => write!(formatter, "remove the namespace {name}"),
-            Self::Discipline { interface, .. } => {
-                write!(formatter, "restore the qdisc of {interface}")
-            }
+            Self::Directory { path } => format!("remove the directory {}", path.display()),
+            Self::Loop { file, .. } => format!("detach the loop device of {}", file.display()),
+            Self::Zram { number, .. } => format!("remove zram{number}"),
+            Self::Swap { path } => format!("disable swap on {}", path.display()),
+            Self::NetworkSpace { name, .. } => format!("remove the namespace {name}"),
+            Self::Discipline { interface, .. } => format!("restore the qdisc of {interface}"),
             Self::Partition { disk, number, .. } => {
-                write!(formatter, "remove the temporary partition {number} of {}", disk.name)
+                format!("remove the temporary partition {number} of {}", disk.name)
             }
             Self::FileSystem { disk, label, .. } => {
-                write!(formatter, "wipe the filesystem {label} on {}", disk.name)
+                format!("wipe the filesystem {label} on {}", disk.name)
             }
             Self::Array { device, members, .. } => {
                 let names: Vec<&str> = members.iter().map(|own| own.disk.name.as_str()).collect();
-                write!(formatter, "stop {device} and wipe it on {}", names.join(", "))
+                format!("stop {device} and wipe it on {}", names.join(", "))
             }
-            Self::Unit { name, .. } => write!(formatter, "disable and remove {name}"),
+            Self::Unit { name, .. } => format!("disable and remove {name}"),
             Self::Text { path, original: Some(_), .. } => {
-                write!(formatter, "restore the contents of {}", path.display())
+                format!("restore the contents of {}", path.display())
             }
-        }
+        };
+        formatter.write_str(&text)
     }
 }
