@@ -49,221 +49,182 @@ enum Level {
     Share,
 }
 
-const fn about(name: &'static str, summary: &'static str, text: &'static str) -> About {
-    About { name, summary, text }
+impl Knob {
+    /// A setting without a risk, which may change under a mounted device in use.
+    const fn new(
+        name: &'static str,
+        summary: &'static str,
+        text: &'static str,
+        example: &'static str,
+        place: Place,
+        level: Level,
+    ) -> Self {
+        Self {
+            about: About { name, summary, text },
+            example,
+            place,
+            level,
+            risky: None,
+            live: true,
+        }
+    }
 }
 
-pub(super) static SCHEDULER: Knob = Knob {
-    about: about(
-        "scheduler",
-        "I/O scheduler of the drives",
-        "`none`, `mq-deadline`, `kyber` or `bfq`, if available; Assay writes it to `queue/scheduler` of every drive \
-         below the target. A scheduler also changes queue depth and write-back throttling; Assay restores both.",
-    ),
-    example: "[\"none\", \"mq-deadline\", \"kyber\", \"bfq\"]",
-    place: Place::Queue("scheduler"),
-    level: Level::Word,
-    risky: None,
-    live: true,
-};
+pub(super) static SCHEDULER: Knob = Knob::new(
+    "scheduler",
+    "I/O scheduler of the drives",
+    "`none`, `mq-deadline`, `kyber` or `bfq`, if available; Assay writes it to `queue/scheduler` of every drive \
+     below the target. A scheduler also changes queue depth and write-back throttling; Assay restores both.",
+    "[\"none\", \"mq-deadline\", \"kyber\", \"bfq\"]",
+    Place::Queue("scheduler"),
+    Level::Word,
+);
 
-pub(super) static QUEUE_DEPTH: Knob = Knob {
-    about: about(
-        "nr_requests",
-        "size of the kernel's request queue",
-        "A whole number; Assay writes it to `queue/nr_requests` of every drive below the target.",
-    ),
-    example: "[64, 256]",
-    place: Place::Queue("nr_requests"),
-    level: Level::Number(u32::MAX as u64),
-    risky: None,
-    live: true,
-};
+pub(super) static QUEUE_DEPTH: Knob = Knob::new(
+    "nr_requests",
+    "size of the kernel's request queue",
+    "A whole number; Assay writes it to `queue/nr_requests` of every drive below the target.",
+    "[64, 256]",
+    Place::Queue("nr_requests"),
+    Level::Number(u32::MAX as u64),
+);
 
-pub(super) static READ_AHEAD: Knob = Knob {
-    about: about(
-        "read_ahead",
-        "read-ahead of sequential reads",
-        "An amount such as `128 KiB`, in whole pages; `0 KiB` disables read-ahead. Assay sets read-ahead on the \
-         filesystem if the filesystem has a setting for it (btrfs), otherwise on the topmost device. Read-ahead \
-         affects only reads through the page cache (`direct = false`).",
-    ),
-    example: "[\"0 KiB\", \"128 KiB\", \"4 MiB\"]",
-    place: Place::ReadAhead,
-    level: Level::Kib,
-    risky: None,
-    live: true,
-};
+pub(super) static READ_AHEAD: Knob = Knob::new(
+    "read_ahead",
+    "read-ahead of sequential reads",
+    "An amount such as `128 KiB`, in whole pages; `0 KiB` disables read-ahead. Assay sets read-ahead on the \
+     filesystem if the filesystem has a setting for it (btrfs), otherwise on the topmost device. Read-ahead \
+     affects only reads through the page cache (`direct = false`).",
+    "[\"0 KiB\", \"128 KiB\", \"4 MiB\"]",
+    Place::ReadAhead,
+    Level::Kib,
+);
 
 pub(super) static WRITE_CACHE: Knob = Knob {
-    about: about(
-        "write_cache",
-        "whether the kernel flushes the drive's cache",
-        "`flushes` or `no-flushes`; Assay writes `write back` or `write through` to `queue/write_cache`. With \
-         `no-flushes`, the kernel treats every completed write as durable and sends no flushes. This is safe only for \
-         drives with power-loss protection. The setting does not disable the drive's own cache. Assay also accepts the \
-         kernel's words `write-back` and `write-through`.",
-    ),
-    example: "[\"flushes\", \"no-flushes\"]",
-    place: Place::Queue("write_cache"),
-    level: Level::Words(&[
-        ("flushes", "write back"),
-        ("no-flushes", "write through"),
-        ("write-back", "write back"),
-        ("write-through", "write through"),
-    ]),
     risky: Some((
         "no-flushes",
         "with no-flushes, the kernel sends no flushes; a power loss destroys written data unless the drive has \
          power-loss protection",
     )),
     live: false,
+    ..Knob::new(
+        "write_cache",
+        "whether the kernel flushes the drive's cache",
+        "`flushes` or `no-flushes`; Assay writes `write back` or `write through` to `queue/write_cache`. With \
+     `no-flushes`, the kernel treats every completed write as durable and sends no flushes. This is safe only for \
+     drives with power-loss protection. The setting does not disable the drive's own cache. Assay also accepts the \
+     kernel's words `write-back` and `write-through`.",
+        "[\"flushes\", \"no-flushes\"]",
+        Place::Queue("write_cache"),
+        Level::Words(&[
+            ("flushes", "write back"),
+            ("no-flushes", "write through"),
+            ("write-back", "write back"),
+            ("write-through", "write through"),
+        ]),
+    )
 };
 
-pub(super) static WRITEBACK_THROTTLE: Knob = Knob {
-    about: about(
-        "wbt_latency",
-        "target read latency of write-back throttling",
-        "A time such as `75 ms`, or `off`; Assay writes it to `queue/wbt_lat_usec`.",
-    ),
-    example: "[\"off\", \"2 ms\", \"75 ms\"]",
-    place: Place::Queue("wbt_lat_usec"),
-    level: Level::Time(1_000),
-    risky: None,
-    live: true,
-};
+pub(super) static WRITEBACK_THROTTLE: Knob = Knob::new(
+    "wbt_latency",
+    "target read latency of write-back throttling",
+    "A time such as `75 ms`, or `off`; Assay writes it to `queue/wbt_lat_usec`.",
+    "[\"off\", \"2 ms\", \"75 ms\"]",
+    Place::Queue("wbt_lat_usec"),
+    Level::Time(1_000),
+);
 
-pub(super) static MERGES: Knob = Knob {
-    about: about(
-        "merges",
-        "merging of adjacent requests",
-        "`all`, `simple` (only with the last request), or `none`; Assay writes it to `queue/nomerges`.",
-    ),
-    example: "[\"all\", \"simple\", \"none\"]",
-    place: Place::Queue("nomerges"),
-    level: Level::Words(&[("all", "0"), ("simple", "1"), ("none", "2")]),
-    risky: None,
-    live: true,
-};
+pub(super) static MERGES: Knob = Knob::new(
+    "merges",
+    "merging of adjacent requests",
+    "`all`, `simple` (only with the last request), or `none`; Assay writes it to `queue/nomerges`.",
+    "[\"all\", \"simple\", \"none\"]",
+    Place::Queue("nomerges"),
+    Level::Words(&[("all", "0"), ("simple", "1"), ("none", "2")]),
+);
 
-pub(super) static MAX_SECTORS: Knob = Knob {
-    about: about(
-        "max_sectors",
-        "largest request size",
-        "An amount such as `512 KiB`; Assay writes it to `queue/max_sectors_kb`.",
-    ),
-    example: "[\"128 KiB\", \"512 KiB\"]",
-    place: Place::Queue("max_sectors_kb"),
-    level: Level::Kib,
-    risky: None,
-    live: true,
-};
+pub(super) static MAX_SECTORS: Knob = Knob::new(
+    "max_sectors",
+    "largest request size",
+    "An amount such as `512 KiB`; Assay writes it to `queue/max_sectors_kb`.",
+    "[\"128 KiB\", \"512 KiB\"]",
+    Place::Queue("max_sectors_kb"),
+    Level::Kib,
+);
 
-pub(super) static DIRTY_RATIO: Knob = Knob {
-    about: about(
-        "dirty_ratio",
-        "share of dirty memory at which writers block",
-        "Integer percentage; sets `vm.dirty_ratio` for the whole machine.",
-    ),
-    example: "[\"5%\", \"20%\"]",
-    place: Place::Machine("/proc/sys/vm/dirty_ratio"),
-    level: Level::Share,
-    risky: None,
-    live: true,
-};
+pub(super) static DIRTY_RATIO: Knob = Knob::new(
+    "dirty_ratio",
+    "share of dirty memory at which writers block",
+    "Integer percentage; sets `vm.dirty_ratio` for the whole machine.",
+    "[\"5%\", \"20%\"]",
+    Place::Machine("/proc/sys/vm/dirty_ratio"),
+    Level::Share,
+);
 
-pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob {
-    about: about(
-        "dirty_background_ratio",
-        "share of dirty memory at which background write-back starts",
-        "Integer percentage; sets `vm.dirty_background_ratio` for the whole machine.",
-    ),
-    example: "[\"1%\", \"10%\"]",
-    place: Place::Machine("/proc/sys/vm/dirty_background_ratio"),
-    level: Level::Share,
-    risky: None,
-    live: true,
-};
+pub(super) static DIRTY_BACKGROUND_RATIO: Knob = Knob::new(
+    "dirty_background_ratio",
+    "share of dirty memory at which background write-back starts",
+    "Integer percentage; sets `vm.dirty_background_ratio` for the whole machine.",
+    "[\"1%\", \"10%\"]",
+    Place::Machine("/proc/sys/vm/dirty_background_ratio"),
+    Level::Share,
+);
 
-pub(super) static DIRTY_EXPIRE: Knob = Knob {
-    about: about(
-        "dirty_expire",
-        "age at which the kernel writes back dirty data",
-        "A time such as `30 s`; sets `vm.dirty_expire_centisecs` for the whole machine.",
-    ),
-    example: "[\"5 s\", \"30 s\"]",
-    place: Place::Machine("/proc/sys/vm/dirty_expire_centisecs"),
-    level: Level::Time(10_000_000),
-    risky: None,
-    live: true,
-};
+pub(super) static DIRTY_EXPIRE: Knob = Knob::new(
+    "dirty_expire",
+    "age at which the kernel writes back dirty data",
+    "A time such as `30 s`; sets `vm.dirty_expire_centisecs` for the whole machine.",
+    "[\"5 s\", \"30 s\"]",
+    Place::Machine("/proc/sys/vm/dirty_expire_centisecs"),
+    Level::Time(10_000_000),
+);
 
-pub(super) static SWAPPINESS: Knob = Knob {
-    about: about(
-        "swappiness",
-        "preference for swapping over page cache reclaim",
-        "A whole number from 0 to 200; sets `vm.swappiness` for the whole machine.",
-    ),
-    example: "[10, 60, 180]",
-    place: Place::Machine("/proc/sys/vm/swappiness"),
-    level: Level::Number(200),
-    risky: None,
-    live: true,
-};
+pub(super) static SWAPPINESS: Knob = Knob::new(
+    "swappiness",
+    "preference for swapping over page cache reclaim",
+    "A whole number from 0 to 200; sets `vm.swappiness` for the whole machine.",
+    "[10, 60, 180]",
+    Place::Machine("/proc/sys/vm/swappiness"),
+    Level::Number(200),
+);
 
-pub(super) static PAGE_CLUSTER: Knob = Knob {
-    about: about(
-        "page_cluster",
-        "swap-in cluster size: base-2 logarithm of the pages read per swap-in",
-        "A whole number from 0 (one page) to 10; sets `vm.page-cluster` for the whole machine. The default of 3 (eight \
-         pages) suits disks; 0 is often recommended for swap in memory.",
-    ),
-    example: "[0, 3]",
-    place: Place::Machine("/proc/sys/vm/page-cluster"),
-    level: Level::Number(10),
-    risky: None,
-    live: true,
-};
+pub(super) static PAGE_CLUSTER: Knob = Knob::new(
+    "page_cluster",
+    "swap-in cluster size: base-2 logarithm of the pages read per swap-in",
+    "A whole number from 0 (one page) to 10; sets `vm.page-cluster` for the whole machine. The default of 3 (eight \
+     pages) suits disks; 0 is often recommended for swap in memory.",
+    "[0, 3]",
+    Place::Machine("/proc/sys/vm/page-cluster"),
+    Level::Number(10),
+);
 
-pub(super) static CACHE_PRESSURE: Knob = Knob {
-    about: about(
-        "vfs_cache_pressure",
-        "preference for reclaiming cached dentries and inodes",
-        "A whole number, 100 by default; sets `vm.vfs_cache_pressure` for the whole machine.",
-    ),
-    example: "[50, 100, 200]",
-    place: Place::Machine("/proc/sys/vm/vfs_cache_pressure"),
-    level: Level::Number(i32::MAX as u64),
-    risky: None,
-    live: true,
-};
+pub(super) static CACHE_PRESSURE: Knob = Knob::new(
+    "vfs_cache_pressure",
+    "preference for reclaiming cached dentries and inodes",
+    "A whole number, 100 by default; sets `vm.vfs_cache_pressure` for the whole machine.",
+    "[50, 100, 200]",
+    Place::Machine("/proc/sys/vm/vfs_cache_pressure"),
+    Level::Number(i32::MAX as u64),
+);
 
-pub(super) static GOVERNOR: Knob = Knob {
-    about: about(
-        "governor",
-        "CPU frequency governor",
-        "A governor that the kernel supports, such as `performance` or `powersave`; Assay sets it for all CPUs.",
-    ),
-    example: "[\"powersave\", \"performance\"]",
-    place: Place::Policies("scaling_governor"),
-    level: Level::Word,
-    risky: None,
-    live: true,
-};
+pub(super) static GOVERNOR: Knob = Knob::new(
+    "governor",
+    "CPU frequency governor",
+    "A governor that the kernel supports, such as `performance` or `powersave`; Assay sets it for all CPUs.",
+    "[\"powersave\", \"performance\"]",
+    Place::Policies("scaling_governor"),
+    Level::Word,
+);
 
-pub(super) static TURBO: Knob = Knob {
-    about: about(
-        "turbo",
-        "whether CPUs may exceed their base frequency",
-        "`on` or `off`; Assay writes it to `cpufreq/boost`. CPUs with intel_pstate need \
-         `tunable:/sys/devices/system/cpu/intel_pstate/no_turbo` and `--allow-tunable` instead.",
-    ),
-    example: "[\"off\", \"on\"]",
-    place: Place::Machine("/sys/devices/system/cpu/cpufreq/boost"),
-    level: Level::Words(&[("off", "0"), ("on", "1")]),
-    risky: None,
-    live: true,
-};
+pub(super) static TURBO: Knob = Knob::new(
+    "turbo",
+    "whether CPUs may exceed their base frequency",
+    "`on` or `off`; Assay writes it to `cpufreq/boost`. CPUs with intel_pstate need \
+     `tunable:/sys/devices/system/cpu/intel_pstate/no_turbo` and `--allow-tunable` instead.",
+    "[\"off\", \"on\"]",
+    Place::Machine("/sys/devices/system/cpu/cpufreq/boost"),
+    Level::Words(&[("off", "0"), ("on", "1")]),
+);
 
 impl Factor for Knob {
     fn about(&self) -> &About {

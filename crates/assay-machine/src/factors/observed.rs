@@ -17,83 +17,88 @@ pub(super) struct Observed {
     look: fn(&View<'_>) -> Presence<String>,
 }
 
-const fn about(name: &'static str, summary: &'static str, text: &'static str) -> About {
-    About { name, summary, text }
+impl Observed {
+    const fn new(
+        name: &'static str,
+        summary: &'static str,
+        text: &'static str,
+        example: &'static str,
+        words: &'static [&'static str],
+        look: fn(&View<'_>) -> Presence<String>,
+    ) -> Self {
+        Self { about: About { name, summary, text }, example, words, look }
+    }
 }
 
-pub(super) static PLATFORM: Observed = Observed {
-    about: about(
-        "platform",
-        "bare metal or hypervisor",
-        "`bare-metal`, or the hypervisor's name as `assay doctor` shows it, such as `kvm`.",
-    ),
-    example: "[\"bare-metal\", \"kvm\"]",
-    words: &[],
-    look: |view| {
+pub(super) static PLATFORM: Observed = Observed::new(
+    "platform",
+    "bare metal or hypervisor",
+    "`bare-metal`, or the hypervisor's name as `assay doctor` shows it, such as `kvm`.",
+    "[\"bare-metal\", \"kvm\"]",
+    &[],
+    |view| {
         let told = machine::machine(view.system).virtualisation;
         told.map(|name| if name == "none" { "bare-metal".to_owned() } else { name })
     },
-};
+);
 
-pub(super) static DRIVE_KIND: Observed = Observed {
-    about: about(
-        "drive_type",
-        "hard disk or flash",
-        "`ssd` or `hdd`, as the kernel reports for the drives below the target.",
-    ),
-    example: "[\"ssd\", \"hdd\"]",
-    words: &["ssd", "hdd"],
-    look: drive_kind,
-};
+pub(super) static DRIVE_KIND: Observed = Observed::new(
+    "drive_type",
+    "hard disk or flash",
+    "`ssd` or `hdd`, as the kernel reports for the drives below the target.",
+    "[\"ssd\", \"hdd\"]",
+    &["ssd", "hdd"],
+    drive_kind,
+);
 
-pub(super) static ENCRYPTION: Observed = Observed {
-    about: about(
-        "encrypted",
-        "whether the target's device is encrypted",
-        "`yes` if dm-crypt is between the target and its drives, otherwise `no`. Assay does not detect encryption by a \
+pub(super) static ENCRYPTION: Observed = Observed::new(
+    "encrypted",
+    "whether the target's device is encrypted",
+    "`yes` if dm-crypt is between the target and its drives, otherwise `no`. Assay does not detect encryption by a \
          drive or filesystem.",
-    ),
-    example: "[\"no\", \"yes\"]",
-    words: &["yes", "no"],
-    look: |view| {
+    "[\"no\", \"yes\"]",
+    &["yes", "no"],
+    |view| {
         if view.site.layers.is_empty() {
             return Presence::absent("the devices below the target are unknown");
         }
         let crypt = view.site.layers.iter().any(|layer| layer.kind == "crypt");
         Presence::Present(if crypt { "yes" } else { "no" }.to_owned())
     },
-};
+);
 
-pub(super) static KERNEL: Observed = Observed {
-    about: about("kernel", "the running kernel", "The kernel release, as `uname -r` prints it."),
-    example: "[\"6.12.1\", \"6.18.0\"]",
-    words: &[],
-    look: |view| machine::machine(view.system).kernel,
-};
+pub(super) static KERNEL: Observed = Observed::new(
+    "kernel",
+    "the running kernel",
+    "The kernel release, as `uname -r` prints it.",
+    "[\"6.12.1\", \"6.18.0\"]",
+    &[],
+    |view| machine::machine(view.system).kernel,
+);
 
-pub(super) static ROOT_DEVICE: Observed = Observed {
-    about: about("root_device", "root device on the kernel command line", "The value of `root=`."),
-    example: "[\"/dev/sda2\", \"/dev/nvme0n1p2\"]",
-    words: &[],
-    look: |view| {
+pub(super) static ROOT_DEVICE: Observed = Observed::new(
+    "root_device",
+    "root device on the kernel command line",
+    "The value of `root=`.",
+    "[\"/dev/sda2\", \"/dev/nvme0n1p2\"]",
+    &[],
+    |view| {
         let line = sysfs::text(view.system, Path::new("/proc/cmdline"));
         sysfs::parsed(line, |line| {
             let root = line.split_whitespace().rev().find_map(|word| word.strip_prefix("root="));
             root.map(str::to_owned)
         })
     },
-};
+);
 
-pub(super) static LABEL: Observed = Observed {
-    about: about(
-        "label",
-        "label of your choice",
-        "Any text; Assay does not verify it. Use `assay note boot` to label boots.",
-    ),
-    example: "[\"old disk\", \"new disk\"]",
-    words: &[],
-    look: |_| Presence::absent("undetectable; measure each setup and use assay compare"),
-};
+pub(super) static LABEL: Observed = Observed::new(
+    "label",
+    "label of your choice",
+    "Any text; Assay does not verify it. Use `assay note boot` to label boots.",
+    "[\"old disk\", \"new disk\"]",
+    &[],
+    |_| Presence::absent("undetectable; measure each setup and use assay compare"),
+);
 
 fn drive_kind(view: &View<'_>) -> Presence<String> {
     let kinds = view.site.drives.iter().map(|drive| drive.rotational.value().copied());
