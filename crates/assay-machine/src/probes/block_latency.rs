@@ -177,7 +177,8 @@ impl Tracer {
         let earlier = match &before.totals {
             Presence::Present(totals) => totals,
             Presence::Absent(reason) => {
-                self.forget_failed();
+                // A tracer that does not answer is made anew before the next trial.
+                self.attached = None;
                 return Presence::Absent(reason.clone());
             }
         };
@@ -186,14 +187,13 @@ impl Tracer {
         };
         let later = read(attached);
         let span_ns = system.monotonic_ns().saturating_sub(before.at_ns);
-        let found = match &later {
-            Presence::Present(later) => between(system, attached, &disks, earlier, later, span_ns),
-            Presence::Absent(reason) => Presence::Absent(reason.clone()),
-        };
-        if later.value().is_none() {
-            self.forget_failed();
+        match later {
+            Presence::Present(later) => between(system, attached, &disks, earlier, &later, span_ns),
+            Presence::Absent(reason) => {
+                self.attached = None;
+                Presence::Absent(reason)
+            }
         }
-        found
     }
 
     /// What ended on the disks of the trial that goes on since it was last asked; nothing at first.
@@ -221,11 +221,6 @@ impl Tracer {
                 Presence::absent(reason.clone())
             }
         }
-    }
-
-    /// One that does not answer is made anew before the next trial.
-    fn forget_failed(&mut self) {
-        self.attached = None;
     }
 }
 

@@ -56,29 +56,21 @@ impl Pair for Clocks {
     type Observed = Clock;
 
     fn read(system: &dyn System) -> Reading {
-        read(system)
+        let uptime = || uptime_ns(&system.read_text(Path::new("/proc/uptime")).ok()?);
+        Reading {
+            wall_ahead_ns: ahead_ns(system, || Some(system.wall_ns())).unwrap_or_default(),
+            boot_ahead_ns: ahead_ns(system, uptime),
+        }
     }
 
     fn between(before: &Reading, after: &Reading) -> Presence<Clock> {
-        between(before, after)
+        let slept = before.boot_ahead_ns.zip(after.boot_ahead_ns).map(|(was, is)| is - was);
+        let slept = slept.and_then(|ns| u64::try_from(ns).ok()).filter(|ns| *ns > BLUR_NS);
+        let suspended_ns = slept.unwrap_or(0);
+        // The wall clock goes on while the machine sleeps.
+        let ahead = after.wall_ahead_ns - before.wall_ahead_ns;
+        Presence::Present(Clock { stepped_ns: ahead - suspended_ns as i64, suspended_ns })
     }
-}
-
-fn read(system: &dyn System) -> Reading {
-    let uptime = || uptime_ns(&system.read_text(Path::new("/proc/uptime")).ok()?);
-    Reading {
-        wall_ahead_ns: ahead_ns(system, || Some(system.wall_ns())).unwrap_or_default(),
-        boot_ahead_ns: ahead_ns(system, uptime),
-    }
-}
-
-fn between(before: &Reading, after: &Reading) -> Presence<Clock> {
-    let slept = before.boot_ahead_ns.zip(after.boot_ahead_ns).map(|(was, is)| is - was);
-    let slept = slept.and_then(|ns| u64::try_from(ns).ok()).filter(|ns| *ns > BLUR_NS);
-    let suspended_ns = slept.unwrap_or(0);
-    // The wall clock goes on while the machine sleeps.
-    let ahead = after.wall_ahead_ns - before.wall_ahead_ns;
-    Presence::Present(Clock { stepped_ns: ahead - suspended_ns as i64, suspended_ns })
 }
 
 /// How far a clock is ahead of the monotonic one: of some pairs the one that was read fastest,
@@ -118,11 +110,11 @@ mod tests {
     fn clock(happens: impl Fn(&Fake), uptime: &str) -> Clock {
         let fake = Fake::new();
         fake.put("/proc/uptime", "100.00 50.00\n");
-        let before = read(&fake);
+        let before = Clocks::read(&fake);
         happens(&fake);
         fake.sleep(Duration::from_secs(1));
         fake.put("/proc/uptime", uptime);
-        *between(&before, &read(&fake)).value().unwrap()
+        *Clocks::between(&before, &Clocks::read(&fake)).value().unwrap()
     }
 
     #[test]
@@ -154,9 +146,9 @@ mod tests {
     #[test]
     fn without_the_time_since_the_start_sleep_is_not_told() {
         let fake = Fake::new();
-        let reading = read(&fake);
+        let reading = Clocks::read(&fake);
         assert_eq!(reading.boot_ahead_ns, None);
-        assert_eq!(between(&reading, &reading), Presence::Present(Clock::default()));
+        assert_eq!(Clocks::between(&reading, &reading), Presence::Present(Clock::default()));
         assert_eq!(uptime_ns("47715.79 27701.95\n"), Some(47_715_790_000_000));
         assert_eq!(uptime_ns("x"), None);
     }

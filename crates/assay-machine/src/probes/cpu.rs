@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 
-use crate::system::System;
+use crate::system::{System, sysfs};
 use assay_core::catalogue::About;
 use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field, not_recorded};
-use super::ticks;
+use super::{parsed_file, ticks};
 
 pub static PROBE: Entry = Entry {
     about: About {
@@ -80,23 +80,19 @@ impl Pair for Cpu {
     const GIVES_REASON: bool = true;
 
     fn read(system: &dyn System) -> Reading {
-        Reading { kernel: kernel_threads(system), busy_ns: busy_ns(system) }
+        let all = parsed_file(system, "/proc/stat", ticks::of_all);
+        Reading { kernel: kernel_threads(system), busy_ns: all.map(|all| all.busy() * TICK_NS) }
     }
 
     fn between(before: &Reading, after: &Reading) -> Presence<Observed> {
-        Presence::Present(ran(before, after))
-    }
-}
-
-fn ran(before: &Reading, after: &Reading) -> Observed {
-    Observed {
-        kernel_threads_ns: before.kernel.both(&after.kernel, |before, after| {
+        let kernel_threads_ns = before.kernel.both(&after.kernel, |before, after| {
             let ran = after.iter().map(|(thread, late)| {
                 late.saturating_sub(before.get(thread).copied().unwrap_or_default())
             });
             ran.sum()
-        }),
-        busy_ns: before.busy_ns.both(&after.busy_ns, |before, after| after.saturating_sub(*before)),
+        });
+        let busy_ns = before.busy_ns.both(&after.busy_ns, |old, new| new.saturating_sub(*old));
+        Presence::Present(Observed { kernel_threads_ns, busy_ns })
     }
 }
 
@@ -153,20 +149,9 @@ fn parse_task(text: &str) -> Option<Task> {
 /// Nanoseconds on a processor, nanoseconds waiting for one, times on one. A kernel that does not
 /// count says 0 to all three.
 fn parse_run_time(text: &str) -> Option<u64> {
-    let numbers: Vec<u64> =
-        text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let numbers = sysfs::numbers(text)?;
     let counts = numbers.iter().any(|number| *number > 0);
     numbers.first().copied().filter(|_| counts)
-}
-
-fn busy_ns(system: &dyn System) -> Presence<u64> {
-    match system.read_text(Path::new("/proc/stat")) {
-        Ok(text) => Presence::from_option(
-            ticks::of_all(&text).map(|all| all.busy() * TICK_NS),
-            "/proc/stat has an unknown format",
-        ),
-        Err(error) => Presence::absent(format!("cannot read /proc/stat: {error}")),
-    }
 }
 
 #[cfg(test)]
@@ -174,6 +159,10 @@ mod tests {
     use crate::system::Fake;
 
     use super::*;
+
+    fn ran(before: &Reading, after: &Reading) -> Observed {
+        Cpu::between(before, after).value().cloned().unwrap()
+    }
 
     /// Recorded on Linux 6.18.
     const KTHREADD: &str = "2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 6 0 0 20 0 1 0 21 0 0 \

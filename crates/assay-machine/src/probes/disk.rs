@@ -158,12 +158,10 @@ pub fn between(before: &Reading, after: &Reading) -> Presence<BTreeMap<String, T
     let span_ns = after.at_ns.saturating_sub(before.at_ns);
     before.devices.both(&after.devices, |before, after| {
         let pairs = after.iter().filter_map(|(name, late)| Some((name, before.get(name)?, late)));
-        pairs.map(|(name, early, late)| (name.clone(), traffic(early, late, span_ns))).collect()
+        pairs
+            .map(|(name, early, late)| (name.clone(), Traffic::new(&late.sub(early), span_ns)))
+            .collect()
     })
-}
-
-fn traffic(before: &Counters, after: &Counters, span_ns: u64) -> Traffic {
-    Traffic::new(&after.sub(before), span_ns)
 }
 
 impl Traffic {

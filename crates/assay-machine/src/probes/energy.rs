@@ -170,15 +170,11 @@ impl Reading {
     pub fn source(&self) -> Presence<String> {
         let mut asked = self.counters.iter().filter(|(source, _)| !self.is_barred(source));
         let there = asked.find(|(_, counters)| counters.value().is_some());
-        match there {
-            Some((source, counters)) => {
-                let parts: Vec<&String> =
-                    counters.value().map_or(Vec::new(), |all| all.keys().collect());
-                let parts: Vec<&str> = parts.into_iter().map(String::as_str).collect();
-                Presence::Present(format!("{} ({})", source.name, parts.join(", ")))
-            }
-            None => Presence::Absent(self.reason()),
-        }
+        let Some((source, Presence::Present(counters))) = there else {
+            return Presence::Absent(self.reason());
+        };
+        let parts: Vec<&str> = counters.keys().map(String::as_str).collect();
+        Presence::Present(format!("{} ({})", source.name, parts.join(", ")))
     }
 
     /// Whether a source must not stand in: a graphics card is nothing like the processors whose

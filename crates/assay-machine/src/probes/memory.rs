@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::system::machine::kilobytes;
 use crate::system::{System, sysfs};
 use assay_core::catalogue::About;
 use assay_core::presence::Presence;
@@ -231,20 +232,15 @@ fn counters(text: &str) -> Option<Counters> {
 
 /// Lines `Dirty:  12 kB`.
 fn levels(text: &str) -> Option<Levels> {
-    let swap = kib_line(text, "SwapTotal:").unwrap_or(0);
-    let total = kib_line(text, "MemTotal:");
+    let swap = kilobytes(text, "SwapTotal").unwrap_or(0);
+    let total = kilobytes(text, "MemTotal");
     Some(Levels {
-        total_and_available: total.zip(kib_line(text, "MemAvailable:")),
+        total_and_available: total.zip(kilobytes(text, "MemAvailable")),
         swap,
-        swap_used: swap.saturating_sub(kib_line(text, "SwapFree:").unwrap_or(0)),
-        dirty: kib_line(text, "Dirty:")?,
-        writeback: kib_line(text, "Writeback:")?,
+        swap_used: swap.saturating_sub(kilobytes(text, "SwapFree").unwrap_or(0)),
+        dirty: kilobytes(text, "Dirty")?,
+        writeback: kilobytes(text, "Writeback")?,
     })
-}
-
-fn kib_line(text: &str, name: &str) -> Option<u64> {
-    let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
-    rest.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 fn zram(system: &dyn System) -> BTreeMap<String, Zram> {
@@ -252,9 +248,8 @@ fn zram(system: &dyn System) -> BTreeMap<String, Zram> {
     let devices = names.into_iter().filter(|name| name.starts_with("zram"));
     let told = devices.filter_map(|name| {
         let text = system.read_text(&Path::new("/sys/block").join(&name).join("mm_stat")).ok()?;
-        let fields: Vec<u64> =
-            text.split_whitespace().take(3).map(|word| word.parse().ok()).collect::<Option<_>>()?;
-        let [original_bytes, compressed_bytes, used_bytes] = fields[..] else { return None };
+        let fields = sysfs::numbers(&text)?;
+        let [original_bytes, compressed_bytes, used_bytes, ..] = fields[..] else { return None };
         Some((name, Zram { original_bytes, compressed_bytes, used_bytes }))
     });
     told.filter(|(_, zram)| zram.used_bytes > 0).collect()
@@ -269,8 +264,8 @@ fn processes(system: &dyn System) -> Presence<ProcessMemory> {
         let folder = Path::new("/proc").join(process.to_string());
         let text = |name: &str| system.read_text(&folder.join(name)).ok();
         waiting.extend(children(system, &folder));
-        let Some(rss) = text("status").and_then(|text| kib_line(&text, "VmRSS:")) else { continue };
-        let pss = text("smaps_rollup").and_then(|text| kib_line(&text, "Pss:"));
+        let Some(rss) = text("status").and_then(|text| kilobytes(&text, "VmRSS")) else { continue };
+        let pss = text("smaps_rollup").and_then(|text| kilobytes(&text, "Pss"));
         sum.processes += 1;
         sum.rss_bytes += rss;
         sum.pss_bytes = sum.pss_bytes.zip(pss).map(|(sum, one)| sum + one);
@@ -280,15 +275,13 @@ fn processes(system: &dyn System) -> Presence<ProcessMemory> {
 }
 
 fn children(system: &dyn System, folder: &Path) -> Vec<u32> {
-    let tasks = sysfs::names(system, &folder.join("task"));
-    let texts = tasks
-        .iter()
-        .filter_map(|task| system.read_text(&folder.join("task").join(task).join("children")).ok());
-    texts
-        .flat_map(|text| {
-            text.split_whitespace().filter_map(|id| id.parse().ok()).collect::<Vec<u32>>()
-        })
-        .collect()
+    let mut found = Vec::new();
+    for task in sysfs::names(system, &folder.join("task")) {
+        let file = folder.join("task").join(task).join("children");
+        let text = system.read_text(&file).unwrap_or_default();
+        found.extend(text.split_whitespace().filter_map(|id| id.parse::<u32>().ok()));
+    }
+    found
 }
 
 #[cfg(test)]

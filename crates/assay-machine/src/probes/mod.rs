@@ -27,6 +27,7 @@ pub mod temperature;
 pub mod ticks;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::system::System;
 use assay_core::json;
@@ -80,6 +81,30 @@ impl Probes {
         system: &dyn System,
     ) -> Presence<block_latency::counts::BlockLatency> {
         self.block_latency.since_last(system)
+    }
+}
+
+/// A name, with a number if another value already has it.
+fn unused_name<T>(found: &BTreeMap<String, T>, name: &str) -> String {
+    let mut unused = name.to_owned();
+    for number in 2.. {
+        if !found.contains_key(&unused) {
+            break;
+        }
+        unused = format!("{name} {number}");
+    }
+    unused
+}
+
+/// What a file of the kernel says.
+fn parsed_file<T>(
+    system: &dyn System,
+    path: &str,
+    parse: impl FnOnce(&str) -> Option<T>,
+) -> Presence<T> {
+    match system.read_text(Path::new(path)) {
+        Ok(text) => Presence::from_option(parse(&text), format!("{path} has an unknown format")),
+        Err(error) => Presence::absent(format!("cannot read {path}: {error}")),
     }
 }
 

@@ -1,13 +1,12 @@
 //! Bytes that this process moved through block devices (`/proc/self/io`).
 
-use std::path::Path;
-
 use crate::system::System;
 use assay_core::catalogue::About;
 use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field};
+use super::parsed_file;
 
 pub static PROBE: Entry = Entry {
     about: About {
@@ -60,10 +59,7 @@ impl Pair for Own {
 
 /// Bytes since the process started.
 pub fn read(system: &dyn System) -> Presence<OwnTraffic> {
-    match system.read_text(Path::new("/proc/self/io")) {
-        Ok(text) => Presence::from_option(parse(&text), "/proc/self/io has an unknown format"),
-        Err(error) => Presence::absent(format!("cannot read /proc/self/io: {error}")),
-    }
+    parsed_file(system, "/proc/self/io", parse)
 }
 
 fn parse(text: &str) -> Option<OwnTraffic> {

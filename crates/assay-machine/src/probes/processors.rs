@@ -8,7 +8,7 @@ use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Moment, Pair, Presentation, Unit, field, not_recorded};
-use super::ticks;
+use super::{parsed_file, ticks};
 
 pub static PROBE: Entry = Entry {
     about: About {
@@ -32,20 +32,10 @@ pub static PROBE: Entry = Entry {
 
 #[derive(Clone, Debug)]
 pub struct Reading {
-    ticks: Presence<ProcessorTicks>,
-    throttle_events: Presence<u64>,
-    group_throttled: Presence<u64>,
-}
-
-impl Reading {
     /// Ticks of all processors since the start of the machine.
-    pub fn ticks(&self) -> Presence<ProcessorTicks> {
-        self.ticks.clone()
-    }
-
-    pub fn throttle_events(&self) -> Presence<u64> {
-        self.throttle_events.clone()
-    }
+    pub ticks: Presence<ProcessorTicks>,
+    pub throttle_events: Presence<u64>,
+    group_throttled: Presence<u64>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -116,14 +106,8 @@ fn increase(before: &Presence<u64>, after: &Presence<u64>) -> Presence<u64> {
 }
 
 fn ticks(system: &dyn System) -> Presence<ProcessorTicks> {
-    match system.read_text(Path::new("/proc/stat")) {
-        Ok(text) => {
-            let told = ticks::of_all(&text)
-                .map(|all| ProcessorTicks { total: all.total(), steal: all.steal });
-            Presence::from_option(told, "/proc/stat has an unknown format")
-        }
-        Err(error) => Presence::absent(format!("cannot read /proc/stat: {error}")),
-    }
+    let all = parsed_file(system, "/proc/stat", ticks::of_all);
+    all.map(|all| ProcessorTicks { total: all.total(), steal: all.steal })
 }
 
 fn throttle_events(system: &dyn System) -> Presence<u64> {

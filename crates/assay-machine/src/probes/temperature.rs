@@ -9,6 +9,7 @@ use assay_core::presence::Presence;
 use serde::{Deserialize, Serialize};
 
 use super::look::{Entry, Pair, Presentation, Unit, field};
+use super::unused_name;
 
 pub static PROBE: Entry = Entry {
     about: About {
@@ -31,7 +32,7 @@ pub static PROBE: Entry = Entry {
     ],
     rules: &["throttled"],
     presentation: Presentation::Tailored,
-    here: Some(|system| read(system).names().map(|names| names.join(", "))),
+    here: Some(|system| Sensors::read(system).names().map(|names| names.join(", "))),
 };
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,18 +73,6 @@ pub struct Reading {
     slow_processors: Option<u32>,
 }
 
-fn read(system: &dyn System) -> Reading {
-    let mut found = of_monitors(system);
-    if found.is_empty() {
-        found = of_zones(system);
-    }
-    let sensors = (!found.is_empty()).then_some(found);
-    Reading {
-        sensors: Presence::from_option(sensors, "the kernel reports no temperature sensor"),
-        slow_processors: slow_processors(system),
-    }
-}
-
 impl Reading {
     pub fn names(&self) -> Presence<Vec<String>> {
         self.sensors.clone().map(|sensors| sensors.into_keys().collect())
@@ -97,27 +86,28 @@ impl Pair for Sensors {
     type Observed = Temperature;
 
     fn read(system: &dyn System) -> Reading {
-        read(system)
+        let mut found = of_monitors(system);
+        if found.is_empty() {
+            found = of_zones(system);
+        }
+        let sensors = (!found.is_empty()).then_some(found);
+        Reading {
+            sensors: Presence::from_option(sensors, "the kernel reports no temperature sensor"),
+            slow_processors: slow_processors(system),
+        }
     }
 
     fn between(before: &Reading, after: &Reading) -> Presence<Temperature> {
-        between(before, after)
+        before.sensors.both(&after.sensors, |early, late| {
+            let mut sensors = BTreeMap::new();
+            for (name, &(after_mc, limit_mc)) in late {
+                if let Some(&(before_mc, _)) = early.get(name) {
+                    sensors.insert(name.clone(), Sensor { before_mc, after_mc, limit_mc });
+                }
+            }
+            Temperature { sensors, slow_processors: after.slow_processors }
+        })
     }
-}
-
-fn between(before: &Reading, after: &Reading) -> Presence<Temperature> {
-    before.sensors.both(&after.sensors, |early, late| {
-        let pairs = late.iter().filter_map(|(name, now)| Some((name, early.get(name)?.0, now)));
-        let sensor = |before_mc, &(after_mc, limit_mc): &(i64, Option<i64>)| Sensor {
-            before_mc,
-            after_mc,
-            limit_mc,
-        };
-        Temperature {
-            sensors: pairs.map(|(name, was, now)| (name.clone(), sensor(was, now))).collect(),
-            slow_processors: after.slow_processors,
-        }
-    })
 }
 
 /// One temperature of a device of hwmon, or of a thermal zone.
@@ -227,10 +217,7 @@ fn insert(found: &mut Readings, name: &str, value: (i64, Option<i64>)) {
     if found.len() >= MOST_SENSORS {
         return;
     }
-    let numbered = (2..).map(|number| format!("{name} {number}"));
-    let free =
-        std::iter::once(name.to_owned()).chain(numbered).find(|name| !found.contains_key(name));
-    found.extend(free.map(|name| (name, value)));
+    found.insert(unused_name(found, name), value);
 }
 
 fn thousandths(system: &dyn System, path: &Path) -> Option<i64> {
@@ -298,9 +285,9 @@ file /sys/class/thermal/thermal_zone0/temp 27800
     #[test]
     fn sensors_have_names_and_limits() {
         let fake = Fake::recorded(LAPTOP).unwrap();
-        let before = read(&fake);
+        let before = Sensors::read(&fake);
         fake.put("/sys/class/hwmon/hwmon1/temp1_input", "82850\n");
-        let found = between(&before, &read(&fake));
+        let found = Sensors::between(&before, &Sensors::read(&fake));
         let found = found.value().unwrap();
         let names: Vec<&str> = found.sensors.keys().map(String::as_str).collect();
         let known = [
@@ -327,8 +314,8 @@ file /sys/class/thermal/thermal_zone0/trip_point_1_type passive
 file /sys/class/thermal/thermal_zone0/trip_point_1_temp 80000
 file /sys/class/thermal/cooling_device0/type fan
 ";
-        let reading = read(&Fake::recorded(board).unwrap());
-        let found = between(&reading, &reading);
+        let reading = Sensors::read(&Fake::recorded(board).unwrap());
+        let found = Sensors::between(&reading, &reading);
         let zone = Sensor { before_mc: 61_322, after_mc: 61_322, limit_mc: Some(80_000) };
         assert_eq!(found.value().unwrap().sensors["cpu-thermal"], zone);
     }
@@ -349,8 +336,8 @@ file /sys/class/hwmon/hwmon3/name acpitz
 file /sys/class/hwmon/hwmon3/temp1_input 41000
 file /sys/class/hwmon/hwmon3/temp1_crit 90000
 ";
-        let reading = read(&Fake::recorded(board).unwrap());
-        let found = between(&reading, &reading);
+        let reading = Sensors::read(&Fake::recorded(board).unwrap());
+        let found = Sensors::between(&reading, &reading);
         let sensors = &found.value().unwrap().sensors;
         assert_eq!(sensors.len(), 4);
         assert!(sensors.values().all(|sensor| sensor.limit_mc.is_none()), "{sensors:?}");
@@ -358,7 +345,12 @@ file /sys/class/hwmon/hwmon3/temp1_crit 90000
 
     #[test]
     fn absent_without_sensors() {
-        let reading = read(&Fake::new());
-        assert!(between(&reading, &reading).reason().unwrap().contains("no temperature sensor"));
+        let reading = Sensors::read(&Fake::new());
+        assert!(
+            Sensors::between(&reading, &reading)
+                .reason()
+                .unwrap()
+                .contains("no temperature sensor")
+        );
     }
 }

@@ -29,6 +29,11 @@ pub fn number(system: &dyn System, path: &Path) -> Presence<u64> {
     parsed(text(system, path), |text| text.parse().ok())
 }
 
+/// Whole numbers with spaces between them; none if anything else is among them.
+pub fn numbers(text: &str) -> Option<Vec<u64>> {
+    text.split_whitespace().map(|word| word.parse().ok()).collect()
+}
+
 pub fn flag(system: &dyn System, path: &Path) -> Presence<bool> {
     number(system, path).map(|number| number != 0)
 }

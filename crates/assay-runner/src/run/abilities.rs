@@ -242,7 +242,7 @@ fn steal(system: &dyn System) -> Ability {
     Ability {
         name: "stolen time".to_owned(),
         purpose: "detecting CPU time stolen by the host".into(),
-        state: seen.ticks().map(|_| "/proc/stat".to_owned()),
+        state: seen.ticks.map(|_| "/proc/stat".to_owned()),
         advice: "without this, disturbed trials look like slow trials",
     }
 }
@@ -269,7 +269,7 @@ fn throttling(system: &dyn System) -> Ability {
     Ability {
         name: "thermal throttling".to_owned(),
         purpose: "detecting CPUs throttled by heat".into(),
-        state: seen.throttle_events().map(|_| "counted by the kernel".to_owned()),
+        state: seen.throttle_events.map(|_| "counted by the kernel".to_owned()),
         advice: "normal in virtual machines and on CPUs without this counter",
     }
 }

@@ -65,12 +65,8 @@ impl ClassSpan {
         self.requests += 1;
         self.failed += u64::from(failed);
         self.bytes = self.bytes.saturating_add(bytes);
-        self.queued.sum_ns = self.queued.sum_ns.saturating_add(queued_ns);
-        let index = latency_bucket(queued_ns) as u64;
-        match self.queued.buckets.binary_search_by_key(&index, |bucket| bucket[0]) {
-            Ok(at) => self.queued.buckets[at][1] += 1,
-            Err(at) => self.queued.buckets.insert(at, [index, 1]),
-        }
+        let bucket = [latency_bucket(queued_ns) as u64, 1];
+        self.queued.add(&Latencies { sum_ns: queued_ns, buckets: vec![bucket] });
     }
 }
 

@@ -7,6 +7,7 @@ use crate::system::{System, sysfs};
 use assay_core::presence::Presence;
 
 use super::Counter;
+use crate::probes::unused_name;
 
 const ROOT: &str = "/sys/class/hwmon";
 
@@ -40,7 +41,10 @@ pub fn read(system: &dyn System) -> Presence<BTreeMap<String, Counter>> {
     let mut counters = BTreeMap::new();
     for device in devices.iter().filter(|device| !is_part(device, &devices)) {
         for (label, joules) in &device.joules {
-            insert(&mut counters, &format!("{} {label}", device.name), *joules);
+            let name = unused_name(&counters, &format!("{} {label}", device.name));
+            let joules = *joules;
+            let counter = Counter { joules, range_joules: None, most_watts: 0.0, falls: false };
+            counters.insert(name, counter);
         }
     }
     powers.dedup();
@@ -78,12 +82,4 @@ fn is_part(device: &Device, all: &[Device]) -> bool {
         other.name == whole && other.hardware == device.hardware && !other.joules.is_empty()
     };
     all.iter().any(holds)
-}
-
-fn insert(counters: &mut BTreeMap<String, Counter>, name: &str, joules: f64) {
-    let numbered = (2..).map(|number| format!("{name} {number}"));
-    let free =
-        std::iter::once(name.to_owned()).chain(numbered).find(|name| !counters.contains_key(name));
-    let counter = Counter { joules, range_joules: None, most_watts: 0.0, falls: false };
-    counters.extend(free.map(|name| (name, counter)));
 }

@@ -35,18 +35,11 @@ pub fn read(system: &dyn System, path: &Path) -> Presence<Vec<Sample>> {
         Ok(_) => {}
         Err(error) => return what(&sysfs::reason(&error)),
     }
-    match system.read_text(path) {
-        Ok(text) => {
-            let samples = match parse(&text) {
-                Ok(samples) => samples,
-                Err(reason) => return what(&reason),
-            };
-            if samples.is_empty() {
-                return what(NO_LINE);
-            }
-            Presence::Present(samples)
-        }
-        Err(error) => what(&sysfs::reason(&error)),
+    let text = system.read_text(path).map_err(|error| sysfs::reason(&error));
+    match text.and_then(|text| parse(&text)) {
+        Ok(samples) if samples.is_empty() => what(NO_LINE),
+        Ok(samples) => Presence::Present(samples),
+        Err(reason) => what(&reason),
     }
 }
 

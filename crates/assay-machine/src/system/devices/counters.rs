@@ -34,8 +34,7 @@ pub struct Counters {
 impl Counters {
     /// Understands the text of a `stat` file; 11 numbers in old kernels, 17 in new ones.
     pub fn parse(text: &str) -> Option<Self> {
-        let numbers: Vec<u64> =
-            text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        let numbers = sysfs::numbers(text)?;
         if numbers.len() < 11 {
             return None;
         }
@@ -93,8 +92,7 @@ pub fn counters(system: &dyn System, device: &str) -> Presence<Counters> {
 pub fn under_way(system: &dyn System, device: &str) -> Presence<[u64; 2]> {
     let text = sysfs::text(system, &sysfs::block(device).join("inflight"));
     sysfs::parsed(text, |text| {
-        let numbers: Vec<u64> =
-            text.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+        let numbers = sysfs::numbers(text)?;
         numbers.try_into().ok()
     })
 }

@@ -108,7 +108,7 @@ impl<'a> Sampler<'a> {
             classes: self.tracing.read(),
             means: self.tracing.means(),
             processors: load::read(system),
-            throttle_events: processors::read(system).throttle_events(),
+            throttle_events: processors::read(system).throttle_events,
             pressure: pressure::machine(system),
             sensors: machine::sensors(system, self.ask_drives),
             memory: memory::machine(system),
