@@ -84,32 +84,9 @@ impl Draw {
     }
 }
 
-const NUMBERS: [&str; 24] = [
-    "0",
-    "-0",
-    "-1",
-    "1",
-    "2",
-    "0.0",
-    "1e308",
-    "-1e308",
-    "1e309",
-    "5e-324",
-    "1e-400",
-    "127",
-    "128",
-    "255",
-    "65535",
-    "65536",
-    "2147483647",
-    "2147483648",
-    "4294967295",
-    "4294967296",
-    "9223372036854775807",
-    "18446744073709551615",
-    "18446744073709551616",
-    "99999999999999999999999",
-];
+const NUMBERS: &str = "0 -0 -1 1 2 0.0 1e308 -1e308 1e309 5e-324 1e-400 127 128 255 65535 65536 2147483647 2147483648 \
+     4294967295 4294967296 9223372036854775807 18446744073709551615 18446744073709551616 \
+     99999999999999999999999";
 const WORDS: [&str; 28] = [
     "NaN",
     "inf",
@@ -241,7 +218,8 @@ fn replace_a_run(draw: &mut Draw, bytes: &mut Vec<u8>, is_it: fn(u8) -> bool, by
 }
 
 fn replace_a_number(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
-    let by = draw.of(&NUMBERS).unwrap_or_default().as_bytes();
+    let numbers: Vec<&str> = NUMBERS.split(' ').collect();
+    let by = draw.of(&numbers).unwrap_or_default().as_bytes();
     replace_a_run(draw, bytes, |byte| byte.is_ascii_digit() || byte == b'.', by);
 }
 

@@ -2,7 +2,7 @@
 
 use assay_core::presence::Presence;
 
-use super::resolve::REMOTE;
+use super::resolve::is_remote;
 use super::site::{Layer, Mount};
 use super::{System, mounts, sysfs};
 
@@ -42,7 +42,7 @@ fn of_mount(mount: &Mount) -> Presence<String> {
 
 /// Why nothing is known of file systems that hand the bytes on.
 fn unknown_because(filesystem: &str) -> &'static str {
-    if REMOTE.contains(&filesystem) {
+    if is_remote(filesystem) {
         "unknown: set on the server"
     } else if filesystem.starts_with("fuse.") && filesystem != "fuse.gocryptfs" {
         "unknown: set by a userspace program"

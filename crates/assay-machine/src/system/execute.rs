@@ -19,37 +19,13 @@ pub const KEPT_COMPLAINT_BYTES: usize = 4096;
 /// Variables that every program gets that is measured, where this process has them: what finds programs and
 /// files, and says whose process it is and how words are written. Whatever else a shell has gathered may hold
 /// secrets, and changes from day to day.
-pub const USUAL_VARIABLES: [&str; 24] = [
-    "HOME",
-    "LANG",
-    "LANGUAGE",
-    "LC_ADDRESS",
-    "LC_ALL",
-    "LC_COLLATE",
-    "LC_CTYPE",
-    "LC_IDENTIFICATION",
-    "LC_MEASUREMENT",
-    "LC_MESSAGES",
-    "LC_MONETARY",
-    "LC_NAME",
-    "LC_NUMERIC",
-    "LC_PAPER",
-    "LC_TELEPHONE",
-    "LC_TIME",
-    "LOGNAME",
-    "MAIL",
-    "PATH",
-    "SHELL",
-    "TERM",
-    "TMPDIR",
-    "TZ",
-    "USER",
-];
+const USUAL_VARIABLES: &str = "HOME LANG LANGUAGE LC_ADDRESS LC_ALL LC_COLLATE LC_CTYPE LC_IDENTIFICATION LC_MEASUREMENT LC_MESSAGES \
+     LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME LOGNAME MAIL PATH SHELL TERM TMPDIR TZ USER";
 
 /// The variables of this process that a program gets: the usual ones and those that were named, as far as they
 /// are there.
 pub fn passed(system: &dyn System, named: &[String]) -> Vec<String> {
-    let all = USUAL_VARIABLES.iter().copied().chain(named.iter().map(String::as_str));
+    let all = USUAL_VARIABLES.split(' ').chain(named.iter().map(String::as_str));
     let all: BTreeSet<&str> = all.filter(|name| system.variable(name).is_some()).collect();
     all.into_iter().map(str::to_owned).collect()
 }

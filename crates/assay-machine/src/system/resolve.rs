@@ -20,28 +20,12 @@ const DEEPEST: usize = 8;
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
 
 /// File systems whose bytes lie on another machine, or on the host of this one.
-pub(super) const REMOTE: [&str; 20] = [
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "9p",
-    "virtiofs",
-    "ceph",
-    "afs",
-    "lustre",
-    "beegfs",
-    "vboxsf",
-    "prl_fs",
-    "fuse.sshfs",
-    "fuse.ceph",
-    "fuse.glusterfs",
-    "fuse.s3fs",
-    "fuse.rclone",
-    "fuse.vmhgfs-fuse",
-    "fuse.davfs2",
-];
+const REMOTE: &str = "nfs nfs4 cifs smb3 smbfs 9p virtiofs ceph afs lustre beegfs vboxsf prl_fs fuse.sshfs fuse.ceph \
+     fuse.glusterfs fuse.s3fs fuse.rclone fuse.vmhgfs-fuse fuse.davfs2";
+
+pub(super) fn is_remote(filesystem: &str) -> bool {
+    REMOTE.split(' ').any(|name| name == filesystem)
+}
 
 /// Says what a target stands on.
 ///
@@ -181,7 +165,7 @@ impl<'a> Descent<'a> {
         if MEMORY.contains(&filesystem) {
             return Ground::Memory;
         }
-        if REMOTE.contains(&filesystem) {
+        if is_remote(filesystem) {
             return Ground::Remote;
         }
         match filesystem {

@@ -24,19 +24,7 @@ const AMBIVALENT: i32 = 8;
 /// Bytes at each end in which the programs look.
 const ENDS: u64 = 5 * MIB;
 /// The types that Assay creates and removes again, as blkid names them.
-const CREATED: [&str; 11] = [
-    "ext2",
-    "ext3",
-    "ext4",
-    "xfs",
-    "btrfs",
-    "f2fs",
-    "vfat",
-    "exfat",
-    "ntfs",
-    "crypto_LUKS",
-    "linux_raid_member",
-];
+const CREATED: &str = "ext2 ext3 ext4 xfs btrfs f2fs vfat exfat ntfs crypto_LUKS linux_raid_member";
 
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Signature {
@@ -156,7 +144,7 @@ pub fn superblocks(
     require_readable(system, &file, &range)?;
     let offsets = |found: Vec<Signature>| found.iter().map(|copy| start + copy.offset).collect();
     // One type per question: what others left on the device cannot make the answer ambivalent.
-    for kind in CREATED {
+    for kind in CREATED.split(' ') {
         let found = blkid(system, &file, &range, Some(kind))?.ok_or_else(ambivalent)?;
         for own in found.into_iter().filter(|own| own.name == kind) {
             // mdadm puts a host and a colon before the name of an array.

@@ -2,8 +2,8 @@
 
 use assay_core::quantity::Bytes;
 
-use super::FileSystem;
 use super::allowed::Takes::{Keys, Nothing, Value};
+use super::{FileSystem, plain};
 
 pub(super) static BTRFS: FileSystem = FileSystem {
     name: "btrfs",
@@ -34,23 +34,8 @@ pub(super) static BTRFS: FileSystem = FileSystem {
         ("--runtime-features", Keys(FEATURES)),
     ],
     encrypting: &[],
-    arguments: |label, options| {
-        let fixed = ["-f", "-q", "-K", "-L", label].into_iter();
-        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
-    },
+    arguments: |label, options| plain(&["-f", "-q", "-K", "-L"], label, options),
 };
 
-const FEATURES: &[&str] = &[
-    "block-group-tree",
-    "extref",
-    "free-space-tree",
-    "mixed-bg",
-    "no-holes",
-    "quota",
-    "raid-stripe-tree",
-    "raid1c34",
-    "raid56",
-    "skinny-metadata",
-    "squota",
-    "zoned",
-];
+const FEATURES: &str = "block-group-tree extref free-space-tree mixed-bg no-holes quota raid-stripe-tree raid1c34 raid56 \
+     skinny-metadata squota zoned";

@@ -2,8 +2,8 @@
 
 use assay_core::quantity::Bytes;
 
-use super::FileSystem;
 use super::allowed::Takes::{Nothing, Value};
+use super::{FileSystem, plain};
 
 pub(super) static EXFAT: FileSystem = FileSystem {
     name: "exfat",
@@ -13,8 +13,5 @@ pub(super) static EXFAT: FileSystem = FileSystem {
     smallest: Bytes(1 << 20),
     options: &[("-b", Value), ("-c", Value), ("-f", Nothing), ("--pack-bitmap", Nothing)],
     encrypting: &[],
-    arguments: |label, options| {
-        let fixed = ["-L", label].into_iter();
-        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
-    },
+    arguments: |label, options| plain(&["-L"], label, options),
 };

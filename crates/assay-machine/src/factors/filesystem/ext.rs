@@ -52,7 +52,7 @@ const OPTIONS: &[Allowed] = &[
     ("-i", Value),
     ("-I", Power),
     ("-j", Nothing),
-    ("-J", Keys(&["fast_commit_size", "location", "size"])),
+    ("-J", Keys("fast_commit_size location size")),
     ("-m", Value),
     ("-N", Value),
     ("-O", Keys(FEATURES)),
@@ -61,56 +61,13 @@ const OPTIONS: &[Allowed] = &[
 ];
 
 /// Those that would leave work for the background, or discard, are not among them.
-const EXTENDED: &[&str] = &[
-    "stride",
-    "stripe-width",
-    "stripe_width",
-    "encoding",
-    "encoding_flags",
-    "hash_seed",
-    "mmp_update_interval",
-    "num_backup_sb",
-    "orphan_file_size",
-    "packed_meta_blocks",
-    "quotatype",
-    "resize",
-];
+const EXTENDED: &str = "stride stripe-width stripe_width encoding encoding_flags hash_seed mmp_update_interval num_backup_sb \
+     orphan_file_size packed_meta_blocks quotatype resize";
 
-const FEATURES: &[&str] = &[
-    "64bit",
-    "bigalloc",
-    "casefold",
-    "dir_index",
-    "dir_nlink",
-    "ea_inode",
-    "encrypt",
-    "ext_attr",
-    "extent",
-    "extents",
-    "extra_isize",
-    "fast_commit",
-    "filetype",
-    "flex_bg",
-    "has_journal",
-    "huge_file",
-    "inline_data",
-    "large_dir",
-    "large_file",
-    "meta_bg",
-    "metadata_csum",
-    "metadata_csum_seed",
-    "mmp",
-    "none",
-    "orphan_file",
-    "project",
-    "quota",
-    "resize_inode",
-    "sparse_super",
-    "sparse_super2",
-    "stable_inodes",
-    "uninit_bg",
-    "verity",
-];
+const FEATURES: &str = "64bit bigalloc casefold dir_index dir_nlink ea_inode encrypt ext_attr extent extents extra_isize \
+     fast_commit filetype flex_bg has_journal huge_file inline_data large_dir large_file meta_bg \
+     metadata_csum metadata_csum_seed mmp none orphan_file project quota resize_inode sparse_super \
+     sparse_super2 stable_inodes uninit_bg verity";
 
 /// Without these the kernel would go on writing inode tables during the trials.
 const AT_ONCE: &str = "lazy_itable_init=0,lazy_journal_init=0,nodiscard";

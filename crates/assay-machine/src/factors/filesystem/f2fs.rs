@@ -2,8 +2,8 @@
 
 use assay_core::quantity::Bytes;
 
-use super::FileSystem;
 use super::allowed::Takes::{Keys, Nothing, Power, Value};
+use super::{FileSystem, plain};
 
 pub(super) static F2FS: FileSystem = FileSystem {
     name: "f2fs",
@@ -26,23 +26,8 @@ pub(super) static F2FS: FileSystem = FileSystem {
         ("-z", Value),
     ],
     encrypting: &["-O", "encrypt"],
-    arguments: |label, options| {
-        let fixed = ["-f", "-q", "-t", "0", "-l", label].into_iter();
-        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
-    },
+    arguments: |label, options| plain(&["-f", "-q", "-t", "0", "-l"], label, options),
 };
 
-const FEATURES: &[&str] = &[
-    "casefold",
-    "compression",
-    "encrypt",
-    "extra_attr",
-    "flexible_inline_xattr",
-    "inode_checksum",
-    "inode_crtime",
-    "lost_found",
-    "project_quota",
-    "quota",
-    "sb_checksum",
-    "verity",
-];
+const FEATURES: &str = "casefold compression encrypt extra_attr flexible_inline_xattr inode_checksum inode_crtime lost_found \
+     project_quota quota sb_checksum verity";

@@ -2,8 +2,8 @@
 
 use assay_core::quantity::Bytes;
 
-use super::FileSystem;
 use super::allowed::Takes::{Nothing, Value};
+use super::{FileSystem, plain};
 
 pub(super) static NTFS: FileSystem = FileSystem {
     name: "ntfs3",
@@ -22,8 +22,5 @@ pub(super) static NTFS: FileSystem = FileSystem {
         ("-z", Value),
     ],
     encrypting: &[],
-    arguments: |label, options| {
-        let fixed = ["-Q", "-q", "-L", label].into_iter();
-        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
-    },
+    arguments: |label, options| plain(&["-Q", "-q", "-L"], label, options),
 };

@@ -2,8 +2,8 @@
 
 use assay_core::quantity::Bytes;
 
-use super::FileSystem;
 use super::allowed::Takes::{Nothing, Value};
+use super::{FileSystem, plain};
 
 pub(super) static VFAT: FileSystem = FileSystem {
     name: "vfat",
@@ -27,8 +27,5 @@ pub(super) static VFAT: FileSystem = FileSystem {
         ("-S", Value),
     ],
     encrypting: &[],
-    arguments: |label, options| {
-        let fixed = ["-n", label].into_iter();
-        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
-    },
+    arguments: |label, options| plain(&["-n"], label, options),
 };

@@ -2,8 +2,8 @@
 
 use assay_core::quantity::Bytes;
 
-use super::FileSystem;
 use super::allowed::Takes::Keys;
+use super::{FileSystem, plain};
 
 pub(super) static XFS: FileSystem = FileSystem {
     name: "xfs",
@@ -12,57 +12,18 @@ pub(super) static XFS: FileSystem = FileSystem {
     package: "xfsprogs",
     smallest: Bytes(300 << 20),
     options: &[
-        ("-b", Keys(&["size"])),
-        ("-m", Keys(&["bigtime", "crc", "finobt", "inobtcount", "reflink", "rmapbt", "uuid"])),
+        ("-b", Keys("size")),
+        ("-m", Keys("bigtime crc finobt inobtcount reflink rmapbt uuid")),
         (
             "-d",
-            Keys(&[
-                "agcount",
-                "agsize",
-                "cowextsize",
-                "extszinherit",
-                "noalign",
-                "sectsize",
-                "size",
-                "su",
-                "sunit",
-                "sw",
-                "swidth",
-            ]),
+            Keys("agcount agsize cowextsize extszinherit noalign sectsize size su sunit sw swidth"),
         ),
-        (
-            "-i",
-            Keys(&[
-                "align",
-                "attr",
-                "maxpct",
-                "nrext64",
-                "perblock",
-                "projid32bit",
-                "size",
-                "sparse",
-            ]),
-        ),
-        (
-            "-l",
-            Keys(&[
-                "agnum",
-                "internal",
-                "lazy-count",
-                "sectsize",
-                "size",
-                "su",
-                "sunit",
-                "version",
-            ]),
-        ),
-        ("-n", Keys(&["ftype", "parent", "size", "version"])),
-        ("-r", Keys(&["extsize"])),
-        ("-s", Keys(&["size"])),
+        ("-i", Keys("align attr maxpct nrext64 perblock projid32bit size sparse")),
+        ("-l", Keys("agnum internal lazy-count sectsize size su sunit version")),
+        ("-n", Keys("ftype parent size version")),
+        ("-r", Keys("extsize")),
+        ("-s", Keys("size")),
     ],
     encrypting: &[],
-    arguments: |label, options| {
-        let fixed = ["-f", "-q", "-K", "-L", label].into_iter();
-        fixed.chain(options.iter().copied()).map(str::to_owned).collect()
-    },
+    arguments: |label, options| plain(&["-f", "-q", "-K", "-L"], label, options),
 };
