@@ -97,6 +97,13 @@ pub fn find<'a>(
         .or_else(|| above().max_by_key(depth))
 }
 
+/// What is mounted at a directory, as the kernel shows it; else why Assay cannot tell.
+pub fn at(system: &dyn System, point: &Path) -> Result<MountEntry, String> {
+    let table = read(system).map_err(|error| format!("cannot read the mounts: {error}"))?;
+    let entry = table.into_iter().rev().find(|entry| entry.mount.point == point);
+    entry.ok_or_else(|| "nothing is mounted there, although mount reported no error".to_owned())
+}
+
 /// Value of an option like `upperdir=/x`.
 pub fn option<'a>(mount: &'a Mount, name: &str) -> Option<&'a str> {
     mount.options.iter().find_map(|option| option.strip_prefix(name)?.strip_prefix('='))

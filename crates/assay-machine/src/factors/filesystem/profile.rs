@@ -49,10 +49,7 @@ impl Profile {
     /// Sees in sysfs that what is mounted at a point lies on so many devices, its data by this profile
     /// alone.
     pub fn see_at(&self, system: &dyn System, point: &Path, members: usize) -> Result<(), String> {
-        let table =
-            mounts::read(system).map_err(|error| format!("cannot read the mounts: {error}"))?;
-        let entry = table.iter().rev().find(|entry| entry.mount.point == point);
-        let source = entry.and_then(|own| devices::name_at(system, Path::new(&own.mount.source)));
+        let source = devices::name_at(system, Path::new(&mounts::at(system, point)?.mount.source));
         let pool = source.and_then(|name| devices::pool_of(system, &name));
         let pool = pool.ok_or("sysfs does not list this btrfs filesystem")?;
         let devices = sysfs::names(system, &pool.join("devices")).len();

@@ -15,7 +15,7 @@ use super::{
 use crate::factors::guard::Builder;
 use crate::factors::layers::{
     Base, ByHand, Device, ENCRYPTION_FACTOR, FSCRYPT, Gives, Layer, Made, Recipe, Takes, Typed,
-    Wish,
+    Wish, devices_of, missing_program,
 };
 use crate::factors::lines::{LABEL, MOUNT_POINT};
 use crate::factors::permanent::ANY_DIRECTORY;
@@ -162,12 +162,7 @@ impl Volume {
 
     /// The devices that it is made on, which must be enough of them.
     fn devices<'b>(&self, below: &'b [Base]) -> Outcome<Vec<&'b Device>> {
-        let device = |base: &'b Base| match base {
-            Base::Device(device) => Some(device),
-            Base::Directory(_) => None,
-        };
-        let devices: Option<Vec<&Device>> = below.iter().map(device).collect();
-        match (devices, self.profile) {
+        match (devices_of(below), self.profile) {
             (Some(devices), Some(profile)) => match profile.too_few(devices.len()) {
                 None => Ok(devices),
                 Some(reason) => Err(Failure::refused(reason)),
@@ -179,12 +174,7 @@ impl Volume {
 
     /// Sees in the kernel's own table that it is mounted as it was asked for; else how it is.
     fn see_at(&self, system: &dyn System, point: &Path) -> Result<(), String> {
-        let table =
-            mounts::read(system).map_err(|error| format!("cannot read the mounts: {error}"))?;
-        let entry = table.iter().rev().find(|entry| entry.mount.point == point);
-        let Some(entry) = entry else {
-            return Err("nothing is mounted there, although mount reported no error".to_owned());
-        };
+        let entry = mounts::at(system, point)?;
         if entry.mount.filesystem != self.kind.name {
             return Err(format!("the kernel mounted {}", entry.mount.filesystem));
         }
@@ -201,9 +191,7 @@ impl Volume {
             None => Ok(()),
         }
     }
-}
 
-impl Volume {
     fn see_spread(&self, system: &dyn System, point: &Path, devices: usize) -> Result<(), String> {
         self.profile.map_or(Ok(()), |profile| profile.see_at(system, point, devices))
     }
@@ -238,8 +226,8 @@ impl Recipe for Volume {
             return Some(few);
         }
         let bytes = below.iter().copied().min().unwrap_or(0);
-        if system.program(program).is_none() {
-            return Some(format!("{program} is not installed; install the package {package}"));
+        if let Some(missing) = missing_program(system, program, package) {
+            return Some(missing);
         }
         if bytes < smallest.0 {
             return Some(format!("{name} needs {smallest}, only {} available", Bytes(bytes)));
@@ -259,10 +247,7 @@ impl Recipe for Volume {
         }
         let devices = self.devices(below)?;
         let system = builder.system();
-        let mut files = Vec::new();
-        for device in &devices {
-            files.push(builder.file_of(device)?);
-        }
+        let files = builder.files_of(&devices)?;
         let label = builder.label();
         let made = |device: &Device| {
             let (disk, start) =
@@ -272,11 +257,7 @@ impl Recipe for Volume {
         for (device, file) in devices.iter().zip(&files) {
             // Each of them bears the label: all are wiped, one by one.
             builder.beside(made(device))?;
-            if device.discard {
-                let range = 0..device.extent.range.end - device.extent.range.start;
-                let discard = Act::Discard { device: file.clone(), range };
-                builder.act_on(device, made(device), &discard)?;
-            }
+            builder.discard(device, file, made(device))?;
         }
         builder.act_on_all(&devices, made(devices[0]), &self.make_on(&label, &files))?;
         let point = builder.place("mount")?;

@@ -143,6 +143,19 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.device_of(&device.extent, &disk)
     }
 
+    pub fn files_of(&mut self, devices: &[&Device]) -> Outcome<Vec<PathBuf>> {
+        devices.iter().map(|device| self.file_of(device)).collect()
+    }
+
+    /// Discards the blocks of a device or its part, if Assay may: `file` is its device file.
+    pub fn discard(&mut self, device: &Device, file: &Path, undo: Undo) -> Outcome<()> {
+        if !device.discard {
+            return Ok(());
+        }
+        let range = 0..device.extent.range.end - device.extent.range.start;
+        self.act_on(device, undo, &Act::Discard { device: file.to_owned(), range })
+    }
+
     pub fn room(&mut self) -> Outcome<PathBuf> {
         self.guard.make_room()?;
         Ok(self.guard.room.clone())

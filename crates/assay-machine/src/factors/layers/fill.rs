@@ -200,18 +200,13 @@ impl Recipe for Filler {
 
     /// How much it takes depends on what is free, so that there is no line to be typed.
     fn typed(&self, below: &[PathBuf]) -> Typed {
-        Typed {
-            acts: Vec::new(),
-            out: below.first().cloned().unwrap_or_else(|| ANY_DIRECTORY.into()),
-        }
+        let out = below.first().cloned().unwrap_or_else(|| ANY_DIRECTORY.into());
+        Typed { acts: Vec::new(), out }
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        ByHand {
-            typed: self.typed(below),
-            why: "assay fills filesystems only for measurements; keep this share free",
-            lasting: None,
-        }
+        let why = "assay fills filesystems only for measurements; keep this share free";
+        ByHand { typed: self.typed(below), why, lasting: None }
     }
 }
 

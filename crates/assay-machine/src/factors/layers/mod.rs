@@ -311,6 +311,25 @@ pub fn one(noun: &str) -> String {
     format!("{article} {noun}")
 }
 
+/// The devices below, unless one of the bases is a directory.
+pub(in crate::factors) fn devices_of(below: &[Base]) -> Option<Vec<&Device>> {
+    let mut devices = Vec::new();
+    for base in below {
+        let Base::Device(device) = base else { return None };
+        devices.push(device);
+    }
+    Some(devices)
+}
+
+pub(in crate::factors) fn missing_program(
+    system: &dyn System,
+    program: &str,
+    package: &str,
+) -> Option<String> {
+    let is_missing = system.program(program).is_none();
+    is_missing.then(|| format!("{program} is not installed; install the package {package}"))
+}
+
 /// That there are too few devices for what joins them.
 pub(in crate::factors) fn too_few(name: &str, least: usize, here: usize) -> String {
     let devices = if here == 1 { "is only one".to_owned() } else { format!("are only {here}") };

@@ -10,7 +10,10 @@ use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 
-use super::{Base, ByHand, Device, Layer, Made, Recipe, Takes, Typed, Wish, too_few};
+use super::{
+    Base, ByHand, Device, Layer, Made, Recipe, Takes, Typed, Wish, devices_of, missing_program,
+    too_few,
+};
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, has_module, one_amount};
 
@@ -39,56 +42,28 @@ struct Way {
     name: &'static str,
     module: &'static str,
     least: usize,
-    /// Whether it goes over its members in chunks.
-    chunks: bool,
-    /// Whether it has parity: a stripe cache.
-    parity: bool,
     /// Bytes that it holds on so many members of so many bytes.
     holds: fn(u64, u64) -> u64,
 }
 
 static WAYS: [Way; 5] = [
-    Way {
-        name: "raid5",
-        module: "raid456",
-        least: 3,
-        chunks: true,
-        parity: true,
-        holds: |members, bytes| (members - 1) * bytes,
-    },
-    Way {
-        name: "raid6",
-        module: "raid456",
-        least: 4,
-        chunks: true,
-        parity: true,
-        holds: |members, bytes| (members - 2) * bytes,
-    },
-    Way {
-        name: "raid10",
-        module: "raid10",
-        least: 4,
-        chunks: true,
-        parity: false,
-        holds: |members, bytes| members * bytes / 2,
-    },
-    Way {
-        name: "raid1",
-        module: "raid1",
-        least: 2,
-        chunks: false,
-        parity: false,
-        holds: |_, bytes| bytes,
-    },
-    Way {
-        name: "raid0",
-        module: "raid0",
-        least: 2,
-        chunks: true,
-        parity: false,
-        holds: |members, bytes| members * bytes,
-    },
+    Way { name: "raid5", module: "raid456", least: 3, holds: |count, bytes| (count - 1) * bytes },
+    Way { name: "raid6", module: "raid456", least: 4, holds: |count, bytes| (count - 2) * bytes },
+    Way { name: "raid10", module: "raid10", least: 4, holds: |count, bytes| count * bytes / 2 },
+    Way { name: "raid1", module: "raid1", least: 2, holds: |_, bytes| bytes },
+    Way { name: "raid0", module: "raid0", least: 2, holds: |count, bytes| count * bytes },
 ];
+
+impl Way {
+    fn has_chunks(&self) -> bool {
+        self.name != "raid1"
+    }
+
+    /// Whether it has parity, and so a stripe cache.
+    fn has_parity(&self) -> bool {
+        self.module == "raid456"
+    }
+}
 
 fn way(name: &str) -> Option<&'static Way> {
     WAYS.iter().find(|way| way.name == name)
@@ -253,20 +228,20 @@ struct Array {
 impl Array {
     /// What of its options does not go with its level, if anything.
     fn fault(&self) -> Option<String> {
-        let Way { name, chunks, parity, .. } = self.way;
+        let name = self.way.name;
         let lacks = |what: &str, setting: &str| {
             Some(format!("{name} has no {what}; to include {name}, use --set {setting}"))
         };
-        if self.chunk.is_some() && !chunks {
+        if self.chunk.is_some() && !self.way.has_chunks() {
             return lacks("chunks", "raid_chunk=defaults");
         }
-        if self.bitmap && *name == "raid0" {
+        if self.bitmap && name == "raid0" {
             return lacks("bitmap", "raid_bitmap=none");
         }
-        if self.stripe_cache.is_some() && !parity {
+        if self.stripe_cache.is_some() && !self.way.has_parity() {
             return lacks("stripe cache", "raid_stripe_cache=defaults");
         }
-        if self.sync_kib_per_s.is_some() && *name == "raid0" {
+        if self.sync_kib_per_s.is_some() && name == "raid0" {
             return lacks("resync", "raid_resync=none");
         }
         None
@@ -287,6 +262,12 @@ impl Array {
         words.push(format!("--raid-devices={}", members.len()));
         words.extend(members.iter().map(|member| member.display().to_string()));
         Act::Run { program: PROGRAM.to_owned(), arguments: words }
+    }
+
+    fn lines(&self, below: &[PathBuf], lasting: bool) -> Typed {
+        let mut acts = vec![self.create(Path::new(FREE), NAME, below, lasting)];
+        acts.extend(self.settings("mdN"));
+        Typed { acts, out: FREE.into() }
     }
 
     fn settings(&self, array: &str) -> Vec<Act> {
@@ -392,10 +373,8 @@ impl Recipe for Array {
         if below.len() < *least {
             return Some(too_few(name, *least, below.len()));
         }
-        if system.program(PROGRAM).is_none() {
-            return Some(format!("{PROGRAM} is not installed; install the package {PROGRAM}"));
-        }
-        if let Some(missing) = signatures::missing(system) {
+        let programs = missing_program(system, PROGRAM, PROGRAM);
+        if let Some(missing) = programs.or_else(|| signatures::missing(system)) {
             return Some(missing);
         }
         let smallest = below.iter().copied().min().unwrap_or(0);
@@ -421,10 +400,7 @@ impl Recipe for Array {
         }
         let devices = members_of(below, self.way.name, self.way.least)?;
         let system = builder.system();
-        let mut files = Vec::new();
-        for device in &devices {
-            files.push(builder.file_of(device)?);
-        }
+        let files = builder.files_of(&devices)?;
         let array = free(system)?;
         let name = builder.label();
         let member = |device: &&Device| Member {
@@ -433,10 +409,8 @@ impl Recipe for Array {
         };
         let members = devices.iter().map(member).collect();
         let undo = Undo::Array { device: array.clone(), name: name.clone(), members };
-        for (device, file) in devices.iter().zip(&files).filter(|(device, _)| device.discard) {
-            let range = 0..device.extent.range.end - device.extent.range.start;
-            let discard = Act::Discard { device: file.clone(), range };
-            builder.act_on(device, undo.clone(), &discard)?;
+        for (device, file) in devices.iter().zip(&files) {
+            builder.discard(device, file, undo.clone())?;
         }
         let file = devices::file_of(&array);
         let lasting = self.sync_kib_per_s.is_some();
@@ -459,17 +433,12 @@ impl Recipe for Array {
     }
 
     fn typed(&self, below: &[PathBuf]) -> Typed {
-        let lasting = self.sync_kib_per_s.is_some();
-        let mut acts = vec![self.create(Path::new(FREE), NAME, below, lasting)];
-        acts.extend(self.settings("mdN"));
-        Typed { acts, out: FREE.into() }
+        self.lines(below, self.sync_kib_per_s.is_some())
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        let mut acts = vec![self.create(Path::new(FREE), NAME, below, true)];
-        acts.extend(self.settings("mdN"));
         ByHand {
-            typed: Typed { acts, out: FREE.into() },
+            typed: self.lines(below, true),
             why: "assay creates arrays only for measurements; resync a permanent array first",
             lasting: Some((
                 "mdadm --detail --scan >> /etc/mdadm/mdadm.conf".to_owned(),
@@ -480,12 +449,8 @@ impl Recipe for Array {
 }
 
 fn members_of<'b>(below: &'b [Base], name: &str, least: usize) -> Outcome<Vec<&'b Device>> {
-    let device = |base: &'b Base| match base {
-        Base::Device(device) => Some(device),
-        Base::Directory(_) => None,
-    };
-    let devices: Option<Vec<&Device>> = below.iter().map(device).collect();
-    let devices = devices.ok_or_else(|| Failure::refused(format!("{name} needs block devices")))?;
+    let no_devices = || Failure::refused(format!("{name} needs block devices"));
+    let devices = devices_of(below).ok_or_else(no_devices)?;
     if devices.len() < least {
         return Err(Failure::refused(too_few(name, least, devices.len())));
     }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::system::journal::Undo;
-use crate::system::{ADD_ZRAM, Act, MOST_SWAP_PRIORITY, System, devices, mounts, swaps, sysfs};
+use crate::system::{Act, MOST_SWAP_PRIORITY, System, devices, mounts, swaps, sysfs};
 use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::presence::Presence;
@@ -321,9 +321,6 @@ impl Recipe for Area {
         let lacks = |path: &str| is_there(path).is_ok_and(|found| found.is_none());
         match &self.wanted {
             _ if lacks(swaps::TABLE) => Some("this kernel has no swap (CONFIG_SWAP)".to_owned()),
-            Wanted::Zram(_) if lacks(ADD_ZRAM) => {
-                Some("this kernel has no zram, or has not loaded it; try modprobe zram".to_owned())
-            }
             Wanted::Zram(algorithm) => zram::lacks(system, algorithm),
             Wanted::Zswap(_) if lacks(PARAMETERS) => {
                 Some("this kernel has no zswap (CONFIG_ZSWAP)".to_owned())
@@ -472,7 +469,7 @@ impl Recipe for Area {
 
 #[cfg(test)]
 mod tests {
-    use crate::system::Fake;
+    use crate::system::{ADD_ZRAM, Fake};
 
     use super::*;
     use crate::factors::View;

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::system::journal::Undo;
-use crate::system::{ADD_ZRAM, Act, System, devices, sysfs};
+use crate::system::{ADD_ZRAM, Act, System, devices, machine, sysfs};
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
@@ -138,14 +138,11 @@ impl Recipe for Wanted {
     }
 
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String> {
-        if sysfs::there(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
-            return Some("this kernel has no zram, or has not loaded it; try modprobe zram".into());
-        }
         if let Some(lack) = lacks(system, &self.algorithm) {
             return Some(lack);
         }
         let bytes = self.bytes(below);
-        let free = available(system)?;
+        let free = *machine::memory(system, "MemAvailable").value()?;
         // Asked of no size in particular: whether there could be any.
         if below.iter().all(|bytes| *bytes >= u64::MAX / 8) || bytes <= free - free / LEFT {
             return None;
@@ -214,8 +211,11 @@ pub(super) fn added() -> Act {
     Act::Run { program: "cat".to_owned(), arguments: vec![ADD_ZRAM.to_owned()] }
 }
 
-/// That this kernel's zram has no such algorithm, where some device tells those that it has.
+/// That this kernel has no zram, or its zram has no such algorithm, if some device tells those that it has.
 pub(super) fn lacks(system: &dyn System, algorithm: &str) -> Option<String> {
+    if sysfs::there(system.status(Path::new(ADD_ZRAM))).is_ok_and(|found| found.is_none()) {
+        return Some("this kernel has no zram, or has not loaded it; try modprobe zram".to_owned());
+    }
     let known = algorithms(system)?;
     let is_there = known.iter().any(|own| own == algorithm);
     let known = known.join(", ");
@@ -229,14 +229,6 @@ fn algorithms(system: &dyn System) -> Option<Vec<String>> {
     let device = names.into_iter().find(|name| name.starts_with("zram"))?;
     let text = system.read_text(&sysfs::block(&device).join("comp_algorithm")).ok()?;
     Some(text.split_whitespace().map(|word| word.trim_matches(['[', ']']).to_owned()).collect())
-}
-
-/// Bytes of memory that are free or can be freed.
-fn available(system: &dyn System) -> Option<u64> {
-    let text = system.read_text(Path::new("/proc/meminfo")).ok()?;
-    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kib << 10)
 }
 
 #[cfg(test)]

@@ -13,7 +13,9 @@ use super::{
 };
 use crate::factors::Factor;
 use crate::factors::guard::Builder;
-use crate::factors::layers::{Base, ByHand, Device, Layer, Made, Recipe, Typed, Wish};
+use crate::factors::layers::{
+    Base, ByHand, Device, Layer, Made, Recipe, Typed, Wish, missing_program,
+};
 
 const PROGRAM: &str = "cryptsetup";
 const MODULE: &str = "dm-crypt";
@@ -97,31 +99,45 @@ impl Layer for EncryptedDevices {
 }
 
 impl Volume {
+    /// The words that make the volume, empty or from existing data.
+    fn first_words(&self) -> Vec<String> {
+        let shift = format!("{}M", SHIFT >> 20);
+        let words: &[&str] = if self.in_place {
+            &["reencrypt", "--encrypt", "--reduce-device-size", &shift]
+        } else {
+            &["luksFormat"]
+        };
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    fn options(&self) -> Vec<String> {
+        let mut words = Vec::new();
+        if let Some((cipher, bits)) = &self.cipher {
+            words.extend(["--cipher", cipher, "--key-size", bits].map(str::to_owned));
+        }
+        if let Some(sector) = self.sector {
+            words.extend(["--sector-size".to_owned(), sector.0.to_string()]);
+        }
+        words
+    }
+
+    fn flag_words(&self) -> impl Iterator<Item = String> {
+        self.flags.iter().map(|flag| format!("--perf-{flag}"))
+    }
+
     /// The line that makes it. The key is random: it needs no time to be derived slowly.
     fn format(&self, label: &str, device: &Path, key: Key) -> Act {
-        let shift = format!("{}M", SHIFT >> 20);
-        let mut words = if self.in_place {
-            vec!["reencrypt", "--encrypt", "--reduce-device-size", &shift]
-        } else {
-            vec!["luksFormat"]
-        };
-        words.extend(["--batch-mode", "--type", "luks2", "--label", label]);
-        words.extend(["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"]);
-        let sector = self.sector.map(|bytes| bytes.0.to_string());
-        if let Some((cipher, bits)) = &self.cipher {
-            words.extend(["--cipher", cipher, "--key-size", bits]);
-        }
-        if let Some(sector) = &sector {
-            words.extend(["--sector-size", sector]);
-        }
-        with_key(&words, &[device.display().to_string()], key)
+        let mut words = self.first_words();
+        words.extend(["--batch-mode", "--type", "luks2", "--label", label].map(str::to_owned));
+        words.extend(["--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000"].map(str::to_owned));
+        words.extend(self.options());
+        with_key(words, &[device.display().to_string()], key)
     }
 
     fn open(&self, name: &str, device: &Path, key: Key) -> Act {
-        let mut words = vec!["open".to_owned(), "--type".to_owned(), "luks2".to_owned()];
-        words.extend(self.flags.iter().map(|flag| format!("--perf-{flag}")));
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        with_key(&words, &[device.display().to_string(), name.to_owned()], key)
+        let mut words = ["open", "--type", "luks2"].map(str::to_owned).to_vec();
+        words.extend(self.flag_words());
+        with_key(words, &[device.display().to_string(), name.to_owned()], key)
     }
 
     /// Sees in the kernel's table that a volume is what was asked for; else how it is.
@@ -160,9 +176,9 @@ impl Volume {
 }
 
 /// A line of cryptsetup that reads its key from standard input, what it is about last.
-fn with_key(words: &[&str], about: &[String], key: Key) -> Act {
-    let words = words.iter().chain(&["--key-file", "-"]).map(|word| (*word).to_owned());
-    let arguments = words.chain(about.iter().cloned()).collect();
+fn with_key(mut arguments: Vec<String>, about: &[String], key: Key) -> Act {
+    arguments.extend(["--key-file", "-"].map(str::to_owned));
+    arguments.extend_from_slice(about);
     Act::RunWithKey { program: PROGRAM.to_owned(), arguments, key }
 }
 
@@ -180,8 +196,8 @@ impl Recipe for Volume {
                 "this kernel has no {MODULE} (LUKS2); `cryptsetup benchmark` tests only the ciphers"
             ));
         }
-        if system.program(PROGRAM).is_none() {
-            return Some(format!("{PROGRAM} is not installed; install the package cryptsetup-bin"));
+        if let Some(missing) = missing_program(system, PROGRAM, "cryptsetup-bin") {
+            return Some(missing);
         }
         if let Some(missing) = signatures::missing(system) {
             return Some(missing);
@@ -209,20 +225,15 @@ impl Recipe for Volume {
         let start = device.extent.range.start;
         let formatted = Undo::FileSystem { disk, start, label: label.clone() };
         // What lies there is what is encrypted.
-        if device.discard && !self.in_place {
-            let range = 0..device.extent.range.end - start;
-            let act = Act::Discard { device: file.clone(), range };
-            builder.act_on(device, formatted.clone(), &act)?;
+        if !self.in_place {
+            builder.discard(device, &file, formatted.clone())?;
         }
         builder.act_on(device, formatted, &self.format(&label, &file, key.clone()))?;
         let opened = Undo::Mapping { name: name.clone() };
         builder.act_on(device, opened.clone(), &self.open(&name, &file, key))?;
-        let shown = devices::mapping(system, &name);
-        let shown =
-            shown.map_err(|error| Failure::refused(format!("cannot open {name}: {error}")))?;
-        let shown = shown.ok_or_else(|| {
-            Failure::refused(format!("cannot open {name}: {PROGRAM} created no device"))
-        })?;
+        let cannot = |why: &str| Failure::refused(format!("cannot open {name}: {why}"));
+        let shown = devices::mapping(system, &name).map_err(|error| cannot(&error.to_string()))?;
+        let shown = shown.ok_or_else(|| cannot(&format!("{PROGRAM} created no device")))?;
         let made = builder.made(&devices::file_of(&shown), &opened, &[device])?;
         self.see_named(system, &name).map_err(Failure::refused)?;
         // What was discarded below needs no second time.
@@ -247,39 +258,32 @@ impl Recipe for Volume {
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        let device = below.first().cloned().unwrap_or_default();
-        let shift = format!("{}M", SHIFT >> 20);
-        let mut words: Vec<String> = if self.in_place {
-            ["reencrypt", "--encrypt", "--reduce-device-size", &shift].map(str::to_owned).into()
-        } else {
-            vec!["luksFormat".to_owned()]
-        };
-        words.extend(["--type", "luks2"].map(str::to_owned));
-        if let Some((cipher, bits)) = &self.cipher {
-            let own = ["--cipher", cipher, "--key-size", bits];
-            words.extend(own.map(str::to_owned));
-        }
-        if let Some(sector) = self.sector {
-            words.extend(["--sector-size".to_owned(), sector.0.to_string()]);
-        }
-        words.push(device.display().to_string());
+        let device = below.first().cloned().unwrap_or_default().display().to_string();
+        let mut making = self.first_words();
+        making.extend(["--type", "luks2"].map(str::to_owned));
+        making.extend(self.options());
+        making.push(device.clone());
         let mut opening = vec!["open".to_owned()];
-        opening.extend(self.flags.iter().map(|flag| format!("--perf-{flag}")));
-        opening.extend([device.display().to_string(), NAME.to_owned()]);
+        opening.extend(self.flag_words());
+        opening.extend([device.clone(), NAME.to_owned()]);
         let run = |arguments| Act::Run { program: PROGRAM.to_owned(), arguments };
-        let options: Vec<String> = ["luks".to_owned()]
-            .into_iter()
-            .chain(self.flags.iter().map(|flag| flag.replace('_', "-")))
-            .collect();
-        let line = format!("{NAME} {} none {}", device.display(), options.join(","));
+        let mut options = "luks".to_owned();
+        for flag in &self.flags {
+            options = format!("{options},{}", flag.replace('_', "-"));
+        }
+        let line = format!("{NAME} {device} none {options}");
+        let out = PathBuf::from(format!("/dev/mapper/{NAME}"));
         ByHand {
-            typed: Typed {
-                acts: vec![run(words), run(opening)],
-                out: PathBuf::from(format!("/dev/mapper/{NAME}")),
-            },
+            typed: Typed { acts: vec![run(making), run(opening)], out },
             why: "assay encrypts devices only for measurements and discards their keys",
             lasting: Some((line, "a line for /etc/crypttab, which assay does not edit")),
         }
+    }
+}
+
+impl Misplaced {
+    fn fault(&self) -> String {
+        format!("{} requires {DM_CRYPT}; otherwise use {DEFAULTS}", self.0)
     }
 }
 
@@ -289,12 +293,11 @@ impl Recipe for Misplaced {
     }
 
     fn missing(&self, _: &dyn System, _: &[u64]) -> Option<String> {
-        Some(format!("{} requires {DM_CRYPT}; otherwise use {DEFAULTS}", self.0))
+        Some(self.fault())
     }
 
     fn make(&self, _: &mut Builder<'_, '_>, _: &[Base]) -> Outcome<Base> {
-        let Self(name) = self;
-        Err(Failure::refused(format!("{name} requires {DM_CRYPT}; otherwise use {DEFAULTS}")))
+        Err(Failure::refused(self.fault()))
     }
 
     fn see(&self, _: &dyn System, _: &Made) -> Result<(), String> {

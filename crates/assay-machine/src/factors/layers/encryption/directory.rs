@@ -4,14 +4,17 @@
 use std::path::{Path, PathBuf};
 
 use crate::system::journal::Undo;
-use crate::system::{Act, Key, System};
+use crate::system::site::Mount;
+use crate::system::{Act, Key, System, mounts};
 use assay_core::failure::{Failure, Outcome};
 
-use super::{ENCRYPTION_FACTOR, FSCRYPT, GOCRYPTFS, SERVED, mounted_at};
+use super::{ENCRYPTION_FACTOR, FSCRYPT, GOCRYPTFS, SERVED};
 use crate::factors::Factor;
 use crate::factors::filesystem::{self, FileSystem};
 use crate::factors::guard::Builder;
-use crate::factors::layers::{Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish};
+use crate::factors::layers::{
+    Base, ByHand, Gives, Layer, Levels, Made, Recipe, Typed, Wish, missing_program,
+};
 
 /// Programs of which one mounts for others than the kernel.
 const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
@@ -19,18 +22,17 @@ const HELPERS: [&str; 2] = ["fusermount3", "fusermount"];
 const INSIDE: &str = "encrypted";
 /// A file of this name is made to see whether names are encrypted.
 const PLAIN: &str = "assay-plain-name";
+const WHY: &str = "assay encrypts directories only for measurements and discards their keys";
 /// Stands for the directory where files are seen in plain.
 const SHOWN: &str = "DIRECTORY";
 
 pub(in crate::factors) struct EncryptedDirectories;
 
-struct ByFileSystem {
-    on: Option<&'static FileSystem>,
-}
+/// An encrypted directory of this filesystem.
+struct ByFileSystem(Option<&'static FileSystem>);
 
-struct ByProgram {
-    on: Option<&'static FileSystem>,
-}
+/// An encrypted directory on this filesystem, served by gocryptfs.
+struct ByProgram(Option<&'static FileSystem>);
 
 impl Layer for EncryptedDirectories {
     fn noun(&self) -> &'static str {
@@ -52,8 +54,8 @@ impl Layer for EncryptedDirectories {
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
         let on = wish.level("filesystem").and_then(filesystem::find);
         match wish.level(ENCRYPTION_FACTOR.about().name)? {
-            FSCRYPT => Some(Box::new(ByFileSystem { on })),
-            GOCRYPTFS => Some(Box::new(ByProgram { on })),
+            FSCRYPT => Some(Box::new(ByFileSystem(on))),
+            GOCRYPTFS => Some(Box::new(ByProgram(on))),
             _ => None,
         }
     }
@@ -131,7 +133,7 @@ impl Recipe for ByFileSystem {
     }
 
     fn missing(&self, system: &dyn System, _: &[u64]) -> Option<String> {
-        let Some(kind) = self.on else { return Some(without_file_system(FSCRYPT)) };
+        let Some(kind) = self.0 else { return Some(without_file_system(FSCRYPT)) };
         let name = kind.name;
         if kind.encrypting.is_empty() {
             return Some(format!("{name} does not support fscrypt; use ext4 or f2fs"));
@@ -173,21 +175,15 @@ impl Recipe for ByFileSystem {
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        ByHand {
-            typed: self.typed(below),
-            why: "assay encrypts directories only for measurements and discards their keys",
-            lasting: None,
-        }
+        ByHand { typed: self.typed(below), why: WHY, lasting: None }
     }
 }
 
 impl ByProgram {
     fn see_at(system: &dyn System, point: &Path, cipher: &Path) -> Result<(), String> {
-        let (filesystem, source) = mounted_at(system, point)?;
-        if filesystem != SERVED || Path::new(&source) != cipher {
-            return Err(format!("{filesystem} of {source} is mounted instead"));
-        }
-        Ok(())
+        let Mount { filesystem, source, .. } = mounts::at(system, point)?.mount;
+        let is_own = filesystem == SERVED && Path::new(&source).ends_with(cipher);
+        if is_own { Ok(()) } else { Err(format!("{filesystem} of {source} is mounted instead")) }
     }
 
     fn init(cipher: &Path, key: Key) -> Act {
@@ -212,11 +208,6 @@ impl ByProgram {
         builder.serve(point, &Act::RemoveFile { path })?;
         hidden
     }
-
-    /// The directory that a mount stands on, as it was made.
-    fn cipher_of(point: &Path) -> PathBuf {
-        point.join(INSIDE)
-    }
 }
 
 impl Recipe for ByProgram {
@@ -229,11 +220,11 @@ impl Recipe for ByProgram {
     }
 
     fn missing(&self, system: &dyn System, _: &[u64]) -> Option<String> {
-        if self.on.is_none() {
+        if self.0.is_none() {
             return Some(without_file_system(GOCRYPTFS));
         }
-        if system.program(GOCRYPTFS).is_none() {
-            return Some(format!("{GOCRYPTFS} is not installed; install the package {GOCRYPTFS}"));
+        if let Some(missing) = missing_program(system, GOCRYPTFS, GOCRYPTFS) {
+            return Some(missing);
         }
         if !HELPERS.iter().any(|helper| system.program(helper).is_some()) {
             let [helper, _] = HELPERS;
@@ -244,7 +235,7 @@ impl Recipe for ByProgram {
     }
 
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base> {
-        let cipher = Self::cipher_of(&point_of(below)?);
+        let cipher = point_of(below)?.join(INSIDE);
         let key = builder.key()?;
         builder.act_within(&cipher, &Act::CreateDirectory { path: cipher.clone() })?;
         builder.act_within(&cipher, &Self::init(&cipher, key.clone()))?;
@@ -259,14 +250,14 @@ impl Recipe for ByProgram {
     }
 
     fn see(&self, system: &dyn System, made: &Made) -> Result<(), String> {
-        let Base::Directory(point) = &made.base else { return Ok(()) };
-        let (filesystem, source) = mounted_at(system, point)?;
-        let whole = filesystem == SERVED && Path::new(&source).ends_with(INSIDE);
-        if whole { Ok(()) } else { Err(format!("{filesystem} of {source} is mounted instead")) }
+        match &made.base {
+            Base::Directory(point) => Self::see_at(system, point, Path::new(INSIDE)),
+            Base::Device(_) => Ok(()),
+        }
     }
 
     fn typed(&self, below: &[PathBuf]) -> Typed {
-        let cipher = Self::cipher_of(&below.first().cloned().unwrap_or_default());
+        let cipher = below.first().cloned().unwrap_or_default().join(INSIDE);
         let out = PathBuf::from(SHOWN);
         let acts = vec![
             Act::CreateDirectory { path: cipher.clone() },
@@ -277,7 +268,7 @@ impl Recipe for ByProgram {
     }
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
-        let cipher = Self::cipher_of(&below.first().cloned().unwrap_or_default());
+        let cipher = below.first().cloned().unwrap_or_default().join(INSIDE);
         let out = PathBuf::from(SHOWN);
         let run = |words: &[&str]| {
             let arguments = words.iter().map(|word| (*word).to_owned()).collect();
@@ -289,11 +280,7 @@ impl Recipe for ByProgram {
             run(&["-init", &named]),
             run(&[&named, SHOWN]),
         ];
-        ByHand {
-            typed: Typed { acts, out },
-            why: "assay encrypts directories only for measurements and discards their keys",
-            lasting: None,
-        }
+        ByHand { typed: Typed { acts, out }, why: WHY, lasting: None }
     }
 }
 

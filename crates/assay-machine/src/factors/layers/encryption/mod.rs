@@ -6,7 +6,7 @@ mod directory;
 
 use std::path::Path;
 
-use crate::system::{System, mounts};
+use crate::system::System;
 use assay_core::catalogue::About;
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
@@ -182,17 +182,9 @@ fn kernel_lacks(system: &dyn System, module: &str) -> bool {
     system.status(&loaded).is_err() && !has_module(system, module)
 }
 
-/// The type of what is mounted at a directory, and from what.
-fn mounted_at(system: &dyn System, point: &Path) -> Result<(String, String), String> {
-    let table = mounts::read(system).map_err(|error| format!("cannot read the mounts: {error}"))?;
-    let entry = table.into_iter().rev().find(|entry| entry.mount.point == point);
-    let entry = entry.ok_or("nothing is mounted there, although mount reported no error")?;
-    Ok((entry.mount.filesystem, entry.mount.source))
-}
-
 #[cfg(test)]
 mod tests {
-    use crate::system::Fake;
+    use crate::system::{Fake, mounts};
 
     use super::*;
     use crate::factors::Factor as _;
@@ -248,15 +240,15 @@ mod tests {
     fn of_several_mounts_at_a_place_the_last_is_seen() {
         let fake = Fake::new();
         let point = Path::new("/mnt");
-        assert!(mounted_at(&fake, point).unwrap_err().contains("cannot read the mounts"));
+        assert!(mounts::at(&fake, point).unwrap_err().contains("cannot read the mounts"));
         fake.put(
             "/proc/self/mountinfo",
             "27 1 254:0 / /mnt rw - ext4 /dev/vda rw\n28 27 0:25 / /mnt rw - tmpfs none rw\n\
              29 27 0:25 / /other rw - xfs /dev/vdb rw\n",
         );
-        assert_eq!(mounted_at(&fake, point), Ok(("tmpfs".to_owned(), "none".to_owned())));
+        assert_eq!(mounts::at(&fake, point).unwrap().mount.filesystem, "tmpfs");
         assert!(
-            mounted_at(&fake, Path::new("/x")).unwrap_err().contains("nothing is mounted there")
+            mounts::at(&fake, Path::new("/x")).unwrap_err().contains("nothing is mounted there")
         );
     }
 
