@@ -172,12 +172,8 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
         }
     }
     for one in list(document, "capacity") {
-        same(
-            "held",
-            &one["usable_bytes"],
-            &key(one, "configuration", "capacity_usable_bytes"),
-            None,
-        )?;
+        let own = key(one, "configuration", "capacity_usable_bytes");
+        same("held", &one["usable_bytes"], &own, None)?;
     }
     for one in list(document, "sustained") {
         let own = key(one, "configuration", "sustained_bytes_per_s");
@@ -187,18 +183,14 @@ fn equal(document: &Value, cells: &[Value]) -> Result<usize, String> {
             [("burst_bytes_per_s", levels.first()), ("sustained_bytes_per_s", levels.last())]
         {
             let Some(level) = level else { continue };
-            same(
-                "a rate",
-                &level["rate_bytes_per_s"],
-                &key(one, "configuration", metric),
-                Some(1),
-            )?;
+            let own = key(one, "configuration", metric);
+            same("a rate", &level["rate_bytes_per_s"], &own, Some(1))?;
         }
     }
     Ok(seen)
 }
 
-fn list<'a>(document: &'a Value, key: &str) -> &'a [Value] {
+pub(crate) fn list<'a>(document: &'a Value, key: &str) -> &'a [Value] {
     document[key].as_array().map_or(&[], Vec::as_slice)
 }
 

@@ -7,20 +7,8 @@ use std::path::{Path, PathBuf};
 use crate::{Done, call};
 
 /// What is set whatever the machine's own settings are.
-const SET: [&str; 12] = [
-    "-c",
-    "user.name=A Name",
-    "-c",
-    "user.email=name@example.org",
-    "-c",
-    "commit.gpgsign=false",
-    "-c",
-    "init.defaultBranch=main",
-    "-c",
-    "protocol.file.allow=always",
-    "-c",
-    "core.hooksPath=/dev/null",
-];
+const SET: &str = "-c user.name=Name -c user.email=name@example.org -c commit.gpgsign=false \
+                   -c init.defaultBranch=main -c protocol.file.allow=always -c core.hooksPath=/dev/null";
 
 #[derive(Debug)]
 pub struct Repository {
@@ -41,8 +29,8 @@ impl Repository {
 
     pub fn git(&self, words: &[&str]) -> Done<String> {
         let path = self.path.display().to_string();
-        let all: Vec<&str> =
-            ["-C", path.as_str()].into_iter().chain(SET).chain(words.iter().copied()).collect();
+        let mut all = vec!["-C", path.as_str()];
+        all.extend(SET.split(' ').chain(words.iter().copied()));
         call("git", &all)
     }
 

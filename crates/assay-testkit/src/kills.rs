@@ -9,10 +9,10 @@ pub mod stacks;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::process::Assay;
-use crate::{Done, LoopDevice, Scratch, call};
+use crate::{Done, LoopDevice, Scratch, call, create_image};
 
 /// No run and no recovery takes longer.
 const LIMIT: Duration = Duration::from_secs(120);
@@ -86,18 +86,13 @@ impl Site {
     }
 }
 
-fn image(scratch: &Scratch) -> Done<PathBuf> {
-    let image = scratch.path().join("disk");
-    let file = fs::File::create(&image).map_err(|error| error.to_string())?;
-    file.set_len(128 << 20).map_err(|error| error.to_string())?;
-    Ok(image)
-}
-
 impl Site {
     fn new(program: &Path) -> Done<Self> {
         let scratch = Scratch::new("kills")?;
         let home = scratch.home()?;
-        let device = LoopDevice::over_with_partitions(image(&scratch)?)?;
+        let image = scratch.path().join("disk");
+        create_image(&image, 128)?;
+        let device = LoopDevice::over_with_partitions(image)?;
         let site = Self { assay: Assay::new(program, &home), device, scratch };
         site.set_settings()?;
         Ok(site)
@@ -120,23 +115,15 @@ impl Site {
             let text = fs::read_to_string(self.setting(name)).unwrap_or_default();
             lines.push(format!("{name} {}", text.trim()));
         }
-        let home = self.assay.home().display().to_string();
-        let mounts = fs::read_to_string("/proc/self/mounts").map_err(|error| error.to_string())?;
-        lines.extend(mounts.lines().filter(|line| line.contains(&home)).map(str::to_owned));
-        let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"])?;
-        let own = self.scratch.path().display().to_string();
-        let mut loops: Vec<&str> = loops.lines().filter(|line| line.contains(&own)).collect();
-        loops.sort_unstable();
-        lines.extend(loops.into_iter().map(str::to_owned));
+        lines.extend(lines_with("/proc/self/mounts", &self.assay.home().display().to_string()));
+        lines.extend(loops_with(&self.scratch.path().display().to_string())?);
         for folder in ["room", "journal"] {
-            let names =
-                fs::read_dir(self.assay.home().join(folder)).into_iter().flatten().flatten();
-            lines.extend(names.map(|entry| entry.path().display().to_string()));
+            lines.extend(names_in(&self.assay.home().join(folder), |_| true));
         }
-        let partitions = fs::read_dir(format!("/sys/block/{}", self.device.name()));
-        let names = partitions.into_iter().flatten().flatten().map(|entry| entry.file_name());
-        let names = names.map(|name| name.to_string_lossy().into_owned());
-        lines.extend(names.filter(|name| name.starts_with(self.device.name())));
+        let disk = self.device.name();
+        lines.extend(names_in(Path::new("/sys/block").join(disk).as_path(), |name| {
+            name.starts_with(disk)
+        }));
         lines.push(format!("blank {}", self.is_blank()?));
         lines.extend(kernel_settings());
         Ok(lines.join("\n"))
@@ -171,32 +158,14 @@ impl Site {
     }
 
     fn whole_run(&self) -> Done<Duration> {
-        let words = self.words(1)?;
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let ended = self.assay.run(&words, LIMIT)?;
-        if ended.code != 0 {
-            return Err(format!("the study ended with {}: {}", ended.code, ended.stderr));
-        }
-        Ok(ended.time)
+        rounds::whole_run(&self.assay, &self.words(1)?)
     }
 
     fn one(&self, number: u32, after: Duration, before: &str, kills: &mut Kills) -> Done<String> {
         let known = self.results()?;
         let words = self.words(number)?;
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let mut running = self.assay.start(&words)?;
-        let start = Instant::now();
-        while start.elapsed() < after && !running.has_ended() {
-            std::thread::sleep(Duration::from_millis(1));
-        }
-        let killed = !running.has_ended();
-        if killed {
-            running.signal("KILL")?;
-        }
-        let ended = running.end(LIMIT)?;
-        if !killed && ended.code != 0 {
-            return Err(format!("ended with {}: {}", ended.code, ended.stderr));
-        }
+        let killed = rounds::kill_after(&self.assay, &words, after)?;
         let finished = self.finished(&known)?;
         if killed {
             kills.killed += 1;
@@ -283,6 +252,37 @@ impl Site {
     }
 }
 
+/// Lines of a file that contain a text.
+fn lines_with(file: &str, own: &str) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap_or_default();
+    text.lines().filter(|line| line.contains(own)).map(str::to_owned).collect()
+}
+
+/// Loop devices whose file contains a text, sorted.
+fn loops_with(own: &str) -> Done<Vec<String>> {
+    let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"])?;
+    let mut loops: Vec<String> =
+        loops.lines().filter(|line| line.contains(own)).map(str::to_owned).collect();
+    loops.sort_unstable();
+    Ok(loops)
+}
+
+/// Wanted names in a directory, sorted.
+fn names_in(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| wanted(name)).collect();
+    names.sort_unstable();
+    names
+}
+
+/// Swap areas, without their usage.
+fn swap_areas() -> Vec<String> {
+    let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
+    let areas = swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next());
+    areas.map(|area| format!("swap {area}")).collect()
+}
+
 /// Settings of the kernel's memory; what is no text, or may not be read, is none of ours.
 fn kernel_settings() -> Vec<String> {
     let files = fs::read_dir("/proc/sys/vm").into_iter().flatten().flatten();
@@ -296,18 +296,18 @@ fn kernel_settings() -> Vec<String> {
 }
 
 /// Numbers for the moments; nothing depends on their quality (xorshift).
-struct Draws(u64);
+pub(crate) struct Draws(pub(crate) u64);
 
 impl Draws {
     /// From 0 up to 1.
-    fn share(&mut self) -> f64 {
+    pub(crate) fn share(&mut self) -> f64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         (self.0 >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         (self.share() * end as f64) as usize
     }
 }

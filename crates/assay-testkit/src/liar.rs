@@ -191,16 +191,10 @@ impl<'a> Request<'a> {
 
 /// `struct fuse_attr` of the directory or of the file.
 fn attributes(node: u64, size: u64) -> Vec<u8> {
-    let is_file = node == NODE;
-    let mut bytes = Vec::with_capacity(88);
-    let (size, mode) = if is_file { (size, 0o100_600_u32) } else { (0, 0o040_700) };
-    for number in [node, size, size.div_ceil(512), 0, 0, 0] {
-        bytes.extend(number.to_le_bytes());
-    }
+    let (size, mode) = if node == NODE { (size, 0o100_600) } else { (0, 0o040_700) };
+    let mut bytes = [node, size, size.div_ceil(512), 0, 0, 0].map(u64::to_le_bytes).concat();
     // Nanoseconds of three times, mode, links, owner, group, device, block size, flags.
-    for number in [0, 0, 0, mode, 1, 0, 0, 0, 4096, 0_u32] {
-        bytes.extend(number.to_le_bytes());
-    }
+    bytes.extend([0, 0, 0, mode, 1, 0, 0, 0, 4096, 0].map(u32::to_le_bytes).concat());
     bytes
 }
 
@@ -210,47 +204,31 @@ fn answer(card: &mut Card, request: &Request<'_>) -> Option<Result<Vec<u8>, i32>
     Some(match request.code {
         code::FORGET | code::BATCH_FORGET => return None,
         code::INIT => {
-            let mut body = Vec::new();
             // Version 7.31, readahead, flags, requests in the background, write size, granularity of times.
-            for number in [7, 31, 0, 0_u32] {
-                body.extend(number.to_le_bytes());
-            }
-            body.extend([16_u16, 12].iter().flat_map(|own| own.to_le_bytes()));
-            body.extend((MOST_WRITE as u32).to_le_bytes());
-            body.extend(1_u32.to_le_bytes());
+            let mut body = [7, 31, 0, 0].map(u32::to_le_bytes).concat();
+            body.extend([16, 12].map(u16::to_le_bytes).concat());
+            body.extend([MOST_WRITE as u32, 1].map(u32::to_le_bytes).concat());
             body.resize(64, 0);
             Ok(body)
         }
         code::LOOKUP if request.body.split(|byte| *byte == 0).next() == Some(NAME) => {
-            let mut body = Vec::new();
-            for number in [NODE, 0, 3600, 3600] {
-                body.extend(number.to_le_bytes());
-            }
-            body.extend([0; 8]);
+            let mut body = [NODE, 0, 3600, 3600, 0].map(u64::to_le_bytes).concat();
             body.extend(attributes(NODE, size));
             Ok(body)
         }
         code::LOOKUP => Err(NOT_THERE),
         code::GETATTR | code::SETATTR => {
-            let mut body = 3600_u64.to_le_bytes().to_vec();
-            body.extend([0; 8]);
+            let mut body = [3600, 0].map(u64::to_le_bytes).concat();
             body.extend(attributes(request.node, size));
             Ok(body)
         }
-        code::OPEN | code::OPENDIR => {
-            let mut body = vec![0; 8];
-            body.extend(DIRECT_IO.to_le_bytes());
-            body.extend([0; 4]);
-            Ok(body)
-        }
+        code::OPEN | code::OPENDIR => Ok([0, 0, DIRECT_IO, 0].map(u32::to_le_bytes).concat()),
         code::READ => Ok(card.read(request.u64(8), request.u32(16) as usize)),
         code::WRITE => {
             let length = request.u32(16) as usize;
             let bytes = request.body.get(40..40 + length).unwrap_or_default();
             card.write(request.u64(8), bytes);
-            let mut body = (bytes.len() as u32).to_le_bytes().to_vec();
-            body.extend([0; 4]);
-            Ok(body)
+            Ok([bytes.len() as u32, 0].map(u32::to_le_bytes).concat())
         }
         code::STATFS => Ok(vec![0; 80]),
         code::RELEASE | code::RELEASEDIR | code::FSYNC | code::FLUSH => Ok(Vec::new()),

@@ -70,11 +70,9 @@ const MEMORY: &str = "/dev/shm";
 const ROOM: u64 = 6 << 30;
 
 fn has_room(place: &Path) -> bool {
-    let text = call("df", &["--output=avail", "--block-size=1", &place.display().to_string()]);
-    let free = text.ok().and_then(|text| text.lines().next_back()?.trim().parse::<u64>().ok());
+    let free = rustix::fs::statvfs(place).map_or(0, |space| space.f_bavail * space.f_frsize);
     // What lies there is memory that others may want.
-    let available = available_memory().unwrap_or_default();
-    free.is_some_and(|free| free.min(available) >= ROOM)
+    free.min(available_memory().unwrap_or_default()) >= ROOM
 }
 
 fn available_memory() -> Option<u64> {
@@ -204,6 +202,12 @@ impl Drop for Mounted {
     }
 }
 
+/// Creates a sparse file of this many MiB.
+fn create_image(path: &Path, mebibytes: u64) -> Done<()> {
+    let made = fs::File::create(path).and_then(|file| file.set_len(mebibytes << 20));
+    made.map_err(|error| format!("{}: {error}", path.display()))
+}
+
 #[derive(Debug)]
 pub struct LoopDevice {
     device: String,
@@ -211,36 +215,33 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Makes a file of this many MiB and a device over it that goes past the page cache where the
-    /// file system below allows that.
+    /// Creates a file of this many MiB, and a device over it that bypasses the page cache if the filesystem of the file
+    /// supports direct I/O.
     pub fn new(image: PathBuf, mebibytes: u64) -> Done<Self> {
-        let file =
-            fs::File::create(&image).map_err(|error| format!("{}: {error}", image.display()))?;
-        file.set_len(mebibytes << 20).map_err(|error| format!("{}: {error}", image.display()))?;
+        create_image(&image, mebibytes)?;
         Self::over(image)
     }
 
     /// Makes a device over an existing file that goes through the page cache.
     pub fn buffered(image: PathBuf) -> Done<Self> {
-        let name = image.display().to_string();
-        let device = call("losetup", &["--find", "--show", "--direct-io=off", &name])?;
-        Ok(Self { device: device.trim().to_owned(), image })
+        Self::attached(image, &["--direct-io=off"])
     }
 
     /// Makes a device over an existing file.
     pub fn over(image: PathBuf) -> Done<Self> {
-        let name = image.display().to_string();
-        let direct = call("losetup", &["--find", "--show", "--direct-io=on", &name]);
-        let device = direct.or_else(|_| call("losetup", &["--find", "--show", &name]))?;
-        Ok(Self { device: device.trim().to_owned(), image })
+        let direct = Self::attached(image.clone(), &["--direct-io=on"]);
+        direct.or_else(|_| Self::attached(image, &[]))
     }
 
     /// The same, on which the kernel takes partitions.
     pub fn over_with_partitions(image: PathBuf) -> Done<Self> {
+        let direct = Self::attached(image.clone(), &["--partscan", "--direct-io=on"]);
+        direct.or_else(|_| Self::attached(image, &["--partscan"]))
+    }
+
+    fn attached(image: PathBuf, options: &[&str]) -> Done<Self> {
         let name = image.display().to_string();
-        let direct = ["--find", "--show", "--partscan", "--direct-io=on", &name];
-        let plain = ["--find", "--show", "--partscan", &name];
-        let device = call("losetup", &direct).or_else(|_| call("losetup", &plain))?;
+        let device = call("losetup", &[&["--find", "--show"], options, &[&name]].concat())?;
         Ok(Self { device: device.trim().to_owned(), image })
     }
 

@@ -10,10 +10,12 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::certain::list;
+use crate::kills::Draws;
 use crate::needs::is_busy;
 use crate::process::{Assay, Ended};
 use crate::slow::SlowLane;
-use crate::{Done, LoopDevice, Mounted, Scratch, call, insist};
+use crate::{Done, LoopDevice, Mounted, Scratch, call, create_image, insist};
 
 /// No study of these takes longer.
 const LIMIT: Duration = Duration::from_secs(600);
@@ -63,8 +65,7 @@ impl Production {
         let scratch = Scratch::new("live")?;
         let home = scratch.folder("home", 0o755, None)?;
         let image = scratch.path().join("disk");
-        let file = fs::File::create(&image).map_err(|error| error.to_string())?;
-        file.set_len(320 << 20).map_err(|error| error.to_string())?;
+        create_image(&image, 320)?;
         let device = LoopDevice::over_with_partitions(image)?;
         call("addpart", &[device.device(), "1", "2048", "614400"])?;
         let lane = SlowLane::limited(&device.number()?, "read_bps_device", FREE)?;
@@ -206,7 +207,7 @@ impl Production {
 /// The verdict on a class against the baseline, with all that is said of it.
 pub fn verdict<'a>(found: &'a Value, class: &str) -> Done<(&'a str, &'a Value)> {
     let name = format!("live, {class}");
-    let all = found["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let all = list(found, "comparisons");
     let own = all.iter().find(|one| one["workload"] == name.as_str() && one["primary"] == true);
     let own = own.ok_or_else(|| format!("{name} was not compared: {}", found["absent"]))?;
     Ok((own["verdict"].as_str().unwrap_or("none"), own))
@@ -214,8 +215,7 @@ pub fn verdict<'a>(found: &'a Value, class: &str) -> Done<(&'a str, &'a Value)> 
 
 /// Whether the rule on loads took a verdict.
 pub fn is_unequal(comparison: &Value) -> bool {
-    let notes = comparison["note_facts"].as_array().map(Vec::as_slice).unwrap_or_default();
-    notes.iter().any(|note| note["kind"] == "unequal-load")
+    list(comparison, "note_facts").iter().any(|note| note["kind"] == "unequal-load")
 }
 
 /// A level that holds the reader back is found worse for its class.
@@ -268,7 +268,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let after_ns = first["measured"]["elapsed_ns"].as_u64().unwrap_or(u64::MAX);
     let whole = |trial: &&Value| trial["status"] == "ok";
     let others = trials.iter().filter(whole).count();
-    let own = found["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let own = list(&found, "comparisons");
     let has_ratio = own
         .iter()
         .any(|one| one["configuration"] == first["configuration"] && !one["ratio"].is_null());
@@ -299,8 +299,7 @@ pub fn raced(program: &Path) -> Done<String> {
     let ended = site.assay.run(&[&words[..], &["--seed", "2"]].concat(), LIMIT)?;
     let race = ended.json()?["race"].clone();
     let is_tight = |arm: &Value| arm.to_string().contains(&format!(" {TIGHT}"));
-    let runners = race["entries"].as_array().cloned().unwrap_or_default();
-    let left = runners
+    let left = list(&race, "entries")
         .iter()
         .find(|runner| is_tight(&runner["configuration"]))
         .map(|own| &own["eliminated"]);
@@ -323,7 +322,7 @@ pub fn identical(program: &Path, count: u32, mut tell: impl FnMut(&str)) -> Done
     let mut winners = 0;
     for seed in 1..=count {
         let (found, _) = site.run(&study, u64::from(seed))?;
-        let all = found["comparisons"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let all = list(&found, "comparisons");
         let primary: Vec<&Value> = all.iter().filter(|one| one["primary"] == true).collect();
         let sure = |one: &&&Value| one["verdict"] == "better" || one["verdict"] == "worse";
         let sure = primary.iter().filter(sure).count();
@@ -388,17 +387,8 @@ pub fn preset(program: &Path, line: &str) -> Done<Value> {
     let site = Production::at_work(program, &[ASKED])?;
     let place = site.directory().display().to_string();
     let told = line.split(' ').skip(1).map(|word| if word == "/srv" { &place } else { word });
-    let short = [
-        "--set",
-        "rollback_threshold=off",
-        "--set",
-        "runtime=3s",
-        "--replicates",
-        "3",
-        "--json",
-        "--quiet",
-    ];
-    let words: Vec<&str> = told.chain(short).collect();
+    let short = "--set rollback_threshold=off --set runtime=3s --replicates 3 --json --quiet";
+    let words: Vec<&str> = told.chain(short.split(' ')).collect();
     let before = site.condition();
     let found = site.assay.run(&words, LIMIT)?.json()?;
     if site.condition() == before { Ok(found) } else { Err(site.condition()) }
@@ -458,8 +448,7 @@ pub fn pulled(program: &Path, stranger: &str) -> Done<(Ended, String)> {
     let assay = Assay::new(program, &scratch.folder("home", 0o755, None)?);
     let device = LoopDevice::new(scratch.path().join("first"), 64)?;
     let other = scratch.path().join("second");
-    let file = fs::File::create(&other).map_err(|error| error.to_string())?;
-    file.set_len(64 << 20).map_err(|error| error.to_string())?;
+    create_image(&other, 64)?;
     let setting = PathBuf::from(format!("/sys/block/{}/queue/read_ahead_kb", device.name()));
     let now = || fs::read_to_string(&setting).unwrap_or_default().trim().to_owned();
     let before = now();
@@ -499,12 +488,9 @@ pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -
         "runtime = \"3 s\", settle_time = \"200 ms\", rollback_threshold = \"off\"",
     )?;
     let place = site.directory().display().to_string();
-    let (mut draws, mut longest) = (seed | 1, Duration::ZERO);
+    let (mut draws, mut longest) = (Draws(seed | 1), Duration::ZERO);
     for number in 1..=count {
-        draws ^= draws << 13;
-        draws ^= draws >> 7;
-        draws ^= draws << 17;
-        let after = Duration::from_millis(50 + draws % 9_000);
+        let after = Duration::from_millis(50 + draws.below(9_000) as u64);
         let mut command = site.assay.command(&["run", &study, &place, "--quiet"]);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.process_group(0).spawn().map_err(|error| error.to_string())?;

@@ -42,11 +42,9 @@ pub struct Running {
 
 impl Running {
     pub fn start(command: &mut Command) -> Done<Self> {
-        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| format!("{command:?}: {error}"))?;
-        let stdout = child.stdout.take().map(gather);
-        let stderr = child.stderr.take().map(gather);
-        Ok(Self { child, started: Instant::now(), stdout, stderr })
+        let (mut running, output) = Self::start_reading(command)?;
+        running.stdout = Some(gather(output));
+        Ok(running)
     }
 
     /// Starts a command whose standard output is read while it runs.
@@ -73,6 +71,15 @@ impl Running {
 
     pub fn has_ended(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(Some(_)))
+    }
+
+    /// Waits for a time, or until the program ends, and returns whether it still runs.
+    pub fn outlasts(&mut self, time: Duration) -> bool {
+        let start = Instant::now();
+        while start.elapsed() < time && !self.has_ended() {
+            thread::sleep(Duration::from_millis(1));
+        }
+        !self.has_ended()
     }
 
     /// Sends it a signal by name (`INT`, `TERM`, `KILL`).

@@ -65,13 +65,11 @@ fn judged(whole: &Value, schema: &Value, value: &Value) -> Option<String> {
             let pattern = regex_lite::Regex::new(rule.as_str().unwrap()).unwrap();
             unless(pattern.is_match(text), keyword, value)
         }),
-        "minimum" => number(value).and_then(|n| unless(n >= limit(rule), keyword, value)),
-        "maximum" => number(value).and_then(|n| unless(n <= limit(rule), keyword, value)),
-        "minItems" => {
-            list(value).and_then(|l| unless(l.len() as f64 >= limit(rule), keyword, value))
+        "minimum" | "minItems" | "minProperties" => {
+            size(keyword, value).and_then(|n| unless(n >= limit(rule), keyword, value))
         }
-        "maxItems" => {
-            list(value).and_then(|l| unless(l.len() as f64 <= limit(rule), keyword, value))
+        "maximum" | "maxItems" | "maxProperties" => {
+            size(keyword, value).and_then(|n| unless(n <= limit(rule), keyword, value))
         }
         "uniqueItems" => list(value).and_then(|l| {
             let repeated = l.iter().enumerate().any(|(at, item)| l[..at].contains(item));
@@ -117,12 +115,6 @@ fn judged(whole: &Value, schema: &Value, value: &Value) -> Option<String> {
             let unknown = map.keys().find(|name| !known(name));
             unknown.map(|name| format!("{name} is not known"))
         }),
-        "minProperties" => {
-            value.as_object().and_then(|m| unless(m.len() as f64 >= limit(rule), keyword, value))
-        }
-        "maxProperties" => {
-            value.as_object().and_then(|m| unless(m.len() as f64 <= limit(rule), keyword, value))
-        }
         other => panic!("this validator does not know the keyword {other}"),
     })
 }
@@ -157,7 +149,14 @@ fn is(name: &str, value: &Value) -> bool {
     }
 }
 
-fn number(value: &Value) -> Option<f64> {
+/// What a limit of a number, a list or an object is about.
+fn size(keyword: &str, value: &Value) -> Option<f64> {
+    if keyword.ends_with("Items") {
+        return value.as_array().map(|list| list.len() as f64);
+    }
+    if keyword.ends_with("Properties") {
+        return value.as_object().map(|map| map.len() as f64);
+    }
     value.as_f64()
 }
 

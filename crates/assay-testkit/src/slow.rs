@@ -127,11 +127,12 @@ pub struct Neighbour {
 }
 
 impl Neighbour {
-    fn beginning(count: usize, work: impl Fn(&AtomicBool) + Clone + Send + 'static) -> Self {
+    /// Repeats some work in so many threads, until it is no longer possible.
+    fn repeating(count: usize, work: impl Fn() -> bool + Clone + Send + 'static) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let begin = |_| {
-            let (work, seen) = (work.clone(), Arc::clone(&stop));
-            thread::spawn(move || work(&seen))
+            let (work, stop) = (work.clone(), Arc::clone(&stop));
+            thread::spawn(move || while !stop.load(Ordering::Relaxed) && work() {})
         };
         let work = (0..count).map(begin).collect();
         Self { stop, work }
@@ -142,49 +143,38 @@ impl Neighbour {
         let told = |error| format!("{}: {error}", file.display());
         let file = Arc::new(fs::File::create(file).map_err(told)?);
         let bytes = vec![0x5a; 4 << 20];
-        Ok(Self::beginning(1, move |stop| {
-            while !stop.load(Ordering::Relaxed) {
-                if file.write_all_at(&bytes, 0).and_then(|()| file.sync_data()).is_err() {
-                    return;
-                }
-            }
-        }))
+        let write = move || file.write_all_at(&bytes, 0).and_then(|()| file.sync_data()).is_ok();
+        Ok(Self::repeating(1, write))
     }
 
     /// Reads this device past the page cache, from its beginning to its end, again and again.
     pub fn reading(device: &str) -> Self {
         let input = format!("if={device}");
-        Self::beginning(1, move |stop| {
-            while !stop.load(Ordering::Relaxed) {
-                let words = [&*input, "of=/dev/null", "bs=1M", "iflag=direct", "status=none"];
-                if call("dd", &words).is_err() {
-                    return;
-                }
-            }
+        Self::repeating(1, move || {
+            let words = [&*input, "of=/dev/null", "bs=1M", "iflag=direct", "status=none"];
+            call("dd", &words).is_ok()
         })
     }
 
     /// Keeps so many processors busy.
     pub fn computing(threads: usize) -> Self {
-        Self::beginning(threads, |stop| {
-            while !stop.load(Ordering::Relaxed) {
-                std::hint::spin_loop();
-            }
+        Self::repeating(threads, || {
+            std::hint::spin_loop();
+            true
         })
     }
 
     /// Freezes the file system of this directory for `frozen`, again and again, `between` apart.
     pub fn freezing(directory: &Path, frozen: Duration, between: Duration) -> Self {
         let directory = directory.display().to_string();
-        Self::beginning(1, move |stop| {
-            while !stop.load(Ordering::Relaxed) {
-                thread::sleep(between);
-                if call("fsfreeze", &["--freeze", &directory]).is_err() {
-                    return;
-                }
+        Self::repeating(1, move || {
+            thread::sleep(between);
+            let is_frozen = call("fsfreeze", &["--freeze", &directory]).is_ok();
+            if is_frozen {
                 thread::sleep(frozen);
                 crate::insist("fsfreeze", &["--unfreeze", &directory]);
             }
+            is_frozen
         })
     }
 }

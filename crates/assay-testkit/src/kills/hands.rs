@@ -2,10 +2,8 @@
 //! within a tenth of a second, others up to two seconds apart, `kill -9` among them. What the program
 //! promises of each ending must be so.
 
-use std::fmt::Write;
 use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::{Draws, LIMIT, Site, rounds};
 use crate::process::Running;
@@ -91,11 +89,10 @@ fn ended(site: &Site, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done
 fn signals(draws: &mut Draws) -> Vec<Signal> {
     let count = 1 + draws.below(3);
     let is_killed = draws.below(4) == 0;
-    let within = |draws: &mut Draws, longest: Duration| longest.mul_f64(draws.share());
     (1..=count)
         .map(|number| {
             let longest = if number == 1 { FIRST } else { NEXT[draws.below(NEXT.len())] };
-            let after = within(draws, longest);
+            let after = longest.mul_f64(draws.share());
             let name = ASKING[draws.below(ASKING.len())];
             (after, if number == count && is_killed { "KILL" } else { name })
         })
@@ -103,11 +100,11 @@ fn signals(draws: &mut Draws) -> Vec<Signal> {
 }
 
 fn said(study: &str, signals: &[Signal]) -> String {
-    signals.iter().fold(study.to_owned(), |mut line, (after, name)| {
-        // Writing to a string cannot fail.
-        let _ = write!(line, ", {name} after {:.2} s", after.as_secs_f64());
-        line
-    })
+    let mut line = study.to_owned();
+    for (after, name) in signals {
+        line.push_str(&format!(", {name} after {:.2} s", after.as_secs_f64()));
+    }
+    line
 }
 
 fn one(
@@ -133,25 +130,21 @@ fn one(
         KILLED if killed => endings.killed += 1,
         code => return Err(format!("after {sent:?} exit {code}: {}", ended.stderr)),
     }
+    let mut rest = "nothing left".to_owned();
     if [NOT_RESTORED, KILLED].contains(&ended.code) {
         let things = rounds::restore(&site.assay)?;
         endings.put_back += u32::from(things > 0);
-        rounds::is_as(&site.condition()?, before)?;
-        return Ok(format!("exit {}, {things} put back by restore", ended.code));
+        rest = format!("{things} put back by restore");
     }
     rounds::is_as(&site.condition()?, before)?;
-    Ok(format!("exit {}, nothing left", ended.code))
+    Ok(format!("exit {}, {rest}", ended.code))
 }
 
 /// Sends what is still of use: the program may have ended before. Gives what was sent.
 fn send(running: &mut Running, signals: &[Signal]) -> Done<Vec<&'static str>> {
     let mut sent = Vec::new();
     for (after, name) in signals {
-        let began = Instant::now();
-        while began.elapsed() < *after && !running.has_ended() {
-            thread::sleep(Duration::from_millis(1));
-        }
-        if running.has_ended() {
+        if !running.outlasts(*after) {
             break;
         }
         running.signal(name)?;

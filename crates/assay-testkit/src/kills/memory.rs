@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::rounds::{self, Victim};
-use super::{Kills, kernel_settings};
+use super::{Kills, kernel_settings, names_in, swap_areas};
 use crate::process::Assay;
 use crate::{Done, Scratch, turn};
 
@@ -65,28 +65,18 @@ impl Site {
     }
 
     fn condition(&self) -> String {
-        let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
-        let swaps = text("/proc/swaps");
-        // How much of an area is in use is no business of ours.
-        let areas = swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next());
-        let mut lines: Vec<String> = areas.map(|area| format!("swap {area}")).collect();
+        let mut lines = swap_areas();
         for name in ["enabled", "compressor", "max_pool_percent"] {
-            lines.push(format!("zswap {name} {}", text(&format!("{ZSWAP}/{name}")).trim()));
+            let text = fs::read_to_string(format!("{ZSWAP}/{name}")).unwrap_or_default();
+            lines.push(format!("zswap {name} {}", text.trim()));
         }
-        let named = |folder: &Path, wanted: &dyn Fn(&str) -> bool| {
-            let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-            let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-            let mut names: Vec<String> = names.filter(|name| wanted(name)).collect();
-            names.sort_unstable();
-            names
-        };
         let own = |name: &str| OWN.iter().any(|mark| name.starts_with(mark));
-        lines.extend(named(Path::new("/sys/block"), &|name| name.starts_with("zram")));
+        lines.extend(names_in(Path::new("/sys/block"), |name| name.starts_with("zram")));
         for folder in GROUPS {
             lines.extend(groups_below(Path::new(folder), &own));
         }
-        lines.extend(named(&self.place, &|_| true));
-        lines.extend(named(&self.assay.home().join("journal"), &|_| true));
+        lines.extend(names_in(&self.place, |_| true));
+        lines.extend(names_in(&self.assay.home().join("journal"), |_| true));
         lines.extend(kernel_settings());
         lines.join("\n")
     }

@@ -49,12 +49,9 @@ fn all(victim: &Victim<'_>, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -
     let before = (victim.condition)()?;
     let mut lengths = Vec::new();
     for words in &victim.runs {
-        let ended = victim.start(words)?.end(LIMIT)?;
-        if ended.code != 0 {
-            return Err(format!("the study ended with {}: {}", ended.code, ended.stderr));
-        }
-        tell(&format!("an undisturbed run takes {:.1} s", ended.time.as_secs_f64()));
-        lengths.push(ended.time);
+        let time = whole_run(victim.assay, words)?;
+        tell(&format!("an undisturbed run takes {:.1} s", time.as_secs_f64()));
+        lengths.push(time);
         victim.is_as(&before)?;
     }
     let (mut draws, mut kills) = (Draws(seed | 1), Kills::default());
@@ -74,11 +71,6 @@ fn all(victim: &Victim<'_>, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -
 }
 
 impl Victim<'_> {
-    fn start(&self, words: &[String]) -> Done<crate::process::Running> {
-        let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        self.assay.start(&words)
-    }
-
     fn one(
         &self,
         words: &[String],
@@ -86,19 +78,8 @@ impl Victim<'_> {
         before: &str,
         kills: &mut Kills,
     ) -> Done<String> {
-        let mut running = self.start(words)?;
-        let start = Instant::now();
-        while start.elapsed() < after && !running.has_ended() {
-            thread::sleep(Duration::from_millis(1));
-        }
-        let killed = !running.has_ended();
-        if killed {
-            running.signal("KILL")?;
-        }
-        let ended = running.end(LIMIT)?;
-        if !killed && ended.code != 0 {
-            return Err(format!("ended with {}: {}", ended.code, ended.stderr));
-        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let killed = kill_after(self.assay, &words, after)?;
         let things = restore(self.assay)?;
         self.is_as(before)?;
         kills.killed += u32::from(killed);
@@ -120,6 +101,30 @@ impl Victim<'_> {
             thread::sleep(Duration::from_millis(200));
         }
     }
+}
+
+/// Runs a study to its end, and returns how long it takes.
+pub(super) fn whole_run(assay: &Assay, words: &[String]) -> Done<Duration> {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let ended = assay.run(&words, LIMIT)?;
+    if ended.code != 0 {
+        return Err(format!("the study ended with {}: {}", ended.code, ended.stderr));
+    }
+    Ok(ended.time)
+}
+
+/// Starts a study and kills it after a time, unless it has ended by then. Returns whether it was killed.
+pub(super) fn kill_after(assay: &Assay, words: &[&str], after: Duration) -> Done<bool> {
+    let mut running = assay.start(words)?;
+    let killed = running.outlasts(after);
+    if killed {
+        running.signal("KILL")?;
+    }
+    let ended = running.end(LIMIT)?;
+    if !killed && ended.code != 0 {
+        return Err(format!("ended with {}: {}", ended.code, ended.stderr));
+    }
+    Ok(killed)
 }
 
 pub(super) fn is_as(now: &str, before: &str) -> Done<()> {

@@ -4,10 +4,10 @@
 use std::fs;
 use std::path::Path;
 
-use super::Kills;
 use super::rounds::{self, Victim};
+use super::{Kills, lines_with, loops_with, names_in, swap_areas};
 use crate::process::Assay;
-use crate::{Done, Scratch, call, has, kernel_knows, turn};
+use crate::{Done, Scratch, has, kernel_knows, turn};
 
 /// What the stacks of this kernel are made of: directories that are encrypted in two ways, on a device
 /// in memory and on a loop device; a file system on two devices that compresses.
@@ -165,36 +165,16 @@ fn studies() -> Done<Vec<(&'static str, &'static str)>> {
 }
 
 fn condition(home: &Path) -> Done<String> {
-    let mut lines = Vec::new();
-    let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let own = home.display().to_string();
-    lines.extend(
-        text("/proc/self/mounts").lines().filter(|line| line.contains(&own)).map(str::to_owned),
-    );
-    let loops = call("losetup", &["--list", "--noheadings", "--output", "NAME,BACK-FILE"])?;
-    let mut loops: Vec<&str> = loops.lines().filter(|line| line.contains(&own)).collect();
-    loops.sort_unstable();
-    lines.extend(loops.into_iter().map(str::to_owned));
+    let mut lines = lines_with("/proc/self/mounts", &own);
+    lines.extend(loops_with(&own)?);
     // Devices of the mapper, arrays and compressed devices have no name of ours: all of them count.
-    let names = |folder: &Path, wanted: &dyn Fn(&str) -> bool| {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
-        let mut names: Vec<String> = names.filter(|name| wanted(name)).collect();
-        names.sort_unstable();
-        names
-    };
     let made = |name: &str| ["dm-", "md", "zram"].iter().any(|kind| name.starts_with(kind));
-    lines.extend(names(Path::new("/sys/block"), &made));
-    lines.extend(names(Path::new("/dev/mapper"), &|name| name != "control"));
-    let areas = text(SWAPS);
-    lines.extend(
-        areas
-            .lines()
-            .skip(1)
-            .filter_map(|line| line.split_whitespace().next().map(|area| format!("swap {area}"))),
-    );
+    lines.extend(names_in(Path::new("/sys/block"), made));
+    lines.extend(names_in(Path::new("/dev/mapper"), |name| name != "control"));
+    lines.extend(swap_areas());
     for folder in ["room", "journal"] {
-        lines.extend(names(&home.join(folder), &|_| true));
+        lines.extend(names_in(&home.join(folder), |_| true));
     }
     lines.extend(serving(&own));
     Ok(lines.join("\n"))
