@@ -199,10 +199,8 @@ enum Means {
 }
 
 impl BlockTrace {
-    /// Begins to count the requests of whole disks, named by major and minor number.
-    ///
-    /// # Errors
-    /// Why it cannot be done by these means, in one line.
+    /// Begins to count the requests of whole disks, named by major and minor number. The error says in one
+    /// line why these means cannot.
     pub fn begin(devices: &[(u32, u32)], means: TraceMeans) -> io::Result<Self> {
         tracefs::remove_stale();
         match means {
@@ -223,10 +221,8 @@ impl BlockTrace {
         }
     }
 
-    /// Tells each request that ended since it was last asked, in the order in which they ended.
-    ///
-    /// # Errors
-    /// The means hand out no requests ([`TraceMeans::BpfRequests`] does).
+    /// Passes on each request that ended since the last call, in the order in which they ended. Only
+    /// [`TraceMeans::BpfRequests`] can.
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         match &mut self.0 {
             #[cfg(all(feature = "bpf", target_pointer_width = "64"))]

@@ -26,7 +26,7 @@ struct Header {
 
 /// `struct fiemap_extent`.
 #[repr(C)]
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct RawExtent {
     logical: u64,
     physical: u64,
@@ -84,9 +84,7 @@ pub fn file_extents(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<M
     let mut start = range.start;
     while start < range.end {
         let page = one_page(file, start..range.end)?;
-        let Some(last) = page.last().copied() else {
-            break;
-        };
+        let Some(last) = page.last().copied() else { break };
         found.extend(page);
         // Without progress the loop would not end.
         if last.last() || last.end() <= start {
@@ -108,7 +106,7 @@ fn one_page(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExt
             room: PAGE as u32,
             reserved: 0,
         },
-        extents: [EMPTY; PAGE],
+        extents: [RawExtent::default(); PAGE],
     };
     // SAFETY: the request is FIEMAP, whose argument is this struct: `room` says truly how many
     // extents follow the header, and the kernel writes no more than those.
@@ -118,15 +116,6 @@ fn one_page(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExt
     let mapped = (request.header.mapped as usize).min(PAGE);
     Ok(request.extents[..mapped].iter().map(MappedExtent::from).collect())
 }
-
-const EMPTY: RawExtent = RawExtent {
-    logical: 0,
-    physical: 0,
-    length: 0,
-    reserved64: [0; 2],
-    flags: 0,
-    reserved: [0; 3],
-};
 
 impl From<&RawExtent> for MappedExtent {
     fn from(raw: &RawExtent) -> Self {

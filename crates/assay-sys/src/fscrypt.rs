@@ -60,6 +60,7 @@ struct AddKey {
 
 /// `struct fscrypt_remove_key_arg`.
 #[repr(C)]
+#[derive(Default)]
 struct RemoveKey {
     specifier: Specifier,
     removal_status_flags: u32,
@@ -68,6 +69,7 @@ struct RemoveKey {
 
 /// `struct fscrypt_get_key_status_arg`.
 #[repr(C)]
+#[derive(Default)]
 struct StatusOfKey {
     specifier: Specifier,
     reserved: [u32; 6],
@@ -170,8 +172,7 @@ pub fn forget_key(file: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result
     if status(file, identifier)? == ABSENT {
         return Ok(());
     }
-    let mut remove =
-        RemoveKey { specifier: specifier(identifier), removal_status_flags: 0, reserved: [0; 5] };
+    let mut remove = RemoveKey { specifier: specifier(identifier), ..RemoveKey::default() };
     // SAFETY: the request reads and writes this struct, which lives until the call returns.
     unsafe { ioctl::ioctl(file, Updater::<REMOVE_KEY, RemoveKey>::new(&mut remove))? };
     let busy = remove.removal_status_flags & FILES_BUSY != 0;
@@ -191,14 +192,7 @@ fn policy(directory: BorrowedFd<'_>) -> io::Result<Option<Policy>> {
 }
 
 fn status(directory: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result<u32> {
-    let mut asked = StatusOfKey {
-        specifier: specifier(identifier),
-        reserved: [0; 6],
-        status: 0,
-        flags: 0,
-        users: 0,
-        out_reserved: [0; 13],
-    };
+    let mut asked = StatusOfKey { specifier: specifier(identifier), ..StatusOfKey::default() };
     // SAFETY: the request reads and writes this struct, which lives until the call returns.
     unsafe { ioctl::ioctl(directory, Updater::<KEY_STATUS, StatusOfKey>::new(&mut asked))? };
     Ok(asked.status)

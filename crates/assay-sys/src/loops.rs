@@ -16,6 +16,7 @@ const DIRECT_IO: u32 = 16;
 
 /// `struct loop_info64`.
 #[repr(C)]
+#[derive(Default)]
 struct Info {
     device: u64,
     inode: u64,
@@ -26,10 +27,8 @@ struct Info {
     encrypt_type: u32,
     encrypt_key_size: u32,
     flags: u32,
-    file_name: [u8; 64],
-    crypt_name: [u8; 64],
-    encrypt_key: [u8; 32],
-    init: [u64; 2],
+    /// Names of the file and of the cipher, a key, and two numbers, which Assay leaves empty.
+    rest: [u64; 22],
 }
 
 /// `struct loop_config`.
@@ -102,7 +101,7 @@ pub fn attach_loop(
     let config = Config {
         file: file.as_raw_fd().unsigned_abs(),
         block_size: options.block_bytes,
-        info: info(options.flags()),
+        info: Info { flags: options.flags(), ..Info::default() },
         reserved: [0; 8],
     };
     // SAFETY: the request is LOOP_CONFIGURE, whose argument is this struct, only read.
@@ -120,24 +119,6 @@ pub fn detach_loop(device: BorrowedFd<'_>) -> io::Result<()> {
         ioctl::ioctl(device, NoArg::<LOOP_CLR_FD>::new())?;
     }
     Ok(())
-}
-
-const fn info(flags: u32) -> Info {
-    Info {
-        device: 0,
-        inode: 0,
-        own_device: 0,
-        offset: 0,
-        size_limit: 0,
-        number: 0,
-        encrypt_type: 0,
-        encrypt_key_size: 0,
-        flags,
-        file_name: [0; 64],
-        crypt_name: [0; 64],
-        encrypt_key: [0; 32],
-        init: [0; 2],
-    }
 }
 
 #[cfg(test)]

@@ -12,12 +12,13 @@ const REMOVE: i32 = 2;
 
 /// `struct blkpg_partition`.
 #[repr(C)]
+#[derive(Default)]
 struct Partition {
     start: i64,
     length: i64,
     number: i32,
-    device_name: [u8; 64],
-    volume_name: [u8; 64],
+    /// Names of the device and of the volume, which Assay leaves empty.
+    names: [u32; 32],
 }
 
 /// `struct blkpg_ioctl_arg`.
@@ -39,22 +40,14 @@ pub fn add_partition(disk: BorrowedFd<'_>, number: u32, range: Range<u64>) -> io
         start: range.start as i64,
         length: range.end.saturating_sub(range.start) as i64,
         number: number as i32,
-        device_name: [0; 64],
-        volume_name: [0; 64],
+        ..Partition::default()
     };
     call(disk, ADD, &partition)
 }
 
 /// Removes a partition from the kernel's view of an open disk; `EBUSY` while it is in use.
 pub fn remove_partition(disk: BorrowedFd<'_>, number: u32) -> io::Result<()> {
-    let partition = Partition {
-        start: 0,
-        length: 0,
-        number: number as i32,
-        device_name: [0; 64],
-        volume_name: [0; 64],
-    };
-    call(disk, REMOVE, &partition)
+    call(disk, REMOVE, &Partition { number: number as i32, ..Partition::default() })
 }
 
 fn call(disk: BorrowedFd<'_>, operation: i32, partition: &Partition) -> io::Result<()> {

@@ -107,9 +107,6 @@ impl Trace {
     }
 
     /// Everything that was counted so far.
-    ///
-    /// # Errors
-    /// When the kernel does not hand it out any more.
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         let map = self.loaded.map("totals").ok_or(io::ErrorKind::NotFound)?;
         let totals = PerCpuArray::<_, Totals>::try_from(map).map_err(|error| plain(&error))?;
@@ -124,10 +121,7 @@ impl Trace {
         Ok(found)
     }
 
-    /// Tells each request that ended since it was last asked, in the order in which they ended.
-    ///
-    /// # Errors
-    /// Nothing is handed out, or what is handed out has another shape.
+    /// Passes on each request that ended since the last call, in the order in which they ended.
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         let Some(Ring(ring)) = &mut self.ring else {
             return Err(io::Error::from(io::ErrorKind::Unsupported));

@@ -103,10 +103,8 @@ impl Trace {
         act(&self.instance.0);
     }
 
-    /// Everything that was counted so far.
-    ///
-    /// # Errors
-    /// When the trace cannot be read any more, or its reader does not come after.
+    /// Everything that was counted so far. Fails if the trace cannot be read any more or its reader does not
+    /// catch up.
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         self.marks += 1;
         let mark = events::mark(self.marks);
