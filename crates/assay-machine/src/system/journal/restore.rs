@@ -14,8 +14,7 @@ const ATTEMPTS: u32 = 25;
 /// The same of a program that is waited for: on a busy machine it takes its time.
 const ATTEMPTS_OF_A_PROGRAM: u32 = 150;
 const PAUSE: Duration = Duration::from_millis(200);
-/// Settings that restore each other wrongly (another scheduler has another queue depth) are right
-/// after this many rounds, or never.
+/// Settings that restore each other wrongly (scheduler, queue depth) are right after so many rounds.
 const ROUNDS: u32 = 3;
 /// Bytes that are wiped at the start of a file system: every first super block lies there.
 const WIPED: u64 = 1 << 20;
@@ -69,7 +68,7 @@ fn settle(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Re
     let settings = || undos.iter().filter(|undo| matches!(undo, Undo::Setting { .. }));
     for _ in 0..ROUNDS {
         let again = settings().map(|undo| one(system, warrant, undo));
-        if !again.into_iter().any(|found| found == Ok(Restored::Done)) {
+        if !again.into_iter().any(|found| matches!(found, Ok(Restored::Done))) {
             break;
         }
     }
@@ -85,7 +84,7 @@ fn settle(system: &dyn System, warrant: Warrant, undos: &[Undo], report: &mut Re
 }
 
 /// Undoes one thing, unless there is nothing to do.
-pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> Result<Restored, String> {
+pub(super) fn one(system: &dyn System, warrant: Warrant, undo: &Undo) -> io::Result<Restored> {
     let restorer = Restorer { system, warrant };
     match undo {
         Undo::Setting { path, original, device } => {
@@ -131,12 +130,7 @@ impl Restorer<'_> {
         self.system.act(self.warrant, act)
     }
 
-    fn setting(
-        &self,
-        path: &Path,
-        original: &str,
-        device: Option<&Mark>,
-    ) -> Result<Restored, String> {
+    fn setting(&self, path: &Path, original: &str, device: Option<&Mark>) -> io::Result<Restored> {
         if let Some(mark) = device
             && !self.is_same(mark)?
         {
@@ -147,22 +141,21 @@ impl Restorer<'_> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 return Ok(nothing("already removed"));
             }
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error),
             Ok(now) if now == original => return Ok(nothing("already restored")),
             Ok(_) => {}
         }
         let set = Act::Set { path: path.to_owned(), value: original.to_owned() };
-        self.act(&set).map_err(|error| error.to_string())?;
-        match read() {
-            Ok(now) if now == original => Ok(Restored::Done),
-            Ok(now) => Err(format!("the kernel set {now} instead")),
-            Err(error) => Err(error.to_string()),
+        self.act(&set)?;
+        match read()? {
+            now if now == original => Ok(Restored::Done),
+            now => Err(io::Error::other(format!("the kernel set {now} instead"))),
         }
     }
 
-    fn mount(&self, point: &Path) -> Result<Restored, String> {
-        let mounted = || -> Result<bool, String> {
-            let table = mounts::read(self.system).map_err(|error| error.to_string())?;
+    fn mount(&self, point: &Path) -> io::Result<Restored> {
+        let mounted = || -> io::Result<bool> {
+            let table = mounts::read(self.system)?;
             Ok(table.iter().any(|entry| entry.mount.point == point))
         };
         if !mounted()? {
@@ -175,8 +168,7 @@ impl Restorer<'_> {
     }
 
     /// A program that was killed while it mounted may still do so: it is waited for.
-    /// When what served it is gone, too, it is over.
-    fn served(&self, point: &Path) -> Result<Restored, String> {
+    fn served(&self, point: &Path) -> io::Result<Restored> {
         let mut became = nothing("nothing is mounted");
         for _ in 0..ATTEMPTS_OF_A_PROGRAM {
             // Asked before the mounts: one that mounts and ends meanwhile is seen there.
@@ -188,7 +180,7 @@ impl Restorer<'_> {
             }
             self.system.sleep(if serves { PAUSE } else { Duration::ZERO });
         }
-        Err("the program that provides the mount is still running".to_owned())
+        Err(io::Error::other("the program that provides the mount is still running"))
     }
 
     /// Whether a program that runs has a directory among its arguments.
@@ -203,34 +195,20 @@ impl Restorer<'_> {
         numbers.into_iter().any(names)
     }
 
-    fn mapping(&self, name: &str) -> Result<Restored, String> {
-        let there = || {
-            let found = devices::mapping(self.system, name);
-            found.map_err(|error| format!("cannot read the device-mapper state: {error}"))
+    fn mapping(&self, name: &str) -> io::Result<Restored> {
+        let there = || match devices::mapping(self.system, name) {
+            Ok(found) => Ok(found.is_some()),
+            Err(error) => Err(because("cannot read the device-mapper state", &error)),
         };
-        if there()?.is_none() {
+        if !there()? {
             return Ok(nothing("already closed"));
         }
-        let close = Act::Run {
-            program: "cryptsetup".to_owned(),
-            arguments: vec!["close".to_owned(), name.to_owned()],
-        };
-        let mut refused = String::new();
-        for _ in 0..ATTEMPTS {
-            let closed = self.act(&close);
-            if there()?.is_none() {
-                return Ok(Restored::Done);
-            }
-            refused = closed.err().map_or_else(|| "is busy".to_owned(), |error| error.to_string());
-            self.system.sleep(PAUSE);
-        }
-        Err(refused)
+        self.until_gone(&Act::run("cryptsetup", &["close", name]), there)
     }
 
     /// Where the directory is gone, so is the file system that had the key.
-    fn directory_key(&self, directory: &Path) -> Result<Restored, String> {
-        let policy = sysfs::there(self.system.encryption_of(directory));
-        match policy.map_err(|error| error.to_string())? {
+    fn directory_key(&self, directory: &Path) -> io::Result<Restored> {
+        match sysfs::there(self.system.encryption_of(directory))? {
             None => return Ok(nothing("already removed")),
             Some(None) => return Ok(nothing("not encrypted")),
             Some(Some(policy)) if !policy.has_key => {
@@ -242,20 +220,20 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
-    fn file(&self, path: &Path) -> Result<Restored, String> {
+    fn file(&self, path: &Path) -> io::Result<Restored> {
         // Once it is removed, nobody finds its loop device by the name.
         let loops = self.loops_of(path)?;
         if !loops.is_empty() {
-            return Err(format!("{} still uses the file", loops.join(", ")));
+            return Err(io::Error::other(format!("{} still uses the file", loops.join(", "))));
         }
         match self.act(&Act::RemoveFile { path: path.to_owned() }) {
             Ok(()) => Ok(Restored::Done),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("already removed")),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error),
         }
     }
 
-    fn directory(&self, path: &Path) -> Result<Restored, String> {
+    fn directory(&self, path: &Path) -> io::Result<Restored> {
         let remove = || self.act(&Act::RemoveDirectory { path: path.to_owned() });
         let removed = match remove() {
             // Something came to be mounted there after all: what serves it was slower than all patience.
@@ -268,13 +246,12 @@ impl Restorer<'_> {
         match removed {
             Ok(()) => Ok(Restored::Done),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(nothing("already removed")),
-            Err(error) => Err(error.to_string()),
+            Err(error) => Err(error),
         }
     }
 
-    /// By the file, and by the device itself: with the mount name space of a run that was killed goes
-    /// every name of its file.
-    fn detach(&self, file: &Path, device: Option<&Mark>) -> Result<Restored, String> {
+    /// By the file and by the device: the name of the file goes with the mount name space of a killed run.
+    fn detach(&self, file: &Path, device: Option<&Mark>) -> io::Result<Restored> {
         let users = || {
             let mut users = self.loops_of(file)?;
             if let Some(mark) = device.filter(|mark| mark.sequence.is_some())
@@ -284,7 +261,7 @@ impl Restorer<'_> {
             {
                 users.push(mark.name.clone());
             }
-            Ok::<_, String>(users)
+            Ok::<_, io::Error>(users)
         };
         if users()?.is_empty() {
             return Ok(nothing("no loop device uses the file"));
@@ -295,7 +272,7 @@ impl Restorer<'_> {
                 match self.act(&Act::DetachLoop { device }) {
                     // Gone by itself, with its last user.
                     Err(error) if Errno::find(&error) == Some(Errno::NXIO) => {}
-                    other => other.map_err(|error| error.to_string())?,
+                    other => other?,
                 }
             }
             if users()?.is_empty() {
@@ -303,15 +280,14 @@ impl Restorer<'_> {
             }
             self.system.sleep(PAUSE);
         }
-        Err(format!("{} is in use", users()?.join(", ")))
+        Err(io::Error::other(format!("{} is in use", users()?.join(", "))))
     }
 
-    fn zram(&self, number: u32, sequence: Option<u64>) -> Result<Restored, String> {
+    fn zram(&self, number: u32, sequence: Option<u64>) -> io::Result<Restored> {
         let name = format!("zram{number}");
         let file =
             sysfs::block(&name).join(if sequence.is_some() { "diskseq" } else { "disksize" });
-        let there =
-            sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
+        let there = sysfs::there(self.system.read_text(&file))?;
         let Some(now) = there.map(|text| text.trim().parse::<u64>().ok()) else {
             return Ok(nothing("already removed"));
         };
@@ -323,10 +299,10 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
-    fn swap(&self, path: &Path) -> Result<Restored, String> {
+    fn swap(&self, path: &Path) -> io::Result<Restored> {
         let in_use = || match sysfs::there(swaps::has(self.system, path)) {
             Ok(found) => Ok(found.unwrap_or(false)),
-            Err(error) => Err(format!("cannot read {}: {error}", swaps::TABLE)),
+            Err(error) => Err(because(&format!("cannot read {}", swaps::TABLE), &error)),
         };
         if !in_use()? {
             return Ok(nothing("not in use"));
@@ -335,14 +311,13 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
-    fn partition(&self, disk: &Mark, number: u32, start: u64) -> Result<Restored, String> {
+    fn partition(&self, disk: &Mark, number: u32, start: u64) -> io::Result<Restored> {
         if !self.is_same(disk)? {
             return Ok(nothing(format!("{} was removed", disk.id)));
         }
         let name = devices::partition_name(&disk.name, number);
         let file = sysfs::block(&name).join("start");
-        let there =
-            sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
+        let there = sysfs::there(self.system.read_text(&file))?;
         let sectors = there.and_then(|text| text.trim().parse::<u64>().ok());
         if sectors.map(|sectors| sectors.saturating_mul(SECTOR)) != Some(start) {
             return Ok(nothing("already removed"));
@@ -352,12 +327,11 @@ impl Restorer<'_> {
         Ok(Restored::Done)
     }
 
-    fn file_system(&self, disk: &Mark, start: u64, label: &str) -> Result<Restored, String> {
+    fn file_system(&self, disk: &Mark, start: u64, label: &str) -> io::Result<Restored> {
         let Some(device) = self.find(disk)? else {
             return Ok(nothing(format!("{} is not connected", disk.id)));
         };
-        let found = signatures::superblocks(self.system, &device, start, label);
-        let found = found.map_err(|error| error.to_string())?;
+        let found = signatures::superblocks(self.system, &device, start, label)?;
         if found == signatures::Superblocks::default() {
             return Ok(nothing("already removed"));
         }
@@ -374,12 +348,11 @@ impl Restorer<'_> {
     }
 
     /// Stopped first: as long as a member bears the name, this can be done again.
-    fn array(&self, device: &str, name: &str, members: &[Member]) -> Result<Restored, String> {
+    fn array(&self, device: &str, name: &str, members: &[Member]) -> io::Result<Restored> {
         let mut own = Vec::new();
         for Member { disk, start } in members {
             let Some(file) = self.find(disk)? else { continue };
-            let found = signatures::superblocks(self.system, &file, *start, name);
-            if found.map_err(|error| error.to_string())?.has_original {
+            if signatures::superblocks(self.system, &file, *start, name)?.has_original {
                 own.push((file, *start));
             }
         }
@@ -392,13 +365,12 @@ impl Restorer<'_> {
         Ok(if gone { nothing("already removed") } else { Restored::Done })
     }
 
-    /// Stops every array that stands on one of these places, and the one of that name where it stands
-    /// on nothing: whether there was one.
-    fn stop(&self, device: &str, own: &[(PathBuf, u64)]) -> Result<bool, String> {
+    /// Stops every array on one of these places, and the named one that stands on nothing: was there one?
+    fn stop(&self, device: &str, own: &[(PathBuf, u64)]) -> io::Result<bool> {
         let mut was_there = false;
         for _ in 0..ATTEMPTS {
             let arrays = devices::arrays_on(self.system, own, device)
-                .map_err(|error| format!("cannot list the arrays: {error}"))?;
+                .map_err(|error| because("cannot list the arrays", &error))?;
             if arrays.is_empty() {
                 return Ok(was_there);
             }
@@ -413,18 +385,18 @@ impl Restorer<'_> {
                             io::ErrorKind::NotFound | io::ErrorKind::ResourceBusy
                         ) && Errno::find(&error) != Some(Errno::NODEV) =>
                     {
-                        return Err(error.to_string());
+                        return Err(error);
                     }
                     _ => {}
                 }
             }
             self.system.sleep(PAUSE);
         }
-        Err("the array is in use".to_owned())
+        Err(io::Error::other("the array is in use"))
     }
 
     /// With it go its interfaces, their queues and their addresses.
-    fn network_space(&self, name: &str, with_mount: bool) -> Result<Restored, String> {
+    fn network_space(&self, name: &str, with_mount: bool) -> io::Result<Restored> {
         let place = Path::new(network::lab::PLACE);
         let removed = self.remove_space(name)?;
         if with_mount && self.system.list(place).is_ok_and(|names| names.is_empty()) {
@@ -433,22 +405,28 @@ impl Restorer<'_> {
         Ok(removed)
     }
 
-    fn remove_space(&self, name: &str) -> Result<Restored, String> {
+    fn remove_space(&self, name: &str) -> io::Result<Restored> {
         let file = Path::new(network::lab::PLACE).join(name);
-        let there = || {
-            let found = sysfs::there(self.system.status(&file));
-            found.map(|found| found.is_some()).map_err(|error| error.to_string())
-        };
+        let there = || Ok(sysfs::there(self.system.status(&file))?.is_some());
         if !there()? {
             return Ok(nothing("already removed"));
         }
-        let mut refused = String::new();
+        self.until_gone(&network::lab::remove(name), there)
+    }
+
+    /// Takes a step again and again until what it removes is gone.
+    fn until_gone(
+        &self,
+        removal: &Act,
+        is_there: impl Fn() -> io::Result<bool>,
+    ) -> io::Result<Restored> {
+        let mut refused = io::Error::other("is busy");
         for _ in 0..ATTEMPTS {
-            let removed = self.act(&network::lab::remove(name));
-            if !there()? {
+            let removed = self.act(removal);
+            if !is_there()? {
                 return Ok(Restored::Done);
             }
-            refused = removed.err().map_or_else(|| "is busy".to_owned(), |error| error.to_string());
+            refused = removed.err().unwrap_or_else(|| io::Error::other("is busy"));
             self.system.sleep(PAUSE);
         }
         Err(refused)
@@ -460,10 +438,10 @@ impl Restorer<'_> {
         namespace: Option<&str>,
         interface: &str,
         original: &str,
-    ) -> Result<Restored, String> {
+    ) -> io::Result<Restored> {
         if let Some(name) = namespace {
             let space = self.system.status(&Path::new(network::lab::PLACE).join(name));
-            if sysfs::there(space).map_err(|error| error.to_string())?.is_none() {
+            if sysfs::there(space)?.is_none() {
                 return Ok(nothing("the namespace was removed"));
             }
         }
@@ -471,7 +449,7 @@ impl Restorer<'_> {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let shown = || {
             let told = self.system.output_of("tc", &words);
-            told.map_err(|error| format!("tc does not report the qdisc: {error}"))
+            told.map_err(|error| because("tc does not report the qdisc", &error))
         };
         let now = shown()?;
         if now.trim().is_empty() {
@@ -487,39 +465,34 @@ impl Restorer<'_> {
         if now.trim().is_empty() {
             return Ok(nothing("the interface was removed"));
         }
-        deleted.map_err(|error| error.to_string())?;
+        deleted?;
         if now == original {
             return Ok(Restored::Done);
         }
-        Err(format!("the kernel set {:?} instead of {:?}", now.trim(), original.trim()))
+        let (now, original) = (now.trim(), original.trim());
+        Err(io::Error::other(format!("the kernel set {now:?} instead of {original:?}")))
     }
 
     /// The link first: as long as the file is there, this can be done again. systemd is told where it
     /// runs; what it did not hear it sees at the next start.
-    fn unit(&self, name: &str, wanted_by: &str, written: &str) -> Result<Restored, String> {
+    fn unit(&self, name: &str, wanted_by: &str, written: &str) -> io::Result<Restored> {
         if [name, wanted_by].iter().any(|word| word.is_empty() || word.contains('/')) {
-            return Err("not a unit name".to_owned());
+            return Err(io::Error::other("not a unit name"));
         }
         let [file, link] = unit_files(name, wanted_by);
         let linked = self.system.read_link(&link).is_ok();
-        let now = sysfs::there(self.system.read_text(&file)).map_err(|error| error.to_string())?;
+        let now = sysfs::there(self.system.read_text(&file))?;
         if now.is_none() && !linked {
             return Ok(nothing("already removed"));
         }
         if now.as_deref().is_some_and(|now| now != written) {
-            return Err("another program changed the file".to_owned());
+            return Err(io::Error::other("another program changed the file"));
         }
         for path in [link, file] {
-            match self.act(&Act::RemoveFile { path }) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(error.to_string());
-                }
-                _ => {}
-            }
+            remove_file(self.system, self.warrant, &path)?;
         }
         if self.system.status(Path::new(RUNNING)).is_ok() {
-            let arguments = vec!["daemon-reload".to_owned()];
-            let _ = self.act(&Act::Run { program: "systemctl".to_owned(), arguments });
+            let _ = self.act(&Act::run("systemctl", &["daemon-reload"]));
         }
         Ok(Restored::Done)
     }
@@ -529,7 +502,7 @@ impl Restorer<'_> {
         path: &Path,
         original: Option<&str>,
         written: Option<&str>,
-    ) -> Result<Restored, String> {
+    ) -> io::Result<Restored> {
         let now = self.system.read_text(path).ok();
         if now.is_some() && now.as_deref() == original {
             return Ok(nothing("already restored"));
@@ -537,28 +510,27 @@ impl Restorer<'_> {
         if let (Some(now), Some(written)) = (&now, written)
             && now != written
         {
-            return Err("another program changed the file".to_owned());
+            return Err(io::Error::other("another program changed the file"));
         }
         let Some(text) = original else { return self.file(path) };
         let write = Act::WriteFile { path: path.to_owned(), text: text.to_owned() };
-        self.act(&write).map_err(|error| error.to_string())?;
+        self.act(&write)?;
         Ok(Restored::Done)
     }
 
-    /// Whether a name still stands for the same device.
-    fn is_same(&self, mark: &Mark) -> Result<bool, String> {
+    fn is_same(&self, mark: &Mark) -> io::Result<bool> {
         let now = Mark::read(self.system, &mark.name);
-        let now = now.map_err(|error| format!("cannot access {}: {error}", mark.name))?;
+        let now = now.map_err(|error| because(&format!("cannot access {}", mark.name), &error))?;
         Ok(now.is_some_and(|now| now.is_same(mark)))
     }
 
-    fn loops_of(&self, file: &Path) -> Result<Vec<String>, String> {
+    fn loops_of(&self, file: &Path) -> io::Result<Vec<String>> {
         devices::loops_of(self.system, file)
-            .map_err(|error| format!("cannot list the loop devices: {error}"))
+            .map_err(|error| because("cannot list the loop devices", &error))
     }
 
     /// The device file of a disk, which may have another name after a restart.
-    fn find(&self, disk: &Mark) -> Result<Option<PathBuf>, String> {
+    fn find(&self, disk: &Mark) -> io::Result<Option<PathBuf>> {
         if self.is_same(disk)? {
             return Ok(Some(devices::file_of(&disk.name)));
         }
@@ -570,19 +542,23 @@ impl Restorer<'_> {
     }
 
     /// Tries again for a while as long as the kernel says that it is busy.
-    fn patiently(&self, act: &Act) -> Result<(), String> {
+    fn patiently(&self, act: &Act) -> io::Result<()> {
         for _ in 1..ATTEMPTS {
             match self.act(act) {
                 Err(error) if error.kind() == io::ErrorKind::ResourceBusy => {
                     self.system.sleep(PAUSE);
                 }
-                other => return other.map_err(|error| error.to_string()),
+                other => return other,
             }
         }
-        self.act(act).map_err(|error| error.to_string())
+        self.act(act)
     }
 }
 
 fn nothing(why: impl Into<String>) -> Restored {
     Restored::Nothing(why.into())
+}
+
+fn because(what: &str, error: &io::Error) -> io::Error {
+    io::Error::other(format!("{what}: {error}"))
 }
