@@ -47,9 +47,7 @@ const PAGE: u64 = 4096;
 const KERNEL_LOG: &str = "/dev/kmsg";
 const OTHERS_ANYTHING: u32 = 0o077;
 
-/// A machine in memory.
-///
-/// Paths must be absolute. What is written stays in memory; the clock moves only by
+/// A machine in memory. Paths must be absolute. What is written stays in memory; the clock moves only by
 /// [`System::sleep`].
 #[derive(Debug)]
 pub struct Fake {
@@ -110,8 +108,7 @@ impl Fake {
         fake
     }
 
-    /// A machine from a recorded tree (`tests/fixtures/machines`; the format is told in
-    /// `fake/tree.rs`).
+    /// A machine from a recorded tree (`tests/fixtures/machines`; the format is in `fake/tree.rs`).
     pub fn recorded(text: &str) -> Result<Self, String> {
         let fake = Self::new();
         fake.lock().tree.read(text)?;
@@ -202,8 +199,7 @@ impl Fake {
         self
     }
 
-    /// Sets what becomes of a program when it is run in these words, one run after the other; the last
-    /// stays.
+    /// Sets what becomes of a program with these words, run after run; the last stays.
     pub fn put_executions(&self, line: &str, runs: impl IntoIterator<Item = Executed>) -> &Self {
         self.lock().executions.insert(line.to_owned(), runs.into_iter().collect());
         self
@@ -281,6 +277,13 @@ impl State {
             return Err(Errno::NOTDIR.into());
         }
         Ok(directory.join(name))
+    }
+
+    fn new_place(&self, path: &Path) -> io::Result<PathBuf> {
+        if self.tree.find(path).is_ok() {
+            return Err(Errno::EXIST.into());
+        }
+        self.place(path)
     }
 }
 
@@ -659,11 +662,9 @@ impl System for Fake {
 
     fn answer_of(&self, program: &str, arguments: &[&str], most: u64) -> io::Result<ProgramOutput> {
         let line = [&[program], arguments].concat().join(" ");
-        let told = {
-            let state = self.lock();
-            // A program that was given no answer for these words may have one for all.
-            state.told.get(&line).or_else(|| state.told.get(program)).cloned()
-        };
+        let state = self.lock();
+        // A program that was given no answer for these words may have one for all.
+        let told = state.told.get(&line).or_else(|| state.told.get(program)).cloned();
         let mut told = told.ok_or_else(|| io::Error::from(Errno::NOENT))?;
         let most = usize::try_from(most).unwrap_or(usize::MAX).min(told.text.len());
         told.text
@@ -693,12 +694,10 @@ impl System for Fake {
     }
 
     fn hold(&self, name: &str) -> Result<Hold, HoldError> {
-        match self.lock().holders.get(name) {
-            Some((process, user)) => {
-                Err(HoldError::Held { process: Some(*process), user: Some(*user) })
-            }
-            None => Ok(Hold::new(None, None)),
-        }
+        let Some((process, user)) = self.lock().holders.get(name).copied() else {
+            return Ok(Hold::new(None, None));
+        };
+        Err(HoldError::Held { process: Some(process), user: Some(user) })
     }
 }
 

@@ -122,10 +122,7 @@ impl Fake {
             Act::Unmount { point } => self.lock().unmount(point),
             Act::CreateFile { path, bytes } => {
                 let mut state = self.lock();
-                if state.tree.find(path).is_ok() {
-                    return Err(Errno::EXIST.into());
-                }
-                let path = state.place(path)?;
+                let path = state.new_place(path)?;
                 state.sizes.insert(path.clone(), *bytes);
                 state.tree.put(&path, Node::File(vec![Vec::new()]));
                 if let Some(below) = state.below_name(&path) {
@@ -142,10 +139,7 @@ impl Fake {
             Act::RemoveFile { path } => self.lock().remove(path),
             Act::CreateDirectory { path } => {
                 let mut state = self.lock();
-                if state.tree.find(path).is_ok() {
-                    return Err(Errno::EXIST.into());
-                }
-                let path = state.place(path)?;
+                let path = state.new_place(path)?;
                 state.tree.put(&path, Node::Directory);
                 Ok(())
             }
@@ -184,24 +178,21 @@ impl Fake {
         }
     }
 
+    pub(super) fn check_installed(&self, program: &str) -> io::Result<()> {
+        if self.lock().programs.contains(program) {
+            return Ok(());
+        }
+        Err(io::Error::new(io::ErrorKind::NotFound, format!("{program} is not installed")))
+    }
+
     fn run(&self, program: &str, arguments: &[String]) -> io::Result<()> {
-        if !self.lock().programs.contains(program) {
-            let text = format!("{program} is not installed");
-            return Err(io::Error::new(io::ErrorKind::NotFound, text));
-        }
-        if program == "ip" {
-            return self.ip(arguments);
-        }
-        if program == "tc" {
-            return self.tc(arguments);
-        }
-        if program == "mdadm" {
-            return self.mdadm(arguments);
-        }
-        if let ("cryptsetup", [word, name]) = (program, arguments)
-            && word == "close"
-        {
-            return self.close(name);
+        self.check_installed(program)?;
+        match (program, arguments) {
+            ("ip", _) => return self.ip(arguments),
+            ("tc", _) => return self.tc(arguments),
+            ("mdadm", _) => return self.mdadm(arguments),
+            ("cryptsetup", [word, name]) if word == "close" => return self.close(name),
+            _ => {}
         }
         let Some(made) = program.strip_prefix("mkfs.") else { return Ok(()) };
         // What the kernel calls the file system of this program.
@@ -209,8 +200,7 @@ impl Fake {
         let devices = arguments.iter().rev().take_while(|word| word.starts_with("/dev/"));
         let mut numbers = Vec::new();
         for device in devices.collect::<Vec<_>>().into_iter().rev() {
-            let found = crate::system::System::status(self, Path::new(device))?;
-            numbers.push(found.own_device.ok_or(Errno::NOTBLK)?);
+            numbers.push(self.lock().tree.number_of(Path::new(device))?);
         }
         let first = *numbers.first().ok_or(Errno::INVAL)?;
         if numbers.iter().any(|number| self.is_busy(*number)) {
@@ -233,14 +223,11 @@ impl Fake {
     }
 
     fn wipe(&self, device: &Path, range: &Range<u64>) -> io::Result<()> {
-        let number =
-            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let number = self.lock().tree.number_of(device)?;
         let name = device.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
-        let mut state = self.lock();
-        if state.is_held(&name) {
+        if self.lock().is_held(&name) {
             return Err(Errno::BUSY.into());
         }
-        drop(state);
         let zeros = vec![0; (range.end - range.start) as usize];
         self.content(number)?.write_all_at(&zeros, range.start)?;
         let made: Vec<DeviceNumber> = self.lock().made.keys().copied().collect();
@@ -255,8 +242,7 @@ impl Fake {
     }
 
     fn mount(&self, device: &Path, point: &Path, kind: &str, options: &str) -> io::Result<()> {
-        let number =
-            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let number = self.lock().tree.number_of(device)?;
         let mut state = self.lock();
         let (point, _) = state.tree.find(point)?;
         if state.mounts_nothing {
@@ -359,10 +345,11 @@ impl State {
             left.iter().flat_map(|line| [*line, "\n"]).collect()
         });
         self.tree.devices.remove(&point);
-        if found {
-            self.forget_below(&point);
+        if !found {
+            return Err(Errno::INVAL.into());
         }
-        if found { Ok(()) } else { Err(Errno::INVAL.into()) }
+        self.forget_below(&point);
+        Ok(())
     }
 
     fn remove(&mut self, path: &Path) -> io::Result<()> {
@@ -380,7 +367,7 @@ impl State {
 
     fn swap_on(&mut self, path: &Path) -> io::Result<()> {
         self.tree.find(path)?;
-        let line = format!("{} file 1024 0 {MOST_SWAP_PRIORITY}\n", path.display());
+        let line = swap_line(path);
         if self.text(Path::new(swaps::TABLE)).contains(line.trim()) {
             return Err(Errno::BUSY.into());
         }
@@ -389,7 +376,7 @@ impl State {
     }
 
     fn swap_off(&mut self, path: &Path) -> io::Result<()> {
-        let line = format!("{} file 1024 0 {MOST_SWAP_PRIORITY}\n", path.display());
+        let line = swap_line(path);
         if !self.text(Path::new(swaps::TABLE)).contains(line.trim()) {
             return Err(Errno::INVAL.into());
         }
@@ -412,12 +399,10 @@ impl State {
         }
         let number = DeviceNumber { major: LOOP_MAJOR, minor };
         let texts = [
-            ("dev", number.to_string()),
             ("size", (bytes / 512).to_string()),
-            ("ro", "0".to_owned()),
             ("loop/backing_file", file.display().to_string()),
         ];
-        self.show_device(&name, number, device, texts.into_iter().chain(queue()));
+        self.show_device(&name, number, texts.into_iter().chain(queue()));
         Ok(())
     }
 
@@ -427,7 +412,7 @@ impl State {
         if !self.tree.nodes.contains_key(&place) {
             return Err(Errno::NXIO.into());
         }
-        let number = self.tree.status(device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let number = self.tree.number_of(device)?;
         // The kernel says yes, and lets go of the file when the last user of the device does.
         if self.is_held(&name) || self.is_below_loop(&name) {
             return Ok(());
@@ -437,7 +422,7 @@ impl State {
             let number = part.trim_start_matches(&format!("{name}p")).parse();
             self.remove_partition(device, number.map_err(|_| Errno::INVAL)?)?;
         }
-        self.hide_device(&name, number, device, &place);
+        self.hide_device(&name, number, &place);
         Ok(())
     }
 
@@ -448,15 +433,13 @@ impl State {
             return Err(Errno::BUSY.into());
         }
         let texts = [
-            ("dev", own.to_string()),
             ("size", "0".to_owned()),
-            ("ro", "0".to_owned()),
             ("disksize", "0".to_owned()),
             ("comp_algorithm", "[lzo-rle] lzo lz4 lz4hc zstd deflate 842".to_owned()),
             ("backing_dev", "none".to_owned()),
             ("queue/write_cache", "write through".to_owned()),
         ];
-        self.show_device(&name, own, &devices::file_of(&name), texts);
+        self.show_device(&name, own, texts);
         Ok(())
     }
 
@@ -466,13 +449,11 @@ impl State {
         if !self.tree.nodes.contains_key(&place.join("dev")) {
             return Err(Errno::NODEV.into());
         }
-        if self.text(Path::new(swaps::TABLE)).contains(&format!("/dev/{name} ")) {
+        let is_swap = self.text(Path::new(swaps::TABLE)).contains(&format!("/dev/{name} "));
+        if is_swap || self.is_held(&name) || self.is_below_loop(&name) {
             return Err(Errno::BUSY.into());
         }
-        if self.is_held(&name) || self.is_below_loop(&name) {
-            return Err(Errno::BUSY.into());
-        }
-        self.hide_device(&name, own, &devices::file_of(&name), &place);
+        self.hide_device(&name, own, &place);
         Ok(())
     }
 
@@ -528,7 +509,7 @@ impl State {
         if self.is_held(&name) {
             return Err(Errno::BUSY.into());
         }
-        self.hide_device(&name, own, &devices::file_of(&name), &place);
+        self.hide_device(&name, own, &place);
         Ok(())
     }
 
@@ -537,7 +518,7 @@ impl State {
         let disk_name = disk.file_name().ok_or(Errno::INVAL)?.to_string_lossy().into_owned();
         let name = devices::partition_name(&disk_name, number);
         let (place, _) = self.tree.find(&Path::new("/sys/class/block").join(&disk_name))?;
-        let whole = self.tree.status(disk)?.own_device.ok_or(Errno::NOTBLK)?;
+        let whole = self.tree.number_of(disk)?;
         let own = DeviceNumber { major: 259, minor: whole.minor * 256 + number };
         Ok((name.clone(), place.join(&name), own))
     }
@@ -549,13 +530,22 @@ impl State {
     }
 }
 
+fn swap_line(path: &Path) -> String {
+    format!("{} file 1024 0 {MOST_SWAP_PRIORITY}\n", path.display())
+}
+
 const fn zram(number: u32) -> DeviceNumber {
     DeviceNumber { major: ZRAM_MAJOR, minor: number }
 }
 
 /// Whether a path is that of a disk or of a partition of it.
 fn is_on(disk: &str, path: &str) -> bool {
-    let rest = path.strip_prefix("/dev/").and_then(|name| name.strip_prefix(disk));
+    path.strip_prefix("/dev/").is_some_and(|name| is_part(disk, name))
+}
+
+/// Whether a kernel name is that of a disk or of a partition of it.
+pub(super) fn is_part(disk: &str, name: &str) -> bool {
+    let rest = name.strip_prefix(disk);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('p'))
 }
 

@@ -1,9 +1,11 @@
 //! Arrays in memory: md as mdadm makes it, and a btrfs on several devices; with what their kernel
 //! refuses.
 
+use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::act::is_part;
 use super::disks::place_of;
 use super::tree::Node;
 use super::{Fake, State};
@@ -50,7 +52,7 @@ impl Fake {
         }
         let mut numbers = Vec::new();
         for member in &members {
-            let found = self.status(Path::new(member))?.own_device.ok_or(Errno::NOTBLK)?;
+            let found = self.lock().tree.number_of(Path::new(member))?;
             if self.is_busy(found) {
                 return complain(format!("cannot open {member}: Device or resource busy"));
             }
@@ -78,9 +80,7 @@ impl Fake {
         let chunk = if level == "raid1" { 0 } else { chunk.unwrap_or(512) << 10 };
         let bitmap = if said("--bitmap=").as_deref() == Some("internal") { "+8" } else { "none" };
         let mut texts = vec![
-            ("dev", format!("{MD_MAJOR}:{minor}")),
             ("size", (held / 512).to_string()),
-            ("ro", "0".to_owned()),
             ("md/level", level.clone()),
             ("md/raid_disks", count.to_string()),
             ("md/chunk_size", chunk.to_string()),
@@ -127,7 +127,7 @@ impl State {
     fn assemble(&mut self, own: (&str, DeviceNumber), texts: &[(&str, String)], below: &[String]) {
         let (name, number) = own;
         let texts = texts.iter().map(|(path, text)| (*path, text.clone()));
-        self.show_device(name, number, &devices::file_of(name), texts);
+        self.show_device(name, number, texts);
         let place = place_of(name);
         for member in below {
             let link = PathBuf::from(format!("/sys/class/block/{member}"));
@@ -144,9 +144,8 @@ impl State {
         if self.is_held(&name) {
             return Err(Errno::BUSY.into());
         }
-        let file = devices::file_of(&name);
-        let number = self.tree.status(&file)?.own_device.ok_or(Errno::NOTBLK)?;
-        self.hide_device(&name, number, &file, &place_of(&name));
+        let number = self.tree.number_of(&devices::file_of(&name))?;
+        self.hide_device(&name, number, &place_of(&name));
         let own = format!("holders/{name}");
         let all = self.tree.nodes.below(Path::new("/sys/devices"));
         let holders = all.filter(|path| path.ends_with(&own));
@@ -159,21 +158,16 @@ impl State {
 
     /// Whether a device, or a part of it, is mounted or belongs to something that stands.
     pub(super) fn is_held(&mut self, name: &str) -> bool {
-        let part = |path: &Path| {
-            let own = path.parent().and_then(Path::parent).and_then(Path::file_name);
-            let own = own.map(|own| own.to_string_lossy().into_owned()).unwrap_or_default();
-            own == name || own.strip_prefix(name).is_some_and(|rest| rest.starts_with('p'))
+        let is_own = |part: Option<&OsStr>| {
+            part.is_some_and(|part| is_part(name, part.to_string_lossy().as_ref()))
         };
         let below_array = self.tree.nodes.iter().any(|(path, node)| {
-            let among = path.parent().is_some_and(|parent| parent.ends_with("holders"));
-            among && matches!(node, Node::Link(_)) && part(path)
+            let among = path.parent().filter(|parent| parent.ends_with("holders"));
+            let own = among.and_then(Path::parent).and_then(Path::file_name);
+            matches!(node, Node::Link(_)) && is_own(own)
         });
         let in_pool = self.tree.nodes.below(Path::new(BTRFS)).any(|path| {
-            let last = path.file_name().map(|last| last.to_string_lossy().into_owned());
-            let own = last.is_some_and(|last| {
-                last == name || last.strip_prefix(name).is_some_and(|rest| rest.starts_with('p'))
-            });
-            own && path.parent().is_some_and(|at| at.ends_with("devices"))
+            path.parent().is_some_and(|at| at.ends_with("devices")) && is_own(path.file_name())
         });
         below_array || in_pool || self.is_mounted(name) || self.has_holders(name)
     }
@@ -190,7 +184,7 @@ impl State {
     }
 
     pub(super) fn hide_pool(&mut self, device: &Path) {
-        let number = self.tree.status(device).ok().and_then(|found| found.own_device);
+        let number = self.tree.number_of(device).ok();
         if let Some(pool) = number.and_then(|number| self.pools.get(&number)) {
             let place = Path::new(BTRFS).join(&pool.label);
             self.tree.remove(&place);

@@ -8,10 +8,7 @@ use assay_sys::memory_copy;
 use super::Fake;
 
 impl Fake {
-    /// This machine once more, as it stands: what becomes of one is nothing to the other.
-    ///
-    /// # Errors
-    /// The kernel's, when there is no memory for what its devices hold.
+    /// An independent copy of this machine as it stands.
     pub fn copy(&self) -> io::Result<Self> {
         let mut state = self.lock().clone();
         for content in state.contents.values_mut() {

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::tree::Node;
 use super::{Fake, State};
-use crate::system::DeviceNumber;
+use crate::system::{DeviceNumber, devices};
 
 const QUEUE: [(&str, &str); 8] = [
     ("queue/scheduler", "[none] mq-deadline kyber bfq"),
@@ -52,40 +52,35 @@ impl State {
         }
     }
 
-    /// Shows a device that was not there before, with what its files say and the file that it is opened by.
+    /// Shows a device that was not there before, with what its further files say.
     pub(super) fn show_device<'t>(
         &mut self,
         name: &str,
         number: DeviceNumber,
-        file: &Path,
         texts: impl IntoIterator<Item = (&'t str, String)>,
     ) {
         let place = place_of(name);
         self.sequence += 1;
         self.put_texts(&place, texts);
-        self.put_texts(&place, [("diskseq", self.sequence.to_string())]);
+        let (sequence, read_only) = (self.sequence.to_string(), "0".to_owned());
+        let own = [("dev", number.to_string()), ("ro", read_only), ("diskseq", sequence)];
+        self.put_texts(&place, own);
         for directory in ["holders", "slaves"] {
             self.tree.put(&place.join(directory), Node::Directory);
         }
         for link in links_to(name, number) {
             self.tree.put(&link, Node::Link(place.clone()));
         }
-        self.tree.put(file, Node::Block(number));
+        self.tree.put(&devices::file_of(name), Node::Block(number));
     }
 
     /// Takes a device or a partition away, with what was written to it.
-    pub(super) fn hide_device(
-        &mut self,
-        name: &str,
-        number: DeviceNumber,
-        file: &Path,
-        place: &Path,
-    ) {
+    pub(super) fn hide_device(&mut self, name: &str, number: DeviceNumber, place: &Path) {
         for path in links_to(name, number) {
             self.tree.remove(&path);
         }
         self.tree.remove(place);
-        self.tree.remove(file);
+        self.tree.remove(&devices::file_of(name));
         self.contents.remove(&number);
         self.made.remove(&number);
     }

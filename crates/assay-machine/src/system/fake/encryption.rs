@@ -48,10 +48,7 @@ impl Fake {
         arguments: &[String],
         key: &Key,
     ) -> io::Result<()> {
-        if !self.lock().programs.contains(program) {
-            let text = format!("{program} is not installed");
-            return Err(io::Error::new(io::ErrorKind::NotFound, text));
-        }
+        self.check_installed(program)?;
         let last = Path::new(arguments.last().ok_or(Errno::INVAL)?);
         let has = |word: &str| arguments.iter().any(|argument| argument == word);
         match program {
@@ -69,8 +66,7 @@ impl Fake {
     }
 
     fn format(&self, device: &Path, arguments: &[String], key: &Key) -> io::Result<()> {
-        let number =
-            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let number = self.lock().tree.number_of(device)?;
         let option = |name: &str| {
             arguments.windows(2).find(|pair| pair[0] == name).map_or("", |pair| pair[1].as_str())
         };
@@ -87,8 +83,7 @@ impl Fake {
     fn open(&self, arguments: &[String], key: &Key) -> io::Result<()> {
         let [.., device, name] = arguments else { return Err(Errno::INVAL.into()) };
         let device = Path::new(device);
-        let number =
-            crate::system::System::status(self, device)?.own_device.ok_or(Errno::NOTBLK)?;
+        let number = self.lock().tree.number_of(device)?;
         let below = devices::name_of(self, number).ok_or(Errno::NODEV)?;
         let (disk, start) = self.whole(number);
         let mut passphrase = vec![0; key.passphrase().len()];
@@ -220,11 +215,8 @@ impl State {
     pub(super) fn policy(&self, directory: &Path) -> io::Result<Option<DirectoryPolicy>> {
         let (directory, _) = self.tree.find(directory)?;
         let own = self.encrypted.directories.get(&directory);
-        Ok(own.map(|(_, has_key)| DirectoryPolicy {
-            key: [7; 16],
-            is_usual: true,
-            has_key: *has_key,
-        }))
+        let policy = |has_key| DirectoryPolicy { key: [7; 16], is_usual: true, has_key };
+        Ok(own.map(|(_, has_key)| policy(*has_key)))
     }
 
     /// What is mounted from below a directory is in its way.
@@ -253,14 +245,12 @@ impl State {
         let device = format!("dm-{minor}");
         let (under, _) = self.tree.find(&Path::new("/sys/class/block").join(below))?;
         let texts = [
-            ("dev", number.to_string()),
             ("size", (bytes / 512).to_string()),
-            ("ro", "0".to_owned()),
             ("dm/name", name.to_owned()),
             ("dm/uuid", format!("CRYPT-LUKS2-0-{name}")),
         ];
         let texts = texts.into_iter().chain(queue());
-        self.show_device(&device, number, &devices::file_of(&device), texts);
+        self.show_device(&device, number, texts);
         let place = place_of(&device);
         self.tree.put(&place.join("slaves").join(below), Node::Link(under.clone()));
         self.tree.put(&under.join("holders").join(&device), Node::Link(place));
@@ -269,13 +259,12 @@ impl State {
 
     fn unmap(&mut self, device: &str) -> io::Result<()> {
         let place = place_of(device);
-        let file = devices::file_of(device);
-        let number = self.tree.status(&file)?.own_device.ok_or(Errno::NOTBLK)?;
+        let number = self.tree.number_of(&devices::file_of(device))?;
         for below in self.tree.list(&place.join("slaves"))? {
             let (under, _) = self.tree.find(&Path::new("/sys/class/block").join(below))?;
             self.tree.remove(&under.join("holders").join(device));
         }
-        self.hide_device(device, number, &file, &place);
+        self.hide_device(device, number, &place);
         self.encrypting.remove(&number);
         Ok(())
     }

@@ -47,7 +47,6 @@ impl Fake {
         self.put(BOOT, boot)
     }
 
-    /// Starts the peer anew: it knows of nothing.
     pub fn restart_peer(&self) -> &Self {
         self.lock().power.book = Book::default();
         self

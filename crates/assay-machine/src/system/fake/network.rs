@@ -56,8 +56,7 @@ impl Fake {
         self
     }
 
-    /// What `tc` shows of an interface and `ip` of a name space, in which nothing runs; none where the line
-    /// asks for something else.
+    /// What `tc` shows of an interface and `ip` of a name space, in which nothing runs.
     pub(super) fn shown(&self, program: &str, arguments: &[&str]) -> Option<String> {
         let (space, words) = split(arguments);
         let state = self.lock();

@@ -214,6 +214,10 @@ impl Tree {
         Ok(led)
     }
 
+    pub fn number_of(&self, path: &Path) -> io::Result<DeviceNumber> {
+        Ok(self.status(path)?.own_device.ok_or(Errno::NOTBLK)?)
+    }
+
     pub fn status(&self, path: &Path) -> io::Result<Status> {
         let (path, node) = self.find(path)?;
         let (kind, own_device) = match node {
