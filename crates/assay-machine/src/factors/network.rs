@@ -11,10 +11,7 @@ use assay_core::failure::{Failure, Outcome};
 
 use super::Guard;
 
-/// Makes the laboratory.
-///
-/// # Errors
-/// Refused where name spaces cannot be made here; what was made by then is taken back.
+/// Makes the laboratory. Refused where no name spaces can be made; the caller takes back the rest.
 pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
     for program in ["ip", "tc"] {
         if system.program(program).is_none() {
@@ -23,14 +20,11 @@ pub fn make_lab(system: &dyn System, guard: &mut Guard<'_>) -> Outcome<()> {
             )));
         }
     }
-    for space in lab::SPACES {
-        let file = Path::new(lab::PLACE).join(space);
-        if sysfs::there(system.status(&file)).is_ok_and(|found| found.is_some()) {
-            return Err(Failure::refused(format!(
-                "network namespace {space} already exists; run assay restore, or stop its processes and run ip netns \
-                 del {space}"
-            )));
-        }
+    if let Some(space) = spaces(system).first() {
+        return Err(Failure::refused(format!(
+            "network namespace {space} already exists; run assay restore, or stop its processes and run ip netns del \
+             {space}"
+        )));
     }
     let is_unmounted = mounts::read(system)
         .is_ok_and(|table| table.iter().all(|entry| entry.mount.point != Path::new(lab::PLACE)));
@@ -72,9 +66,8 @@ pub struct LeftOver {
     _hold: Option<Hold>,
 }
 
-/// What a run left whose journal is gone with its home: told by the names, which are the tool's own, by what
-/// is in them, and by the lock of those who make them, which nobody has. Nothing where one goes on, and to
-/// others than root.
+/// What a run left whose journal is gone with its home: told by the names and the content, while nobody has
+/// the lock of those who make laboratories. Nothing for others than root.
 pub fn left_over(system: &dyn System) -> LeftOver {
     let may = !spaces(system).is_empty() && system.user().id == 0;
     let hold = may.then(|| system.hold(lab::LOCK).ok()).flatten();
@@ -114,11 +107,8 @@ fn in_use(system: &dyn System, space: &str) -> io::Result<Option<String>> {
     Ok(lab::strange(&shown).map(|name| format!("its interface {name} is not from a lab")))
 }
 
-/// Brings the way out of an interface to what a trial wants; what is there of an earlier trial goes first.
-///
-/// # Errors
-/// Refused where there is no such interface, where it has a discipline that somebody gave it, or where this
-/// kernel has none that can do it.
+/// Shapes the way out of an interface as a trial wants, after removing what an earlier trial left. Refused for
+/// want of the interface or of a method, and where somebody set a discipline.
 pub fn shape(system: &dyn System, guard: &mut Guard<'_>, wanted: &Shaped) -> Outcome<()> {
     let refused = |what: String| Failure::refused(format!("{}: {what}", wanted.interface));
     let namespace = wanted.namespace.as_deref();

@@ -52,8 +52,7 @@ pub enum Act {
     RemovePartition { disk: PathBuf, number: u32 },
     /// Runs a program by name, found in `PATH` and the system directories.
     Run { program: String, arguments: Vec<String> },
-    /// Runs a program that reads a key from standard input, as a passphrase of one line: the process list does not
-    /// show it.
+    /// Runs a program that reads a key from standard input, which the process list does not show.
     RunWithKey { program: String, arguments: Vec<String>, key: Key },
     /// Encrypts an empty directory with a key (fscrypt), or adds the key of an encrypted directory again.
     EncryptDirectory { directory: PathBuf, key: Key },
@@ -63,6 +62,13 @@ pub enum Act {
     Wipe { device: PathBuf, range: Range<u64> },
     /// Discards a range of an unused device.
     Discard { device: PathBuf, range: Range<u64> },
+}
+
+impl Act {
+    pub fn run(program: &str, arguments: &[&str]) -> Self {
+        let arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
+        Self::Run { program: program.to_owned(), arguments }
+    }
 }
 
 /// Stands for a file with a key: what a key is is never shown.

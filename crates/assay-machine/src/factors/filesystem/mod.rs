@@ -37,7 +37,6 @@ pub struct FileSystem {
     pub arguments: fn(label: &str, options: &[&str]) -> Vec<String>,
 }
 
-/// The first words, the label, and the user's options.
 fn plain(first: &[&str], label: &str, options: &[&str]) -> Vec<String> {
     [first, &[label], options].concat().into_iter().map(str::to_owned).collect()
 }

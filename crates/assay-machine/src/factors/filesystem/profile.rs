@@ -46,8 +46,7 @@ impl Profile {
         ["-d", self.name, "-m", metadata].map(str::to_owned)
     }
 
-    /// Sees in sysfs that what is mounted at a point lies on so many devices, its data by this profile
-    /// alone.
+    /// Checks in sysfs that a mounted pool lies on so many devices, its data by this profile alone.
     pub fn see_at(&self, system: &dyn System, point: &Path, members: usize) -> Result<(), String> {
         let source = devices::name_at(system, Path::new(&mounts::at(system, point)?.mount.source));
         let pool = source.and_then(|name| devices::pool_of(system, &name));

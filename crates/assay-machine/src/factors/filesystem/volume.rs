@@ -78,17 +78,15 @@ pub(super) struct Volume {
 impl Volume {
     /// From levels by factor; none where no file system is asked for.
     pub fn from_wish(wish: &Wish<'_>) -> Option<Self> {
-        let kind = find(wish.level(KIND_FACTOR.about().name)?)?;
-        let options = |factor: &dyn Factor| {
-            let level = wish.level(factor.about().name).filter(|level| *level != DEFAULTS);
-            level.unwrap_or_default().to_owned()
-        };
-        let (mkfs_options, mount_options) =
-            (options(&MKFS_OPTIONS_FACTOR), options(&MOUNT_OPTIONS_FACTOR));
-        let profile = wish.level(BTRFS_PROFILE_FACTOR.about().name).and_then(profile::find);
-        let encrypts = wish.level(ENCRYPTION_FACTOR.about().name) == Some(FSCRYPT);
-        let compression = wish.level(COMPRESSION_FACTOR.about().name).map(str::to_owned);
-        Some(Self { kind, mkfs_options, mount_options, profile, encrypts, compression })
+        let kind = find(wish.asked(&KIND_FACTOR)?)?;
+        Some(Self {
+            kind,
+            mkfs_options: wish.asked(&MKFS_OPTIONS_FACTOR).unwrap_or_default().to_owned(),
+            mount_options: wish.asked(&MOUNT_OPTIONS_FACTOR).unwrap_or_default().to_owned(),
+            profile: wish.asked(&BTRFS_PROFILE_FACTOR).and_then(profile::find),
+            encrypts: wish.asked(&ENCRYPTION_FACTOR) == Some(FSCRYPT),
+            compression: wish.asked(&COMPRESSION_FACTOR).map(str::to_owned),
+        })
     }
 
     fn own_options(&self) -> Vec<&str> {
@@ -128,8 +126,7 @@ impl Volume {
         own.into_iter().chain(added).collect::<Vec<_>>().join(",")
     }
 
-    /// What among its options may not be given, if anything is: the options name no other device
-    /// and change no label.
+    /// What its options may not contain, if anything: no other device and no label.
     fn fault(&self) -> Option<String> {
         let FileSystem { program, options, .. } = self.kind;
         if let Some(fault) = allowed::fault(self.kind, &self.mkfs_options) {

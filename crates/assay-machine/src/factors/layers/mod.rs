@@ -129,15 +129,23 @@ impl<'a> Wish<'a> {
     pub fn level(&self, name: &str) -> Option<&'a str> {
         self.levels.get(name).map(String::as_str)
     }
+
+    /// The level of a factor, unless it asks for nothing special.
+    pub fn asked(&self, factor: &dyn Factor) -> Option<&'a str> {
+        self.level(factor.about().name).filter(|level| *level != DEFAULTS)
+    }
 }
+
+const NONE: &str = "none";
+/// The level of an option that asks for nothing special.
+pub(super) const DEFAULTS: &str = "defaults";
 
 /// A kind of thing that is made for trials to stand on.
 pub trait Layer: Sync {
     /// What it makes, in the singular: `file system`.
     fn noun(&self) -> &'static str;
 
-    /// Its factors: the one that chooses first, then those that are its options. None where not an
-    /// arm but the target asks for it.
+    /// Its factors: the choosing one first, then its options. None if the target asks for it.
     fn factors(&self) -> &'static [&'static dyn Factor];
 
     /// What is to be made of it; none where nothing of it is asked for.
@@ -191,8 +199,7 @@ pub trait Recipe {
         Gives::Device
     }
 
-    /// What is missing here to make it on things of so many bytes each, or may not be asked of it, if
-    /// anything is.
+    /// What is missing here to make it on things of so many bytes, or may not be asked of it.
     fn missing(&self, system: &dyn System, below: &[u64]) -> Option<String>;
 
     /// What is missing to make it beside a directory that is there, as far as can be told beforehand.
@@ -205,21 +212,19 @@ pub trait Recipe {
         below.iter().fold(0, |sum, bytes| sum.saturating_add(*bytes))
     }
 
-    /// Makes it on what lies below, and sees that it is as it was asked for.
-    ///
-    /// # Errors
-    /// Why it cannot be had; what was done by then is taken back by whoever calls this.
+    /// Makes it and checks that it is as asked. After a failure the caller takes back what was done.
     fn make(&self, builder: &mut Builder<'_, '_>, below: &[Base]) -> Outcome<Base>;
 
-    fn see(&self, system: &dyn System, made: &Made) -> Result<(), String>;
+    fn see(&self, _: &dyn System, _: &Made) -> Result<(), String> {
+        Ok(())
+    }
 
     /// The lines with which it is made, on the files of what lies below.
     fn typed(&self, below: &[PathBuf]) -> Typed;
 
     fn by_hand(&self, below: &[PathBuf]) -> ByHand;
 
-    /// What of it the tool itself can make last: settings, and files that only it writes, by the id that
-    /// names them.
+    /// What of it the tool can make last: settings, and files that only it writes, named after the id.
     fn kept(&self, _id: &str) -> Kept {
         Kept::default()
     }
@@ -259,8 +264,7 @@ pub fn of_factor(name: &str) -> Option<&'static dyn Layer> {
     LAYERS.iter().find(own).copied()
 }
 
-/// Name of the factor that must be there for one to mean anything; none where it means something by
-/// itself.
+/// Name of the factor that one requires; none where it means something by itself.
 pub fn goes_with(name: &str) -> Option<&'static str> {
     let first = of_factor(name)?.factors().first()?.about().name;
     (first != name).then_some(first)

@@ -11,15 +11,12 @@ use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 
 use super::{
-    Base, ByHand, Device, Layer, Made, Recipe, Takes, Typed, Wish, devices_of, missing_program,
-    too_few,
+    Base, ByHand, DEFAULTS, Device, Layer, Made, NONE, Recipe, Takes, Typed, Wish, devices_of,
+    missing_program, too_few,
 };
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, has_module, one_amount};
 
-const NONE: &str = "none";
-/// The level of an option that asks for nothing special.
-const DEFAULTS: &str = "defaults";
 const INTERNAL: &str = "internal";
 const PROGRAM: &str = "mdadm";
 /// Numbers of arrays from which the last free one is taken, as `mdadm` does.
@@ -161,7 +158,6 @@ static STRIPE_CACHE_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-/// Whether the members are brought in line meanwhile.
 static SYNC_FACTOR: Choice = Choice {
     about: About {
         name: "raid_resync",
@@ -198,15 +194,12 @@ impl Layer for Arrays {
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        let asked = |factor: &dyn Factor| {
-            wish.level(factor.about().name).filter(|level| *level != DEFAULTS)
-        };
         Some(Box::new(Array {
-            way: way(asked(&LEVEL_FACTOR)?)?,
-            chunk: asked(&CHUNK_FACTOR).and_then(|level| level.parse().ok()),
-            bitmap: asked(&BITMAP_FACTOR) == Some(INTERNAL),
-            stripe_cache: asked(&STRIPE_CACHE_FACTOR).and_then(|level| level.parse().ok()),
-            sync_kib_per_s: asked(&SYNC_FACTOR).and_then(rate),
+            way: way(wish.asked(&LEVEL_FACTOR)?)?,
+            chunk: wish.asked(&CHUNK_FACTOR).and_then(|level| level.parse().ok()),
+            bitmap: wish.asked(&BITMAP_FACTOR) == Some(INTERNAL),
+            stripe_cache: wish.asked(&STRIPE_CACHE_FACTOR).and_then(|level| level.parse().ok()),
+            sync_kib_per_s: wish.asked(&SYNC_FACTOR).and_then(rate),
         }))
     }
 

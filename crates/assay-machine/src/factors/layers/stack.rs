@@ -86,8 +86,7 @@ impl Stack {
         self.steps.iter().any(|(_, recipe)| recipe.takes() == Takes::All)
     }
 
-    /// Names that stand for what it is made on, where nobody named that: one for each of so many members,
-    /// and never fewer than it needs.
+    /// Names that stand for members that nobody named: never fewer than it needs.
     pub fn open_names(&self, name: &str, members: usize) -> Vec<PathBuf> {
         if !self.needs_device() {
             return vec![ANY_DIRECTORY.into()];

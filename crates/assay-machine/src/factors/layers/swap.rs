@@ -11,11 +11,10 @@ use assay_core::presence::Presence;
 use assay_core::quantity::{Bytes, Percent};
 
 use super::zram::{self, ALGORITHMS};
-use super::{Base, ByHand, Gives, Kept, Layer, Levels, Made, Recipe, Typed, Wish};
+use super::{Base, ByHand, Gives, Kept, Layer, Levels, Made, NONE, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, Setting, one_amount};
 
-const NONE: &str = "none";
 const FILE: &str = "file";
 const ZRAM: &str = "zram";
 const ZSWAP: &str = "zswap";
@@ -189,14 +188,11 @@ impl Layer for Swap {
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        let wanted =
-            wish.level(KIND_FACTOR.about().name).and_then(|level| wanted(level).ok())??;
-        let size = wish.level(SIZE_FACTOR.about().name).and_then(|level| level.parse().ok());
-        let pool =
-            wish.level(POOL_FACTOR.about().name).and_then(|level| level.parse::<Percent>().ok());
+        let wanted = wish.asked(&KIND_FACTOR).and_then(|level| wanted(level).ok())??;
+        let size = wish.asked(&SIZE_FACTOR).and_then(|level| level.parse().ok());
+        let pool = wish.asked(&POOL_FACTOR).and_then(|level| level.parse::<Percent>().ok());
         let percent = pool.map(|share| (share.fraction() * 100.0).round() as u32);
-        let allocator =
-            wish.level(ALLOCATOR_FACTOR.about().name).filter(|level| *level != AS_IT_IS);
+        let allocator = wish.asked(&ALLOCATOR_FACTOR).filter(|level| *level != AS_IT_IS);
         let allocator = allocator.map(str::to_owned);
         Some(Box::new(Area { wanted, size: size.unwrap_or(USUAL_SIZE), percent, allocator }))
     }
@@ -217,7 +213,6 @@ impl Layer for Swap {
 struct Area {
     wanted: Wanted,
     size: Bytes,
-    /// zswap's share of memory.
     percent: Option<u32>,
     allocator: Option<String>,
 }
@@ -275,7 +270,6 @@ impl Area {
     }
 }
 
-/// Whether a swap file can lie in a directory.
 fn can_hold_swap(system: &dyn System, directory: &Path) -> Result<(), String> {
     let table = mounts::read(system).unwrap_or_default();
     let device = system.status(directory).ok().map(|found| found.device);
@@ -408,8 +402,7 @@ impl Recipe for Area {
         Typed { acts, out }
     }
 
-    /// A zram device by zram-generator's file, which it reads at the next start; zswap now and by
-    /// tmpfiles.d. A swap file is the operator's.
+    /// A zram device by a file of zram-generator, zswap now and by tmpfiles.d. A swap file is the operator's.
     fn kept(&self, id: &str) -> Kept {
         match &self.wanted {
             Wanted::File => Kept::default(),

@@ -9,11 +9,10 @@ use assay_core::failure::Outcome;
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 
-use super::{Base, ByHand, Layer, Made, Recipe, Typed, Wish};
+use super::{Base, ByHand, Layer, Made, NONE, Recipe, Typed, Wish};
 use crate::factors::guard::Builder;
 use crate::factors::{Choice, Factor, one_amount};
 
-const NONE: &str = "none";
 /// The level of the size that is that of what lies below.
 const AS_BELOW: &str = "as-target";
 /// What the kernel's versions have had.
@@ -96,9 +95,8 @@ impl Layer for Zram {
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        let algorithm = wish.level(ALGORITHM_FACTOR.about().name).filter(|level| *level != NONE)?;
-        let size =
-            wish.level(SIZE_FACTOR.about().name).and_then(|level| level.parse::<Bytes>().ok());
+        let algorithm = wish.asked(&ALGORITHM_FACTOR).filter(|level| *level != NONE)?;
+        let size = wish.asked(&SIZE_FACTOR).and_then(|level| level.parse().ok());
         Some(Box::new(Wanted { algorithm: algorithm.to_owned(), size }))
     }
 
@@ -208,7 +206,7 @@ impl Recipe for Wanted {
 pub(super) const ANY: &str = "zramN";
 
 pub(super) fn added() -> Act {
-    Act::Run { program: "cat".to_owned(), arguments: vec![ADD_ZRAM.to_owned()] }
+    Act::run("cat", &[ADD_ZRAM])
 }
 
 /// That this kernel has no zram, or its zram has no such algorithm, if some device tells those that it has.
@@ -223,7 +221,6 @@ pub(super) fn lacks(system: &dyn System, algorithm: &str) -> Option<String> {
         .then(|| format!("this kernel's zram does not support {algorithm}; use one of {known}"))
 }
 
-/// Algorithms of this kernel, where some device tells them.
 fn algorithms(system: &dyn System) -> Option<Vec<String>> {
     let names = system.list(Path::new("/sys/block")).unwrap_or_default();
     let device = names.into_iter().find(|name| name.starts_with("zram"))?;

@@ -33,21 +33,17 @@ pub fn words() -> String {
     )
 }
 
-fn ip(line: &str) -> Act {
-    run("ip", line)
-}
-
-fn run(program: &str, line: &str) -> Act {
-    let arguments = line.split_whitespace().map(str::to_owned).collect();
-    Act::Run { program: program.to_owned(), arguments }
+fn run(line: &str) -> Act {
+    let mut words = line.split_whitespace().map(str::to_owned);
+    Act::Run { program: words.next().unwrap_or_default(), arguments: words.collect() }
 }
 
 pub fn make(name: &str) -> Act {
-    ip(&format!("netns add {name}"))
+    run(&format!("ip netns add {name}"))
 }
 
 pub fn remove(name: &str) -> Act {
-    ip(&format!("netns del {name}"))
+    run(&format!("ip netns del {name}"))
 }
 
 /// What `ip` is asked for the interfaces of a name space that are up.
@@ -63,14 +59,12 @@ pub fn strange(shown: &str) -> Option<&str> {
 
 /// What is done inside of the name spaces once they are there: it goes with them.
 pub fn furnish() -> Vec<Act> {
-    let mut acts = vec![
-        ip(&format!(
-            "-n {CLIENT} link add {INTERFACE} type veth peer name {TO_CLIENT} netns {ROUTER}"
-        )),
-        ip(&format!(
-            "-n {SERVER} link add {INTERFACE} type veth peer name {TO_SERVER} netns {ROUTER}"
-        )),
-    ];
+    let mut lines = Vec::new();
+    for (space, device) in [(CLIENT, TO_CLIENT), (SERVER, TO_SERVER)] {
+        lines.push(format!(
+            "ip -n {space} link add {INTERFACE} type veth peer name {device} netns {ROUTER}"
+        ));
+    }
     let ends = [
         (CLIENT, INTERFACE, "10.83.1.2/24"),
         (ROUTER, TO_CLIENT, "10.83.1.1/24"),
@@ -78,22 +72,18 @@ pub fn furnish() -> Vec<Act> {
         (SERVER, INTERFACE, "10.83.2.2/24"),
     ];
     for (space, device, address) in ends {
-        acts.push(ip(&format!("-n {space} addr add {address} dev {device}")));
+        lines.push(format!("ip -n {space} addr add {address} dev {device}"));
         // One segment a packet: with offloads a queue of few "packets" holds 64 KiB in each, and hides.
-        acts.push(ip(&format!("-n {space} link set dev {device} gso_max_segs 1")));
-        acts.push(ip(&format!("-n {space} link set dev {device} up")));
+        lines.push(format!("ip -n {space} link set dev {device} gso_max_segs 1"));
+        lines.push(format!("ip -n {space} link set dev {device} up"));
     }
-    acts.push(ip(&format!("-n {CLIENT} route add default via 10.83.1.1")));
-    acts.push(ip(&format!("-n {SERVER} route add default via 10.83.2.1")));
-    acts.push(ip(&format!("netns exec {ROUTER} sysctl -q -w net.ipv4.ip_forward=1")));
-    for (device, rate, bytes) in [(TO_SERVER, UP, UP_BYTES), (TO_CLIENT, DOWN, DOWN_BYTES)] {
-        let rate = rate.0;
-        acts.push(run(
-            "tc",
-            &format!(
-                "-n {ROUTER} qdisc add dev {device} root tbf rate {rate}bit burst {BURST} limit {bytes}"
-            ),
+    lines.push(format!("ip -n {CLIENT} route add default via 10.83.1.1"));
+    lines.push(format!("ip -n {SERVER} route add default via 10.83.2.1"));
+    lines.push(format!("ip netns exec {ROUTER} sysctl -q -w net.ipv4.ip_forward=1"));
+    for (device, rate, bytes) in [(TO_SERVER, UP.0, UP_BYTES), (TO_CLIENT, DOWN.0, DOWN_BYTES)] {
+        lines.push(format!(
+            "tc -n {ROUTER} qdisc add dev {device} root tbf rate {rate}bit burst {BURST} limit {bytes}"
         ));
     }
-    acts
+    lines.iter().map(|line| run(line)).collect()
 }

@@ -61,27 +61,22 @@ impl Layer for EncryptedDevices {
     }
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
-        let option = |factor: &dyn Factor| {
-            wish.level(factor.about().name).filter(|level| *level != DEFAULTS)
-        };
-        let level = wish.level(ENCRYPTION_FACTOR.about().name)?;
-        if level != DM_CRYPT {
+        if wish.asked(&ENCRYPTION_FACTOR)? != DM_CRYPT {
             let options: [&'static dyn Factor; 3] =
                 [&CIPHER_FACTOR, &SECTOR_FACTOR, &QUEUES_FACTOR];
-            let misplaced = options.into_iter().find(|factor| option(*factor).is_some())?;
+            let misplaced = options.into_iter().find(|factor| wish.asked(*factor).is_some())?;
             return Some(Box::new(Misplaced(misplaced.about().name)));
         }
-        let cipher = option(&CIPHER_FACTOR).map(|level| {
+        let cipher = wish.asked(&CIPHER_FACTOR).map(|level| {
             let (cipher, bits) = split_cipher(level);
             let usual = if cipher.contains("-xts") { "512" } else { "256" };
             (cipher.to_owned(), bits.unwrap_or(usual).to_owned())
         });
-        let flags = option(&QUEUES_FACTOR).and_then(queues).unwrap_or_default();
         Some(Box::new(Volume {
             cipher,
-            sector: option(&SECTOR_FACTOR).and_then(sector),
-            flags,
-            in_place: option(&CONVERSION_FACTOR) == Some(CONVERSION.1),
+            sector: wish.asked(&SECTOR_FACTOR).and_then(sector),
+            flags: wish.asked(&QUEUES_FACTOR).and_then(queues).unwrap_or_default(),
+            in_place: wish.asked(&CONVERSION_FACTOR) == Some(CONVERSION.1),
         }))
     }
 
@@ -298,10 +293,6 @@ impl Recipe for Misplaced {
 
     fn make(&self, _: &mut Builder<'_, '_>, _: &[Base]) -> Outcome<Base> {
         Err(Failure::refused(self.fault()))
-    }
-
-    fn see(&self, _: &dyn System, _: &Made) -> Result<(), String> {
-        Ok(())
     }
 
     fn typed(&self, below: &[PathBuf]) -> Typed {

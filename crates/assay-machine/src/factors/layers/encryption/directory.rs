@@ -28,7 +28,6 @@ const SHOWN: &str = "DIRECTORY";
 
 pub(in crate::factors) struct EncryptedDirectories;
 
-/// An encrypted directory of this filesystem.
 struct ByFileSystem(Option<&'static FileSystem>);
 
 /// An encrypted directory on this filesystem, served by gocryptfs.
@@ -53,7 +52,7 @@ impl Layer for EncryptedDirectories {
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
         let on = wish.level("filesystem").and_then(filesystem::find);
-        match wish.level(ENCRYPTION_FACTOR.about().name)? {
+        match wish.asked(&ENCRYPTION_FACTOR)? {
             FSCRYPT => Some(Box::new(ByFileSystem(on))),
             GOCRYPTFS => Some(Box::new(ByProgram(on))),
             _ => None,
@@ -270,15 +269,11 @@ impl Recipe for ByProgram {
     fn by_hand(&self, below: &[PathBuf]) -> ByHand {
         let cipher = below.first().cloned().unwrap_or_default().join(INSIDE);
         let out = PathBuf::from(SHOWN);
-        let run = |words: &[&str]| {
-            let arguments = words.iter().map(|word| (*word).to_owned()).collect();
-            Act::Run { program: GOCRYPTFS.to_owned(), arguments }
-        };
         let named = cipher.display().to_string();
         let acts = vec![
             Act::CreateDirectory { path: cipher },
-            run(&["-init", &named]),
-            run(&[&named, SHOWN]),
+            Act::run(GOCRYPTFS, &["-init", &named]),
+            Act::run(GOCRYPTFS, &[&named, SHOWN]),
         ];
         ByHand { typed: Typed { acts, out }, why: WHY, lasting: None }
     }

@@ -11,6 +11,7 @@ use assay_core::catalogue::About;
 use assay_core::presence::Presence;
 use assay_core::quantity::Bytes;
 
+use super::DEFAULTS;
 use crate::factors::{Choice, has_module};
 
 pub(in crate::factors) use device::EncryptedDevices;
@@ -23,8 +24,6 @@ const SERVED: &str = "fuse.gocryptfs";
 const DM_CRYPT: &str = "dm-crypt";
 const LEVELS: [&str; 4] = [NONE, DM_CRYPT, FSCRYPT, GOCRYPTFS];
 
-/// The level of an option that asks for nothing special.
-const DEFAULTS: &str = "defaults";
 /// Sizes of the sectors that dm-crypt encrypts one by one.
 const SECTORS: [Bytes; 4] = [Bytes(512), Bytes(1024), Bytes(2048), Bytes(4096)];
 /// Flags of dm-crypt with which it does its work in place of handing it on, as cryptsetup names them.
@@ -97,7 +96,6 @@ static CIPHER_FACTOR: Choice = Choice {
     ..Choice::PLAIN
 };
 
-/// Bytes that dm-crypt encrypts at once.
 static SECTOR_FACTOR: Choice = Choice {
     about: About {
         name: "encryption_sector_size",
