@@ -6,9 +6,7 @@ use std::os::fd::BorrowedFd;
 
 use rustix::ioctl::{self, Getter, Opcode, Setter, opcode};
 
-/// Bytes of an open block device (`BLKGETSIZE64`).
-///
-/// Fails with `ENOTTY` on anything else.
+/// Bytes of an open block device (`BLKGETSIZE64`). Fails with `ENOTTY` on anything else.
 pub fn block_device_bytes(device: BorrowedFd<'_>) -> io::Result<u64> {
     // The number is built from `size_t`, but the kernel writes 64 bits on every machine.
     const BLKGETSIZE64: ioctl::Opcode = opcode::read::<usize>(0x12, 114);
@@ -18,10 +16,8 @@ pub fn block_device_bytes(device: BorrowedFd<'_>) -> io::Result<u64> {
     Ok(unsafe { ioctl::ioctl(device, request) }?)
 }
 
-/// Tells an open block device that a byte range holds nothing (`BLKDISCARD`); start and length are
-/// multiples of its logical block.
-///
-/// Fails with `EOPNOTSUPP` where the device has no discard, `ENOTTY` on anything else.
+/// Tells an open block device that a byte range holds nothing (`BLKDISCARD`); start and length are multiples
+/// of its logical block. Fails with `EOPNOTSUPP` where the device has no discard, `ENOTTY` on anything else.
 pub fn discard(device: BorrowedFd<'_>, range: Range<u64>) -> io::Result<()> {
     const BLKDISCARD: Opcode = opcode::none(0x12, 119);
     let argument = [range.start, range.end.saturating_sub(range.start)];

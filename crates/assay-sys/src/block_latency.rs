@@ -52,8 +52,7 @@ const OCTAVES: u64 = 29;
 /// Buckets of a latency.
 pub const LATENCY_BUCKETS: usize = (OCTAVES * PER_OCTAVE) as usize + 2;
 
-/// The bucket of a latency in nanoseconds: 0 below 256 ns, then 32 of equal width to each doubling,
-/// and a last one for all that is longer.
+/// The bucket of a latency in nanoseconds: 0 below 256 ns, then 32 to each doubling, and a last one.
 pub const fn latency_bucket(ns: u64) -> usize {
     if ns < LOWEST_NS {
         return 0;
@@ -105,8 +104,7 @@ pub struct ClassTotals {
     pub failed: u64,
     /// Bytes moved (of a discard: given back).
     pub bytes: u64,
-    /// From the arrival in the block layer, waiting for limits, tags and schedulers included, until
-    /// the end.
+    /// From the arrival in the block layer (limits, tags, schedulers included) until the end.
     pub queued: LatencyTotals,
     /// From the hand-over to the driver until the end. Bio-based devices (zram, device mapper) are
     /// handed nothing over: no requests stand here for them.
@@ -199,8 +197,7 @@ enum Means {
 }
 
 impl BlockTrace {
-    /// Begins to count the requests of whole disks, named by major and minor number. The error says in one
-    /// line why these means cannot.
+    /// Begins to count requests of whole disks (major, minor). The error says in one line why it cannot.
     pub fn begin(devices: &[(u32, u32)], means: TraceMeans) -> io::Result<Self> {
         tracefs::remove_stale();
         match means {
@@ -221,8 +218,7 @@ impl BlockTrace {
         }
     }
 
-    /// Passes on each request that ended since the last call, in the order in which they ended. Only
-    /// [`TraceMeans::BpfRequests`] can.
+    /// Passes on each request that ended since the last call; only [`TraceMeans::BpfRequests`] can.
     pub fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         match &mut self.0 {
             #[cfg(all(feature = "bpf", target_pointer_width = "64"))]

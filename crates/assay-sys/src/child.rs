@@ -18,8 +18,7 @@ pub fn end_with_parent(command: &mut Command) -> &mut Command {
     unsafe { command.pre_exec(set) }
 }
 
-/// Makes a program lead a session of its own: what ends the group or the terminal of the one that
-/// starts it does not end the program.
+/// Makes a program lead a session of its own, so that it outlives the group and terminal of its parent.
 pub fn in_own_session(command: &mut Command) -> &mut Command {
     let lead = || Ok(setsid().map(|_| ())?);
     // SAFETY: between fork and exec only one system call is made; nothing allocates or locks.

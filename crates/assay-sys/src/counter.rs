@@ -68,9 +68,8 @@ const TIME_RUNNING: u64 = 1 << 1;
 const CLOSE_ON_EXEC: c_ulong = 1 << 3;
 
 impl Counter {
-    /// Opens one for every program that this thread, and threads that it makes, start from now on, with
-    /// all threads and processes that come of it. It begins when the new process becomes the program; this
-    /// process itself is not counted. Nor is what begins as somebody else (a program that is set-user-ID).
+    /// Opens one for every program that this thread, and threads that it makes, start from now on, with all
+    /// their descendants. It begins with the new program; set-user-ID programs are not counted.
     pub fn open(event: CountedEvent, in_kernel: bool) -> io::Result<Self> {
         let outside = if in_kernel { 0 } else { EXCLUDE_KERNEL };
         let flags = DISABLED | INHERIT | ENABLE_ON_EXEC | EXCLUDE_HYPERVISOR | outside;

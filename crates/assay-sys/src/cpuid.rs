@@ -1,8 +1,7 @@
 //! What a hypervisor calls itself in the processor's registers.
 
-/// Names that hypervisors give themselves by CPUID, each once; none where the processor has no such
-/// instruction or says that there is no hypervisor. One that imitates another shows both names, the
-/// second one 256 leaves on.
+/// Names that hypervisors give themselves by CPUID, each once; none without the instruction or a hypervisor.
+/// One that imitates another shows both names, the second one 256 leaves on.
 pub fn hypervisor_signatures() -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for name in leaves().filter_map(signature) {

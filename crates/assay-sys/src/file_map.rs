@@ -75,10 +75,8 @@ impl MappedExtent {
     }
 }
 
-/// Extents that touch a byte range of an open file, in order; holes have none.
-///
-/// Dirty pages are written first, so that delayed allocation has happened. Fails with
-/// `EOPNOTSUPP` where the file system does not tell.
+/// Extents that touch a byte range of an open file, in order; holes have none. Dirty pages are written first,
+/// so that delayed allocation has happened. Fails with `EOPNOTSUPP` where the file system does not tell.
 pub fn file_extents(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<Vec<MappedExtent>> {
     let mut found = Vec::new();
     let mut start = range.start;

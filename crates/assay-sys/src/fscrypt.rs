@@ -116,11 +116,10 @@ fn specifier(identifier: KeyIdentifier) -> Specifier {
     Specifier { kind: BY_IDENTIFIER, identifier, ..Specifier::default() }
 }
 
-/// Encrypts an open directory, which is empty or has this very key: gives the key to its file system,
-/// and says that all that is made below is encrypted by it (AES-256-XTS, names by AES-256-CTS).
-///
-/// Fails with `EOPNOTSUPP` on a file system that was made without `encrypt`, `ENOTTY` on one that cannot,
-/// `ENOTEMPTY`, and `EEXIST` where it has another key.
+/// Encrypts an open directory, which is empty or has this very key: gives the key to its file system, and says
+/// that all that is made below is encrypted by it (AES-256-XTS, names by AES-256-CTS). Fails with `EOPNOTSUPP`
+/// on a file system that was made without `encrypt`, `ENOTTY` on one that cannot, `ENOTEMPTY`, and `EEXIST`
+/// where it has another key.
 pub fn encrypt_directory(
     directory: BorrowedFd<'_>,
     key: &[u8; FSCRYPT_KEY_BYTES],
@@ -153,9 +152,8 @@ pub fn encrypt_directory(
     Ok(())
 }
 
-/// How an open directory is encrypted; none where it is not.
-///
-/// Fails with `ENOTTY` or `EOPNOTSUPP` on a file system that cannot encrypt.
+/// How an open directory is encrypted; none where it is not. Fails with `ENOTTY` or `EOPNOTSUPP` on a file
+/// system that cannot encrypt.
 pub fn directory_policy(directory: BorrowedFd<'_>) -> io::Result<Option<DirectoryPolicy>> {
     let Some(policy) = policy(directory)? else { return Ok(None) };
     let modes = (policy.version, policy.contents, policy.names);
@@ -164,10 +162,9 @@ pub fn directory_policy(directory: BorrowedFd<'_>) -> io::Result<Option<Director
     Ok(Some(DirectoryPolicy { key: policy.identifier, is_usual, has_key }))
 }
 
-/// Takes a key away from the file system of an open file, which is not encrypted by it itself: it would
-/// be in use. From then on nobody reads what that key encrypts.
-///
-/// Fails with `EBUSY` while files below are open: tried again, it goes on.
+/// Takes a key away from the file system of an open file, which is not encrypted by it itself: it would be in
+/// use. From then on nobody reads what that key encrypts. Fails with `EBUSY` while files below are open: tried
+/// again, it goes on.
 pub fn forget_key(file: BorrowedFd<'_>, identifier: KeyIdentifier) -> io::Result<()> {
     if status(file, identifier)? == ABSENT {
         return Ok(());

@@ -39,10 +39,9 @@ pub struct Owner<'a> {
     pub groups: &'a [u32],
 }
 
-/// A program to be started in a process group of its own, without a terminal.
-///
-/// Not in a session of its own: the kernel may give each session its own share of the processors
-/// (`sched_autogroup_enabled`), and on a busy machine a program that begins with one is started late.
+/// A program to be started in a process group of its own, without a terminal. Not in a session of its own: the
+/// kernel may give each session its own share of the processors (`sched_autogroup_enabled`), and on a busy
+/// machine a program that begins with one is started late.
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
     /// Where it may lie: the first that can be started is.
@@ -120,10 +119,8 @@ pub struct Launched {
 }
 
 impl Launch<'_> {
-    /// Starts it.
-    ///
-    /// It is ended when the thread that calls this ends. Its signals are as the kernel gives them to a
-    /// first program: nothing caught, ignored or held back.
+    /// Starts it. It is ended when the thread that calls this ends. Its signals are as the kernel gives them
+    /// to a first program: nothing caught, ignored or held back.
     pub fn start(&self) -> Result<Launched, NotStarted> {
         let process = |error| NotStarted { step: Step::Process, error };
         let stack = Stack::new().map_err(process)?;
@@ -170,8 +167,7 @@ pub struct Usage {
     pub user_ns: u64,
     /// Processor time inside the kernel, of it and of those that it waited for.
     pub system_ns: u64,
-    /// The most resident memory of the largest of them. No less than this process had when it started
-    /// it: until then both had the same.
+    /// The most resident memory of the largest of them, at least that of this process at the start.
     pub largest_bytes: u64,
     /// Page faults of all threads, of it and of those that it waited for, that nothing was read for.
     pub minor_faults: u64,
@@ -279,8 +275,7 @@ struct Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// What the child does. It allocates nothing, locks nothing and calls the kernel only: this
-    /// process's other threads go on meanwhile.
+    /// What the child does: no allocation, no lock, only calls of the kernel; other threads go on meanwhile.
     fn carry_out(&self) -> (Step, Errno) {
         match self.before_program() {
             Ok(()) => (Step::Program, self.become_program()),

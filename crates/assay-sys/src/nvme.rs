@@ -33,10 +33,9 @@ struct AdminCommand {
     result: u32,
 }
 
-/// Asks an open NVMe device (`/dev/nvme0` or `/dev/nvme0n1`) for its health log.
-///
-/// Fails with `ENOTTY` on what is no NVMe device and `EACCES` without the right to ask (root); a
-/// status of the device's own becomes an error that names it.
+/// Asks an open NVMe device (`/dev/nvme0` or `/dev/nvme0n1`) for its health log. Fails with `ENOTTY` on what
+/// is no NVMe device and `EACCES` without the right to ask (root); a status of the device's own becomes an
+/// error that names it.
 pub fn nvme_health_log(device: BorrowedFd<'_>) -> io::Result<[u8; PAGE_BYTES]> {
     let mut page = [0_u8; PAGE_BYTES];
     let mut command = AdminCommand {

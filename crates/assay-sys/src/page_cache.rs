@@ -36,9 +36,8 @@ struct CacheRange {
     length: u64,
 }
 
-/// Pages of a byte range in the page cache (`cachestat`, Linux 6.5).
-///
-/// Fails with `ENOSYS` on older kernels and `EPERM` on files that belong to others.
+/// Pages of a byte range in the page cache (`cachestat`, Linux 6.5). Fails with `ENOSYS` on older kernels and
+/// `EPERM` on files that belong to others.
 pub fn cache_count(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<CacheCount> {
     let mut count = CacheCount::default();
     // A length of zero would mean "to the end of the file".
@@ -54,10 +53,8 @@ pub fn cache_count(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<CacheC
     if result == 0 { Ok(count) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Pages of a byte range that `mincore` calls resident, and pages of the range.
-///
-/// The kernel answers truly only to the owner of the file or one who may write it; to all
-/// others it calls every page resident.
+/// Pages of a byte range that `mincore` calls resident, and pages of the range. The kernel answers truly only
+/// to the owner of the file or one who may write it; to all others it calls every page resident.
 pub fn resident_pages(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<(u64, u64)> {
     let page = page_size() as u64;
     let mut at = range.start / page * page;

@@ -30,11 +30,9 @@ struct Argument {
     data: *const Partition,
 }
 
-/// Adds a partition over a byte range of an open disk, whole sectors, until it is removed or the
-/// machine restarts.
-///
-/// Fails with `EBUSY` where another partition has the number or overlaps, `EINVAL` on a disk
-/// without partitions (a loop device that was not set up for them).
+/// Adds a partition over a byte range of an open disk, whole sectors, until it is removed or the machine
+/// restarts. Fails with `EBUSY` where another partition has the number or overlaps, `EINVAL` on a disk without
+/// partitions (a loop device that was not set up for them).
 pub fn add_partition(disk: BorrowedFd<'_>, number: u32, range: Range<u64>) -> io::Result<()> {
     let partition = Partition {
         start: range.start as i64,

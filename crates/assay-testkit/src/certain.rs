@@ -25,8 +25,7 @@ const PAIRS: [(&str, &[&str]); 9] = [
     ("percent", &["percent_ci95", "percent_ci95_simultaneous"]),
 ];
 
-/// Looks through what a program printed or served: a document, a page or a text. How many intervals there
-/// were.
+/// Looks through a printed or served document, page or text. How many intervals there were.
 pub fn all_of(printed: &str) -> Result<usize, String> {
     if let Ok(document) = serde_json::from_str::<Value>(printed) {
         return document_of(&document);
@@ -35,7 +34,6 @@ pub fn all_of(printed: &str) -> Result<usize, String> {
     text_of(&bare)
 }
 
-/// The same of a document.
 pub fn document_of(document: &Value) -> Result<usize, String> {
     let mut seen = intervals(document, "")?;
     if let Some(cells) = document["measurements"].as_array() {

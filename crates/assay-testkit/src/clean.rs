@@ -13,7 +13,6 @@ pub struct Spoken {
     pub invalid: BTreeMap<String, Vec<String>>,
     /// Rules that stand beside suspect cells, with the cells.
     pub suspect: BTreeMap<String, Vec<String>>,
-    /// What they say, each text once, with its workload.
     pub told: BTreeSet<String>,
 }
 

@@ -54,7 +54,6 @@ impl Drop for Expected {
     }
 }
 
-/// Holds one text against its file.
 pub fn expect(path: impl AsRef<Path>, found: &str) {
     Expected::default().hold(path, found);
 }
@@ -85,7 +84,6 @@ pub fn filled(pretty: &str) -> String {
     lines.join("\n")
 }
 
-/// Columns, as in the code.
 const WIDEST: usize = 110;
 
 fn opens(line: &str) -> bool {

@@ -4,7 +4,6 @@ use std::fs;
 
 use crate::call;
 
-/// Lines for the head of a page.
 pub fn lines() -> Vec<String> {
     let text = |path: &str| fs::read_to_string(path).unwrap_or_default();
     let cpuinfo = text("/proc/cpuinfo");

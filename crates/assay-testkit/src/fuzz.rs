@@ -79,45 +79,18 @@ impl Draw {
         (self.next() % (end as u64).max(1)) as usize
     }
 
-    fn of<'a, T: ?Sized>(&mut self, all: &[&'a T]) -> Option<&'a T> {
-        all.get(self.below(all.len())).copied()
+    fn part(&mut self, all: &'static str, between: char) -> &'static str {
+        let count = all.split(between).count();
+        all.split(between).nth(self.below(count)).unwrap_or_default()
     }
 }
 
 const NUMBERS: &str = "0 -0 -1 1 2 0.0 1e308 -1e308 1e309 5e-324 1e-400 127 128 255 65535 65536 2147483647 2147483648 \
      4294967295 4294967296 9223372036854775807 18446744073709551615 18446744073709551616 \
      99999999999999999999999";
-const WORDS: [&str; 28] = [
-    "NaN",
-    "inf",
-    "-inf",
-    "null",
-    "true",
-    "{}",
-    "[]",
-    "\"\"",
-    "\"",
-    "'",
-    "\\",
-    "\\u0000",
-    "\\ud800",
-    "\0",
-    "\u{1b}[2J",
-    "\u{202e}",
-    "\u{feff}",
-    "\r\n",
-    "\n",
-    "\n\n",
-    ",",
-    ";",
-    "\t",
-    "=",
-    "[[",
-    "]]",
-    "../../etc/passwd",
-    "\u{10ffff}",
-];
-const OPENINGS: [&str; 5] = ["[", "{\"a\":", "(", "[[a.b]]\n", "a.b.c."];
+const WORDS: &str = "NaN|inf|-inf|null|true|{}|[]|\"\"|\"|'|\\|\\u0000|\\ud800|\0|\u{1b}[2J|\u{202e}|\u{feff}|\r\n|\n|\n\n|,|;|\t|=|[[|]]|\
+     ../../etc/passwd|\u{10ffff}";
+const OPENINGS: &str = "[|{\"a\":|(|[[a.b]]\n|a.b.c.";
 
 type Change = fn(&mut Draw, &mut Vec<u8>, &[Vec<u8>]);
 
@@ -218,15 +191,14 @@ fn replace_a_run(draw: &mut Draw, bytes: &mut Vec<u8>, is_it: fn(u8) -> bool, by
 }
 
 fn replace_a_number(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
-    let numbers: Vec<&str> = NUMBERS.split(' ').collect();
-    let by = draw.of(&numbers).unwrap_or_default().as_bytes();
+    let by = draw.part(NUMBERS, ' ').as_bytes();
     replace_a_run(draw, bytes, |byte| byte.is_ascii_digit() || byte == b'.', by);
 }
 
 fn replace_a_word(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
     let is_of_a_word = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let by = if draw.below(2) == 0 {
-        draw.of(&WORDS).unwrap_or_default().as_bytes().to_vec()
+        draw.part(WORDS, '|').as_bytes().to_vec()
     } else {
         let words = runs(bytes, is_of_a_word);
         let word = words.get(draw.below(words.len())).cloned().unwrap_or_default();
@@ -236,7 +208,7 @@ fn replace_a_word(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
 }
 
 fn insert_a_word(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
-    let (at, word) = (draw.below(bytes.len() + 1), draw.of(&WORDS).unwrap_or_default());
+    let (at, word) = (draw.below(bytes.len() + 1), draw.part(WORDS, '|'));
     bytes.splice(at..at, word.bytes());
 }
 
@@ -273,16 +245,14 @@ fn swap_lines(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
 }
 
 fn nest(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
-    let opening = draw.of(&OPENINGS).unwrap_or_default();
+    let opening = draw.part(OPENINGS, '|');
     let times = [10, 130, 3000, 20_000][draw.below(4)];
     let at = draw.below(bytes.len() + 1);
     bytes.splice(at..at, opening.repeat(times).into_bytes());
 }
 
-/// Has a reader read so many inputs, in a thread of its own: one that never comes back is noticed.
-///
-/// # Errors
-/// When the reader hangs; the input is told by its number. Its thread goes on: end the process.
+/// Has a reader read so many inputs, in a thread of its own. If the reader hangs, the error has the number of
+/// the input and the thread goes on: end the process.
 pub fn run(reader: &Reader, count: u64, seed: u64) -> Done<Ran> {
     let (sender, receiver) = mpsc::channel();
     let own = reader.clone();

@@ -252,7 +252,6 @@ impl Site {
     }
 }
 
-/// Lines of a file that contain a text.
 fn lines_with(file: &str, own: &str) -> Vec<String> {
     let text = fs::read_to_string(file).unwrap_or_default();
     text.lines().filter(|line| line.contains(own)).map(str::to_owned).collect()
@@ -267,7 +266,6 @@ fn loops_with(own: &str) -> Done<Vec<String>> {
     Ok(loops)
 }
 
-/// Wanted names in a directory, sorted.
 fn names_in(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
@@ -276,7 +274,6 @@ fn names_in(folder: &Path, wanted: impl Fn(&str) -> bool) -> Vec<String> {
     names
 }
 
-/// Swap areas, without their usage.
 fn swap_areas() -> Vec<String> {
     let swaps = fs::read_to_string("/proc/swaps").unwrap_or_default();
     let areas = swaps.lines().skip(1).filter_map(|line| line.split_whitespace().next());

@@ -163,7 +163,6 @@ fn noise(sector: u64) -> [u8; SECTOR] {
     bytes
 }
 
-/// A request as the kernel sends it.
 struct Request<'a> {
     code: u32,
     unique: u64,

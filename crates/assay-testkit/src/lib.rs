@@ -50,8 +50,7 @@ use rustix::fs::OFlags;
 
 pub use host::{Done, call, has, is_root};
 
-/// The turn of whoever changes settings of this machine: of two studies that do, one refuses. The next
-/// one's comes when this is dropped.
+/// The turn of whoever changes settings of this machine, until this is dropped: of two studies one refuses.
 pub fn turn() -> Done<fs::File> {
     let path = Path::new("/run/assay-lab.lock");
     let taken = fs::File::create(path).and_then(|file| file.lock().map(|()| file));
@@ -117,8 +116,7 @@ impl Scratch {
         &self.path
     }
 
-    /// A home for results that root acts on, made if need be: nobody else can write to a directory above it. It
-    /// is removed with this directory.
+    /// A home for results that root acts on: nobody else can write to a directory above it.
     pub fn home(&self) -> Done<PathBuf> {
         let path = self.out_of_reach().join("home");
         fs::create_dir_all(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -202,7 +200,6 @@ impl Drop for Mounted {
     }
 }
 
-/// Creates a sparse file of this many MiB.
 fn create_image(path: &Path, mebibytes: u64) -> Done<()> {
     let made = fs::File::create(path).and_then(|file| file.set_len(mebibytes << 20));
     made.map_err(|error| format!("{}: {error}", path.display()))
@@ -215,8 +212,7 @@ pub struct LoopDevice {
 }
 
 impl LoopDevice {
-    /// Creates a file of this many MiB, and a device over it that bypasses the page cache if the filesystem of the file
-    /// supports direct I/O.
+    /// Creates a file of this many MiB, and a device over it with direct I/O if its filesystem supports that.
     pub fn new(image: PathBuf, mebibytes: u64) -> Done<Self> {
         create_image(&image, mebibytes)?;
         Self::over(image)
@@ -227,7 +223,6 @@ impl LoopDevice {
         Self::attached(image, &["--direct-io=off"])
     }
 
-    /// Makes a device over an existing file.
     pub fn over(image: PathBuf) -> Done<Self> {
         let direct = Self::attached(image.clone(), &["--direct-io=on"]);
         direct.or_else(|_| Self::attached(image, &[]))

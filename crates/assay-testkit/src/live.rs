@@ -117,7 +117,6 @@ impl Production {
         PathBuf::from(format!("/sys/block/{}/queue/{name}", self.device.name()))
     }
 
-    /// The limit as a factor, with these levels.
     pub fn limits(&self, per_second: &[u32]) -> Done<String> {
         let number = self.device.number()?;
         let levels: Vec<String> =
@@ -175,7 +174,6 @@ impl Production {
         files.iter().map(text).collect::<Vec<_>>().join("; ")
     }
 
-    /// Processes that watch over a study of this home.
     fn watchers(&self) -> usize {
         let home = self.assay.home().display().to_string();
         let is_one = |process: &Path| {

@@ -33,7 +33,6 @@ impl Load {
         }
     }
 
-    /// Why it cannot be made here.
     pub fn missing(self) -> Option<String> {
         let programs: &[&str] = match self {
             Self::Mix => &["fio"],
@@ -44,8 +43,7 @@ impl Load {
         Some(format!("needs the program {missing}"))
     }
 
-    /// Records so many seconds of it under its name, and leaves a device that carries nothing; what the recording
-    /// comes to.
+    /// Records so many seconds of it under its name, and leaves a device that carries nothing.
     pub fn record(self, assay: &Assay, device: &LoopDevice, seconds: u64) -> Done<Value> {
         let site = self.begin(device, assay.home())?;
         let recorded = record(assay, device, seconds, self.name(), site)?;

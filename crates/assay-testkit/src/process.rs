@@ -82,7 +82,6 @@ impl Running {
         !self.has_ended()
     }
 
-    /// Sends it a signal by name (`INT`, `TERM`, `KILL`).
     pub fn signal(&self, name: &str) -> Done<()> {
         crate::call("kill", &["-s", name, &self.id().to_string()]).map(drop)
     }
@@ -168,8 +167,7 @@ impl Assay {
         Self { program, home, user: None, around: Vec::new() }
     }
 
-    /// As an ordinary user: a copy of the program where that user can reach it, and a home that
-    /// belongs to that user.
+    /// As an ordinary user: a copy of the program within reach, and a home of that user.
     pub fn as_nobody(&self, folder: &Path) -> Done<Self> {
         self.as_user(folder, NOBODY)
     }

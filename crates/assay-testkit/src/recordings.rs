@@ -20,8 +20,7 @@ impl Recording {
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../assay-machine/tests/fixtures/signatures")
     }
 
-    /// # Errors
-    /// If there is no such recording, or the file has a line of another form.
+    /// Reads a recording; fails if a line has another form.
     pub fn load(name: &str) -> Done<Self> {
         let path = Self::folder().join(format!("{name}.txt"));
         let text = fs::read_to_string(&path);

@@ -38,7 +38,6 @@ pub fn complaint(schema: &Value, value: &Value) -> Option<String> {
     judged(schema, schema, value)
 }
 
-/// The same by a part of a schema.
 fn judged(whole: &Value, schema: &Value, value: &Value) -> Option<String> {
     let complaint = |schema: &Value, value: &Value| judged(whole, schema, value);
     let keywords = schema.as_object().expect("a schema is an object");

@@ -109,17 +109,15 @@ impl Standstill {
         Ok(Self { least, most: freezing.elapsed() })
     }
 
-    /// What the p99 of the response is at least and at most, in seconds, of so many operations a second for so long
-    /// in all: the slowest hundredth are those that were meant to start first while it stood still, and the one
-    /// after them began so much later.
+    /// Bounds of the p99 of the response, in seconds, of so many operations a second for so long in all: the
+    /// slowest hundredth meant to start first while it stood still.
     pub fn p99_s(self, rate_per_s: u64, seconds: u64) -> [f64; 2] {
         let slowest = (rate_per_s * seconds) as f64 / 100.0;
         [self.least, self.most].map(|time| time.as_secs_f64() - slowest / rate_per_s as f64)
     }
 }
 
-/// Something that goes on beside a measurement until it is dropped, in threads of the process that
-/// runs the tests.
+/// Something that goes on beside a measurement until it is dropped, in threads of the test process.
 #[derive(Debug)]
 pub struct Neighbour {
     stop: Arc<AtomicBool>,
@@ -156,7 +154,6 @@ impl Neighbour {
         })
     }
 
-    /// Keeps so many processors busy.
     pub fn computing(threads: usize) -> Self {
         Self::repeating(threads, || {
             std::hint::spin_loop();

@@ -144,7 +144,6 @@ impl Volume {
         Ok((space.f_blocks - space.f_bfree) * space.f_frsize)
     }
 
-    /// Returns the bytes that an ordinary user can write.
     pub fn free_bytes(&self) -> Done<u64> {
         let space = self.space()?;
         Ok(space.f_bavail * space.f_frsize)
@@ -168,7 +167,6 @@ impl Volume {
         Ok(names)
     }
 
-    /// Mounts it again with other options.
     pub fn remount(&self, options: &str) -> Done<()> {
         let options = format!("remount,{options}");
         call("mount", &["-o", &options, &self.directory.display().to_string()]).map(drop)

@@ -23,8 +23,7 @@ const SECTOR_BYTES: u64 = 512;
 /// Where the kernel keeps its type information.
 const KERNEL_TYPES: &str = "/sys/kernel/btf/vmlinux";
 
-/// Programs at trace points: name and trace point. Those that count come last, when beginnings are
-/// already seen.
+/// Programs and their trace points. Those that count come last, when beginnings are already seen.
 const PROGRAMS: [(&str, &str); 6] = [
     ("bio_queued", "block_bio_queue"),
     ("bio_remapped", "block_bio_remap"),
@@ -86,8 +85,7 @@ impl std::fmt::Debug for Ring {
 }
 
 impl Trace {
-    /// Begins to count on these whole disks, and hands out each request where there is room for some: bytes
-    /// of memory in the kernel.
+    /// Begins to count on these whole disks; hands out each request if there is room (bytes in the kernel).
     pub fn begin(devices: &[(u32, u32)], room: Option<u32>) -> io::Result<Self> {
         if devices.len() > MOST_TRACED {
             let many =

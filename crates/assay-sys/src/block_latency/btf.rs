@@ -15,8 +15,7 @@ fn extra_words(kind: u32, members: usize) -> Option<usize> {
 
 const ENUMERATION: u32 = 6;
 
-/// The value of an enumerator by its name, in the content of `/sys/kernel/btf/vmlinux`; none where
-/// there is none, or the format is another one.
+/// The value of an enumerator by its name, in the content of `/sys/kernel/btf/vmlinux`.
 pub fn enumerator(btf: &[u8], name: &str) -> Option<u32> {
     if btf.get(..2)? != 0xeb9f_u16.to_ne_bytes() {
         return None;

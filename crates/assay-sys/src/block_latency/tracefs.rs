@@ -32,8 +32,7 @@ const RING_KIB: usize = 1_024;
 /// Processors that are on: those that have a ring with room.
 const ONLINE: &str = "/sys/devices/system/cpu/online";
 
-/// How long the reader rests when there is nothing to read: a ring holds several times of what
-/// comes meanwhile.
+/// How long the reader rests with nothing to read: a ring holds several times what comes meanwhile.
 const REST: Duration = Duration::from_millis(5);
 
 /// How long a reading waits until the reader has come so far.
@@ -103,8 +102,7 @@ impl Trace {
         act(&self.instance.0);
     }
 
-    /// Everything that was counted so far. Fails if the trace cannot be read any more or its reader does not
-    /// catch up.
+    /// Everything that was counted so far. Fails if the trace is gone or its reader does not catch up.
     pub fn read(&mut self) -> io::Result<BlockTotals> {
         self.marks += 1;
         let mark = events::mark(self.marks);
@@ -274,8 +272,7 @@ fn root() -> Option<&'static Path> {
     ROOTS.iter().map(Path::new).find(|root| root.join("instances").is_dir())
 }
 
-/// Removes what processes left behind that ended without a chance to do it themselves: its events
-/// would go on costing every request something.
+/// Removes what killed processes left behind: its events would go on costing every request something.
 pub fn remove_stale() {
     if let Some(root) = root() {
         remove_stale_below(root);

@@ -9,8 +9,7 @@ use super::{Draws, LIMIT, Site, rounds};
 use crate::process::Running;
 use crate::{Done, turn};
 
-/// The shipped studies that change something, each as it is shortened. Those without factors make a
-/// loop device, a file system and a mount.
+/// The shipped studies that change something, each as it is shortened.
 const STUDIES: [(&str, &[&str]); 11] = [
     ("schedulers", &["--set", "scheduler=none,mq-deadline", "--set", "filesystem=ext4,btrfs"]),
     ("tunable", &["--set", "tunable:/proc/sys/vm/dirty_background_ratio=1,7"]),
@@ -54,8 +53,7 @@ pub struct Endings {
 /// One signal: how long after the one before, and its name.
 type Signal = (Duration, &'static str);
 
-/// Ends `count` studies, the moments and signals drawn from `seed`; an error says what was left. Takes
-/// a [`turn`] for each.
+/// Ends `count` studies at moments drawn from `seed`; an error says what was left. Takes a [`turn`] each.
 pub fn impatient(
     program: &Path,
     count: u32,

@@ -24,10 +24,7 @@ name    = "link"
 network = { peer = "local", interface = "to-router", phases = ["idle", "up"], phase_time = "1 s", probe_interval = "10 ms" }
 "#;
 
-/// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
-///
-/// # Errors
-/// The first kill after which something was left, or something could not be run.
+/// Kills `count` runs of the program at moments drawn from `seed`. An error says what was left.
 pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     let _turn = turn()?;
     let scratch = Scratch::new("kills-network")?;

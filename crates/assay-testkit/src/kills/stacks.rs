@@ -93,18 +93,12 @@ const SWAPS: &str = "/proc/swaps";
 /// Programs whose processes a run starts and may not leave.
 const SERVING: [&str; 4] = ["gocryptfs", "cryptsetup", "mdadm", "mkfs"];
 
-/// Kills `count` runs of the program, the moments drawn from `seed`; an error says what was left.
-///
-/// # Errors
-/// The first kill after which something was left, or something could not be run.
+/// Kills `count` runs of the program at moments drawn from `seed`. An error says what was left.
 pub fn kill(program: &Path, count: u32, seed: u64, tell: &mut dyn FnMut(&str)) -> Done<Kills> {
     kill_of(&studies()?, (program, count, seed), tell)
 }
 
-/// The same of the stack on names that are given again alone.
-///
-/// # Errors
-/// Those of [`kill`].
+/// The same with the stack on names that are given again alone.
 pub fn kill_named_again(
     program: &Path,
     count: u32,

@@ -7,8 +7,7 @@ use std::path::Path;
 use super::super::latency_bucket;
 use super::super::{BlockClass, BlockTotals, ClassTotals, DeviceTotals, LatencyTotals};
 
-/// Beginnings that are kept of one device and operation: more are those of bios that never ended, and
-/// all are forgotten then.
+/// Beginnings kept of one device and operation: more are those of bios that never ended, and are forgotten.
 const MOST_ARRIVALS: usize = 1 << 16;
 
 /// What is written into the trace to know how far it was read.
