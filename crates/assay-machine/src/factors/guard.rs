@@ -39,8 +39,7 @@ const ROUNDS: u32 = 3;
 /// Lock of those who change settings: two runs would take each other's for the originals.
 pub const SETTINGS: &str = "settings";
 
-/// The one who changes the machine. Whatever ends it, everything is put back: by [`Guard::finish`],
-/// or when it is dropped.
+/// Changes the machine. However it ends ([`Guard::finish`], drop), everything is put back.
 pub struct Guard<'a> {
     system: &'a dyn System,
     journal: Option<Journal>,
@@ -53,7 +52,6 @@ pub struct Guard<'a> {
     partitions: BTreeMap<(String, u64), u32>,
     /// The devices that the study began on: no other under their names is changed.
     known: Vec<Mark>,
-    /// Values that settings were set to at least once.
     tried: BTreeSet<(PathBuf, String)>,
     /// Settings that the kernel changed with another one, by the path of that.
     beside: BTreeMap<PathBuf, BTreeSet<PathBuf>>,
@@ -135,10 +133,7 @@ impl<'a> Guard<'a> {
         )))
     }
 
-    /// Brings one setting to its value and sees that it took effect.
-    ///
-    /// # Errors
-    /// Why it could not be had; what was changed on the way is in the journal.
+    /// Sets one setting and checks that it took effect. After a failure the journal holds what was changed.
     pub fn set(&mut self, setting: &Setting) -> Outcome<()> {
         let mut setting = located(self.system, setting.clone()).map_err(Failure::refused)?;
         if setting.device.is_none() {
@@ -441,8 +436,7 @@ pub fn setters<'l>(
     found
 }
 
-/// The device that a limit of a control group is about: it begins with the device's number, which is
-/// given again to others like its name.
+/// The device that a limit of a control group names by its number, which is given again to other devices.
 fn limited(system: &dyn System, setting: &Setting) -> Option<String> {
     let (major, minor) = setting.value.split_whitespace().next()?.split_once(':')?;
     let number = DeviceNumber { major: major.parse().ok()?, minor: minor.parse().ok()? };

@@ -21,8 +21,7 @@ pub(super) struct Knob {
     place: Place,
     level: Level,
     risky: Option<(&'static str, &'static str)>,
-    /// Whether it may be changed under a mounted device at work: nothing on it changes, and nothing
-    /// of it can be lost.
+    /// Whether it may be changed under a mounted device at work: nothing can be lost.
     live: bool,
 }
 
@@ -356,9 +355,8 @@ impl Place {
     }
 }
 
-/// Devices that the target's requests queue at: not what lies below a loop device's file. Multipath devices queue
-/// them and pass them to their paths' drivers, past the schedulers of the paths
-/// (`blk_insert_cloned_request` of the kernel).
+/// Devices that the target's requests queue at: nothing below a loop device's file; multipath devices, whose
+/// requests skip the schedulers of the paths (`blk_insert_cloned_request` of the kernel).
 fn queues(site: &Site) -> Vec<&str> {
     let multipath = site.layers.iter().filter(|layer| layer.kind == "multipath");
     let mut found: Vec<&str> = multipath.map(|layer| layer.name.as_str()).collect();
@@ -395,8 +393,7 @@ fn reader(site: &Site) -> Reader<'_> {
     }
 }
 
-/// The topmost device, or for a partition its disk: a partition has no queue of its own, unless device-mapper made
-/// it.
+/// The topmost device, or the disk of a partition, which has no queue unless device-mapper made it.
 fn top(site: &Site) -> Option<&str> {
     let top = site.counted.first()?;
     let layer = site.layers.iter().find(|layer| layer.name == *top);

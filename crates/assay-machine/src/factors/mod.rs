@@ -31,8 +31,7 @@ pub use guard::Guard;
 pub enum Role {
     /// Settings of the kernel, written back afterwards.
     Setting,
-    /// A part of what trials stand on, made by its [layer](layers::Layer) on a device whose
-    /// data are given up, taken down afterwards.
+    /// A part of what trials stand on: a [layer](layers::Layer) makes it and takes it down afterwards.
     Layer,
     /// Nothing: the operator sets it, the tool looks and records.
     Observed,
@@ -80,10 +79,8 @@ pub struct Setting {
     pub device: Option<String>,
 }
 
-/// A setting under the one name that its file has, and with its device: names below /sys are many.
-///
-/// # Errors
-/// Why its place cannot be told: under another name it would be put back wrongly.
+/// A setting under the canonical name of its file, and with its device: there are many names below /sys.
+/// Fails if the file cannot be found: under another name it would be put back wrongly.
 pub fn located(system: &dyn System, setting: Setting) -> Result<Setting, String> {
     let named = &setting.path;
     let path = system.canonical(named).map_err(|error| format!("{}: {error}", named.display()))?;
@@ -207,8 +204,7 @@ impl Factor for Choice {
     }
 }
 
-/// The factors that make nothing, in the order in which they are brought about: some settings change
-/// others.
+/// The factors that make nothing, in the order in which they are set: some settings change others.
 static FACTORS: &[&dyn Factor] = &[
     &knobs::SCHEDULER,
     &knobs::QUEUE_DEPTH,
@@ -256,8 +252,7 @@ pub fn find(name: &str) -> Option<&'static dyn Factor> {
     all().find(|factor| factor.about().name == name).or_else(tunable)
 }
 
-/// Refuses names of settings that are not on the list of those that studies need, and that were not
-/// allowed one by one.
+/// Refuses settings that are not on the list for studies and were not allowed one by one.
 pub fn permitted<'n>(
     names: impl IntoIterator<Item = &'n str>,
     allowed: &[PathBuf],
@@ -273,8 +268,7 @@ pub fn permitted<'n>(
     })
 }
 
-/// Refuses factors that are not for a device that is mounted and at work; settings that were allowed
-/// one by one are.
+/// Refuses factors that are not for a mounted device at work; settings that were allowed stay.
 pub fn live<'n>(
     names: impl IntoIterator<Item = &'n str>,
     allowed: &[PathBuf],

@@ -42,10 +42,7 @@ pub struct Permanent {
     pub line: String,
 }
 
-/// The line that makes a setting last.
-///
-/// # Errors
-/// Why nothing can: a device that has another name at the next start, a value that no line can hold.
+/// The line that makes a setting last; fails if the device or the value allows none.
 pub fn permanent(system: &dyn System, setting: &Setting) -> Result<Permanent, String> {
     // A line can be made for a setting that is not there now.
     let setting = located(system, setting.clone()).unwrap_or_else(|_| setting.clone());
@@ -132,8 +129,7 @@ fn matched(text: &str) -> String {
     text.trim().chars().map(|sign| if plain(sign) { sign } else { '?' }).collect()
 }
 
-/// What one would type to bring a machine to the levels of an arm; levels that are no settings of
-/// the machine have no line.
+/// What one would type to set the levels of an arm; levels that are no settings have no line.
 pub fn typed(levels: &BTreeMap<String, String>, site: &Site) -> Vec<String> {
     let mut named: Vec<(&String, &String)> = levels.iter().collect();
     named.sort_by_key(|(name, _)| rank(name));

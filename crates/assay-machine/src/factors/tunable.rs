@@ -108,8 +108,7 @@ fn fits(pattern: &[&str], parts: &[&str]) -> bool {
     }
 }
 
-/// Refuses a setting that a link leads elsewhere: what is listed leads to what is listed, and nothing
-/// out of the kernel's own files.
+/// Refuses a setting whose link leads out of the listed files of the kernel.
 fn stays(view: &View<'_>, path: &Path) -> Result<(), String> {
     let told = |error| format!("{} is {}", path.display(), sysfs::reason(&error));
     let real = view.system.canonical(path).map_err(told)?;

@@ -108,8 +108,7 @@ impl Probe for Arrays {
 
 const TOLD: &str = "/proc/mdstat";
 
-/// How far an array is; nothing where it stands still. Not md/sync_completed, which moves in steps of a
-/// sixteenth of the whole.
+/// How far an array is, `None` at rest. Not md/sync_completed, which moves in steps of a sixteenth.
 fn read(system: &dyn System, name: &str) -> Option<Reading> {
     let text = system.read_text(Path::new(TOLD)).ok()?;
     let at_ns = system.monotonic_ns();

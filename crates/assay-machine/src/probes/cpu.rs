@@ -40,8 +40,7 @@ pub static PROBE: Entry = Entry {
     here: None,
 };
 
-/// Nanoseconds of a tick: the kernel tells ticks to programs as hundredths of a second, whatever
-/// its own clock does.
+/// Nanoseconds of a tick, which for programs is a hundredth of a second, whatever the kernel's clock.
 const TICK_NS: u64 = 10_000_000;
 
 /// `PF_KTHREAD` of the kernel's flags of a task.
@@ -96,7 +95,6 @@ impl Pair for Cpu {
     }
 }
 
-/// Nanoseconds that each kernel thread has run.
 fn kernel_threads(system: &dyn System) -> Presence<BTreeMap<Thread, u64>> {
     let processes = match candidates(system) {
         Ok(processes) => processes.into_iter(),
@@ -109,8 +107,7 @@ fn kernel_threads(system: &dyn System) -> Presence<BTreeMap<Thread, u64>> {
     Presence::from_option(found, "no kernel threads are visible, as in a container")
 }
 
-/// Processes among which all kernel threads are: the children of kthreadd where the kernel lists them,
-/// else every process of the machine.
+/// Processes with all kernel threads: the children of kthreadd where the kernel lists them, else all.
 fn candidates(system: &dyn System) -> io::Result<Vec<u32>> {
     let numbers = |text: &str| text.split_whitespace().filter_map(|id| id.parse().ok()).collect();
     match system.read_text(Path::new(CHILDREN)) {
@@ -138,16 +135,14 @@ struct Task {
     start: u64,
 }
 
-/// The name, in parentheses, may hold spaces and parentheses of its own; what follows the last
-/// one begins with field 3.
+/// The name, in parentheses, may hold parentheses itself; field 3 follows the last one.
 fn parse_task(text: &str) -> Option<Task> {
     let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
     let number = |field: usize| fields.get(field - 3)?.parse::<u64>().ok();
     Some(Task { flags: number(9)?, ticks: number(14)? + number(15)?, start: number(22)? })
 }
 
-/// Nanoseconds on a processor, nanoseconds waiting for one, times on one. A kernel that does not
-/// count says 0 to all three.
+/// Nanoseconds on a processor, nanoseconds waiting, times on one; all 0 if the kernel does not count.
 fn parse_run_time(text: &str) -> Option<u64> {
     let numbers = sysfs::numbers(text)?;
     let counts = numbers.iter().any(|number| *number > 0);

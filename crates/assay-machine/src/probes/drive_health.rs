@@ -71,8 +71,7 @@ pub struct Health {
 const EVERYDAY: [&str; 3] = ["power_on_hours", "error_log_entries", "critical_warning"];
 /// The bit of the critical warning that says nothing but that a temperature is out of bounds.
 const TEMPERATURE: u64 = 2;
-/// What each bit of the critical warning of an NVMe drive says, the lowest first (NVM Express Base
-/// Specification 2.0, figure 207).
+/// Bits of the critical warning, the lowest first (NVM Express Base Specification 2.0, figure 207).
 const WARNINGS: [&str; 6] = [
     "few spare blocks left",
     "temperature out of range",
@@ -140,8 +139,7 @@ pub fn of_sites(system: &dyn System, sites: &[Site]) -> BTreeMap<String, Presenc
     found
 }
 
-/// What a drive says of itself; one behind a USB bridge that smartctl does not know is asked in the way that most
-/// bridges pass on.
+/// What a drive says of itself; behind an unknown USB bridge it is asked in the most common way.
 pub fn read(system: &dyn System, drive: &Drive) -> Presence<Health> {
     let first = ask(system, drive);
     let is_usb = drive.bus.value().is_some_and(|bus| bus == "usb");

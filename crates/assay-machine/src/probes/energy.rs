@@ -127,7 +127,6 @@ struct Source {
 const POWERCAP: &str = "powercap";
 const HWMON: &str = "hwmon";
 
-/// In the order in which they are asked.
 static SOURCES: [Source; 3] = [
     Source {
         name: POWERCAP,
@@ -280,7 +279,6 @@ fn used(
     })
 }
 
-/// Joules between two readings of one counter.
 fn difference(name: &str, early: &Counter, late: &Counter, span_ns: u64) -> Result<f64, String> {
     let seconds = span_ns as f64 / 1e9;
     let grown = if late.falls { early.joules - late.joules } else { late.joules - early.joules };

@@ -35,8 +35,7 @@ pub struct KernelLine {
 }
 
 impl KernelLine {
-    /// Whether it tells of trouble with hardware or of tasks that hung, rather than of what boards
-    /// and drivers log all the time.
+    /// Whether it tells of trouble with hardware or of tasks that hung.
     pub fn is_telling(&self) -> bool {
         let text = self.text.to_lowercase();
         let says = |words: &[&str]| words.iter().any(|words| text.contains(words));

@@ -31,8 +31,7 @@ pub static PROBE: Entry = Entry {
     here: Some(|system| read(system).map(|all| format!("{} CPUs", all.len()))),
 };
 
-/// Ticks of 10 ms that one processor spent. Stored as a list in the order of the fields: there are
-/// many of them.
+/// Ticks of 10 ms that one processor spent, stored as a list in the order of the fields.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "[u64; 5]", into = "[u64; 5]")]
 pub struct CpuTicks {

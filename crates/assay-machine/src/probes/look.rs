@@ -43,8 +43,7 @@ pub enum Presentation {
 
 #[derive(Clone, Copy, Debug)]
 pub struct Field {
-    /// Where it stands in what is stored, names joined by dots; `*` is any name, or any place in a
-    /// list.
+    /// Where it stands in what is stored, names joined by dots; `*` is any name or place in a list.
     pub path: &'static str,
     pub unit: Unit,
     pub summary: &'static str,
@@ -211,8 +210,7 @@ impl<P: Pair> Probe for Twice<P> {
 
 pub const SIMULATED: &str = "simulated";
 
-/// What is said of what was not looked at: by an older version, on a simulated target, or because
-/// nobody asked. It is not stored.
+/// Said of what was not looked at (older version, simulated target, not asked). It is not stored.
 const NOT_RECORDED: &str = "not recorded by the Assay version that ran the trial";
 
 pub fn not_recorded<T>() -> Presence<T> {

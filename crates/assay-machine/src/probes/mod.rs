@@ -74,8 +74,7 @@ observations::observations! {
 }
 
 impl Probes {
-    /// Requests of the target's disks that ended since they were last asked for, while a trial goes on
-    /// that looks at them.
+    /// Requests of the target's disks that ended since the last call, during a trial that looks at them.
     pub fn requests(
         &mut self,
         system: &dyn System,
@@ -126,8 +125,7 @@ pub fn names() -> Vec<&'static str> {
     by_name().into_iter().map(|entry| entry.about.name).collect()
 }
 
-/// What a probe finds on this machine, or why it finds nothing; none of what looks at the target, and
-/// where no probe is called that.
+/// What a probe finds on this machine, or why nothing; `None` for probes of the target and unknown ones.
 pub fn here(system: &dyn System, name: &str) -> Option<Presence<String>> {
     let entry = PROBES.iter().find(|entry| entry.about.name == name)?;
     entry.here.map(|look| look(system))

@@ -147,8 +147,7 @@ fn of_nfs(text: &str, mount: &Mount) -> Option<Moved> {
     found
 }
 
-/// `1) \\SERVER\SHARE`, and below it `Bytes read: N  Bytes written: M`; of several connections to one share
-/// the sum.
+/// `1) \\SERVER\SHARE`, and below it `Bytes read: N  Bytes written: M`; summed over connections.
 fn of_smb(text: &str, mount: &Mount) -> Option<Moved> {
     let source = mount.source.replace('/', "\\").to_lowercase();
     let mut found: Option<Moved> = None;

@@ -60,8 +60,7 @@ macro_rules! observations {
                 },)+
             ];
 
-            /// Reads what is to be read at a moment: before the run in the order of the list, after
-            /// it the other way round.
+            /// Reads what is to be read at a moment: before the run in the order of the list, then reversed.
             pub fn look(&mut self, moment: Moment, scene: &Scene<'_>) {
                 let all = Self::LOOKS.iter();
                 if moment.is_before() {

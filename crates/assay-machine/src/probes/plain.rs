@@ -16,8 +16,7 @@ impl Entry {
     }
 }
 
-/// Every number, word and flag of a stored observation, with its place: names joined by dots. What is
-/// absent is none.
+/// Every number, word and flag of a stored observation, with its place: names joined by dots.
 pub fn leaves(observed: &Value) -> Vec<(String, &Value)> {
     let mut found = Vec::new();
     gather(observed, &mut Vec::new(), &mut found);

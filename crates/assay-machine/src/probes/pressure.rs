@@ -165,7 +165,6 @@ fn parse(text: &str) -> Option<Waited> {
     Some(Waited { some_ns: total("some ")?, full_ns: total("full ") })
 }
 
-/// Directory of this process's control group of version 2.
 fn group(system: &dyn System) -> Presence<PathBuf> {
     let text = match sysfs::text(system, Path::new("/proc/self/cgroup")) {
         Presence::Present(text) => text,

@@ -44,7 +44,6 @@ pub struct Work {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Slowest {
-    /// Kernel name.
     pub device: String,
     /// `read` or `write`.
     pub class: &'static str,
@@ -87,8 +86,7 @@ impl Work {
         Some(Self::of_counters(device, &counted))
     }
 
-    /// The same with the times that the driver had the requests, where those were traced: the wait in
-    /// the queue of the kernel is not in them.
+    /// The same with the times in the driver, where those were traced: without the wait in the queue.
     #[must_use]
     pub fn with_traced(self, read: Option<&ClassSpan>, write: Option<&ClassSpan>) -> Self {
         let traced = |own: Served, class: Option<&ClassSpan>| match class {

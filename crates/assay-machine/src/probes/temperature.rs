@@ -60,8 +60,7 @@ const MOST_SENSORS: usize = 64;
 /// What no working sensor tells, thousandths of a degree.
 const PLAUSIBLE_MC: std::ops::Range<i64> = -50_000..200_000;
 const DRIVES: [&str; 2] = ["nvme", "drivetemp"];
-/// Limits of hwmon from which the hardware slows down. Those of other drivers are operating ranges
-/// (drivetemp), alarms of boards, or unset.
+/// Limits of hwmon from which the hardware slows down; other drivers have operating ranges and alarms.
 const SLOWS_DOWN: [(&str, &str); 4] =
     [("coretemp", "crit"), ("k10temp", "crit"), ("cpu_thermal", "crit"), ("nvme", "max")];
 /// No hardware slows down below: such a limit is unset, thousandths of a degree.
@@ -124,8 +123,7 @@ pub struct Monitor {
     pub now_mc: i64,
 }
 
-/// Every temperature of hwmon; those of drives, which they answer between the requests of others, only
-/// where they may be asked.
+/// Every temperature of hwmon; those of drives only where they may be asked.
 pub fn monitors(system: &dyn System, ask_drives: bool) -> Vec<Monitor> {
     let mut found = Vec::new();
     for device in sysfs::names(system, Path::new(HWMON)) {

@@ -9,7 +9,6 @@ use super::System;
 pub const STUDY: &str = "study-";
 /// What the kernel shows of a lock begins with this.
 pub const SHOWN: &str = "assay-lock-";
-/// Where the kernel shows the names.
 const SOCKETS: &str = "/proc/net/unix";
 
 /// The lock by which others see that this process runs a study.

@@ -6,8 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::site::{Site, TargetKind};
 use super::{System, sysfs};
 
-/// Why a target takes no trims, cannot be zeroed, or cannot be polled; nothing where it can, and where only a
-/// try would tell.
+/// Why a target takes no trims, cannot be zeroed, or cannot be polled, as far as known without a try.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clears {
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -24,8 +24,7 @@ pub use stack::{Below, backing_file, is_buffered_loop, layer, mapping, mapping_n
 /// Bytes of the unit in which sysfs tells sizes, whatever the device's blocks are.
 const SECTOR: u64 = 512;
 
-/// Whole devices that something can be measured on, sorted by name: no partitions, no empty loop
-/// or zram devices, no RAM disks, no empty drives.
+/// Whole devices to measure on, sorted by name: no partitions, RAM disks or empty devices.
 pub fn drives(system: &dyn System) -> Vec<Drive> {
     let names = sysfs::names(system, Path::new("/sys/block"));
     let wanted = names.iter().filter(|name| !name.starts_with("ram"));
@@ -77,9 +76,8 @@ pub fn start_of(system: &dyn System, partition: &str) -> Option<u64> {
 /// What the kernel adds to the name of a file that was removed.
 const REMOVED: &str = " (deleted)";
 
-/// Kernel names of the loop devices that have a file, or had it when it was removed. The file's name is
-/// one that nothing else has: of a mount that is gone, with the mount name space that it was in, the
-/// kernel shows no more of the path than what lies in that mount.
+/// Kernel names of the loop devices over a file, also a removed one. The file's name must be unique: of a
+/// mount that is gone the kernel shows only the path inside it.
 pub fn loops_of(system: &dyn System, file: &Path) -> io::Result<Vec<String>> {
     let names = sysfs::there(system.list(Path::new("/sys/block")))?.unwrap_or_default();
     let mut found = Vec::new();

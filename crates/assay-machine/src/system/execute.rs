@@ -16,14 +16,12 @@ use super::identity::Caller;
 /// Bytes of what a program complained of that are kept: its last words.
 pub const KEPT_COMPLAINT_BYTES: usize = 4096;
 
-/// Variables that every program gets that is measured, where this process has them: what finds programs and
-/// files, and says whose process it is and how words are written. Whatever else a shell has gathered may hold
-/// secrets, and changes from day to day.
+/// Variables that every measured program gets where this process has them: they find programs and files and
+/// set user and locale. Others may hold secrets and change from day to day.
 const USUAL_VARIABLES: &str = "HOME LANG LANGUAGE LC_ADDRESS LC_ALL LC_COLLATE LC_CTYPE LC_IDENTIFICATION LC_MEASUREMENT LC_MESSAGES \
      LC_MONETARY LC_NAME LC_NUMERIC LC_PAPER LC_TELEPHONE LC_TIME LOGNAME MAIL PATH SHELL TERM TMPDIR TZ USER";
 
-/// The variables of this process that a program gets: the usual ones and those that were named, as far as they
-/// are there.
+/// The variables of this process that a program gets: the usual ones and the named ones.
 pub fn passed(system: &dyn System, named: &[String]) -> Vec<String> {
     let all = USUAL_VARIABLES.split(' ').chain(named.iter().map(String::as_str));
     let all: BTreeSet<&str> = all.filter(|name| system.variable(name).is_some()).collect();
@@ -35,24 +33,20 @@ pub struct Execution<'a> {
     /// The program, looked for as a shell would along the `PATH` that it gets, and its words.
     pub words: &'a [String],
     pub directory: &'a Path,
-    /// Names of the variables of this process that it gets; no others. For a caller those that say who
-    /// somebody is name the caller.
+    /// Names of the variables of this process that it gets. For a caller, those of a user name the caller.
     pub passed: &'a [String],
     pub environment: &'a [(String, String)],
     /// Who runs it, where that is not the user of this process.
     pub caller: Option<Caller>,
-    /// What it reads, seen from its directory and opened as who runs it; nothing where there is none. It
-    /// is never given a terminal.
+    /// What it reads, seen from its directory and opened as its user; never a terminal.
     pub input: Option<&'a Path>,
     /// After this it is ended, with all that it started.
     pub timeout: Option<Duration>,
     /// Set when the user wants to stop: it is ended, with all that it started; or not started at all.
     pub stop: &'a AtomicBool,
-    /// The memory that it and all that it starts may have together; as much as there is where none is
-    /// set.
+    /// The memory that it and all that it starts may have together.
     pub memory: Option<MemoryLimit>,
-    /// Bytes of what it prints that are kept: its last ones. What it prints is lost where this is 0 and no
-    /// hash is made.
+    /// Bytes of its output that are kept: the last ones.
     pub heard_bytes: u64,
     pub hashed: bool,
     /// Whether processors are asked to count what they do for it.
@@ -94,8 +88,7 @@ pub struct PeakMemory {
     pub by: PeakBy,
 }
 
-/// What happened to a program and all that it started, threads included: as the kernel tells it to who
-/// waits for them.
+/// What happened to a program and all that it started, as the kernel tells whoever waits for them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Happened {
     pub minor_faults: u64,
@@ -204,7 +197,6 @@ pub struct Executed {
     /// Processes that it had left running when it ended by itself, and that were ended then.
     pub left_running: u32,
     pub heard: Heard,
-    /// Processes of it that the kernel killed for want of memory; absent where no limit was set, or
-    /// the kernel does not count them.
+    /// Its processes that the kernel killed for want of memory; absent without a limit or a count.
     pub memory_kills: Presence<u64>,
 }

@@ -18,10 +18,9 @@ use super::{
     WorkDirectory,
 };
 
-/// Passes everything on to another system, except for one call that fails.
-///
-/// A dying one stands for a process that is killed: from its k-th change of the machine on, no
-/// call does anything any more. A file that it was appending to is left with half a line.
+/// Passes everything on to another system, except for one call that fails. A dying one stands for a process
+/// that is killed: from its k-th change of the machine on, no call does anything any more. A file that it was
+/// appending to is left with half a line.
 pub struct Faulty<'a> {
     inner: &'a dyn System,
     fails_at: u64,

@@ -17,8 +17,7 @@ pub fn until_init_us(system: &dyn System) -> Presence<u64> {
     )
 }
 
-/// `[    0.467173] Run /sbin/init as init process`; the initrd's first program is `/init`, and what it
-/// hands over to is not told.
+/// `[    0.467173] Run /sbin/init as init process`; `/init` is the initrd's first program.
 fn of_line(line: &str) -> Option<u64> {
     let (time, rest) = line.trim_start().strip_prefix('[')?.split_once(']')?;
     let rest = rest.trim_start().strip_prefix("Run ")?;

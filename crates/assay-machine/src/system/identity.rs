@@ -36,12 +36,8 @@ pub fn caller(system: &dyn System) -> Option<Caller> {
     Some(Caller { user: id("SUDO_UID")?, group: id("SUDO_GID")? })
 }
 
-/// Directory of the results: `$ASSAY_HOME/results`; else, for root, `/var/lib/assay/results`, whoever called
-/// sudo; else `assay/results` in the user's data directory.
-///
-/// # Errors
-/// The user's mistake when neither the environment nor the password file names a home; refused for
-/// root where others could have put something there.
+/// Directory of the results: `$ASSAY_HOME/results`; for root `/var/lib/assay/results`; else `assay/results` in
+/// the user's data directory. Refused for root where others could have put something there.
 pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
     let directory = results_named(system)?;
     if system.user().id != 0 {
@@ -59,8 +55,7 @@ pub fn results_directory(system: &dyn System) -> Outcome<PathBuf> {
     }
 }
 
-/// Directories whose results this user sees, the user's own first: everybody may read those of root.
-/// `$ASSAY_HOME` stands alone.
+/// Directories whose results this user sees, the user's own first, then root's. `$ASSAY_HOME` stands alone.
 pub fn results_directories(system: &dyn System) -> Outcome<Vec<PathBuf>> {
     let own = results_directory(system)?;
     let roots = Path::new(ROOTS_OWN).join("results");
@@ -87,12 +82,8 @@ fn results_named(system: &dyn System) -> Outcome<PathBuf> {
     Ok(data.ok_or_else(|| Failure::mistake(advice))?.join("assay/results"))
 }
 
-/// Directory of the tool's own state of this machine: journals of what is changed, and what is made
-/// meanwhile. `$ASSAY_HOME`, else the system's own for root, who alone can change anything. Absolute
-/// and without links: a journal is followed from elsewhere, and the kernel names mount points so.
-///
-/// # Errors
-/// The user's mistake when no home is known or it cannot be looked at.
+/// Directory of the tool's own state of this machine: `$ASSAY_HOME`, else the system's own for root, who alone
+/// can change anything. Absolute and without links, like the kernel's names of mount points.
 pub fn state_directory(system: &dyn System) -> Outcome<PathBuf> {
     let set = system.variable("ASSAY_HOME").filter(|value| !value.is_empty());
     let home = match set {

@@ -31,7 +31,6 @@ const FILES_1: [(&str, Counted); 4] = [
     ("blkio.throttle.read_iops_device", Counted::Reads),
     ("blkio.throttle.write_iops_device", Counted::Writes),
 ];
-/// The file of version 2, and its keys.
 const FILE_2: &str = "io.max";
 const KEYS_2: [(&str, Counted); 4] = [
     ("rbps", Counted::ReadBytes),

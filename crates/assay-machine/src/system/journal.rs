@@ -97,10 +97,7 @@ pub struct Journals {
 }
 
 impl Journal {
-    /// Begins the journal of a run in a directory of journals.
-    ///
-    /// # Errors
-    /// Refused where it cannot be written: nothing may be changed then.
+    /// Begins the journal of a run in a directory of journals. Nothing may be changed if this fails.
     pub fn begin(system: &dyn System, directory: &Path, id: &str) -> Outcome<Self> {
         let path = directory.join(format!("{id}{ENDING}"));
         make_own_directory(system, directory).map_err(|error| unwritable(&path, &error))?;
@@ -134,11 +131,8 @@ impl Journal {
         Ok(Self { path, undos: Vec::new(), file, torn: false })
     }
 
-    /// Takes the journal of a run up again that goes on after a restart of the machine; none where it was
-    /// put back meanwhile.
-    ///
-    /// # Errors
-    /// Refused where another process has it, or it is damaged.
+    /// Takes up the journal of a run that goes on after a restart of the machine; `None` if it was put back
+    /// meanwhile. Refused if another process has it or it is damaged.
     pub fn go_on(system: &dyn System, directory: &Path, id: &str) -> Outcome<Option<Self>> {
         let path = directory.join(format!("{id}{ENDING}"));
         let file = match system.lock_file(&path, Locking::Own) {
@@ -154,12 +148,8 @@ impl Journal {
         }
     }
 
-    /// Notes how a change is undone, before it is made. Of a setting that is changed several times the
-    /// first original counts; what is made again under a name that it had before is undone before all
-    /// that was made until then, on which it may stand.
-    ///
-    /// # Errors
-    /// Refused where the journal cannot be written: the change must not be made then.
+    /// Notes how a change is undone, before it is made; the change must not be made if this fails. Of one
+    /// setting the first original counts; what is made again under the same name is undone first.
     pub fn record(&mut self, system: &dyn System, undo: Undo) -> Outcome<Warrant> {
         if !is_placed(&self.undos, &undo) {
             self.note(system, vec![undo], false)?;
@@ -167,10 +157,8 @@ impl Journal {
         Ok(Warrant(()))
     }
 
-    /// Writes several lines at once: what is undone, or with `struck` what is not to be undone after all.
-    ///
-    /// # Errors
-    /// Refused where the journal cannot be written: the change must not be made then.
+    /// Writes several lines at once: what is undone, or with `struck` what is not to be undone after all. The
+    /// change must not be made if this fails.
     pub fn note(&mut self, system: &dyn System, undos: Vec<Undo>, struck: bool) -> Outcome<()> {
         let entry = |undo: Undo| Entry { lifetime: undo.lifetime(), undo, struck };
         let entries: Vec<Entry> = undos.into_iter().map(entry).collect();
@@ -232,18 +220,12 @@ fn abandon(system: &dyn System, path: &Path) {
 }
 
 /// Makes a directory of the tool's own state, and makes sure that nobody else may write to it.
-///
-/// # Errors
-/// The kernel's, or why root must not trust what lies there.
 pub fn make_own_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     system.create_own_directory(directory)?;
     trusted_directory(system, directory)
 }
 
 /// Refuses a directory that somebody else could have put something into, or put there.
-///
-/// # Errors
-/// The kernel's, or why root must not trust what lies there.
 fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     let own = [system.user().id];
     let Some(fault) = trust::fault(system, directory, &own, trust::OTHERS_WRITE)? else {
@@ -256,19 +238,13 @@ fn trusted_directory(system: &dyn System, directory: &Path) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, message))
 }
 
-/// Journals in a directory whose runs are gone, the oldest first; one that cannot be read is among
-/// them, with the reason.
-///
-/// # Errors
-/// Refused where the directory is there and cannot be looked into, or is not to be trusted.
+/// Journals in a directory whose runs are gone, the oldest first; one that cannot be read is among them, with
+/// the reason. Refused if the directory cannot be read or trusted.
 pub fn unfinished(system: &dyn System, directory: &Path) -> Outcome<Vec<Unfinished>> {
     look_through(system, directory).map(|found| found.unfinished)
 }
 
 /// All journals in a directory: those of runs that are gone, and those that a process has.
-///
-/// # Errors
-/// Refused where the directory is there and cannot be looked into, or is not to be trusted.
 pub fn look_through(system: &dyn System, directory: &Path) -> Outcome<Journals> {
     let mut found = Journals::default();
     let names = match trusted_directory(system, directory).and_then(|()| system.list(directory)) {
@@ -302,26 +278,18 @@ fn look(system: &dyn System, directory: &Path, id: &str, found: &mut Journals) {
     });
 }
 
-/// Undoes what an unfinished journal holds, backwards, and removes it; where something cannot be
-/// undone, or read, it stays.
-///
-/// # Errors
-/// Refused while another process undoes the same one, and where it cannot be opened.
+/// Undoes what an unfinished journal holds, backwards, and removes it; where something cannot be undone, or
+/// read, it stays. Refused while another process undoes the same one.
 pub fn restore(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
     again(system, journal, |undo| (undo.lifetime() == Lifetime::Persistent).then_some(undo))
 }
 
-/// Undoes changes that were made to stay, backwards: after a restart of the machine, too, which has
-/// brought them about again.
-///
-/// # Errors
-/// Refused while another process undoes the same, and where it cannot be opened.
+/// Undoes changes that were made to stay, also those that a restart of the machine brought about again.
 pub fn undo_lasting(system: &dyn System, journal: &Unfinished) -> Outcome<Report> {
     again(system, journal, Some)
 }
 
-/// Reads a journal again, now that nobody else has it, and undoes it; `left` tells what there is to
-/// undo of it after a restart of the machine.
+/// Reads a journal that nobody else has any more, and undoes it; after a restart, what `left` keeps of it.
 fn again(
     system: &dyn System,
     journal: &Unfinished,
@@ -372,8 +340,7 @@ fn conclude(system: &dyn System, path: &Path, undos: &[Undo], faults: &[String])
     report
 }
 
-/// Reads a journal line by line: what cannot be read is told, and keeps no other line from being
-/// undone.
+/// Reads a journal line by line: a line that cannot be read keeps no other from being undone.
 fn read(system: &dyn System, path: &Path, id: &str, file: &OwnFile) -> Unfinished {
     let text = match system.read_own(file) {
         Ok(text) => text,

@@ -6,8 +6,7 @@ use super::System;
 
 const BYTES: usize = 64;
 
-/// Random bytes that only what they were made for gets to see: by a call of the kernel, or as a program's
-/// standard input.
+/// Random bytes that only the kernel or a program's standard input gets to see.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Key([u8; BYTES]);
 

@@ -40,8 +40,7 @@ pub struct Machine {
     pub graphics: Vec<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub graphics_devices: Vec<Graphics>,
-    /// Limits of this process's control groups other than "max": file name to content. A limit
-    /// nearer to the process hides those above it.
+    /// Limits of this process's control groups other than "max"; the nearest hides those above it.
     pub limits: Presence<BTreeMap<String, String>>,
     /// Where it runs: on the metal, below which hypervisor, in which container, and how that shows.
     #[serde(default = "not_recorded")]

@@ -29,18 +29,12 @@ pub trait Mains {
     fn create_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile>;
 
     /// Opens one that another process has made, to be read and then removed.
-    ///
-    /// # Errors
-    /// There is none; or what has that name is none of these.
     fn open_kept(&self, directory: &Path, name: &str) -> io::Result<AreaFile>;
 
     /// Sees that all that was written where a directory lies is on the medium, its names and those above it among it.
     fn settle(&self, directory: &Path) -> io::Result<()>;
 
-    /// Reaches a peer that keeps promises.
-    ///
-    /// # Errors
-    /// It cannot be reached, knows another token, or keeps none.
+    /// Reaches a peer that keeps promises and knows the same token.
     fn ledger(&self, peer: &str, token: &Token) -> io::Result<Box<dyn Ledger + '_>>;
 }
 

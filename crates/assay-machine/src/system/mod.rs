@@ -136,8 +136,7 @@ pub struct AreaFile {
     pub first_byte: u64,
 }
 
-/// A directory of the tool's own to work in, made, marked and locked by
-/// [`System::create_work_directory`]; the maker removes it.
+/// A work directory of the tool that its maker removes, by [`System::create_work_directory`].
 #[derive(Debug)]
 pub struct WorkDirectory {
     /// Open; work below it goes by this handle.
@@ -271,9 +270,8 @@ pub enum HoldError {
     Failed(io::Error),
 }
 
-/// Proof that the user named this very device to be overwritten ([`identity::consent`]), or that this
-/// run made it of what he named or of a file of its own ([`identity::consent_of_made`]). Nothing else
-/// makes one; a copy is looked at again like the first, whenever the device is opened.
+/// Proof that the user named this very device to be overwritten ([`identity::consent`]), or that this run made
+/// it ([`identity::consent_of_made`]). Checked again whenever the device is opened.
 #[derive(Clone, Debug)]
 pub struct Consent {
     device: PathBuf,
@@ -289,8 +287,7 @@ impl Consent {
         &self.device
     }
 
-    /// Whether a device that was opened, by its number, the kernel's running number of its disk and
-    /// its bytes, is the one that was named.
+    /// Whether an opened device (number, sequence of its disk, bytes) is the one that was named.
     pub fn is_of(&self, number: DeviceNumber, sequence: Option<u64>, size_bytes: u64) -> bool {
         (number, sequence, size_bytes) == (self.number, self.sequence, self.size_bytes)
     }
@@ -298,16 +295,10 @@ impl Consent {
 
 /// Counts the requests of block devices, from its beginning until it is dropped.
 pub trait BlockTracer: Send {
-    /// What was counted since it began.
-    ///
-    /// # Errors
-    /// When it cannot be told any more: the right to read was lost, the trace is gone.
+    /// What was counted since it began. Fails if the right to read was lost or the trace is gone.
     fn read(&mut self) -> io::Result<BlockTotals>;
 
-    /// Tells each request that ended since it was last asked, in the order in which they ended.
-    ///
-    /// # Errors
-    /// Its means hand out no requests ([`TraceMeans::BpfRequests`] does), or it was lost.
+    /// Passes on each request that ended since the last call; only [`TraceMeans::BpfRequests`] can.
     fn requests(&mut self, each: &mut dyn FnMut(BlockRequest)) -> io::Result<()> {
         let _ = each;
         Err(io::Error::from(io::ErrorKind::Unsupported))
@@ -360,8 +351,7 @@ pub trait System: Sync {
     fn variable(&self, name: &str) -> Option<String>;
     fn user(&self) -> User;
     fn page_bytes(&self) -> u64;
-    /// Names that hypervisors give themselves in the processor's own registers (CPUID); none where
-    /// there is no hypervisor, or no such register.
+    /// Names that hypervisors give themselves in the registers of the processor (CPUID).
     fn hypervisor_signatures(&self) -> Vec<String>;
 
     /// Wall clock as RFC 3339 with the local offset, whole seconds.
@@ -383,8 +373,7 @@ pub trait System: Sync {
         self.write_whole(path, &bytes)?;
         Ok(bytes.len() as u64)
     }
-    /// Gives a directory of the tool's own the name that it is to have once all that is in it is on the device;
-    /// nothing has that name yet.
+    /// Gives a directory of the tool its final name once its content is on the device; the name must be free.
     fn place_directory(&self, from: &Path, to: &Path) -> io::Result<()> {
         copied(self, from, to)?;
         self.remove_directory(from)
@@ -402,8 +391,7 @@ pub trait System: Sync {
     fn append_own(&self, file: &OwnFile, bytes: &[u8]) -> io::Result<()>;
     /// Random bytes that nobody can guess.
     fn random(&self) -> io::Result<[u8; 32]>;
-    /// Makes a directory that is not there yet, with these files below it (path and text), and sees to
-    /// it that they are on the device.
+    /// Makes a new directory with these files below it (path and text), all synced to the device.
     fn make_tree(&self, directory: &Path, files: &[(String, String)]) -> io::Result<()>;
     /// Removes a directory of the tool's own with all that is in it.
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
@@ -463,11 +451,9 @@ pub trait System: Sync {
     fn follow_kernel_log(&self) -> io::Result<KernelLog>;
     /// Records that were added to a followed log since it was last asked, as `/dev/kmsg` gives them.
     fn new_in_kernel_log(&self, log: &mut KernelLog) -> io::Result<Vec<String>>;
-    /// Runs a program that only looks, for some seconds at most: what it printed, whatever its exit
-    /// code was.
+    /// Runs a program that only looks, for some seconds at most: its output, whatever its exit code.
     fn output_of(&self, program: &str, arguments: &[&str]) -> io::Result<String>;
-    /// Runs a program that only looks at an open file, which is its standard input, for longer: it
-    /// reads what may be slow.
+    /// Runs a program that only looks at an open file, which is its standard input, for longer.
     fn told_of(&self, program: &str, arguments: &[&str], input: &File)
     -> io::Result<ProgramOutput>;
     /// Runs a program that only looks, for longer, and reads at most so many bytes of its answer: then it
@@ -497,8 +483,7 @@ pub trait System: Sync {
     fn mains(&self) -> io::Result<&dyn mains::Mains> {
         Err(io::ErrorKind::Unsupported.into())
     }
-    /// Starts a process that undoes the journal of a run should this one die before what is given is
-    /// dropped, however it dies.
+    /// Starts a process that undoes the journal of a run should this one die before the watchdog is dropped.
     fn start_watchdog(&self, id: &str) -> io::Result<Box<dyn Watchdog>>;
     /// Takes a machine-wide lock with a name, across users; released when the hold is dropped.
     fn hold(&self, name: &str) -> Result<Hold, HoldError>;

@@ -78,11 +78,9 @@ fn octal(text: &[u8]) -> Option<u8> {
     Some((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'))
 }
 
-/// The mount that a path without links lies in.
-///
-/// A mount hides what was mounted there or below before, so of equal points the last counts; and
-/// where the path's own device number (`st_dev`) is known, only mounts with that number do,
-/// unless there are none (btrfs, some overlays).
+/// The mount that a path without links lies in. A mount hides what was mounted there or below before, so of
+/// equal points the last counts; and where the path's own device number (`st_dev`) is known, only mounts with
+/// that number do, unless there are none (btrfs, some overlays).
 pub fn find<'a>(
     entries: &'a [MountEntry],
     path: &Path,

@@ -171,8 +171,7 @@ impl Place {
         self.layers.iter().flat_map(|layer| layer.signs.iter().cloned()).collect()
     }
 
-    /// How many weaknesses of processors are which way, where the kernel tells; those that are open by
-    /// their names.
+    /// How many weaknesses of processors are which way; those that are open by their names.
     pub fn mitigated(&self) -> Option<String> {
         let all = self.mitigations.value()?;
         let is = |text: &str, word: &str| text.split(' ').any(|part| part.starts_with(word));

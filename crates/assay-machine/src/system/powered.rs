@@ -31,7 +31,6 @@ pub enum Heard {
     Over(String),
 }
 
-/// Milliseconds of listening.
 pub const MOMENT_MS: u64 = 20;
 
 /// A machine that runs; its power goes when it is dropped.

@@ -16,7 +16,6 @@ use super::{
 /// Mounts followed below the first one: more is a circle.
 const DEEPEST: usize = 8;
 
-/// File systems that keep their bytes in memory.
 const MEMORY: [&str; 4] = ["tmpfs", "ramfs", "devtmpfs", "rootfs"];
 
 /// File systems whose bytes lie on another machine, or on the host of this one.
@@ -27,11 +26,7 @@ pub(super) fn is_remote(filesystem: &str) -> bool {
     REMOTE.split(' ').any(|name| name == filesystem)
 }
 
-/// Says what a target stands on.
-///
-/// # Errors
-/// The user's mistake when there is no such target or nothing can be measured on it; refused when
-/// this user may not look.
+/// Says what a target stands on. A user error if there is none; refused if this user may not look.
 pub fn resolve(system: &dyn System, target: &str) -> Outcome<Site> {
     let look = |error: io::Error| match device_called(system, target) {
         Some(path) if error.kind() == io::ErrorKind::NotFound => {

@@ -64,11 +64,8 @@ struct WipefsAnswer {
     signatures: Vec<Signature>,
 }
 
-/// Returns what a range of an open device contains, each name once. `node` is the open file of exactly this range: the
-/// device itself or the node of a partition, if there is one.
-///
-/// # Errors
-/// If a program is missing or prints anything that is not understood, or if the device cannot be read.
+/// Returns what a range of an open device contains, each name once. `node` is the open file of exactly this
+/// range. Fails if a program is missing or not understood, or if the device cannot be read.
 pub fn in_range(
     system: &dyn System,
     device: &File,
@@ -125,10 +122,9 @@ pub struct Superblocks {
     pub copies: Vec<u64>,
 }
 
-/// Looks for what Assay created under a label at a byte of a device.
-///
-/// `mkfs.ext4` writes the copies of the superblock first, so they remain without an original if it is killed. They are
-/// found only if blkid recognises nothing else, which may have been made since.
+/// Looks for what Assay created under a label at a byte of a device. `mkfs.ext4` writes the copies of the
+/// superblock first, so they remain without an original if it is killed. They are found only if blkid
+/// recognises nothing else, which may have been made since.
 pub fn superblocks(
     system: &dyn System,
     device: &Path,
@@ -195,11 +191,8 @@ fn require_readable(system: &dyn System, device: &File, range: &Range<u64>) -> i
     if readable(system, device, range)? == *range { Ok(()) } else { Err(Errno::IO.into()) }
 }
 
-/// Returns the part of a range in which the programs can look: its beginning if the medium fails at the end (EIO), as
-/// of a counterfeit or dying drive.
-///
-/// # Errors
-/// Every other failure. An unreadable beginning may hide a table of partitions that can be rescued.
+/// Returns the readable part of a range: its beginning if the medium fails at the end (EIO). An unreadable
+/// beginning is a failure: it may hide a table of partitions that can be rescued.
 fn readable(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<Range<u64>> {
     let length = (range.end - range.start).min(ENDS);
     let mut bytes = vec![0; length as usize];
@@ -246,8 +239,7 @@ fn wipefs(system: &dyn System, node: &File) -> io::Result<Vec<Signature>> {
     }
 }
 
-/// Asks blkid what a range contains: a filesystem or member, and a partition table. Returns `None` if the answer is
-/// ambivalent.
+/// Asks blkid what a range contains: a filesystem or member, and a partition table. `None` if ambivalent.
 fn blkid(
     system: &dyn System,
     device: &File,
@@ -307,8 +299,7 @@ fn unescape(value: &str) -> String {
     plain
 }
 
-/// Returns superblock copies of ext and btrfs and headers of a GPT, with their offsets in the range. Each of them says
-/// itself where it belongs.
+/// Returns superblock copies of ext and btrfs and headers of a GPT, with their offsets in the range.
 fn copies(system: &dyn System, device: &File, range: &Range<u64>) -> io::Result<Vec<Signature>> {
     let length = range.end - range.start;
     let mut found = Vec::new();

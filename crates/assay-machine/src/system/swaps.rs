@@ -15,14 +15,10 @@ pub struct SwapArea {
     pub path: PathBuf,
     pub size_bytes: u64,
     pub used_bytes: u64,
-    /// The highest is used first.
     pub priority: i32,
 }
 
-/// All areas.
-///
-/// # Errors
-/// The kernel's; that there is no such table where it has no swap.
+/// All areas; `NotFound` if this kernel has no swap.
 pub fn read(system: &dyn System) -> io::Result<Vec<SwapArea>> {
     let text = system.read_text(Path::new(TABLE))?;
     Ok(text.lines().skip(1).filter_map(area).collect())

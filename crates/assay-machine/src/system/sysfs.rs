@@ -91,7 +91,6 @@ pub fn reason(error: &io::Error) -> String {
     }
 }
 
-/// `/sys/class/block/NAME`.
 pub fn block(name: &str) -> PathBuf {
     Path::new("/sys/class/block").join(name)
 }

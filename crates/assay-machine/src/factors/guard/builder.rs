@@ -39,10 +39,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.system
     }
 
-    /// One step that touches nothing but the tool's own.
-    ///
-    /// # Errors
-    /// Why it could not be done; refused where the step changes a device.
+    /// Takes one step that touches only the tool's own files; refuses a step that changes a device.
     pub fn act(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
         let on_a_device = matches!(
             act,
@@ -54,10 +51,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
     }
 
-    /// One step of `ip` or `tc`: it changes the network and no device that holds data.
-    ///
-    /// # Errors
-    /// Why it could not be done; refused of any other step.
+    /// Runs one `ip` or `tc` command, which changes the network and no device with data.
     pub fn act_on_network(&mut self, undo: Undo, act: &Act) -> Outcome<()> {
         let is_of_network =
             matches!(act, Act::Run { program, .. } if ["ip", "tc"].contains(&program.as_str()));
@@ -67,10 +61,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.try_act(undo, act)?.map_err(|error| cannot(act, &error))
     }
 
-    /// One step that changes a device or stands on it, after its consent was confirmed again.
-    ///
-    /// # Errors
-    /// Refused where it is not the device of the consent any more; why it could not be done.
+    /// Takes one step that changes a device or stands on it; refused unless its consent is confirmed again.
     pub fn act_on(&mut self, device: &Device, undo: Undo, act: &Act) -> Outcome<()> {
         self.act_on_all(&[device], undo, act)
     }
@@ -90,10 +81,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.record(undo).map(drop)
     }
 
-    /// One step inside of a file system that this run made and mounted: what comes of it goes with that.
-    ///
-    /// # Errors
-    /// Refused where the directory does not lie in such a file system; why the step could not be done.
+    /// Takes one step inside a file system that this run made and mounted. Refused elsewhere.
     pub fn act_within(&mut self, directory: &Path, act: &Act) -> Outcome<()> {
         let own =
             |undo: &&Undo| matches!(undo, Undo::Mount { point } if directory.starts_with(point));
@@ -133,10 +121,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.try_act(undo, act)
     }
 
-    /// Device file for a device or its part.
-    ///
-    /// # Errors
-    /// Refused where it is not the device of the consent any more, or has no room for a partition.
+    /// Device file of a device or its part. Refused if the consent names another device or for lack of room.
     pub fn file_of(&mut self, device: &Device) -> Outcome<PathBuf> {
         identity::confirm(self.guard.system, &device.consent)?;
         let disk = Mark::now(self.guard.system, &device.extent.device);
@@ -190,11 +175,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.system.canonical(&path).map_err(|error| cannot(&made, &error))
     }
 
-    /// A loop device over a file of the tool's own, or over the file of a device: its own device file,
-    /// and how it is undone.
-    ///
-    /// # Errors
-    /// Refused where the device is not that of the consent any more; why there is no loop device.
+    /// Attaches a loop device to a file of the tool or of a device; returns its device file and the undo
+    /// entry. Refused if the consent names another device.
     pub fn attach_loop(&mut self, file: &Path, on: Option<&Device>) -> Outcome<(PathBuf, Undo)> {
         let undo = Undo::Loop { file: file.to_owned(), device: None };
         for _ in 0..ATTEMPTS {
@@ -286,11 +268,8 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.set(setting)
     }
 
-    /// What was made, as a device for what comes on top: with the consent that reaches it from what it
-    /// stands on.
-    ///
-    /// # Errors
-    /// Refused where it is not what `undo` takes away, or stands on anything else.
+    /// What was made, as a device for the next layer, with the consent that reaches it from what it stands
+    /// on. Refused if it is not what `undo` takes away, or stands on anything else.
     pub fn made(&self, file: &Path, undo: &Undo, below: &[&Device]) -> Outcome<Device> {
         let system = self.guard.system;
         let journal = self.guard.journal.as_ref().ok_or_else(closed)?;

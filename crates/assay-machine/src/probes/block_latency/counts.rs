@@ -10,7 +10,6 @@ use assay_sys::{
 };
 use serde::{Deserialize, Serialize};
 
-/// How requests were seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -29,8 +28,7 @@ pub struct BlockLatency {
     /// By device, by class (`read`, `write`, `flush`, `discard`, `write-zeroes`, `fua`): classes of
     /// which something ended. A device that vanished is absent with that reason.
     pub devices: BTreeMap<String, Presence<BTreeMap<String, ClassSpan>>>,
-    /// Requests of which nobody saw the beginning: their wait before they became a request is not
-    /// in their latency.
+    /// Requests of which nobody saw the beginning: their earlier wait is not in their latency.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unseen_beginnings: u64,
     /// What is not in the latencies here, a sentence each.
@@ -71,8 +69,7 @@ impl ClassSpan {
 }
 
 impl BlockLatency {
-    /// Classes of each of these devices; of all that were watched where none is named. Requests of a
-    /// partition stand with its disk.
+    /// Classes of these devices, or of all that were watched. Requests of a partition count for its disk.
     pub fn of(&self, devices: &[String]) -> Result<Vec<&BTreeMap<String, ClassSpan>>, String> {
         let told = |(name, seen): (&String, &'_ Presence<_>)| match seen {
             Presence::Present(_) => Ok(()),
@@ -176,8 +173,7 @@ impl Latencies {
         (count > 0).then(|| self.sum_ns as f64 / count as f64)
     }
 
-    /// Their standard deviation (n - 1), nanoseconds, from the middles of the buckets; none of fewer
-    /// than two.
+    /// Their standard deviation (n - 1), nanoseconds, from the middles of the buckets.
     pub fn sd_ns(&self) -> Option<f64> {
         let count = self.len();
         let mean = self.mean_ns().filter(|_| count > 1)?;
@@ -188,8 +184,7 @@ impl Latencies {
         Some((squares.sum::<f64>() / (count - 1) as f64).sqrt())
     }
 
-    /// Quantile `q` (0 < q < 1), nanoseconds: by rank, evenly spread within a bucket. None where too
-    /// few were seen to tell it (R12).
+    /// Quantile `q` (0 < q < 1), nanoseconds, evenly spread within a bucket. `None` of too few (R12).
     pub fn percentile_ns(&self, q: f64) -> Option<f64> {
         let count = self.len();
         if !assay_core::stats::percentile_is_supported(count, q) {
@@ -213,8 +208,7 @@ impl Latencies {
         self.buckets.last().map(|[index, _]| bucket_to_ns(*index))
     }
 
-    /// By powers of two, from the lowest to the highest that holds something: where each begins and
-    /// how many there are.
+    /// By powers of two up to the highest that holds something: where each begins and its count.
     pub fn by_doubling(&self) -> Vec<(u64, u64)> {
         let mut doublings: BTreeMap<u32, u64> = BTreeMap::new();
         for [index, count] in &self.buckets {

@@ -11,8 +11,7 @@ use serde_json::Value;
 use crate::probes::drive_health::Health;
 
 const PROGRAM: &str = "smartctl";
-/// Identity, verdict, attributes and statistics. A drive that sleeps is not woken, and a page whose checksum is
-/// wrong gives no numbers.
+/// Identity, verdict, attributes and statistics; does not wake a drive, and drops wrong checksums.
 const ARGUMENTS: [&str; 10] =
     ["--json", "-n", "standby", "-b", "exit", "-i", "-H", "-A", "-l", "devstat"];
 /// Attributes of SATA drives that count what went wrong, and how many bytes of their raw value are the number: some

@@ -10,9 +10,8 @@ use super::{SECTOR, file_of, layer};
 use crate::system::site::{Layer, Site};
 use crate::system::{System, sysfs};
 
-/// Of the parts of a device-mapper device those may be members of an array that are alike within this
-/// factor: the table that says so is root's, and a cache or a table of metadata is much smaller than
-/// what it stands before.
+/// Parts of a device-mapper device are members of an array if they are alike within this factor: only root may
+/// read the table, and caches and tables of metadata are much smaller.
 const ALIKE: u64 = 2;
 
 /// Several devices that share the work of one thing above them.
@@ -74,8 +73,7 @@ pub fn arrays(system: &dyn System) -> Vec<Array> {
     found
 }
 
-/// Arrays of md of which a member lies at one of these places, each a disk with a first byte; and the
-/// one of a name where it has no member.
+/// Arrays of md with a member at one of these places (disk and first byte), and the named one without any.
 pub fn arrays_on(
     system: &dyn System,
     places: &[(PathBuf, u64)],
@@ -95,8 +93,7 @@ pub fn arrays_on(
     Ok(found)
 }
 
-/// The file of the disk that a device lies on, and its first byte there; trouble with reading is no
-/// sign that it is a whole one.
+/// The file of the disk that a device lies on, and its first byte there.
 fn place_of(system: &dyn System, name: &str) -> io::Result<(PathBuf, u64)> {
     let sysfs_place = sysfs::block(name);
     let Some(start) = sysfs::there(system.read_text(&sysfs_place.join("start")))? else {

@@ -204,8 +204,7 @@ fn whole_device_id(system: &dyn System, name: &str) -> String {
     lasting_id(system, name).unwrap_or_else(passing)
 }
 
-/// Whether the id of a device or a partition is for ever; a name such as `loop3:512MiB` is given
-/// again to the next device.
+/// Whether the id of a device lasts; a name such as `loop3:512MiB` is given again to the next device.
 pub fn has_lasting_id(system: &dyn System, name: &str) -> bool {
     let drive = partition_of(system, name).map_or(name.to_owned(), |(drive, _)| drive);
     lasting_id(system, &drive).is_some()

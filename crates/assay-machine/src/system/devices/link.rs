@@ -70,8 +70,7 @@ fn sata(system: &dyn System, place: &Path) -> Presence<Link> {
     sysfs::parsed(sysfs::text(system, &file), sata_link)
 }
 
-/// What a SATA link carries, from its speed as the kernel writes it (`6.0 Gbps`): eight bits are
-/// sent as ten. None for a text that is no speed.
+/// What a SATA link carries, from its speed as the kernel writes it (`6.0 Gbps`): 8b/10b coded.
 fn sata_link(speed: &str) -> Option<Link> {
     let number = speed.split_whitespace().next()?;
     let gigabits: f64 = number.parse().ok()?;
@@ -93,8 +92,7 @@ pub fn usb_device(system: &dyn System, place: &Path) -> Option<PathBuf> {
         .map(Path::to_path_buf)
 }
 
-/// Megabits per second. To 480 the line code needs no bits that count (stuffing aside); then
-/// 8b/10b at 5 Gbit/s, and 128b/132b above.
+/// Megabits per second: no line code to 480, 8b/10b at 5 Gbit/s, 128b/132b above.
 fn usb_link(speed: &str) -> Option<Link> {
     let megabits: f64 = speed.parse().ok()?;
     let payload = match megabits {
@@ -114,8 +112,7 @@ fn nvme(system: &dyn System, place: &Path) -> Presence<Link> {
     pcie_on_way(system, &nvme_controller(system, place))
 }
 
-/// The slowest PCIe link on the way to a place in sysfs: a bridge above a device may be narrower than
-/// the device's own link.
+/// The slowest PCIe link on the way to a place in sysfs: a bridge may be narrower than the device.
 pub fn pcie_on_way(system: &dyn System, place: &Path) -> Presence<Link> {
     let links = place.ancestors().filter_map(|directory| pcie_at(system, directory));
     let slowest = links.min_by(|a, b| a.ceiling_bytes_per_s.total_cmp(&b.ceiling_bytes_per_s));

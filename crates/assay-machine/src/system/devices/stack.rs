@@ -14,8 +14,7 @@ pub enum Below {
     File(PathBuf),
 }
 
-/// A block device by kernel name, and what lies below it. The layer's `below` is filled for
-/// devices; whoever follows a file fills it for files.
+/// A block device by kernel name, and what lies below it. Whoever follows a file fills `below` for it.
 pub fn layer(system: &dyn System, name: &str) -> (Layer, Below) {
     let below = below(system, name);
     let names = match &below {
@@ -60,8 +59,7 @@ pub fn is_buffered_loop(system: &dyn System, name: &str) -> bool {
     direct.is_ok_and(|text| text.trim() == "0")
 }
 
-/// The file behind a loop device. The kernel marks one that was removed, which cannot be followed
-/// by name any more.
+/// The file behind a loop device; one that was removed cannot be followed by name any more.
 pub fn backing_file(system: &dyn System, name: &str) -> Option<PathBuf> {
     read_backing_file(system, name).ok()?
 }
@@ -75,10 +73,7 @@ pub(super) fn read_backing_file(system: &dyn System, name: &str) -> io::Result<O
     Ok((!path.is_empty()).then(|| path.into()))
 }
 
-/// The name under which device-mapper shows a device; none of what is no such device.
-///
-/// # Errors
-/// The kernel's: trouble with reading must not look like no name.
+/// The name under which device-mapper shows a device. A failure to read must not look like no name.
 pub fn mapping_name(system: &dyn System, device: &str) -> io::Result<Option<String>> {
     let name = sysfs::there(system.read_text(&sysfs::block(device).join("dm/name")))?;
     Ok(name.map(|name| name.trim_end_matches('\n').to_owned()))

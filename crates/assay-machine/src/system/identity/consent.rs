@@ -23,7 +23,6 @@ const FAR: u64 = 1 << 20;
 pub struct Loss {
     /// Kernel name of the device or partition that carries it.
     pub device: String,
-    /// Bytes of that device or partition.
     pub size_bytes: u64,
     pub signature: Signature,
 }
@@ -91,11 +90,8 @@ impl Stake {
     }
 }
 
-/// What overwriting a device would cost, after making sure that nothing uses it.
-///
-/// # Errors
-/// Refused while the device or a part of it is in use or expected by the system, or where that or
-/// what it carries cannot be told; the user's mistake when the target is no device.
+/// What overwriting a device would cost. Refused while the device or a part of it is in use or expected by
+/// the system, or if that or its content cannot be read; a user error if the target is no device.
 pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     let name = match site.counted.first() {
         Some(name) if site.kind == TargetKind::Device => name,
@@ -117,11 +113,8 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     Ok(Stake { id: devices::device_id(system, name), size_bytes, losses })
 }
 
-/// Makes sure that a device may be overwritten: nothing uses it, and the user typed its id and
+/// Makes sure that a device may be overwritten: nothing uses it ([`stake`]), and the user typed its id and
 /// what it carries. `typed` is what followed `--destroy`.
-///
-/// # Errors
-/// Those of [`stake`]; the user's mistake when the text is not the one that is needed.
 pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent> {
     // Taken first: what changes afterwards is noticed when the device is opened.
     let sequence = disk_sequence(system, site.device);
@@ -140,8 +133,7 @@ pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent
     Err(Failure::mistake(format!("{typed:?} {fault}; {lost}; type {text:?}")))
 }
 
-/// Makes sure, right before it is changed, that a device is still the one that was named and that
-/// nothing has begun to use it.
+/// Checks, right before a change, that a device is still the one that was named and not in use.
 pub fn confirm(system: &dyn System, consent: &Consent) -> Outcome<()> {
     let device = consent.device.display();
     system

@@ -12,9 +12,8 @@ use crate::system::devices::Below;
 use crate::system::journal::{Journal, Undo};
 use crate::system::{Consent, FileKind, System, devices};
 
-/// Makes sure that a device may be overwritten because this run made it: the journal says how it goes
-/// again, it is what would go then, it stands on what `below` names and on nothing else, is no larger,
-/// and nothing uses it.
+/// Makes sure that a device may be overwritten because this run made it: the journal undoes exactly it, it
+/// stands only on what `below` names, is no larger, and nothing uses it.
 pub fn consent_of_made(
     system: &dyn System,
     journal: &Journal,

@@ -68,18 +68,12 @@ impl Witnessed {
 }
 
 /// Notes what a device is that is shown now. Devices with a serial number need no note.
-///
-/// # Errors
-/// The kernel's: then there is no note.
 pub fn remember(system: &dyn System, site: &Site) -> io::Result<()> {
     let Some(path) = note(system, site) else { return Ok(()) };
     keep(system, &path, &Witnessed::now(system, site)?)
 }
 
-/// Makes sure that a device that is to be overwritten is the one that was shown, if one was.
-///
-/// # Errors
-/// Refused where it is another one, or where that cannot be told.
+/// Refuses a device to be overwritten that is not the one that was shown, if one was.
 pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
     let Some(path) = note(system, site) else { return Ok(()) };
     let text = system.read_text(&path).unwrap_or_default();

@@ -67,7 +67,6 @@ pub struct Family {
 type Check = fn(&Family, &dyn System) -> Outcome<Option<String>>;
 
 impl Family {
-    /// The family of a device, by kernel name.
     pub fn of(system: &dyn System, name: &str) -> Outcome<Self> {
         let size_bytes = number_in(system, name, "size")?.saturating_mul(512);
         let mut members = vec![Member { name: name.to_owned(), start: None, size_bytes }];
@@ -106,7 +105,6 @@ impl Family {
         self.members.first().map_or("", |member| &member.name)
     }
 
-    /// Whether a path leads to one of the devices.
     pub fn has(&self, system: &dyn System, path: &Path) -> Outcome<bool> {
         let found = status(system, path, "what uses the device")?;
         let found = found.filter(|found| found.kind == FileKind::BlockDevice);

@@ -59,8 +59,7 @@ impl Mark {
         Self { name: name.to_owned(), id, sequence }
     }
 
-    /// The same, where trouble with reading must not look like a device that is gone; none where there
-    /// is none of that name.
+    /// The same; a failure to read must not look like a device that is gone.
     pub fn read(system: &dyn System, name: &str) -> io::Result<Option<Self>> {
         let place = sysfs::block(name);
         let Some(number) = sysfs::there(system.read_text(&place.join("dev")))? else {
@@ -89,8 +88,7 @@ impl Mark {
         self.name == other.name && same
     }
 
-    /// What became of the device where it is not there any more: its name is nobody's, or another's.
-    /// Trouble with reading is no sign of that.
+    /// What became of a device that is gone: its name is nobody's, or another's.
     pub fn gone(&self, system: &dyn System) -> Option<String> {
         let looked = || match Self::read(system, &self.name) {
             Ok(Some(now)) if now.is_same(self) => None,
@@ -209,8 +207,7 @@ impl Undo {
         matches!(self, Self::Setting { .. } | Self::Text { .. } | Self::Discipline { .. })
     }
 
-    /// The same after a restart of the machine, where the kernel numbers its disks anew: names and
-    /// ids tell then.
+    /// The same after a restart, where the kernel numbers its disks anew: names and ids tell then.
     pub(super) fn after_restart(mut self) -> Self {
         if let Self::Setting { device: Some(mark), .. }
         | Self::Partition { disk: mark, .. }

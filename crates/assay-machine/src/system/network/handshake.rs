@@ -163,10 +163,7 @@ impl Use {
         format!("ok {mac}{space}{more}\n")
     }
 
-    /// What whoever listens says.
-    ///
-    /// # Errors
-    /// It makes no sense, or is that the tokens differ.
+    /// Reads the answer of a listener. Fails if it makes no sense or the tokens differ.
     pub fn read_answer<'a>(&self, line: &'a str) -> Result<Answer<'a>, String> {
         let mut words = line.split_whitespace();
         let (first, second, third) = (words.next(), words.next(), words.next());

@@ -20,8 +20,7 @@ pub const KEPT_NS: u64 = 24 * 3600 * 1_000_000_000;
 pub trait Ledger {
     fn open(&mut self, trial: &Digest) -> io::Result<()>;
 
-    /// Tells that so many promises were kept in the ledger that was opened, each time one more; the peer has heard it when
-    /// this returns.
+    /// Tells that so many promises were kept, each time one more; the peer has heard it when this returns.
     fn tell(&mut self, number: u64) -> io::Result<()>;
 
     /// How many the peer had been told of; none where it knows of no such ledger.

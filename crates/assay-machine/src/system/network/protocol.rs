@@ -35,11 +35,8 @@ pub enum Way {
 pub enum Role {
     /// It begins a session and says what is to be done.
     Control,
-    Stream {
-        session: u64,
-        way: Way,
-        congestion: String,
-    },
+    /// It carries one stream of a session.
+    Stream { session: u64, way: Way, congestion: String },
     /// It tells of promises, or asks for them ([`super::ledger`]).
     Ledger,
 }
@@ -106,10 +103,7 @@ pub fn welcome(token: &Token, riddle: &Digest, own: &Digest, session: u64) -> St
     USE.welcome(token, riddle, own, &session.to_be_bytes(), &format!("{session:016x}"))
 }
 
-/// The session that a welcome names.
-///
-/// # Errors
-/// Why the peer turned it away, or that it does not know the token itself.
+/// The session that a welcome names. Fails if the peer refused it or does not know the token itself.
 pub fn read_welcome(
     token: &Token,
     riddle: &Digest,
@@ -171,11 +165,8 @@ fn number(bytes: &[u8]) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// Take so many streams each way and load them for so many milliseconds.
-    Go {
-        up: u32,
-        down: u32,
-        ms: u64,
-    },
+    Go { up: u32, down: u32, ms: u64 },
+    /// Say what came of it.
     Report,
 }
 

@@ -7,10 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 const UNITS: [(&str, u64); 4] =
     [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1000), ("bit/s", 1)];
-/// A rate is below this many bits per second.
 const MOST: f64 = 1e13;
 
-/// Bits per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BitRate(pub u64);
 

@@ -94,8 +94,7 @@ impl Shaper {
         matches!(self.cap, Cap::Share(_))
     }
 
-    /// The rate that it keeps on a link of this rate; none where it shapes nothing, or the rate that it is
-    /// a share of is not known.
+    /// The rate that it keeps on a link of this rate; `None` without a shaper or a known rate.
     pub fn rate(&self, base: Option<BitRate>) -> Option<BitRate> {
         match self.cap {
             Cap::None => None,
@@ -220,8 +219,7 @@ fn joined<'w>(first: &[&'w str], more: &[&'w str]) -> Vec<&'w str> {
     [first, more].concat()
 }
 
-/// The words after `root` of what `tc qdisc show` says of an interface: the discipline there and its
-/// handle; none where it says nothing.
+/// Discipline and handle after `root` in what `tc qdisc show` says of an interface.
 pub fn root_of(shown: &str) -> Option<(&str, &str)> {
     shown.lines().find_map(|line| {
         let mut words = line.split_whitespace();
