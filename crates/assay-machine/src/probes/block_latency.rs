@@ -64,9 +64,8 @@ pub fn is_asked(probes: &[String]) -> bool {
 const WAYS: [(TraceMeans, Means, &str); 2] =
     [(TraceMeans::Bpf, Means::Bpf, "BPF"), (TraceMeans::Tracefs, Means::Tracefs, "tracefs")];
 
-/// One request in so many may be missing from what a program counted: those that end while their
-/// processor counts another are missed by chance, not because they are slow. What a trace loses takes
-/// beginnings and ends of others with it.
+/// One request in so many may be missing from what a program counted, by chance: it ended while its processor
+/// counted another. A trace loses more: beginnings and ends of others.
 const MOST_MISSED: u64 = 100;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,8 +84,7 @@ struct Attached {
     tracer: Box<dyn BlockTracer>,
 }
 
-/// Looks at requests for a whole session: attached before the first trial, and again where a trial
-/// has other devices.
+/// Looks at requests for a whole session; attached again only where a trial has other devices.
 #[derive(Default)]
 pub struct Tracer {
     attached: Option<Attached>,
@@ -126,8 +124,7 @@ struct Reading {
 }
 
 impl Tracer {
-    /// Gets ready for a trial on a site that is to be watched: outside the measured time, because to
-    /// attach takes some tenths of a second.
+    /// Gets ready for a trial outside the measured time: to attach takes some tenths of a second.
     fn prepare(&mut self, system: &dyn System, site: &Site) {
         let wanted = disks(system, site);
         if let Presence::Present(wanted) = &wanted {
@@ -157,69 +154,63 @@ impl Tracer {
 
     /// Counts before a run; none where nobody prepared it, because nobody asked.
     fn before(&mut self, system: &dyn System) -> Option<Reading> {
-        let disks = self.next.as_ref()?;
-        let totals = match (disks, &mut self.attached, &self.refused) {
-            (Presence::Absent(reason), ..) | (_, None, Some((_, reason))) => {
+        self.next.as_ref()?;
+        Some(self.reading(system))
+    }
+
+    fn reading(&mut self, system: &dyn System) -> Reading {
+        let totals = match (&self.next, &mut self.attached, &self.refused) {
+            (Some(Presence::Absent(reason)), ..) | (_, None, Some((_, reason))) => {
                 Presence::Absent(reason.clone())
             }
-            (_, Some(attached), _) => read(attached),
-            (_, None, None) => Presence::absent("no requests were observed"),
+            (Some(_), Some(attached), _) => read(attached),
+            _ => Presence::absent("no requests were observed"),
         };
-        Some(Reading { at_ns: system.monotonic_ns(), totals })
+        Reading { at_ns: system.monotonic_ns(), totals }
     }
 
     fn after(&mut self, system: &dyn System, before: &Reading) -> Presence<BlockLatency> {
-        let disks = match self.next.take() {
-            Some(Presence::Present(disks)) => disks,
-            Some(Presence::Absent(reason)) => return Presence::Absent(reason),
-            None => return Presence::absent("no requests were observed"),
-        };
-        let earlier = match &before.totals {
-            Presence::Present(totals) => totals,
-            Presence::Absent(reason) => {
-                // A tracer that does not answer is made anew before the next trial.
-                self.attached = None;
-                return Presence::Absent(reason.clone());
-            }
-        };
-        let Some(attached) = &mut self.attached else {
-            return Presence::absent("no requests were observed");
-        };
-        let later = read(attached);
-        let span_ns = system.monotonic_ns().saturating_sub(before.at_ns);
-        match later {
-            Presence::Present(later) => between(system, attached, &disks, earlier, &later, span_ns),
-            Presence::Absent(reason) => {
-                self.attached = None;
-                Presence::Absent(reason)
-            }
+        let after = self.reading(system);
+        let found = self.between(system, before, &after);
+        let is_lost = before.totals.value().is_none() || after.totals.value().is_none();
+        if matches!(self.next.take(), Some(Presence::Present(_))) && is_lost {
+            // A tracer that does not answer is made anew before the next trial.
+            self.attached = None;
         }
+        found
     }
 
     /// What ended on the disks of the trial that goes on since it was last asked; nothing at first.
     pub fn since_last(&mut self, system: &dyn System) -> Presence<BlockLatency> {
-        let disks = match &self.next {
-            Some(Presence::Present(disks)) => disks.clone(),
-            Some(Presence::Absent(reason)) => return Presence::absent(reason.clone()),
-            None => return Presence::absent("no requests were observed"),
-        };
-        let Some(attached) = &mut self.attached else {
-            let refused = self.refused.as_ref().map(|(_, reason)| reason.as_str());
-            return Presence::absent(refused.unwrap_or("no requests were observed"));
-        };
-        let now = Reading { at_ns: system.monotonic_ns(), totals: read(attached) };
+        let now = self.reading(system);
         let before = self.glance.replace(now);
-        let (Some(before), Some(now)) = (before, &self.glance) else {
-            return Presence::absent("no earlier reading exists");
-        };
-        let span_ns = now.at_ns.saturating_sub(before.at_ns);
-        match (&before.totals, &now.totals) {
-            (Presence::Present(early), Presence::Present(late)) => {
-                between(system, attached, &disks, early, late, span_ns)
-            }
-            (Presence::Absent(reason), _) | (_, Presence::Absent(reason)) => {
+        match (before, &self.glance) {
+            (Some(before), Some(now)) => self.between(system, &before, now),
+            (None, Some(Reading { totals: Presence::Absent(reason), .. })) => {
                 Presence::absent(reason.clone())
             }
+            _ => Presence::absent("no earlier reading exists"),
+        }
+    }
+
+    fn between(
+        &self,
+        system: &dyn System,
+        before: &Reading,
+        after: &Reading,
+    ) -> Presence<BlockLatency> {
+        let span_ns = after.at_ns.saturating_sub(before.at_ns);
+        let (early, late) = match (&before.totals, &after.totals) {
+            (Presence::Present(early), Presence::Present(late)) => (early, late),
+            (Presence::Absent(reason), _) | (_, Presence::Absent(reason)) => {
+                return Presence::absent(reason.clone());
+            }
+        };
+        match (&self.next, &self.attached) {
+            (Some(Presence::Present(disks)), Some(attached)) => {
+                between(system, attached, disks, early, late, span_ns)
+            }
+            _ => Presence::absent("no requests were observed"),
         }
     }
 }
@@ -352,8 +343,7 @@ fn disks(system: &dyn System, site: &Site) -> Presence<Vec<Disk>> {
     Presence::from_option(found, "no known block device below the target")
 }
 
-/// Why no requests of a device can be seen. The head of an NVMe drive with several paths makes none:
-/// its paths do, which have no numbers.
+/// Why no requests of a device can be seen: the head of an NVMe drive with several paths makes none.
 pub fn why_unseen(system: &dyn System, name: &str) -> Option<String> {
     let place = system.canonical(&sysfs::block(name)).unwrap_or_default();
     let is_head = place.starts_with("/sys/devices/virtual/nvme-subsystem");
