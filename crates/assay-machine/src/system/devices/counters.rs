@@ -1,20 +1,17 @@
 //! What the kernel counts of a block device: `/sys/class/block/NAME/stat`.
 
 use assay_core::presence::Presence;
-use serde::{Deserialize, Serialize};
 
 use super::SECTOR;
 use crate::system::{System, sysfs};
 
 /// Counters of a block device since the machine started, or the difference of two readings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     pub reads_completed: u64,
-    pub reads_merged: u64,
     pub read_bytes: u64,
     pub read_ms: u64,
     pub writes_completed: u64,
-    pub writes_merged: u64,
     pub written_bytes: u64,
     pub write_ms: u64,
     /// Requests under way at this moment: a level, not a count.
@@ -41,11 +38,9 @@ impl Counters {
         let at = |index: usize| numbers.get(index).copied().unwrap_or(0);
         Some(Self {
             reads_completed: at(0),
-            reads_merged: at(1),
             read_bytes: at(2).saturating_mul(SECTOR),
             read_ms: at(3),
             writes_completed: at(4),
-            writes_merged: at(5),
             written_bytes: at(6).saturating_mul(SECTOR),
             write_ms: at(7),
             in_flight: at(8),
@@ -59,16 +54,14 @@ impl Counters {
     }
 
     /// What was counted since an earlier reading; 0 where a counter went back (a new device under
-    /// the old name). `in_flight` is that of the later reading.
+    /// the old name).
     #[must_use]
     pub const fn sub(&self, earlier: &Self) -> Self {
         Self {
             reads_completed: self.reads_completed.saturating_sub(earlier.reads_completed),
-            reads_merged: self.reads_merged.saturating_sub(earlier.reads_merged),
             read_bytes: self.read_bytes.saturating_sub(earlier.read_bytes),
             read_ms: self.read_ms.saturating_sub(earlier.read_ms),
             writes_completed: self.writes_completed.saturating_sub(earlier.writes_completed),
-            writes_merged: self.writes_merged.saturating_sub(earlier.writes_merged),
             written_bytes: self.written_bytes.saturating_sub(earlier.written_bytes),
             write_ms: self.write_ms.saturating_sub(earlier.write_ms),
             in_flight: self.in_flight,
