@@ -25,6 +25,7 @@ pub const FREE: u32 = 4_000_000_000;
 pub const TIGHT: u32 = 1_500_000;
 /// What readers ask for: requests of 16 KiB per second.
 const ASKED: &str = "--rate_iops=400";
+const NO_ROLLBACK: &str = ", rollback_threshold = \"off\"";
 /// Restoring may take this long after a kill.
 pub const PUT_BACK: Duration = Duration::from_secs(2);
 
@@ -131,12 +132,19 @@ impl Production {
             .map_err(|error| format!("{}: {error}", file.display()))
     }
 
-    /// A study of this work with a factor; `production` has its keys.
-    pub fn study(&self, factor: &str, replicates: u32, observe: &str) -> Done<String> {
+    /// A study of this work with a factor; `more` is added to the keys of `production`.
+    fn study(
+        &self,
+        factor: &str,
+        replicates: u32,
+        runtime: &str,
+        settle_time: &str,
+        more: &str,
+    ) -> Done<String> {
         let text = format!(
             "format = \"assay-study/1\"\ntitle = \"Others' work\"\nreplicates = {replicates}\n\
              aa_control = false\nrepeat_disturbed = false\n[factors]\n{factor}\n[[workload]]\n\
-             name = \"live\"\nproduction = {{ {observe} }}\n"
+             name = \"live\"\nproduction = {{ runtime = \"{runtime}\", settle_time = \"{settle_time}\"{more} }}\n"
         );
         let path = self.scratch.path().join("live.toml");
         fs::write(&path, text).map_err(|error| error.to_string())?;
@@ -220,11 +228,7 @@ pub fn is_unequal(comparison: &Value) -> bool {
 pub fn throttled(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let factor = site.limits(&[FREE, TIGHT])?;
-    let study = site.study(
-        &factor,
-        4,
-        "runtime = \"4 s\", settle_time = \"1 s\", rollback_threshold = \"off\"",
-    )?;
+    let study = site.study(&factor, 4, "4 s", "1 s", NO_ROLLBACK)?;
     let (found, _) = site.run(&study, 1)?;
     Ok(format!("a level that holds readers back: {}", reads_are("worse", &found)?))
 }
@@ -244,7 +248,7 @@ pub fn taken_back(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
     let factor = site.limits(&[FREE, TIGHT, FREE - 294_967_296])?;
-    let study = site.study(&factor, 3, "runtime = \"5 s\", settle_time = \"1 s\"")?;
+    let study = site.study(&factor, 3, "5 s", "1 s", "")?;
     let over = AtomicBool::new(false);
     let (found, longest) = thread::scope(|scope| {
         let watched = scope.spawn(|| site.longest_at(TIGHT, &over));
@@ -290,7 +294,7 @@ pub fn raced(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
     let factor = site.limits(&[FREE, TIGHT, FREE - 294_967_296])?;
-    let study = site.study(&factor, 3, "runtime = \"5 s\", settle_time = \"1 s\"")?;
+    let study = site.study(&factor, 3, "5 s", "1 s", "")?;
     let place = site.directory().display().to_string();
     let words =
         ["run", &study, &place, "--until", "best", "--replicates", "3", "--json", "--quiet"];
@@ -315,8 +319,7 @@ pub fn raced(program: &Path) -> Done<String> {
 /// Of so many studies of identical levels, those whose classes have a winner.
 pub fn identical(program: &Path, count: u32, mut tell: impl FnMut(&str)) -> Done<u32> {
     let site = Production::at_work(program, &[ASKED])?;
-    let study =
-        site.study("aa_copy = [\"a\", \"b\"]", 6, "runtime = \"5 s\", settle_time = \"500 ms\"")?;
+    let study = site.study("aa_copy = [\"a\", \"b\"]", 6, "5 s", "500 ms", "")?;
     let mut winners = 0;
     for seed in 1..=count {
         let (found, _) = site.run(&study, u64::from(seed))?;
@@ -343,11 +346,8 @@ pub fn doubled(program: &Path) -> Done<String> {
     let level = site.setting("read_ahead_kb");
     let second = site.workers.last().ok_or("there is no second reader")?.0.id().to_string();
     thread::sleep(Duration::from_secs(2));
-    let study = site.study(
-        "read_ahead = [\"128 KiB\", \"256 KiB\"]",
-        6,
-        "runtime = \"3 s\", settle_time = \"500 ms\", rollback_threshold = \"off\"",
-    )?;
+    let study =
+        site.study("read_ahead = [\"128 KiB\", \"256 KiB\"]", 6, "3 s", "500 ms", NO_ROLLBACK)?;
     let over = AtomicBool::new(false);
     let found = thread::scope(|scope| {
         scope.spawn(|| {
@@ -375,7 +375,7 @@ pub fn closed_loop(program: &Path) -> Done<String> {
     let site = Production::at_work(program, &[])?;
     site.set_limit(TIGHT)?;
     let factor = site.limits(&[TIGHT, 4 * TIGHT])?;
-    let study = site.study(&factor, 6, "runtime = \"4 s\", settle_time = \"1 s\"")?;
+    let study = site.study(&factor, 6, "4 s", "1 s", "")?;
     let (found, _) = site.run(&study, 4)?;
     Ok(format!("a closed loop, faster and busier: {}", reads_are("better", &found)?))
 }
@@ -397,8 +397,7 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     let site = Production::at_work(program, &[ASKED])?;
     let folder = site.scratch.folder("nobody", 0o755, None)?;
     let nobody = site.assay.as_nobody(&folder)?;
-    let study =
-        site.study("aa_copy = [\"a\", \"b\"]", 3, "runtime = \"3 s\", settle_time = \"200 ms\"")?;
+    let study = site.study("aa_copy = [\"a\", \"b\"]", 3, "3 s", "200 ms", "")?;
     let device = format!("{}p1", site.device.device());
     let found = nobody.run(&["run", &study, &device, "--json", "--quiet"], LIMIT)?.json()?;
     let refused =
@@ -412,11 +411,7 @@ pub fn asked_to_end(program: &Path) -> Done<()> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
     let factor = "read_ahead = [\"192 KiB\", \"256 KiB\"]";
-    let study = site.study(
-        factor,
-        9,
-        "runtime = \"4 s\", settle_time = \"100 ms\", rollback_threshold = \"off\"",
-    )?;
+    let study = site.study(factor, 9, "4 s", "100 ms", NO_ROLLBACK)?;
     let place = site.directory().display().to_string();
     for times in [1, 3] {
         let mut running = site.assay.start(&["run", &study, &place, "--quiet"])?;
@@ -480,11 +475,7 @@ pub fn kill(program: &Path, count: u32, seed: u64, mut tell: impl FnMut(&str)) -
         "scheduler = [\"bfq\", \"none\"]\nread_ahead = [\"192 KiB\"]\n{}",
         site.limits(&[FREE - 294_967_296])?
     );
-    let study = site.study(
-        &factors,
-        20,
-        "runtime = \"3 s\", settle_time = \"200 ms\", rollback_threshold = \"off\"",
-    )?;
+    let study = site.study(&factors, 20, "3 s", "200 ms", NO_ROLLBACK)?;
     let place = site.directory().display().to_string();
     let (mut draws, mut longest) = (Draws(seed | 1), Duration::ZERO);
     for number in 1..=count {

@@ -34,7 +34,6 @@ pub static PROBE: Entry = Entry {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// What md does: `resync`, `recovery`, `check`, `reshape`.
     pub action: String,
     pub before_bytes: u64,
     pub after_bytes: u64,

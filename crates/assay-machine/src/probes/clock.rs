@@ -29,7 +29,6 @@ pub static PROBE: Entry = Entry {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Clock {
-    /// Nanoseconds that the wall clock went further than the monotonic one: it was set.
     pub stepped_ns: i64,
     pub suspended_ns: u64,
 }

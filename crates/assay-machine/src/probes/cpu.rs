@@ -62,10 +62,8 @@ pub struct Reading {
 /// Processor time from before the run until everything written was on the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Observed {
-    /// Nanoseconds that kernel threads ran, whatever they ran for.
     #[serde(default = "not_recorded")]
     pub kernel_threads_ns: Presence<u64>,
-    /// Nanoseconds that all processors together were busy, with anything.
     #[serde(default = "not_recorded")]
     pub busy_ns: Presence<u64>,
 }

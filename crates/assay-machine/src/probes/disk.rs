@@ -63,7 +63,6 @@ pub struct Traffic {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_ms: Option<u64>,
     pub busy_ms: u64,
-    /// Milliseconds in flight, summed over requests.
     pub weighted_ms: u64,
 }
 

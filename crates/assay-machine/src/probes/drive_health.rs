@@ -47,22 +47,17 @@ pub static PROBE: Entry = Entry {
 /// What a drive says of itself. What its kind does not count is not there.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Health {
-    /// Who was asked: `nvme`, `mmc`, `smartctl`.
     pub source: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temperature_c: Option<i64>,
-    /// Wear in percent of what it was made for; may pass 100.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub used_percent: Option<u64>,
-    /// What is left of the blocks that stand in for bad ones, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spare_percent: Option<u64>,
-    /// Its own verdict: whether it expects to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub passed: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub written_bytes: Option<u64>,
-    /// Counters by name, such as `media_errors`, `unsafe_shutdowns`, `reallocated_sectors`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub counters: BTreeMap<String, u64>,
 }

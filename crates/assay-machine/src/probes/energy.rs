@@ -44,12 +44,10 @@ pub static PROBE: Entry = Entry {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Energy {
-    /// Who tells: `meter`, `powercap`, `battery`, `hwmon`.
     pub source: String,
     pub what: String,
     pub span_ns: u64,
     pub joules: f64,
-    /// Joules by part, where it has several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub parts: BTreeMap<String, f64>,
 }

@@ -29,7 +29,6 @@ pub static PROBE: Entry = Entry {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KernelLine {
-    /// How bad: 0 (the system is unusable) to 4 (warning).
     pub level: u8,
     pub text: String,
 }

@@ -50,7 +50,6 @@ pub static PROBE: Entry = Entry {
 pub struct Observed {
     #[serde(default = "not_recorded")]
     pub machine: Presence<Memory>,
-    /// Resident memory of the tool and of what it started, at the end.
     #[serde(default = "not_recorded")]
     pub processes: Presence<ProcessMemory>,
 }
@@ -66,23 +65,16 @@ pub struct Memory {
     pub swapped_in_pages: u64,
     pub swapped_out_pages: u64,
     pub oom_kills: u64,
-    /// Times that a task had to free memory itself before it got some.
     pub stalls: u64,
-    /// Pages of files that became dirty, whoever wrote to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirtied_pages: Option<u64>,
     /// Bytes of a page; none in bundles of before this was kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub page_bytes: Option<u64>,
-    /// Bytes of swap; 0 where there is none.
     pub swap_bytes: u64,
-    /// Bytes of it in use, before and after.
     pub swap_used_bytes: [u64; 2],
-    /// Bytes that wait to be written, before and after.
     pub dirty_bytes: [u64; 2],
-    /// Bytes on their way to devices, before and after.
     pub writeback_bytes: [u64; 2],
-    /// Pages that went into and came out of compressed swap in memory (zswap).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zswap_pages: Option<[u64; 2]>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -99,9 +91,7 @@ pub struct Zram {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProcessMemory {
     pub processes: u32,
-    /// Resident bytes, shared ones counted in each.
     pub rss_bytes: u64,
-    /// Resident bytes, shared ones divided among those that share them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pss_bytes: Option<u64>,
 }

@@ -30,7 +30,6 @@ pub static PROBE: Entry = Entry {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnTraffic {
     pub read_bytes: u64,
-    /// Bytes sent, or made dirty.
     pub write_bytes: u64,
 }
 

@@ -39,10 +39,8 @@ pub struct PowerSupply {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Supply {
-    /// Whether it is plugged in; none where no supply says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mains: Option<bool>,
-    /// Batteries by name: what they do (`Charging`, `Discharging`, `Full`, ...).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub batteries: BTreeMap<String, String>,
 }

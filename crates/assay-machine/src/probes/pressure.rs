@@ -66,9 +66,7 @@ pub struct Pressure {
 /// Nanoseconds that work waited for one resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Waited {
-    /// While some task waited.
     pub some_ns: u64,
-    /// While all tasks waited; the kernel does not tell it of every resource.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_ns: Option<u64>,
 }

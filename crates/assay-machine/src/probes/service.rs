@@ -47,11 +47,8 @@ pub struct Slowest {
     pub device: String,
     /// `read` or `write`.
     pub class: &'static str,
-    /// Nanoseconds that a request takes it, on average.
     pub mean_ns: f64,
-    /// The median of the same of the others.
     pub others_ns: f64,
-    /// How many times as long that is.
     pub ratio: f64,
     /// Whether it is slow, and not only the last of those that are alike.
     pub is_slow: bool,

@@ -48,7 +48,6 @@ pub struct Temperature {
 pub struct Sensor {
     pub before_mc: i64,
     pub after_mc: i64,
-    /// From where on the hardware slows down, where it says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub limit_mc: Option<i64>,
 }

@@ -51,17 +51,6 @@ static WAYS: [Way; 5] = [
     Way { name: "raid0", module: "raid0", least: 2, holds: |count, bytes| count * bytes },
 ];
 
-impl Way {
-    fn has_chunks(&self) -> bool {
-        self.name != "raid1"
-    }
-
-    /// Whether it has parity, and so a stripe cache.
-    fn has_parity(&self) -> bool {
-        self.module == "raid456"
-    }
-}
-
 fn way(name: &str) -> Option<&'static Way> {
     WAYS.iter().find(|way| way.name == name)
 }
@@ -225,13 +214,13 @@ impl Array {
         let lacks = |what: &str, setting: &str| {
             Some(format!("{name} has no {what}; to include {name}, use --set {setting}"))
         };
-        if self.chunk.is_some() && !self.way.has_chunks() {
+        if self.chunk.is_some() && name == "raid1" {
             return lacks("chunks", "raid_chunk=defaults");
         }
         if self.bitmap && name == "raid0" {
             return lacks("bitmap", "raid_bitmap=none");
         }
-        if self.stripe_cache.is_some() && !self.way.has_parity() {
+        if self.stripe_cache.is_some() && self.way.module != "raid456" {
             return lacks("stripe cache", "raid_stripe_cache=defaults");
         }
         if self.sync_kib_per_s.is_some() && name == "raid0" {

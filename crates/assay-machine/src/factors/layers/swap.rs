@@ -230,15 +230,13 @@ impl Area {
         compressor.into_iter().chain(allocator).chain(percent).chain([on]).collect()
     }
 
-    fn is_zswap(&self) -> bool {
-        matches!(self.wanted, Wanted::Zswap(_))
-    }
-
     fn set_zswap(&self, builder: &mut Builder<'_, '_>) -> Outcome<()> {
         for (name, value) in self.parameters() {
             let path = Path::new(PARAMETERS).join(name);
             let is_there = sysfs::there(builder.system().read_text(&path));
-            if !self.is_zswap() && is_there.is_ok_and(|found| found.is_none()) {
+            if !matches!(self.wanted, Wanted::Zswap(_))
+                && is_there.is_ok_and(|found| found.is_none())
+            {
                 continue;
             }
             builder.set(&Setting { path, value, device: None })?;
