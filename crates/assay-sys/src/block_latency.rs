@@ -106,8 +106,7 @@ pub struct ClassTotals {
     pub bytes: u64,
     /// From the arrival in the block layer (limits, tags, schedulers included) until the end.
     pub queued: LatencyTotals,
-    /// From the hand-over to the driver until the end. Bio-based devices (zram, device mapper) are
-    /// handed nothing over: no requests stand here for them.
+    /// From the hand-over to the driver until the end; bio-based devices (zram, device mapper) have none.
     pub issued: LatencyTotals,
 }
 

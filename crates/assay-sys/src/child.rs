@@ -5,8 +5,7 @@ use std::process::Command;
 
 use rustix::process::{Signal, getppid, set_parent_process_death_signal, setsid};
 
-/// Makes a program end with the thread that starts it, even when that is killed: a `mkfs` must not
-/// go on writing while a recovery takes the device away.
+/// Makes a program end with the thread that starts it: no `mkfs` may write during a recovery.
 pub fn end_with_parent(command: &mut Command) -> &mut Command {
     let parent = rustix::process::getpid();
     let set = move || {

@@ -152,8 +152,7 @@ pub fn encrypt_directory(
     Ok(())
 }
 
-/// How an open directory is encrypted; none where it is not. Fails with `ENOTTY` or `EOPNOTSUPP` on a file
-/// system that cannot encrypt.
+/// How an open directory is encrypted. `ENOTTY` or `EOPNOTSUPP` if its file system cannot encrypt.
 pub fn directory_policy(directory: BorrowedFd<'_>) -> io::Result<Option<DirectoryPolicy>> {
     let Some(policy) = policy(directory)? else { return Ok(None) };
     let modes = (policy.version, policy.contents, policy.names);

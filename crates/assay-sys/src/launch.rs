@@ -119,8 +119,7 @@ pub struct Launched {
 }
 
 impl Launch<'_> {
-    /// Starts it. It is ended when the thread that calls this ends. Its signals are as the kernel gives them
-    /// to a first program: nothing caught, ignored or held back.
+    /// Starts it, to end with the calling thread, with the default signals of a first program.
     pub fn start(&self) -> Result<Launched, NotStarted> {
         let process = |error| NotStarted { step: Step::Process, error };
         let stack = Stack::new().map_err(process)?;
@@ -144,8 +143,7 @@ impl Launch<'_> {
         let dumpable = dumpable_behavior();
         let (began, started) = held_back(|| (Instant::now(), clone(&stack, &plan)));
         if self.owner.is_some() && matches!(dumpable, Ok(DumpableBehavior::Dumpable)) {
-            // The kernel took it from the memory that was shared meanwhile, so that the new owner could
-            // not look into it.
+            // The kernel took it from the memory that was shared meanwhile, to keep the new owner out.
             let _ = set_dumpable_behavior(DumpableBehavior::Dumpable);
         }
         let into_group = matches!(self.group, Some(GroupEntry::Directory(_)));

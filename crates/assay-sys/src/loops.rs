@@ -84,8 +84,7 @@ unsafe impl Ioctl for GetFree {
     }
 }
 
-/// Number of a free loop device, made if there is none; `control` is `/dev/loop-control`. Another process may
-/// take it first: [`attach_loop`] then fails with `EBUSY`.
+/// Number of a free loop device, made with `/dev/loop-control`; another process may take it first.
 pub fn free_loop(control: BorrowedFd<'_>) -> io::Result<u32> {
     // SAFETY: see `GetFree`.
     Ok(unsafe { ioctl::ioctl(control, GetFree) }?)

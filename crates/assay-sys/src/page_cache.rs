@@ -36,8 +36,7 @@ struct CacheRange {
     length: u64,
 }
 
-/// Pages of a byte range in the page cache (`cachestat`, Linux 6.5). Fails with `ENOSYS` on older kernels and
-/// `EPERM` on files that belong to others.
+/// Cached pages of a range (`cachestat`, Linux 6.5); `ENOSYS` before, `EPERM` on files of others.
 pub fn cache_count(file: BorrowedFd<'_>, range: Range<u64>) -> io::Result<CacheCount> {
     let mut count = CacheCount::default();
     // A length of zero would mean "to the end of the file".

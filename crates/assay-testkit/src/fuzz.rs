@@ -251,8 +251,7 @@ fn nest(draw: &mut Draw, bytes: &mut Vec<u8>, _: &[Vec<u8>]) {
     bytes.splice(at..at, opening.repeat(times).into_bytes());
 }
 
-/// Has a reader read so many inputs, in a thread of its own. If the reader hangs, the error has the number of
-/// the input and the thread goes on: end the process.
+/// Has a reader read so many inputs in a thread, which goes on if it hangs: then end the process.
 pub fn run(reader: &Reader, count: u64, seed: u64) -> Done<Ran> {
     let (sender, receiver) = mpsc::channel();
     let own = reader.clone();

@@ -173,8 +173,7 @@ const CASES: &[(&str, Expect, Change)] = &[
     }),
 ];
 
-/// Makes every hostile result out of a good one, beside it: the study `depth.toml`, with a
-/// workload `read`, factor `queue_depth` and the title "Which depth?".
+/// Makes every hostile result beside a good one: `depth.toml`, workload `read`, factor `queue_depth`.
 pub fn make(results: &Path, good: &Path) -> Vec<Hostile> {
     let one = |(index, (what, expect, change)): (usize, &(&'static str, Expect, Change))| {
         let id = format!("20250101-000000-{index:04}");
@@ -199,8 +198,7 @@ pub fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The documents that another one makes when each of its numbers in turn is replaced by one that
-/// nobody measures; each with what was replaced by what.
+/// The documents in which each number in turn is replaced by one that nobody measures, with the change.
 pub fn odd_numbers(document: &Value) -> Vec<(String, Value)> {
     let mut places = Vec::new();
     numbers(document, &mut String::new(), &mut places);

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// What `journalctl -o export` writes of the entries of a text of `journalctl -o json`: recordings whose values are all
-/// of one line stand in files once.
+/// Turns the output of `journalctl -o json` into that of `journalctl -o export` (one-line values).
 pub fn exported(json: &[u8]) -> Result<Vec<u8>, serde_json::Error> {
     let mut export = Vec::new();
     for line in json.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {

@@ -245,8 +245,7 @@ impl LoopDevice {
         Self { device: device.to_owned(), image }
     }
 
-    /// Waits until nothing holds it: a name space of mounts that another test makes holds what was mounted then, also
-    /// when it is unmounted here, until it ends.
+    /// Waits until nothing holds it: mount name spaces of other tests hold what was mounted then.
     pub fn wait_until_free(&self) -> Done<()> {
         let mut last = String::new();
         for _ in 0..1200 {

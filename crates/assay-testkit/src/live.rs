@@ -233,8 +233,7 @@ pub fn throttled(program: &Path) -> Done<String> {
     Ok(format!("a level that holds readers back: {}", reads_are("worse", &found)?))
 }
 
-/// What is told of reads, for which a study has this verdict, or none while others have the processors: readers that
-/// wait for these are not held back by a level.
+/// What is told of reads, for which a study has this verdict, or none on a busy machine.
 fn reads_are(wanted: &str, found: &Value) -> Done<String> {
     let (reads, told) = verdict(found, "reads")?;
     if reads != wanted && !(reads == "inconclusive" && is_busy()) {
@@ -405,8 +404,7 @@ pub fn unprivileged(program: &Path) -> Done<(Value, String)> {
     Ok((found, refused.stderr))
 }
 
-/// A study that is asked to end puts everything back itself; one that is asked three times ends at once,
-/// and the process that watches does it. That one is gone afterwards.
+/// Asked once, a study puts everything back itself; asked three times, the watching process does.
 pub fn asked_to_end(program: &Path) -> Done<()> {
     let site = Production::at_work(program, &[ASKED])?;
     let before = site.condition();
@@ -434,8 +432,7 @@ pub fn asked_to_end(program: &Path) -> Done<()> {
     Ok(())
 }
 
-/// The drive is pulled within a period, and another gets its name: what the study says, and the setting
-/// of that other, which had this value when it came.
+/// The drive is pulled within a period, and another gets its name and must keep its setting.
 pub fn pulled(program: &Path, stranger: &str) -> Done<(Ended, String)> {
     let scratch = Scratch::new("pulled")?;
     let assay = Assay::new(program, &scratch.folder("home", 0o755, None)?);

@@ -69,8 +69,7 @@ fn is_crowd(loadavg: &str, processors: usize) -> bool {
     load.is_some_and(|load| load > 2.0 * processors as f64)
 }
 
-/// Whether the processors are waited for: in most of the last minute something wanted to run and did not, as the
-/// product says it of a trial where it knows no more.
+/// Whether the processors are waited for: in most of the last minute something wanted to run.
 pub fn is_pressed() -> bool {
     is_pressure(&std::fs::read_to_string("/proc/pressure/cpu").unwrap_or_default())
 }

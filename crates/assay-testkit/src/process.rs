@@ -172,13 +172,11 @@ impl Assay {
         self.as_user(folder, NOBODY)
     }
 
-    /// The same as the user of a number, who needs no name: what all processes of one user lock in memory counts
-    /// together, so a test of that limit wants a user of its own.
+    /// The same with a user id of its own: memory locked by all processes of one user counts together.
     pub fn as_user(&self, folder: &Path, user: u32) -> Done<Self> {
         let program = folder.join("assay");
         if !program.exists() {
-            // By a process of its own: what another thread starts meanwhile would inherit a file that is open for
-            // writing, and such a one cannot be executed.
+            // In a process: what another thread starts would inherit a file open for writing (ETXTBSY).
             let [from, to] = [&self.program, &program].map(|path| path.display().to_string());
             call("cp", &[&from, &to])?;
         }

@@ -21,8 +21,7 @@ pub struct SlowLane {
 }
 
 impl SlowLane {
-    /// A lane in which the device with this number takes `writes` writes a second (blkio of
-    /// control groups version 1). The error says why there is none here.
+    /// A lane in which the device with this number takes `writes` writes a second (control groups 1).
     pub fn new(number: &str, writes: u32) -> Done<Self> {
         Self::limited(number, "write_iops_device", writes)
     }
@@ -109,8 +108,7 @@ impl Standstill {
         Ok(Self { least, most: freezing.elapsed() })
     }
 
-    /// Bounds of the p99 of the response, in seconds, of so many operations a second for so long in all: the
-    /// slowest hundredth meant to start first while it stood still.
+    /// Bounds of the p99 of the response, in seconds: the slowest hundredth meant to start in the standstill.
     pub fn p99_s(self, rate_per_s: u64, seconds: u64) -> [f64; 2] {
         let slowest = (rate_per_s * seconds) as f64 / 100.0;
         [self.least, self.most].map(|time| time.as_secs_f64() - slowest / rate_per_s as f64)

@@ -7,8 +7,7 @@ use rustix::fs::StatVfs;
 
 use crate::{Done, LoopDevice, Mounted, Scratch, call, has, kernel_knows};
 
-/// Flags of mkfs.ext4. No blocks are kept for root, and nothing is left to be initialised after the
-/// mount: the kernel would write to the device while others measure.
+/// No blocks for root, and nothing left to initialise after the mount, while others measure.
 const EXT4: [&str; 6] = ["-q", "-F", "-m", "0", "-E", "lazy_itable_init=0,lazy_journal_init=0"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

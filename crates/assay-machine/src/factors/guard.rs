@@ -298,8 +298,7 @@ impl<'a> Guard<'a> {
         }
     }
 
-    /// Makes something in steps, each journalled before it is done. Where that fails, what was done of
-    /// it is taken back: left there, it would be in the way of the next.
+    /// Makes something in steps, each journalled before it is done. A failure takes back what was done.
     pub(super) fn build<T>(
         &mut self,
         make: impl FnOnce(&mut Builder<'_, 'a>) -> Outcome<T>,

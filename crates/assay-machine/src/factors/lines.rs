@@ -21,8 +21,7 @@ pub struct Below {
     pub members: usize,
 }
 
-/// The lines that bring a target to an arm, in their order. Names of devices that nobody named are left
-/// open, and so are settings without a view.
+/// The lines that bring a target to an arm, in order; devices that nobody named are left open.
 pub fn lines<'l>(
     arm: impl IntoIterator<Item = (&'l String, &'l String)> + Clone,
     view: Option<&View<'_>>,

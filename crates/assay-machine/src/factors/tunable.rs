@@ -31,8 +31,7 @@ const LISTED: &[&str] = &[
     "/sys/fs/cgroup/**/blkio.*",
 ];
 
-/// Those of them that may be changed under a mounted device at work: nothing on it changes, nothing of
-/// it can be lost, and no program ends for it.
+/// Those of them that may be changed under a mounted device at work: nothing can be lost.
 const LIVE: &[&str] = &[
     "/proc/sys/vm/dirty_*",
     "/proc/sys/vm/swappiness",

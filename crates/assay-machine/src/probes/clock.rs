@@ -72,8 +72,7 @@ impl Pair for Clocks {
     }
 }
 
-/// How far a clock is ahead of the monotonic one: of some pairs the one that was read fastest,
-/// because a pause between the two readings looks like a step.
+/// How far a clock is ahead of the monotonic one: of some pairs of readings the fastest one.
 fn ahead_ns(system: &dyn System, clock: impl Fn() -> Option<u64>) -> Option<i64> {
     let mut best: Option<(u64, i64)> = None;
     for _ in 0..ATTEMPTS {

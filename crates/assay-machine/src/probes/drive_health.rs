@@ -77,8 +77,7 @@ const WARNINGS: [&str; 6] = [
 ];
 
 impl Health {
-    /// The verdict with its reasons: `passed, 3% worn`, `FAILING (its spare blocks run out), 99% worn`. A drive that
-    /// only warns of its temperature does not fail.
+    /// The verdict with its reasons: `passed, 3% worn`. A warning of the temperature is no failure.
     pub fn brief(&self) -> String {
         let bits = self.counters.get("critical_warning").copied().unwrap_or_default();
         let verdict = match self.passed {

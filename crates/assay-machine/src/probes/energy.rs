@@ -174,8 +174,7 @@ impl Reading {
         Presence::Present(format!("{} ({})", source.name, parts.join(", ")))
     }
 
-    /// Whether a source must not stand in: a graphics card is nothing like the processors whose
-    /// counters are there but may not be read. A battery is, with more.
+    /// Whether a source must not stand in: a graphics card does not for unreadable processors.
     fn is_barred(&self, source: &Source) -> bool {
         let closed = |(other, counters): &(&Source, Presence<_>)| {
             other.name == POWERCAP && counters.reason().is_some_and(|reason| !reason.is_empty())

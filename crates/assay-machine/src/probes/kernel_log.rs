@@ -123,8 +123,7 @@ fn new_lines(system: &dyn System, log: &mut Presence<KernelLog>) -> Presence<Vec
     }
 }
 
-/// The kernel's own records at warning or worse, each text once. Of too many those that tell
-/// nothing are left out first; the rest keep their order.
+/// The kernel's own records at warning or worse, each text once. Of too many the telling ones stay.
 fn warnings(records: &[String]) -> Vec<KernelLine> {
     let (mut telling, mut others) = (0, 0);
     let mut seen = BTreeSet::new();
@@ -145,8 +144,7 @@ fn warnings(records: &[String]) -> Vec<KernelLine> {
     found
 }
 
-/// `PRIORITY,SEQUENCE,TIME,FLAGS[,...];TEXT`, then lines with what it is about. The priority holds
-/// who logged it above the level: 0 is the kernel.
+/// `PRIORITY,SEQUENCE,TIME,FLAGS[,...];TEXT`. The priority holds the facility (0: kernel) and the level.
 fn warning(record: &str) -> Option<KernelLine> {
     let (head, text) = record.split_once(';')?;
     let priority: u32 = head.split(',').next()?.parse().ok()?;

@@ -20,8 +20,7 @@ pub struct Entry {
     /// Names of the rules of trust that judge its observations.
     pub rules: &'static [&'static str],
     pub presentation: Presentation,
-    /// What it finds on this machine, or why it finds nothing. None of what looks at the target
-    /// itself, of which nothing can be said without one.
+    /// What it finds on this machine, or why nothing. `None` for probes of the target itself.
     pub here: Option<fn(&dyn System) -> Presence<String>>,
 }
 

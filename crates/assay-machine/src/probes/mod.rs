@@ -41,8 +41,7 @@ pub use look::{
 };
 use look::{Costs, timed};
 
-// What takes longest stands first, so that little happens between the rest and the run; the counters
-// of the target's devices are nearest to it.
+// What takes longest stands first; the counters of the target's devices are nearest to the run.
 observations::observations! {
     around trials {
         page_cache: page_cache::PageCache,

@@ -124,8 +124,7 @@ fn read(system: &dyn System, mount: &Mount, kind: Kind) -> Presence<Moved> {
     Presence::from_option(found, format!("{path} does not report the bytes of this mount"))
 }
 
-/// `device SERVER:/EXPORT mounted on POINT with fstype nfs4 statvers=1.1`, and below it a line `bytes:`; the
-/// last one of a point is the one on top.
+/// `device SERVER:/EXPORT mounted on POINT with fstype nfs4 ...`, then a line `bytes:`; the last counts.
 fn of_nfs(text: &str, mount: &Mount) -> Option<Moved> {
     let mut found = None;
     let mut is_own = false;

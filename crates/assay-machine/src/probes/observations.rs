@@ -10,8 +10,7 @@ macro_rules! observations {
         around trials { $($(#[$stored:meta])* $name:ident: $probe:ty,)+ }
         around studies { $($other:ident,)+ }
     ) => {
-        /// What was observed around one trial. The rules of trust read this and nothing else of the
-        /// trial. What was not looked at is not written.
+        /// What was observed around one trial, which is all that the rules of trust read of it.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(rename_all = "kebab-case")]
         pub struct Evidence {

@@ -79,8 +79,7 @@ pub fn count(scene: &Scene<'_>) -> Presence<CachedPages> {
     }
 }
 
-/// Cached pages of a range. On overlay `cachestat` looks at the upper file's empty mapping and
-/// answers 0, so there `mincore` is asked, which maps what lies below.
+/// Cached pages of a range. On overlay `mincore` is asked: `cachestat` sees an empty mapping there.
 fn read(
     system: &dyn System,
     file: &File,

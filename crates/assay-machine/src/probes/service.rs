@@ -60,14 +60,12 @@ impl Work {
         let served = |requests, bytes, took| Served { requests, bytes, sum_ns: ms(took) };
         let reads = served(counted.reads_completed, counted.read_bytes, counted.read_ms);
         let writes = served(counted.writes_completed, counted.written_bytes, counted.write_ms);
-        // Busy time is counted in steps of the kernel's clock: rare short requests look longer than
-        // they are, but never longer than all of them together.
+        // Counted in steps of the kernel's clock: rare short requests look longer, but never than their sum.
         let busy_ns = ms(counted.io_ticks_ms.min(counted.weighted_ms));
         Self { device: device.to_owned(), reads, writes, busy_ns }
     }
 
-    /// Of the counters around a trial, from its beginning until everything was on the device. None
-    /// where the version that ran it did not keep how long requests took.
+    /// Of the counters around a trial; `None` if older versions did not keep the time of requests.
     pub fn of_evidence(device: &str, seen: &DeviceEvidence) -> Option<Self> {
         let mut counted = Counters::default();
         for span in [&seen.run, &seen.settle] {
@@ -164,8 +162,7 @@ fn last_of(members: &[Work], class: &'static str, pick: fn(&Work) -> Served) -> 
     Some(Slowest { device: last.device.clone(), class, mean_ns, others_ns, ratio: times, is_slow })
 }
 
-/// Whether a member is behind by everything that can be told although it did no more than the others:
-/// the step of the kernel's sums is taken from it and given to them.
+/// Whether a member is behind by every measure, less the step of the sums, without doing more.
 fn is_slow(
     last: &Work,
     others: &Others<'_>,

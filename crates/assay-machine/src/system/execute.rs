@@ -98,8 +98,7 @@ pub struct Happened {
     /// Nanoseconds that the first threads of its processes waited for a processor, and that its end was not seen
     /// because who measures waited for one. At least that: processes that it waited for itself are not in it.
     pub waited_ns: u64,
-    /// Bytes that its system calls read, or wrote if that was more, from and to anything. At least that: not
-    /// every way of moving bytes is counted.
+    /// Bytes that its system calls read, or wrote if that was more. At least that: not all are counted.
     pub called_bytes: u64,
 }
 

@@ -47,8 +47,7 @@ const PAGE: u64 = 4096;
 const KERNEL_LOG: &str = "/dev/kmsg";
 const OTHERS_ANYTHING: u32 = 0o077;
 
-/// A machine in memory. Paths must be absolute. What is written stays in memory; the clock moves only by
-/// [`System::sleep`].
+/// A machine in memory, with absolute paths and a clock that moves only by [`System::sleep`].
 #[derive(Debug)]
 pub struct Fake {
     state: Mutex<State>,

@@ -67,8 +67,7 @@ impl<'a> Faulty<'a> {
         Self { before: Some(before), ..Self::dying(inner, 0) }
     }
 
-    /// Loses its open target for good at the `lost_at`-th time (from 1) that one is made ready for a
-    /// trial, as when a drive is pulled; 0 loses none and only counts.
+    /// Loses its open target at the `lost_at`-th time that one is made ready for a trial; 0 only counts.
     pub fn losing_target(inner: &'a dyn System, lost_at: u64) -> Self {
         Self { lost_at, ..Self::new(inner, 0, io::ErrorKind::NotFound) }
     }

@@ -157,8 +157,7 @@ impl Journal {
         Ok(Warrant(()))
     }
 
-    /// Writes several lines at once: what is undone, or with `struck` what is not to be undone after all. The
-    /// change must not be made if this fails.
+    /// Writes several lines at once; `struck` ones need no undo. The change must not be made if this fails.
     pub fn note(&mut self, system: &dyn System, undos: Vec<Undo>, struck: bool) -> Outcome<()> {
         let entry = |undo: Undo| Entry { lifetime: undo.lifetime(), undo, struck };
         let entries: Vec<Entry> = undos.into_iter().map(entry).collect();
@@ -171,8 +170,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Leave for a further step on something that stands: it is undone as it was noted, and keeps its
-    /// place, because others may stand on it by now.
+    /// Leave for a further step on something that stands: it keeps its undo entry and its place.
     pub fn further(&self, undo: &Undo) -> Outcome<Warrant> {
         if self.undos.contains(undo) {
             return Ok(Warrant(()));

@@ -456,8 +456,7 @@ pub trait System: Sync {
     /// Runs a program that only looks at an open file, which is its standard input, for longer.
     fn told_of(&self, program: &str, arguments: &[&str], input: &File)
     -> io::Result<ProgramOutput>;
-    /// Runs a program that only looks, for longer, and reads at most so many bytes of its answer: then it
-    /// is ended. What it read may be slow, and long.
+    /// Runs a program that only looks, for longer, and reads at most so many bytes of its answer.
     fn answer_of(
         &self,
         program: &str,

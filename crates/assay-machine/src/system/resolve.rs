@@ -83,8 +83,7 @@ fn cannot_look(target: &str, error: &io::Error) -> Failure {
     }
 }
 
-/// Names of the locks that keep two runs off the same hardware: the numbers of the devices at the
-/// bottom, or of the file system where there are none; sorted, each once.
+/// Names of the locks that keep two runs off the same hardware (bottom devices or file system), sorted.
 pub fn lock_names(site: &Site) -> Vec<String> {
     let unknown = DeviceNumber { major: 0, minor: 0 };
     let bottom = site.layers.iter().filter(|layer| layer.below.is_empty());
@@ -340,8 +339,7 @@ fn existing(system: &dyn System, file: &Path) -> PathBuf {
     }
 }
 
-/// The counted devices and what they are parts of or made of. Not what lies below a loop device:
-/// its own writes, delayed, would look like another's.
+/// The counted devices and what they are parts of or made of, but nothing below a loop device.
 fn shared(layers: &[Layer], counted: &[String]) -> Vec<String> {
     let mut found: Vec<String> = counted.to_vec();
     let mut at = 0;

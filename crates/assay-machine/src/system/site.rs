@@ -174,8 +174,7 @@ pub struct Site {
     pub layers: Vec<Layer>,
     /// Devices whose counters are compared with what is claimed: the topmost block devices.
     pub counted: Vec<String>,
-    /// Devices on which other traffic disturbs: the counted ones, and what they are parts of or
-    /// made of, down to drives or to a loop device's own backing file.
+    /// Devices on which other traffic disturbs: the counted ones and what they are parts or made of.
     pub shared: Vec<String>,
     pub drives: Vec<Drive>,
     /// Compression of the file system or device: its name, or why it is not known or off.

@@ -10,8 +10,7 @@ pub const ALL_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
 pub const OTHERS_WRITE: u32 = 0o022;
 
-/// Why what lies in a directory may be anybody's; none where it is root's, or one of the `owners`',
-/// and closed to those whose write permission `closed` names.
+/// Why others may have written to a directory; `None` if it belongs to root or `owners` and is `closed`.
 pub fn fault(
     system: &dyn System,
     directory: &Path,
@@ -32,8 +31,7 @@ pub fn fault(
     })
 }
 
-/// Why somebody other than root and the `owner` may reach or replace a directory: the first fault of the
-/// directory and of all its parents, from the root directory down.
+/// Why somebody other than root and `owner` may reach or replace a directory: the first fault on the way.
 pub fn fault_on_way(
     system: &dyn System,
     directory: &Path,

@@ -249,8 +249,7 @@ impl Instance {
 
 impl Drop for Instance {
     fn drop(&mut self) {
-        // A child that another thread has just started holds our files until it is a program of its
-        // own. What stays all the same is removed by a later trace.
+        // A child that another thread has just started holds our files until it is a program of its own.
         for _ in 0..20 {
             if fs::remove_dir(&self.0).is_ok() || !self.0.exists() {
                 return;
@@ -279,8 +278,7 @@ pub fn remove_stale() {
     }
 }
 
-/// The same with the place of tracefs. The kernel refuses where a trace is open, so that it does not
-/// matter whether a process has the number again.
+/// The same with the place of tracefs. The kernel refuses to remove a trace that is open.
 pub(super) fn remove_stale_below(root: &Path) {
     let Ok(entries) = fs::read_dir(root.join("instances")) else { return };
     for entry in entries.flatten() {

@@ -103,8 +103,7 @@ fn elsewhere(word: &str) -> String {
     format!("{word} names a file or a device; options must not contain a path")
 }
 
-/// Options of a mount, mount(8)'s own and those of file systems, that name another device or file,
-/// or do something else than mounting what was made.
+/// Options of a mount that name another device or file, or do something else than mounting.
 const NOT_MOUNTED_WITH: &str = "bind device helper journal_dev journal_path logdev loop move offset private rbind remount rprivate \
      rshared rslave rtdev runbindable shared sizelimit slave source uhelper unbindable";
 

@@ -32,8 +32,7 @@ pub struct FileSystem {
     pub options: &'static [Allowed],
     /// Options with which it can encrypt directories by itself; none where it cannot.
     pub encrypting: &'static [&'static str],
-    /// Arguments of the program before the device: the label, the user's options, and those that
-    /// leave nothing to be done in the background and discard nothing.
+    /// Arguments before the device: label and the user's options, with nothing left to the background.
     pub arguments: fn(label: &str, options: &[&str]) -> Vec<String>,
 }
 

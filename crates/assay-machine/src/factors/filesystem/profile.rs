@@ -39,8 +39,7 @@ impl Profile {
         (devices < self.least).then(|| too_few(self.name, self.least, devices))
     }
 
-    /// What is said to mkfs: metadata is the same whatever the profile of the data, and on more than
-    /// one device wherever there are several.
+    /// Arguments of mkfs: metadata is on more than one device wherever there are several.
     pub fn arguments(&self, devices: usize) -> [String; 4] {
         let metadata = if devices > 1 { "raid1" } else { "dup" };
         ["-d", self.name, "-m", metadata].map(str::to_owned)

@@ -175,8 +175,7 @@ impl<'g, 'a> Builder<'g, 'a> {
         self.guard.system.canonical(&path).map_err(|error| cannot(&made, &error))
     }
 
-    /// Attaches a loop device to a file of the tool or of a device; returns its device file and the undo
-    /// entry. Refused if the consent names another device.
+    /// Attaches a loop device; returns its device file and the undo entry. Refused for another device.
     pub fn attach_loop(&mut self, file: &Path, on: Option<&Device>) -> Outcome<(PathBuf, Undo)> {
         let undo = Undo::Loop { file: file.to_owned(), device: None };
         for _ in 0..ATTEMPTS {

@@ -14,8 +14,7 @@ const PROGRAM: &str = "smartctl";
 /// Identity, verdict, attributes and statistics; does not wake a drive, and drops wrong checksums.
 const ARGUMENTS: [&str; 10] =
     ["--json", "-n", "standby", "-b", "exit", "-i", "-H", "-A", "-l", "devstat"];
-/// Attributes of SATA drives that count what went wrong, and how many bytes of their raw value are the number: some
-/// makers put other things into the rest.
+/// Attributes of SATA drives that count errors, and how many bytes of their raw value are the number.
 const ATTRIBUTES: [(u64, &str, u32); 5] = [
     (5, "reallocated_sectors", 2),
     (187, "reported_uncorrectable", 2),

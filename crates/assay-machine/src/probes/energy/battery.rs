@@ -42,8 +42,7 @@ fn left_joules(system: &dyn System, folder: &Path) -> Option<f64> {
         sysfs::number(system, &folder.join(file)).value().map(|value| *value as f64 / 1e6)
     };
     let watt_hours = micro("energy_now").or_else(|| {
-        // The voltage that it was made for: the one of the moment falls under load, and would make
-        // energy of that.
+        // The rated voltage: the present one falls under load, and would make energy of that.
         let volts = micro("voltage_min_design").or_else(|| micro("voltage_now"))?;
         Some(micro("charge_now")? * volts)
     })?;

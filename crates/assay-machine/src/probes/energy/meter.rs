@@ -146,8 +146,7 @@ fn watts(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// Joules between two moments: straight lines between samples. At the ends the nearest sample
-/// stands for at most twice the usual distance of two.
+/// Joules between two moments, linear between samples. Beyond the ends the nearest sample stands in.
 pub fn joules(samples: &[Sample], from_ns: u64, to_ns: u64) -> Result<f64, String> {
     let allowed_ns = usual_distance_ns(samples).saturating_mul(2);
     let (Some(first), Some(last)) = (samples.first(), samples.last()) else {

@@ -53,8 +53,7 @@ impl Counters {
         })
     }
 
-    /// What was counted since an earlier reading; 0 where a counter went back (a new device under
-    /// the old name).
+    /// What was counted since an earlier reading; 0 where a counter went back (a new device).
     #[must_use]
     pub const fn sub(&self, earlier: &Self) -> Self {
         Self {

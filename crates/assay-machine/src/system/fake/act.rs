@@ -32,8 +32,7 @@ pub enum Manner {
 }
 
 impl Fake {
-    /// Makes a setting answer in a manner of its own. Files with a choice in brackets take the
-    /// words that they list; all others keep what is written.
+    /// Makes a setting answer in another manner than keeping what is written, or one of its choices.
     pub fn set_manner(&self, path: impl Into<PathBuf>, manner: Manner) -> &Self {
         self.lock().manners.insert(path.into(), manner);
         self

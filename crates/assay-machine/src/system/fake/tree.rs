@@ -59,8 +59,7 @@ pub struct Tree {
     pub user: u32,
     pub health_logs: BTreeMap<PathBuf, Vec<u8>>,
     pub smartctl: BTreeMap<String, String>,
-    /// Where paths led to, while no link comes, goes or changes: most questions are asked again and again. What was
-    /// there and is gone is not found there.
+    /// Where paths led to, while no link comes, goes or changes: most questions are asked again.
     led: RefCell<BTreeMap<Key, Key>>,
 }
 

@@ -113,8 +113,7 @@ pub fn stake(system: &dyn System, site: &Site) -> Outcome<Stake> {
     Ok(Stake { id: devices::device_id(system, name), size_bytes, losses })
 }
 
-/// Makes sure that a device may be overwritten: nothing uses it ([`stake`]), and the user typed its id and
-/// what it carries. `typed` is what followed `--destroy`.
+/// Makes sure that a device may be overwritten: it is unused, and `typed` after `--destroy` names it.
 pub fn consent(system: &dyn System, site: &Site, typed: &str) -> Outcome<Consent> {
     // Taken first: what changes afterwards is noticed when the device is opened.
     let sequence = disk_sequence(system, site.device);

@@ -94,8 +94,7 @@ pub fn as_shown(system: &dyn System, site: &Site) -> Outcome<()> {
         )));
     }
     if now.sequence.is_none() {
-        // What is written from here on is no sign of another device. A note that cannot be changed
-        // refuses the next time, which is the safe side.
+        // What is written from here on is no sign of another device; a note that stays refuses the next time.
         let _ = keep(system, &path, &Witnessed { content: String::new(), ..now });
     }
     Ok(())

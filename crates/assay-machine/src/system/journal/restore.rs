@@ -473,8 +473,7 @@ impl Restorer<'_> {
         Err(io::Error::other(format!("the kernel set {now:?} instead of {original:?}")))
     }
 
-    /// The link first: as long as the file is there, this can be done again. systemd is told where it
-    /// runs; what it did not hear it sees at the next start.
+    /// The link first, so that this can be done again. systemd hears of it where it runs.
     fn unit(&self, name: &str, wanted_by: &str, written: &str) -> io::Result<Restored> {
         if [name, wanted_by].iter().any(|word| word.is_empty() || word.contains('/')) {
             return Err(io::Error::other("not a unit name"));

@@ -46,8 +46,7 @@ pub struct Mark {
     pub name: String,
     /// Serial number, by-id name, or NAME:SIZE.
     pub id: String,
-    /// The kernel's running number of disks (`diskseq`, Linux 5.15): never given twice until the
-    /// machine starts anew. Of a partition it is its disk's.
+    /// The kernel's running number of disks (`diskseq`, Linux 5.15), not given twice until a restart.
     pub sequence: Option<u64>,
 }
 
@@ -78,8 +77,7 @@ impl Mark {
         Ok(Some(Self { sequence, ..Self::now(system, name) }))
     }
 
-    /// Whether both stand for one device. Ids change with the links that udev makes and with the
-    /// size: they count only where the kernel does not number its disks.
+    /// Whether both stand for one device. Ids count only if the kernel does not number its disks.
     pub fn is_same(&self, other: &Self) -> bool {
         let same = match (self.sequence, other.sequence) {
             (Some(one), Some(other)) => one == other,
@@ -128,8 +126,7 @@ pub enum Undo {
     /// Detaches a file of Assay (its path without links) from every loop device.
     Loop {
         file: PathBuf,
-        /// The loop device, whatever becomes of the name of the file. `None` before the file is attached, and if the
-        /// kernel does not number its disks.
+        /// The loop device; `None` before it is attached, and if the kernel does not number its disks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         device: Option<Mark>,
     },

@@ -81,8 +81,7 @@ pub fn digest(text: &str) -> Option<Digest> {
 pub struct Use {
     /// How whoever listens greets: a name, `/` and the number of what follows.
     pub version: &'static str,
-    /// What is signed with the words of whoever dials, with those of whoever listens, and with the key of
-    /// what follows: no two of them are alike, in whatever uses.
+    /// What is signed with the words of the dialler, those of the listener, and the key: no two are alike.
     pub labels: [&'static [u8]; 3],
     pub listener: &'static str,
     pub ends: &'static str,

@@ -247,8 +247,7 @@ impl Matcher {
     }
 
     fn arrive(&mut self, queue: Queue, event: &Event<'_>, early: bool) {
-        // An empty flush becomes a flush request, which begins when it is issued: nothing would ever
-        // take this one, but a later write to sector 0.
+        // An empty flush becomes a request when it is issued: nothing would ever take this one.
         if event.sectors == 0 && !self.bio_based[queue.0] {
             return;
         }
