@@ -385,8 +385,7 @@ fn mitigations(system: &dyn System) -> Presence<BTreeMap<String, String>> {
         let text = sysfs::text(system, &root.join(&name)).value().cloned()?;
         Some((name, text))
     };
-    let found: BTreeMap<String, String> =
-        sysfs::names(system, root).into_iter().filter_map(text).collect();
+    let found: BTreeMap<_, _> = sysfs::names(system, root).into_iter().filter_map(text).collect();
     Presence::from_option((!found.is_empty()).then_some(found), "the kernel reports no mitigations")
 }
 

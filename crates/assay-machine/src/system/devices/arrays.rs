@@ -118,13 +118,12 @@ fn members_of(system: &dyn System, kind: &str, directory: &Path) -> Vec<String> 
     if kind == "btrfs" {
         return sysfs::names(system, &directory.join("devices"));
     }
-    let devices =
-        sysfs::names(system, directory).into_iter().filter(|name| name.starts_with("dev-"));
+    let names = sysfs::names(system, directory).into_iter().filter(|name| name.starts_with("dev-"));
     let block = |name: String| {
         let link = system.read_link(&directory.join(name).join("block")).ok()?;
         Some(link.file_name()?.to_string_lossy().into_owned())
     };
-    devices.filter_map(block).collect()
+    names.filter_map(block).collect()
 }
 
 fn of_layer(layer: &Layer, all: &[Layer]) -> Option<Array> {

@@ -391,8 +391,7 @@ impl State {
             Some(below) => self.bytes_of(below),
             None => self.sizes.get(&file).copied().unwrap_or(0),
         };
-        let minor: u32 =
-            name.strip_prefix("loop").and_then(|n| n.parse().ok()).ok_or(Errno::NXIO)?;
+        let minor = name.strip_prefix("loop").and_then(|n| n.parse().ok()).ok_or(Errno::NXIO)?;
         if self.tree.nodes.contains_key(&place_of(&name).join("loop/backing_file")) {
             return Err(Errno::BUSY.into());
         }

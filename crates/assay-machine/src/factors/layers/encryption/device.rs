@@ -62,8 +62,7 @@ impl Layer for EncryptedDevices {
 
     fn recipe(&self, wish: &Wish<'_>) -> Option<Box<dyn Recipe>> {
         if wish.asked(&ENCRYPTION_FACTOR)? != DM_CRYPT {
-            let options: [&'static dyn Factor; 3] =
-                [&CIPHER_FACTOR, &SECTOR_FACTOR, &QUEUES_FACTOR];
+            let options: [&dyn Factor; 3] = [&CIPHER_FACTOR, &SECTOR_FACTOR, &QUEUES_FACTOR];
             let misplaced = options.into_iter().find(|factor| wish.asked(*factor).is_some())?;
             return Some(Box::new(Misplaced(misplaced.about().name)));
         }
