@@ -9,29 +9,22 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Access {
-    /// To each alike.
     #[default]
     Uniform,
-    /// By Zipf's law: to the block of rank k, from 1 on, in proportion to k to the power of -theta. Which
-    /// block has which rank is drawn for each job.
+    /// Zipf's law: rank k in proportion to k to the power of -theta; ranks are drawn per job.
     Zipf(Thousandths),
     /// By fio's Pareto law: to the share `x` of the blocks that are met most, `x^(ln(1-h)/ln h)` of the
     /// operations, so that the share `h` of the blocks has `1-h` of them. Ranks as for Zipf's law.
     Pareto(Thousandths),
-    /// Parts of the area, one after the other, each with a share of the operations that goes to its blocks
-    /// alike. Of two the first is the hot spot.
+    /// Consecutive parts of the area, each with its share of operations; of two the first is hot.
     Zones(Zones),
 }
 
-/// Parts of an area at most.
 pub(crate) const MOST_ZONES: usize = 6;
 
-/// A part of an area.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Zone {
-    /// In percent of the area.
     pub area_percent: u8,
-    /// Its operations in percent of all.
     pub operations_percent: u8,
 }
 
@@ -43,7 +36,6 @@ pub struct Zones {
 }
 
 impl Zones {
-    /// From the start of the area to its end.
     pub fn all(&self) -> &[Zone] {
         &self.all[..self.count]
     }
@@ -68,7 +60,6 @@ impl Zones {
 pub struct Thousandths(u32);
 
 impl Thousandths {
-    /// As a number.
     pub fn value(self) -> f64 {
         f64::from(self.0) / 1000.0
     }
@@ -101,7 +92,6 @@ impl fmt::Display for Thousandths {
 const STEEPEST: u32 = 10;
 
 impl Access {
-    /// Accepted forms.
     const ADVICE: &'static str = "uniform, zipf:1.2 (above 0, below 10), pareto:0.2 (above 0, below 1), or zones \
          such as zoned:80/20:20/80 (80% of I/O in the first 20% of the area)";
 
@@ -111,13 +101,11 @@ impl Access {
         r"|zoned(:[1-9][0-9]?/[1-9][0-9]?)+)\s*$"
     );
 
-    /// Whether all blocks are met alike.
     pub fn is_uniform(self) -> bool {
         self == Self::Uniform
     }
 
-    /// Of the part that is met most: its share of so many places, by its share of the operations. What goes over all
-    /// of the area once goes over that part so much sooner.
+    /// The share of places of the densest part by its share of operations.
     pub fn densest(self, places: u64) -> f64 {
         match self {
             Self::Uniform => 1.0,
@@ -164,8 +152,7 @@ impl Access {
     }
 }
 
-/// The sum of `k` to the power of `-s` for `k` from 1 to `n`, by the formula of Euler and Maclaurin: to a part in a
-/// hundred.
+/// The sum of `k` to the power of `-s` for `k` from 1 to `n` (Euler-Maclaurin), within 1%.
 fn sum_of_powers(n: f64, s: f64) -> f64 {
     let integral =
         if (s - 1.0).abs() < 1e-6 { n.ln() } else { (n.powf(1.0 - s) - 1.0) / (1.0 - s) };

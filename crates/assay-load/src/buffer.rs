@@ -6,15 +6,13 @@ use std::ptr::{self, NonNull};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::param::page_size;
 
-/// One anonymous mapping cut into equal slots, each aligned and zeroed at first. The pages are
-/// faulted in at once, so that no page fault falls into a measurement.
+/// One mapping cut into equal aligned slots, faulted in at once to keep faults out of runs.
 #[derive(Debug)]
 pub(crate) struct Buffer {
     mapping: NonNull<u8>,
     mapped: usize,
     /// Bytes from the mapping's start to the first slot.
     lead: usize,
-    /// Bytes from one slot to the next.
     stride: usize,
     size: usize,
     slots: u32,
@@ -22,9 +20,6 @@ pub(crate) struct Buffer {
 
 impl Buffer {
     /// `slots` slots of `size` bytes, aligned to `alignment` bytes (a power of two).
-    ///
-    /// # Errors
-    /// The sizes overflow, or the kernel has no such memory.
     pub(crate) fn new(slots: u32, size: u32, alignment: usize) -> io::Result<Self> {
         let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
         let size = size as usize;

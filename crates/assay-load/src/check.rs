@@ -240,7 +240,6 @@ pub(crate) mod tests {
         Job { slices, operations: Some(20), ..job() }
     }
 
-    /// A job of so many operations per second.
     fn paced(rate_per_s: u64) -> Job {
         let schedule = Some(Schedule { rate_per_s, arrivals: Arrivals::Fixed });
         Job { schedule, ..job() }

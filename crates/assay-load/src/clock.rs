@@ -5,8 +5,7 @@ use std::num::NonZeroU64;
 use rustix::thread::{clock_nanosleep_absolute, set_current_timer_slack};
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// A thread that waits for a stamp sleeps until so long before it and looks at the clock from there on:
-/// waking up takes some tens of microseconds, which would be in every response time.
+/// Spin for this long before a stamp: waking up would add tens of microseconds.
 pub(crate) const SPIN_NS: u64 = 50_000;
 
 fn nanoseconds(time: Timespec) -> u64 {
@@ -27,7 +26,6 @@ pub(crate) fn wait_until(stamp: u64) {
     }
 }
 
-/// Sleeps until a stamp that is still to come.
 fn sleep_until(stamp: u64) {
     if monotonic_ns() >= stamp {
         return;

@@ -15,14 +15,11 @@ use crate::{Class, Job, Mix};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum Content {
-    /// Fresh pseudo-random bytes for every write: not compressible, and not duplicated but where the
-    /// job asks for [`Duplicates`](crate::Duplicates).
+    /// Fresh random bytes for each write, duplicated only for [`Duplicates`](crate::Duplicates).
     #[default]
     Random,
-    /// Of every [`PIECE`] so many percent are zeros, at its end, and the rest fresh pseudo-random
-    /// bytes: a compressor can leave out that share and no more.
+    /// Of every [`PIECE`] so many percent are zeros, at its end; the rest is random.
     Partly(Compressible),
-    /// Zero bytes: as compressible as content can be.
     Zero,
 }
 
@@ -34,7 +31,6 @@ pub struct Compressible(u8);
 pub const PIECE: usize = 4096;
 
 impl Content {
-    /// Percent of it that compresses.
     pub const fn compressible_percent(self) -> u8 {
         match self {
             Self::Random => 0,
@@ -67,8 +63,7 @@ impl FromStr for Content {
 
 as_text!(Content);
 
-/// One change in so many bytes of a rewritten block: no piece of it that a device might know
-/// already stays as it was.
+/// One change per sector of a rewritten block, so that no piece of it stays as it was.
 const SECTOR: usize = 512;
 
 /// Fills the buffers of one thread, each time before they are written.
@@ -97,7 +92,6 @@ impl Filler {
         }
     }
 
-    /// Makes `bytes` what the next write shall carry.
     #[inline]
     pub(crate) fn fill(&mut self, bytes: &mut [u8]) {
         match self {
@@ -115,7 +109,6 @@ pub(crate) fn fill_piece(content: Content, rng: &mut Xoshiro256PlusPlus, piece: 
     fill_random(rng, &mut piece[..random]);
 }
 
-/// Fills a buffer with fresh pseudo-random bytes.
 pub(crate) fn fill_random(rng: &mut Xoshiro256PlusPlus, bytes: &mut [u8]) {
     let (words, rest) = bytes.as_chunks_mut::<8>();
     for word in words {

@@ -8,7 +8,6 @@ use crate::random::below;
 use crate::scatter::Scatter;
 use crate::{Access, Zones};
 
-/// Draws numbers below a number of places.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Draw {
     Uniform { places: u64 },

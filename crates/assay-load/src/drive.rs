@@ -51,8 +51,7 @@ pub(crate) struct Part {
     pub(crate) sync_ns: Option<Histogram<u64>>,
 }
 
-/// The whole life of a thread: build, wait for the others, run, sum up. None if there was nothing
-/// to run: another thread failed, or the stop came first.
+/// The life of a thread; `None` if another one failed or a stop came first.
 pub(crate) fn work<'a, E: Engine<'a>>(worker: &Worker<'a>) -> Result<Option<Part>, LoadError> {
     let setup =
         Setup { job: worker.job, kind: worker.kind, target: worker.target, thread: worker.thread };
@@ -94,7 +93,6 @@ struct Flight {
     /// Its transfer that is under way: a rewrite reads first.
     way: Move,
     offset: u64,
-    /// What it is whole with.
     bytes: u32,
     /// Of a track: whether an `fdatasync` goes behind it.
     synced: bool,
@@ -113,7 +111,6 @@ impl Flight {
         Self { class, way, offset, bytes, synced: false, submitted: 0, intended: 0 }
     }
 
-    /// That of a request of a track.
     fn of(Step { offset, bytes, act, .. }: Step) -> Self {
         Self { synced: act == Act::Fua, ..Self::new(act.class(), Place { offset, bytes }) }
     }
@@ -125,8 +122,7 @@ impl Flight {
     }
 }
 
-/// Operations that ended together and, one behind the other, are of one class and size and were submitted
-/// together, so that their latencies are the same.
+/// Operations of one class and size that were submitted and ended together.
 #[derive(Clone, Copy)]
 struct Alike {
     class: Class,
@@ -148,7 +144,6 @@ impl Alike {
         is_alike
     }
 
-    /// Notes them, if there are any.
     #[inline]
     fn note(self, book: &mut Book, stamp: u64) {
         if self.count > 0 {
@@ -185,7 +180,6 @@ struct Drive<E> {
     /// Operations that may be submitted in all, and those that are left.
     all: u64,
     left: u64,
-    /// By slot.
     flights: Vec<Flight>,
     free: Vec<u32>,
     /// Slots whose block was read and is to be written back.
@@ -193,7 +187,6 @@ struct Drive<E> {
     batch: Vec<Request>,
     done: Vec<Completion>,
     fault: Option<LoadError>,
-    /// Of an open loop.
     starts: Option<Starts>,
     pace: Pace,
     /// Whatever was meant to start up to here may have found all slots in flight.
@@ -239,7 +232,6 @@ impl<'a, E: Engine<'a>> Drive<E> {
         }
     }
 
-    /// What a reader of the numbers should know.
     fn notes(&self) -> Vec<String> {
         let mut notes = self.engine.notes();
         if self.wait_for > 1 && self.flights.len() > 1 && !E::ONE_AT_A_TIME {
@@ -252,8 +244,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         notes
     }
 
-    /// Keeps all slots in flight until something ends it, then drains. Gives the stamp after which
-    /// nothing was submitted, and whether a stop was the reason.
+    /// Keeps all slots in flight, then drains; returns the last stamp and whether a stop ended it.
     fn run(&mut self, control: &Control<'_>) -> Result<(u64, bool), LoadError> {
         let start = control.start(self.engine.now_ns());
         if let Some(script) = &mut self.script {
@@ -289,8 +280,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         }
     }
 
-    /// Writes back what was read, fills all free slots and starts them; gives the stamp taken just
-    /// before.
+    /// Writes back what was read, fills and starts all free slots; returns the stamp before.
     #[inline]
     fn submit(&mut self) -> Result<u64, LoadError> {
         self.batch.clear();
@@ -316,7 +306,6 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Flight::new(class, self.walk.next(class))
     }
 
-    /// Puts an operation that begins into its slot.
     #[inline(always)]
     fn begin(&mut self, slot: u32, flight: Flight) {
         self.flights[slot as usize] = flight;
@@ -336,8 +325,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         }
     }
 
-    /// Starts the batch, whose first so many transfers go on with an operation; gives the stamp taken just
-    /// before.
+    /// Starts the batch, whose first `old` transfers continue operations; returns the stamp before.
     #[inline]
     fn hand_over(&mut self, old: usize) -> Result<u64, LoadError> {
         let stamp = self.engine.now_ns();
@@ -391,8 +379,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Ok(self.settle::<false>())
     }
 
-    /// Notes the completions that are there. `PACED` where operations have a time to start at: the closed
-    /// loop pays nothing for it.
+    /// Notes completions; the closed loop pays nothing for `PACED`.
     #[inline]
     fn settle<const PACED: bool>(&mut self) -> (u64, bool) {
         let stamp = self.engine.now_ns();
@@ -442,8 +429,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         (stamp, ended)
     }
 
-    /// What is noted of the same completions for jobs that few have: where writes are verified, or synced. All
-    /// others pay nothing for it in their loop.
+    /// The rare part of `settle`: verified or synced writes, apart from the loop of others.
     #[inline(never)]
     fn settle_apart(&mut self, stamp: u64) {
         for done in &self.done {

@@ -15,10 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct Duplicates(u8);
 
 impl Duplicates {
-    /// No piece is a copy.
     pub const NONE: Self = Self(0);
 
-    /// Percent of the pieces.
     pub const fn percent(self) -> u8 {
         self.0
     }

@@ -6,21 +6,17 @@ use crate::drive::{Part, Worker};
 use crate::spent::Spent;
 use crate::{Job, Law, LoadError, QueueFacts, Target, clock};
 
-/// Which engine moves the bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum EngineKind {
-    /// Completes at once: measures the harness itself.
     Null,
     /// A queue with seeded latencies under a virtual clock: what the tool must recover is known.
     Simulated(Law),
     /// One positioned system call per operation, one after another in each thread.
     Psync,
-    /// The kernel's submission and completion rings.
     IoUring,
 }
 
 impl EngineKind {
-    /// Name of the engine in [`ENGINES`](crate::ENGINES).
     pub fn name(&self) -> &'static str {
         match self {
             Self::Null => "null",
@@ -31,12 +27,9 @@ impl EngineKind {
     }
 }
 
-/// One line of [`ENGINES`](crate::ENGINES).
 #[derive(Debug)]
 pub struct EngineEntry {
-    /// Name used in studies and records.
     pub name: &'static str,
-    /// What it is for, as one sentence.
     pub summary: &'static str,
     /// Whether it does anything to a file or device, so that [`Target::file`] must be there.
     pub needs_file: bool,
@@ -48,7 +41,6 @@ pub struct EngineEntry {
     pub(crate) work: fn(&Worker<'_>) -> Result<Option<Part>, LoadError>,
 }
 
-/// Which way bytes go, or that they go away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Move {
     Read,
@@ -96,7 +88,6 @@ pub(crate) trait Engine<'a>: Sized {
     /// Whether the requests of a submission are served one after the other while it lasts.
     const ONE_AT_A_TIME: bool = false;
 
-    /// An engine with its buffer, ready to go.
     fn open(setup: &Setup<'a>) -> Result<Self, LoadError>;
 
     /// The bytes of a slot that is not in flight; empty where no bytes are moved.
@@ -105,22 +96,18 @@ pub(crate) trait Engine<'a>: Sized {
     /// Starts the requests; the kernel may see them only in `complete`, which follows at once.
     fn submit(&mut self, requests: &[Request]) -> io::Result<()>;
 
-    /// Appends what is complete, and waits until that is at least `at_least`, which is no more
-    /// than there is in flight.
+    /// Appends what is complete, waiting until that is at least `at_least`.
     fn complete(&mut self, at_least: usize, into: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// As [`complete`](Engine::complete) with 1, but gives up at a stamp of its clock, and then appends
-    /// nothing. With nothing in flight it waits until then.
+    /// As [`complete`](Engine::complete) with 1, but appends nothing after the deadline.
     fn complete_by(&mut self, deadline_ns: u64, into: &mut Vec<Completion>) -> io::Result<()>;
 
-    /// Nanoseconds of the `fdatasync` behind the write that ended last in a slot; 0 where none was, and of
-    /// engines that do not time it alone.
+    /// Nanoseconds of the `fdatasync` behind the last write of a slot, 0 if it is not timed.
     #[inline]
     fn sync_ns(&self, _: u32) -> u64 {
         0
     }
 
-    /// What was seen of the queue so far.
     fn queue(&self) -> QueueFacts;
 
     /// The engine's clock in nanoseconds; the zero point is arbitrary but common to all threads.

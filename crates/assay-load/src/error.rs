@@ -4,40 +4,30 @@ use std::{error, fmt, io};
 
 use crate::{Class, FileAct, Room};
 
-/// Reason for which a run has no outcome. The text is a lower-case fragment that composes, as in
-/// "trial 3 failed: {error}".
+/// Why a run has no outcome: a lower-case fragment, as in "trial 3 failed: {error}".
 #[derive(Debug)]
 pub enum LoadError {
     /// The job, the law or the target contradicts itself; the text says what to change.
     Invalid(String),
-    /// The engine cannot work on this machine.
     Unavailable {
-        /// Name of the engine.
         engine: &'static str,
-        /// What is missing.
         reason: String,
     },
     /// Something that the run needs could not be made: buffers, threads, a ring.
     Setup {
-        /// What was to be made.
         what: &'static str,
-        /// The answer of the system.
         source: io::Error,
     },
     /// The engine itself broke down, not one operation.
     Engine {
-        /// What it was asked to do.
         what: &'static str,
-        /// The answer of the system.
         source: io::Error,
     },
-    /// The target refused an operation.
     Operation {
         /// Read, write, trim or zeroing; of a rewrite the half that it was.
         class: Class,
         /// Its offset in bytes from the start of the target.
         offset: u64,
-        /// The answer of the target.
         source: io::Error,
     },
     /// Fewer bytes were moved than asked for; at the end of a file none at all.
@@ -46,29 +36,21 @@ pub enum LoadError {
         class: Class,
         /// Its offset in bytes from the start of the target.
         offset: u64,
-        /// Bytes asked for.
         asked: u32,
-        /// Bytes moved.
         got: u32,
     },
     /// The file system refused something of a small file.
     File {
-        /// What was to be done.
         act: FileAct,
-        /// Number of the file, from 1.
         file: u64,
-        /// Files of the tree.
         of: u64,
-        /// The answer of the file system.
         source: io::Error,
         /// What room is left, where it said that there is none.
         room: Option<Room>,
     },
     /// A measuring thread panicked: a mistake in this program.
     Panicked {
-        /// Index of the thread.
         thread: u32,
-        /// What it said.
         message: String,
     },
 }

@@ -29,19 +29,14 @@ use crate::{LoadError, Pattern, new_histogram};
 
 use paths::Paths;
 
-/// What is done to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileAct {
-    /// Opened anew, written and closed.
     Create,
     /// Asked for what it is (`fstatat`).
     Stat,
-    /// Opened, read to its end and closed.
     Read,
-    /// Given another name in its directory.
     Rename,
-    /// Unlinked.
     Delete,
 }
 
@@ -49,7 +44,6 @@ impl FileAct {
     /// All of them, in the order in which a tree goes through them.
     pub const ALL: [Self; 5] = [Self::Create, Self::Stat, Self::Read, Self::Rename, Self::Delete];
 
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Create => "create",
@@ -60,7 +54,6 @@ impl FileAct {
         }
     }
 
-    /// Whether it changes the tree.
     pub const fn changes(self) -> bool {
         matches!(self, Self::Create | Self::Rename | Self::Delete)
     }
@@ -70,7 +63,6 @@ impl FileAct {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FileSync {
-    /// When the kernel says so.
     None,
     /// When, after all files, the whole file system was synced (`syncfs`).
     #[default]
@@ -80,7 +72,6 @@ pub enum FileSync {
 }
 
 impl FileSync {
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",
@@ -93,38 +84,26 @@ impl FileSync {
 /// A tree of files, and how it is gone through.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileJob {
-    /// Files in all.
     pub files: u32,
-    /// Directories that hold them.
     pub directories: u32,
-    /// Levels of directories, the lowest of which holds files.
     pub depth: u32,
-    /// Bytes of a file.
     pub size_bytes: u32,
     /// Order in which files are gone to once they are there: that of their creation, or drawn.
     pub pattern: Pattern,
-    /// Threads, each with files of its own.
     pub threads: u32,
-    /// When a change is done.
     pub sync: FileSync,
-    /// Seed of names, orders and contents.
     pub seed: u64,
 }
 
-/// What came of doing one thing to all files.
 #[derive(Clone, Debug)]
 pub struct FileOutcome {
-    /// What was done.
     pub act: FileAct,
-    /// To how many files.
     pub operations: u64,
-    /// Bytes written or read.
     pub bytes: u64,
     /// Nanoseconds from the first thread's start to the last one's end, and until all was synced.
     pub elapsed_ns: u64,
     /// Those of them in which the file system was synced.
     pub sync_ns: u64,
-    /// Nanoseconds of each file.
     pub latency_ns: Histogram<u64>,
     /// Processor time of the threads, and of the sync, in nanoseconds.
     pub cpu_ns: u64,
@@ -137,14 +116,12 @@ pub struct FileOutcome {
 /// Room on a file system that refused to take more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Room {
-    /// Bytes that may still be written.
     pub bytes: u64,
     /// Files that may still be made; none where the file system has no such limit.
     pub files: Option<u64>,
 }
 
-/// Contents of neighbouring files begin so many bytes apart in what was drawn: no two of them in a row
-/// are alike.
+/// Offset between the contents of neighbouring files, so that they differ.
 const CONTENT_STEP: usize = 512;
 const CONTENT_STEPS: usize = 512;
 const MOST_FILES: u32 = 10_000_000;
@@ -167,9 +144,7 @@ struct Share {
     paths: Paths,
     /// So many of them, from the first on, are there.
     made: u32,
-    /// Those of them that have another name.
     renamed: Vec<bool>,
-    /// In which order they are gone to.
     order: Vec<u32>,
     buffer: Vec<u8>,
 }
@@ -194,9 +169,6 @@ struct Task<'a> {
 
 impl<'a> FileTree<'a> {
     /// Draws the tree and makes its directories below an empty one.
-    ///
-    /// # Errors
-    /// The job is impossible, or a directory cannot be made.
     pub fn make(job: &FileJob, root: BorrowedFd<'a>) -> Result<Self, LoadError> {
         check(job)?;
         let mut content = vec![0; job.size_bytes as usize + CONTENT_STEP * CONTENT_STEPS];
@@ -212,8 +184,7 @@ impl<'a> FileTree<'a> {
         Ok(Self { job: job.clone(), root, content, shares })
     }
 
-    /// Does one thing to every file that is there, for so long at most: each thread goes to one file at
-    /// least, and begins none after that time, nor after a stop.
+    /// Does one thing to every file; each thread goes to one at least, and begins none when late.
     pub fn run(
         &mut self,
         act: FileAct,
@@ -246,8 +217,7 @@ impl<'a> FileTree<'a> {
         })
     }
 
-    /// Syncs the file system, where that belongs to a change; gives the nanoseconds and the processor
-    /// time that it took.
+    /// Syncs the file system if that belongs to a change; returns time and processor time.
     fn sync(&self) -> Result<(u64, u64), LoadError> {
         if self.job.sync == FileSync::None {
             return Ok((0, 0));

@@ -16,10 +16,8 @@ use crate::{Class, Job};
 
 const WORDS: usize = PIECE / 8;
 const WINDOWS: usize = 16;
-/// Blocks of which copies are made.
 const COPIES: u64 = 256;
 
-/// Random words of which pieces are made.
 #[derive(Debug)]
 struct Pool {
     words: Vec<u64>,
@@ -79,7 +77,6 @@ impl Copies {
     }
 }
 
-/// The fresh bytes of one thread's writes.
 #[derive(Debug)]
 pub(crate) struct Fresh {
     pool: Pool,

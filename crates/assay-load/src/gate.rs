@@ -3,11 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
-/// What the threads of one run share.
 pub(crate) struct Control<'a> {
     stop: &'a AtomicBool,
     failed: AtomicBool,
-    /// Threads that are not ready yet.
     missing: Mutex<u32>,
     changed: Condvar,
     start: OnceLock<u64>,
@@ -42,8 +40,7 @@ impl<'a> Control<'a> {
         *self.start.get_or_init(|| now)
     }
 
-    /// What the process had taken of the processors when the run began: the first that any thread
-    /// gives here.
+    /// The process's processor time when the run began: the first value that a thread gives.
     pub(crate) fn process_start(&self, now_ns: u64) -> u64 {
         *self.process_start.get_or_init(|| now_ns)
     }

@@ -38,7 +38,6 @@ pub enum Pattern {
 }
 
 impl Pattern {
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",
@@ -56,8 +55,7 @@ pub enum Apart {
     /// Area and position: the next operation goes on where the one before it ended, whatever both are.
     #[default]
     None,
-    /// The area; reads have a position of their own in it, and so have writes. Random places are drawn from
-    /// streams of their own.
+    /// Random places in the area, with separate streams for reads and writes.
     Positions,
     /// Nothing: reads have the first half of the area, and writes the second.
     Halves,
@@ -66,7 +64,6 @@ pub enum Apart {
 /// Parts of a job that follow each other without a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slices {
-    /// Operations of each.
     pub operations: u64,
     /// None begins after so long from the first submission; the one that goes on then is ended.
     pub begun_within: Duration,
@@ -75,44 +72,33 @@ pub struct Slices {
 /// One measured run. All sizes in bytes; the area is a byte range of the target.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Order of the offsets.
     pub pattern: Pattern,
-    /// What an operation does.
     pub mix: Mix,
     /// Bytes of one operation; a rewrite moves as many in each direction. Where sizes differ, the largest.
     pub size_bytes: u32,
-    /// The sizes, where there are several. Random offsets are multiples of the smallest one, counted from the
-    /// start of the area.
+    /// The sizes, where there are several; random offsets are multiples of the smallest.
     pub sizes: Sizes,
     /// Which blocks random operations go to more often than to others.
     pub access: Access,
-    /// What random offsets are multiples of instead, counted from the start of the area; 0 where nothing is
-    /// said.
+    /// Alignment of random offsets from the start of the area; 0 for none.
     pub align_bytes: u64,
     /// Bytes from the start of one block to that of the next, for [`Pattern::Stride`].
     pub stride_bytes: u64,
-    /// What reads and writes share of their places.
     pub apart: Apart,
-    /// Operations in flight per thread.
     pub depth: u32,
     /// A closed loop goes on when so many operations have ended, or all where fewer are in flight. More than
     /// one saves processor time and lengthens latencies: what ends first is not looked at before the last.
     pub wait_for: u32,
     /// What is polled for; only of a ring anything is.
     pub poll: Poll,
-    /// Threads, each with an engine of its own.
     pub threads: u32,
-    /// Each thread keeps to a processor of its own, in the order of those on which the caller may run; more
-    /// threads than these begin with the first one again.
+    /// Pins threads to the allowed processors in order, beginning again after the last one.
     pub pin: bool,
-    /// When a write is done.
     pub sync: WriteSync,
-    /// What is written.
     pub content: Content,
     /// How much of it is copies of each other; nothing of a rewrite and of zeros.
     pub duplicates: Duplicates,
-    /// The bytes of the target that may be touched; start and length are multiples of the size
-    /// that direct I/O needs.
+    /// The bytes of the target that may be touched, aligned for direct I/O.
     pub area: Range<u64>,
     /// Time at the start that is run but not counted.
     pub ramp: Duration,
@@ -122,15 +108,13 @@ pub struct Job {
     pub operations: Option<u64>,
     /// Note the time after each slice of the one thread; the operation count says how many at most.
     pub slices: Option<Slices>,
-    /// When operations are meant to start, whether or not earlier ones have ended: an open loop, of which the
-    /// depth is the most that may be in flight. None is the closed loop: all slots are kept in flight.
+    /// Intended starts of an open loop, whose depth is the most in flight; `None`: closed loop.
     pub schedule: Option<Schedule>,
     /// What was recorded and is played again, by one thread, in the place of what pattern, mix and sizes say.
     pub track: Option<Arc<Track>>,
     /// In a closed loop a slot rests so long between the end of its operation and the start of the next.
     pub think: Duration,
-    /// Stamp each sector that is written with this number of the run, so that [`verify`](crate::verify()) can
-    /// tell whether it stands; what is written is random then, and a rewrite changes all of its block.
+    /// The number of the run that stamps each written sector for [`verify`](crate::verify()).
     pub verify: Option<u64>,
     /// Seed of offsets, mix, content and simulated latencies; different for every trial.
     pub seed: u64,
@@ -177,7 +161,6 @@ impl Job {
         }
     }
 
-    /// Whether operations wait for a time to start at.
     pub(crate) fn waits(&self) -> bool {
         let is_paced = self.track.as_ref().is_some_and(|track| track.is_paced());
         self.is_open() || is_paced || self.think > Duration::ZERO
@@ -188,7 +171,6 @@ impl Job {
         self.schedule.is_some() || self.track.as_ref().is_some_and(|track| track.by_clock())
     }
 
-    /// Whether it has operations of a class.
     pub(crate) fn has(&self, class: Class) -> bool {
         match &self.track {
             Some(track) => track.has(class),

@@ -23,8 +23,7 @@ use crate::{Class, ClassOutcome, Job, Pattern, SecondRow, Totals, new_histogram}
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Rows are reserved for the asked time and this many seconds of drain; only a device that hangs
-/// for longer makes the series grow during the drain, when nothing is counted any more.
+/// Spare rows for the drain; only a hanging device makes the series grow after that.
 const SPARE_SECONDS: u64 = 60;
 /// A fill may be given a limitless time; rows for a day are reserved at most.
 const MOST_SECONDS: u64 = 86_400;
@@ -119,7 +118,6 @@ pub(crate) struct Found {
     pub(crate) series: Vec<SecondRow>,
     /// Everything moved; the times of it are in the stamps below.
     pub(crate) totals: Totals,
-    /// Latencies one by one, for a spread pattern.
     pub(crate) samples: Vec<u64>,
     /// From the first submission to the end of each slice.
     pub(crate) slice_ends_ns: Vec<u64>,
@@ -155,17 +153,14 @@ pub(crate) struct Book {
     slice: u64,
     /// From this stamp on none begins.
     slices_end: u64,
-    /// Operations of the slice that goes on.
     of_slice: u64,
     slice_ends_ns: Vec<u64>,
 }
 
-/// How many slices a job has at most.
 fn slices(job: &Job) -> u64 {
     job.operations.zip(job.slices).map_or(0, |(all, slices)| all / slices.operations.max(1))
 }
 
-/// Operations of which each latency is kept.
 fn kept_samples(job: &Job) -> u64 {
     match job.pattern {
         Pattern::Spaced => job.operations.unwrap_or(0).min(MOST_SAMPLES),
@@ -177,7 +172,6 @@ fn kept_samples(job: &Job) -> u64 {
     }
 }
 
-/// Whether a job has operations of a class.
 fn uses(job: &Job, class: Class) -> bool {
     job.has(class)
 }
@@ -236,7 +230,6 @@ impl Book {
         }
     }
 
-    /// Whether what is noted now is counted.
     #[inline]
     pub(crate) fn is_counting(&self) -> bool {
         self.counting
@@ -285,7 +278,6 @@ impl Book {
         self.end = self.end.min(stamp);
     }
 
-    /// Whether the time is over at this stamp.
     #[inline]
     pub(crate) fn is_over(&self, stamp: u64) -> bool {
         stamp >= self.end

@@ -11,22 +11,16 @@ const Z99: f64 = 2.326_347_874_040_840_8;
 /// How long one server of the simulated engine takes for one operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LawShape {
-    /// Lognormal service times.
     Lognormal {
-        /// Mean in nanoseconds.
         mean_ns: f64,
         /// 99% quantile in nanoseconds: from 1 to about 14.97 times the mean.
         p99_ns: f64,
     },
-    /// Exponential service times: with Poisson arrivals and one server what is simulated is M/M/1, of
-    /// which every quantile is known.
+    /// Exponential service times: with Poisson arrivals and one server, M/M/1.
     Exponential {
-        /// Mean in nanoseconds.
         mean_ns: f64,
     },
-    /// Always the same service time.
     Fixed {
-        /// Nanoseconds, at least 1.
         ns: u64,
     },
 }
@@ -34,7 +28,6 @@ pub enum LawShape {
 /// What the simulated engine simulates: a queue before equal servers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Law {
-    /// Service time of one operation.
     pub shape: LawShape,
     /// Operations that are served at the same time, at least 1.
     pub servers: u32,

@@ -10,7 +10,6 @@
 //! its numbers mean does not: that is `assay-workloads`. `unsafe` is allowed.
 //!
 //! The types to know: [`Job`], [`Target`], [`EngineKind`], [`Outcome`], [`FileTree`].
-#![warn(missing_docs)]
 // docs/dev/decisions/timing.md lists the cost of calls in the measured loop.
 #![allow(
     clippy::inline_always,

@@ -8,8 +8,7 @@ use crate::drive::Part;
 use crate::verify::Written;
 use crate::{ClassOutcome, EngineFacts, Job, Outcome, Pace, QueueFacts, SecondRow, Totals};
 
-/// One outcome out of the parts of the threads; `stopped` if a stop kept all of them from starting.
-/// What bystanders took meanwhile is none of the run's.
+/// Merges the parts of the threads; what bystanders took is not counted.
 pub(crate) fn merge(
     job: &Job,
     name: &str,
@@ -60,8 +59,7 @@ pub(crate) fn merge(
     outcome
 }
 
-/// The thread that ends last sees all that the process took; clocks of threads and process may
-/// differ by a moment.
+/// The last thread sees all that the process took; clocks may differ by a moment.
 fn process_cpu_ns(parts: &[Part], bystanders_ns: u64) -> u64 {
     let process = parts.iter().map(|part| part.spent.process_ns).max().unwrap_or(0);
     let threads = parts.iter().map(|part| part.spent.thread_ns).sum();

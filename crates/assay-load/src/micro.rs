@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::clock;
 use crate::spent::Spent;
 
-/// A basic operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Micro {
@@ -23,10 +22,8 @@ pub enum Micro {
 }
 
 impl Micro {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Arithmetic, Self::PageFault, Self::ForkExit, Self::Syscall];
 
-    /// As study files name it.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Arithmetic => "arithmetic",
@@ -36,18 +33,14 @@ impl Micro {
         }
     }
 
-    /// The one with a name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.name() == name)
     }
 }
 
-/// What came of repeating an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MicroOutcome {
-    /// Operations that were counted.
     pub operations: u64,
-    /// Nanoseconds that they took.
     pub elapsed_ns: u64,
     /// Nanoseconds of processor time that this process took meanwhile; its children's are not in it.
     pub cpu_ns: u64,
@@ -61,9 +54,6 @@ const BATCH_NS: u64 = 500_000;
 const PAGES: u64 = 256;
 
 /// Repeats an operation for a time. The number of a batch is found first, which is not counted.
-///
-/// # Errors
-/// The kernel's: no memory, or no more processes.
 pub fn repeat(what: Micro, time_ns: u64) -> io::Result<MicroOutcome> {
     let batch = calibrated(what)?;
     let before = Spent::now();

@@ -48,9 +48,7 @@ impl Parts {
 }
 
 impl Mix {
-    /// Nothing but reads.
     pub const READS: Self = Self::Shares { read_percent: 100 };
-    /// Nothing but writes.
     pub const WRITES: Self = Self::Shares { read_percent: 0 };
 
     /// Operations of a class in percent of all operations.
@@ -72,7 +70,6 @@ impl Mix {
         }
     }
 
-    /// Whether anything is read.
     pub const fn reads(self) -> bool {
         self.read_percent() > 0
     }

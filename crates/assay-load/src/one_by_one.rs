@@ -18,10 +18,6 @@ pub struct OneByOne<'a> {
 }
 
 impl<'a> OneByOne<'a> {
-    /// For pieces of so many bytes at most.
-    ///
-    /// # Errors
-    /// There is no file, or no memory for the buffer.
     pub fn open(target: &Target<'a>, bytes: u32) -> Result<Self, LoadError> {
         let Some(file) = target.file else {
             return Err(LoadError::Invalid("a simulated drive does not store data".to_owned()));
@@ -74,7 +70,6 @@ impl<'a> OneByOne<'a> {
     }
 }
 
-/// Whether all of it was moved.
 fn moved(
     class: Class,
     offset: u64,

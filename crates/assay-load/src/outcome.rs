@@ -9,7 +9,6 @@ use crate::verify::Written;
 /// Class of an operation: each class has its own histogram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
-    /// Reads.
     Read,
     /// Writes, with their `fdatasync` where the job asks for it.
     Write,
@@ -24,24 +23,19 @@ pub enum Class {
 }
 
 impl Class {
-    /// All of them, in their order.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Write, Self::Rewrite, Self::Trim, Self::Zero, Self::Flush];
 }
 
-/// Counted operations of one class.
 #[derive(Clone, Debug)]
 pub struct ClassOutcome {
-    /// The class.
     pub class: Class,
     /// Operations completed inside the window; of an open loop those that were meant to start in it.
     pub operations: u64,
-    /// Bytes of their blocks.
     pub bytes: u64,
     /// Service time in nanoseconds of each of them, from submission to completion.
     pub latency_ns: Histogram<u64>,
-    /// Of an open loop the response time in nanoseconds of each of them, from its intended start to its
-    /// completion; and of those that were never issued the time that they had waited in the end.
+    /// Response times of an open loop; of operations never issued, the time that they waited.
     pub response_ns: Option<Histogram<u64>>,
 }
 
@@ -74,43 +68,27 @@ pub fn latency_bucket_from_ns(index: usize) -> u64 {
 /// One second of the run, ramp included; seconds count from the start of the run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SecondRow {
-    /// Index of the second, from 0.
     pub second: u32,
-    /// The class.
     pub class: Class,
-    /// Operations completed in this second.
     pub operations: u64,
-    /// Bytes of their blocks.
     pub bytes: u64,
-    /// Sum of their latencies in nanoseconds.
     pub latency_sum_ns: u64,
-    /// The slowest of them in nanoseconds.
     pub latency_max_ns: u64,
     /// How many fell into each bucket ([`latency_bucket`]).
     pub latency_buckets: [u32; LATENCY_BUCKETS],
 }
 
-/// Everything that was moved, ramp and drain included: what device counters are compared with.
-/// A rewrite is a read and a write here.
+/// Everything that was moved, ramp and drain included; a rewrite is a read and a write.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Reads completed.
     pub read_operations: u64,
-    /// Bytes read.
     pub read_bytes: u64,
-    /// Writes completed.
     pub write_operations: u64,
-    /// Bytes written.
     pub write_bytes: u64,
-    /// Trims completed.
     pub trim_operations: u64,
-    /// Bytes trimmed.
     pub trim_bytes: u64,
-    /// Zeroings completed.
     pub zero_operations: u64,
-    /// Bytes zeroed.
     pub zero_bytes: u64,
-    /// Flushes completed.
     pub flush_operations: u64,
     /// Nanoseconds from the first submission to the last completion.
     pub elapsed_ns: u64,
@@ -118,28 +96,22 @@ pub struct Totals {
     pub submitting_ns: u64,
 }
 
-/// What the engine saw of its queue. Its own count of operations in flight is not here on
-/// purpose: it is no evidence of what the device had to do.
+/// What the engine saw of its queue; its own count in flight would prove nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueFacts {
     /// Operations that were looked at right after their submission returned.
     pub looked_at: u64,
-    /// Those of them that were already complete.
     pub already_complete: u64,
 }
 
-/// What an engine did with what it was given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EngineFacts {
-    /// Name in the table of engines.
     pub name: String,
     /// Choices and fall-backs that a reader of the numbers should know, as sentences.
     pub notes: Vec<String>,
-    /// What was polled for.
     pub poll: Poll,
 }
 
-/// Result of one run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// One entry per class that completed at least one operation.
@@ -150,35 +122,27 @@ pub struct Outcome {
     pub window_ns: u64,
     /// Rows per second and class, in time order.
     pub series: Vec<SecondRow>,
-    /// Everything moved.
     pub totals: Totals,
-    /// For [`Pattern::Spaced`](crate::Pattern::Spaced) the service time in nanoseconds of each
-    /// operation in its order, the first 10,000; empty for the other patterns.
+    /// For [`Pattern::Spaced`](crate::Pattern::Spaced): the first 10,000 service times in order.
     pub sample_latencies_ns: Vec<u64>,
     /// For a job with slices the nanoseconds from the first submission to the end of each, in their order.
     pub slice_ends_ns: Vec<u64>,
     /// What is known of the order of the writes, where they carry stamps: what a pass over them needs.
     pub written: Option<Written>,
-    /// The queue as the engine saw it.
     pub queue: QueueFacts,
-    /// The engine.
     pub engine: EngineFacts,
     /// Processor time of the measuring threads in nanoseconds, user and system, over the whole run.
     pub cpu_ns: u64,
-    /// Processor time in nanoseconds of all that this process did meanwhile, bystanders left out:
-    /// the measuring threads, and workers that the kernel made for them.
+    /// Processor time of the process without bystanders, kernel workers included.
     pub process_cpu_ns: u64,
-    /// Nanoseconds, summed over the measuring threads, in which they were ready to run and waited
-    /// for a processor; none where the kernel does not count it, and on a simulated drive.
+    /// Nanoseconds that measuring threads waited for a processor, where the kernel counts them.
     pub waited_ns: Option<u64>,
     /// Whether a stop was asked for before the time was over.
     pub stopped: bool,
     /// Of an open loop how far its schedule was held, and of a paced track how far its times.
     pub pace: Option<Pace>,
-    /// Of a track what was played of it.
     pub played: Option<Played>,
-    /// Nanoseconds of each `fdatasync` that followed a write, alone; none where nothing was synced, and of
-    /// engines that do not time it apart from its write.
+    /// Nanoseconds of each `fdatasync` after a write, where the engine times it alone.
     pub sync_ns: Option<Histogram<u64>>,
 }
 

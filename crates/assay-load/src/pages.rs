@@ -20,39 +20,29 @@ const WRITES: u32 = 1 << 31;
 /// Who fills says how far it came as often as this.
 const STEP_BYTES: usize = 1 << 20;
 
-/// How pages are gone to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageJob {
-    /// Bytes of all of them.
     pub bytes: u64,
-    /// What they hold.
     pub content: Content,
     /// Exponent of Zipf's law by which some are gone to more often than others; 0 for all alike.
     pub skew: f64,
-    /// Percent of the accesses that write.
     pub written_percent: u8,
     /// Nanoseconds in which they are gone to but not counted.
     pub ramp_ns: u64,
-    /// Nanoseconds that count.
     pub time_ns: u64,
-    /// Seed of contents and draws.
     pub seed: u64,
 }
 
-/// What came of it.
 #[derive(Clone, Debug)]
 pub struct PageOutcome {
-    /// Nanoseconds that counted.
     pub window_ns: u64,
     /// What an access took, in nanoseconds, the clock's reading with it.
     pub latency_ns: Histogram<u64>,
-    /// Nanoseconds of processor time in the window.
     pub cpu_ns: u64,
     /// Nanoseconds that this thread was ready and waited for a processor, where the kernel counts that.
     pub waited_ns: Option<u64>,
 }
 
-/// Pages of this process.
 #[derive(Debug)]
 pub struct PageSet {
     start: NonNull<u64>,
@@ -64,9 +54,6 @@ pub struct PageSet {
 
 impl PageSet {
     /// Reserves them and draws how they will be gone to. They hold nothing yet.
-    ///
-    /// # Errors
-    /// The kernel has no such addresses, or there are more pages than can be numbered.
     pub fn new(job: &PageJob) -> io::Result<Self> {
         let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
         let page = page_size();
@@ -84,7 +71,6 @@ impl PageSet {
         Ok(own)
     }
 
-    /// Address of one of their bytes.
     fn bytes_at(&self, offset: usize) -> *mut u8 {
         self.start.as_ptr().cast::<u8>().wrapping_add(offset)
     }

@@ -9,8 +9,7 @@ use crate::random::{Purpose, below, generator};
 use crate::sizes::{SizeDraws, is_of_reads};
 use crate::{Apart, Class, Job, Pattern};
 
-/// What falls to one thread when `total` things are shared out: `(first, count)`. Shares differ by
-/// one at most and cover everything, so that a fill with several threads leaves no gap.
+/// The part `(first, count)` of one thread; parts cover all and differ by one at most.
 pub(crate) fn share(total: u64, threads: u32, thread: u32) -> (u64, u64) {
     let (threads, thread) = (u64::from(threads), u64::from(thread));
     let (each, rest) = (total / threads, total % threads);
@@ -18,7 +17,6 @@ pub(crate) fn share(total: u64, threads: u32, thread: u32) -> (u64, u64) {
     (first, each + u64::from(thread < rest))
 }
 
-/// Whole operations that fit into the area.
 pub(crate) fn blocks(job: &Job) -> u64 {
     job.area.end.saturating_sub(job.area.start) / u64::from(job.size_bytes)
 }
@@ -32,8 +30,7 @@ pub fn spread_offset(area: &Range<u64>, size_bytes: u32, samples: u64, index: u6
     area.start + spread_block(blocks, samples, index) * size
 }
 
-/// Where the operations of the first thread go under [`Pattern::Random`] where they have one size and all
-/// places are met alike, without end: bytes from the start of the target.
+/// The offsets of the first thread of a plain [`Pattern::Random`], without end.
 pub fn random_offsets(
     area: &Range<u64>,
     size_bytes: u32,
@@ -53,7 +50,6 @@ fn spread_block(blocks: u64, samples: u64, index: u64) -> u64 {
 /// Where an operation goes, and how large it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Bytes from the start of the target.
     pub(crate) offset: u64,
     pub(crate) bytes: u32,
 }
@@ -72,7 +68,6 @@ pub(crate) struct Walk {
 #[derive(Debug)]
 struct Track {
     start: u64,
-    /// Bytes that one thread goes over.
     length: u64,
     /// What offsets are multiples of, from the start on.
     unit: u64,
@@ -217,8 +212,7 @@ impl Walk {
 #[derive(Debug)]
 pub(crate) enum Classes {
     Only(Class),
-    /// Of a hundred draws those below the first bound are reads, those below the next one writes, and
-    /// so on; what is left is zeroing.
+    /// Cumulative bounds of reads, writes, and so on of a hundred draws; the rest is zeroing.
     Drawn {
         bounds: [u64; 3],
         rng: Xoshiro256PlusPlus,

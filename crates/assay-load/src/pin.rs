@@ -20,8 +20,7 @@ impl Pins {
         Ok(Self(all.filter(|processor| allowed.is_set(*processor)).collect()))
     }
 
-    /// Puts the calling thread, which has this number, onto its processor, for as long as it lives. More
-    /// threads than there are processors begin with the first one again.
+    /// Pins the calling thread; surplus threads begin with the first processor again.
     pub(crate) fn pin(&self, thread: u32) -> Result<(), LoadError> {
         let Some(processor) = self.place(thread) else { return Ok(()) };
         let mut own = CpuSet::new();

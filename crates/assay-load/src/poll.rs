@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{EngineKind, Job, LoadError, WriteSync};
 
-/// Twice as many entries as operations, for a thread that has not given back what it took, and twice as many
-/// again for syncs, are the most that a queue has.
+/// A queue has at most four times the entries: doubled for unreturned ones and for syncs.
 const DEEPEST: u32 = 1 << 13;
 
 /// What is polled for, instead of being told by a system call or an interrupt.
@@ -17,13 +16,11 @@ pub enum Poll {
     None,
     /// What is to be submitted, by a thread of the kernel (`IORING_SETUP_SQPOLL`).
     Sqpoll,
-    /// What is complete, by the thread that waits for it, at the device (`IORING_SETUP_IOPOLL`): of direct
-    /// reads and writes, on a device that has a queue for it.
+    /// The waiting thread polls the device (`IORING_SETUP_IOPOLL`) for direct reads and writes.
     Iopoll,
 }
 
 impl Poll {
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -6,7 +6,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 /// Step of SplitMix64, the odd number nearest to 2^64 over the golden ratio.
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// What a stream is drawn for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Purpose {
     Offsets = 1,
@@ -14,13 +13,10 @@ pub(crate) enum Purpose {
     Content = 3,
     Latency = 4,
     Names = 5,
-    /// Which size an operation has.
     Sizes = 6,
-    /// Which block has which rank.
     Scatter = 7,
     /// Offsets of writes, where they are apart from those of reads.
     Apart = 8,
-    /// When operations start.
     Arrivals = 9,
     /// What the words of a pool are changed by, piece by piece.
     Changes = 10,
@@ -51,8 +47,7 @@ pub(crate) fn generator(seed: u64, thread: u32, purpose: Purpose) -> Xoshiro256P
     Xoshiro256PlusPlus::seed_from_u64(key(seed, thread, purpose))
 }
 
-/// Uniform in `0..bound`, without bias: Lemire 2019, "Fast random integer generation in an
-/// interval". `bound` is at least 1.
+/// Uniform in `0..bound` without bias (Lemire 2019); `bound` is at least 1.
 #[inline]
 pub(crate) fn below(rng: &mut impl Rng, bound: u64) -> u64 {
     let product = u128::from(rng.next_u64()) * u128::from(bound);

@@ -4,21 +4,16 @@ use crate::pattern::{Classes, Walk};
 use crate::schedule::Starts;
 use crate::{Class, Job};
 
-/// An operation that would be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rehearsed {
     /// When it is meant to start, nanoseconds from the common start; 0 in a closed loop.
     pub at_ns: u64,
-    /// What it would do.
     pub class: Class,
-    /// Bytes from the start of the target.
     pub offset: u64,
-    /// How many.
     pub bytes: u32,
 }
 
-/// The operations of one thread, by the same draws as those that are done: of an open loop up to the end of its time,
-/// else without end.
+/// The operations of one thread by the same draws, up to the end of an open loop's time.
 #[derive(Debug)]
 pub struct Rehearsal {
     classes: Classes,

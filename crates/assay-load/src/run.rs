@@ -45,9 +45,6 @@ pub fn run(
 
 /// As [`run`], with the threads of this process that do not work for it: where several runs go on at
 /// the same time, those that were there before all of them.
-///
-/// # Errors
-/// As [`run`].
 pub fn run_beside(
     bystanders: &Bystanders,
     job: &Job,

@@ -2,8 +2,7 @@
 
 use crate::random::{Purpose, at, key};
 
-/// Rounds of the network: with three and more its outputs cannot be told from a drawn permutation by few
-/// looks (Luby and Rackoff 1988).
+/// Three rounds and more look like a random permutation (Luby and Rackoff 1988).
 const ROUNDS: usize = 4;
 
 /// A Feistel network over the smallest power of two that holds the bound, with halves that differ by a bit
@@ -20,8 +19,7 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// One for all threads of a job: what is met often is the same for each of them. The bound is 1 at
-    /// least.
+    /// One for all threads of a job, so that they share hot blocks; the bound is at least 1.
     pub(crate) fn new(bound: u64, seed: u64) -> Self {
         let bits = u64::BITS - (bound.max(1) - 1).leading_zeros();
         let low_bits = bits / 2;

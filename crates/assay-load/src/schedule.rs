@@ -10,12 +10,10 @@ use crate::track::Track;
 
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// Operations per second at most, over all threads: a nanosecond is the finest step of the clock, and no
-/// thread issues one operation in less than a tenth of a microsecond.
+/// Highest rate over all threads: the clock has steps of a nanosecond.
 pub const MOST_PER_S: u64 = 10_000_000;
 
-/// An operation that was handed over later than this after its intended start is late. Far above what a
-/// sleeping thread needs to wake up, and far below what anybody waits for on purpose.
+/// Later than this is late: far above a wake-up, far below any wait on purpose.
 pub const LATE_NS: u64 = 1_000_000;
 
 /// What was scheduled within the time is still issued for so long after it: the time divided by this.
@@ -25,7 +23,6 @@ pub const OVERTIME_PART: u64 = 4;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
-    /// Always the same gap.
     #[default]
     Fixed,
     /// Gaps of an exponential law: users who do not know of each other.
@@ -33,7 +30,6 @@ pub enum Arrivals {
 }
 
 impl Arrivals {
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Fixed => "fixed",
@@ -47,9 +43,7 @@ impl Arrivals {
 /// is Poisson again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
-    /// Intended starts per second, over all threads.
     pub rate_per_s: u64,
-    /// Their law.
     pub arrivals: Arrivals,
 }
 
@@ -71,7 +65,6 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Operations that were never issued.
     pub const fn unissued(&self) -> u64 {
         self.scheduled.saturating_sub(self.issued)
     }
@@ -99,7 +92,6 @@ impl Pace {
         self.scheduled = self.scheduled.saturating_add(count);
     }
 
-    /// Both together.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self {
@@ -116,7 +108,6 @@ impl Pace {
 #[derive(Debug)]
 pub(crate) struct Starts {
     gaps: Gaps,
-    /// Stamp of the common start.
     start: u64,
     /// Nanoseconds of the schedule; from then on nothing is meant to start.
     length: u64,
@@ -187,7 +178,6 @@ impl Starts {
         Some(Self { gaps, start: 0, length, next })
     }
 
-    /// Tells the start common to all threads.
     pub(crate) fn begin(&mut self, start: u64) {
         self.start = start;
     }
@@ -198,7 +188,6 @@ impl Starts {
         (self.next < self.length).then(|| self.start.saturating_add(self.next))
     }
 
-    /// Goes to the one after it.
     #[inline]
     pub(crate) fn advance(&mut self) {
         self.next = self.gaps.next();

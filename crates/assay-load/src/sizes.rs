@@ -8,19 +8,14 @@ use crate::{Class, Job};
 /// A size of operations and how many of them have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeShare {
-    /// Bytes of an operation.
     pub bytes: u32,
-    /// Operations of this size in percent.
     pub percent: u8,
 }
 
-/// The sizes of a job's operations: of what only reads, rewrites among it, and of what writes. Where one of
-/// them has none, [`Job::size_bytes`] is its only one.
+/// Sizes of reads (and rewrites) and of writes; without any, [`Job::size_bytes`] applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sizes {
-    /// Of reads and rewrites.
     pub reads: Vec<SizeShare>,
-    /// Of all else.
     pub writes: Vec<SizeShare>,
 }
 
@@ -38,7 +33,6 @@ impl Sizes {
         self.all().any(|one| one.bytes != job_bytes)
     }
 
-    /// Whether reads and writes have different ones.
     pub(crate) fn are_by_direction(&self) -> bool {
         !self.writes.is_empty() && self.writes != self.reads
     }

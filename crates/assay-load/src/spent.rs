@@ -36,12 +36,10 @@ pub(crate) fn ran_between(before: &[Option<u64>], after: &[Option<u64>]) -> u64 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "units stand in names")]
 pub(crate) struct Spent {
-    /// On a processor, this thread.
     pub(crate) thread_ns: u64,
     /// On a processor, all threads of the process, ended ones included.
     pub(crate) process_ns: u64,
-    /// Ready to run, and waiting for a processor, this thread; none where the kernel does not count
-    /// it.
+    /// Time this thread was ready but not running; `None` if the kernel does not count it.
     pub(crate) waited_ns: Option<u64>,
 }
 
@@ -54,7 +52,6 @@ impl Spent {
         }
     }
 
-    /// What was taken since an earlier moment.
     pub(crate) fn since(&self, before: &Self) -> Self {
         let waited = self.waited_ns.zip(before.waited_ns);
         Self {
@@ -65,8 +62,7 @@ impl Spent {
     }
 }
 
-/// Returns the nanoseconds that the first thread of a process, running or ended, waited for a processor, or `None`
-/// if the kernel does not count them.
+/// Nanoseconds that the first thread of a process, running or ended, waited for a processor.
 pub fn waited_ns(process: &str) -> Option<u64> {
     schedstat(&Path::new("/proc").join(process).join("schedstat")).map(|[_, waited]| waited)
 }

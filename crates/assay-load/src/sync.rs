@@ -10,20 +10,16 @@ use serde::{Deserialize, Serialize};
 use crate::Job;
 use crate::latency::touched_histogram;
 
-/// Writes of which one is synced at most.
 const MOST_WRITES: u32 = 1_000_000;
 
-/// What makes a write count as done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum WriteSync {
-    /// The write's own completion.
     #[default]
     None,
     /// The completion of an `fdatasync` that follows each write; latency covers both.
     EachWrite,
-    /// The same for every so many-th write of a thread, two at least; the completion of the write itself
-    /// for the others.
+    /// Every so many-th write of a thread; the others complete by themselves.
     EachNth(u32),
     /// Like the two before, with an `fsync`: metadata that no read needs is written as well. 1 is each write.
     Fsync(u32),
@@ -99,7 +95,6 @@ impl FromStr for WriteSync {
 
 as_text!(WriteSync);
 
-/// Which writes of one thread are synced.
 #[derive(Debug)]
 pub(crate) struct Syncs {
     /// 0 where none is.

@@ -11,13 +11,10 @@ use crate::{Class, Job};
 /// Requests of a track at most: 32 bytes each while it is played, 256 MB in all; of a paced one 72.
 pub const MOST_STEPS: usize = 8_000_000;
 
-/// What a recorded request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Act {
-    /// Reads.
     Read,
-    /// Writes.
     Write,
     /// A write that is done when it lies on the medium: it is played as a write with an `fdatasync` behind it.
     Fua,
@@ -30,11 +27,9 @@ pub enum Act {
 }
 
 impl Act {
-    /// All of them, in their order.
     pub const ALL: [Self; 6] =
         [Self::Read, Self::Write, Self::Fua, Self::Flush, Self::Discard, Self::WriteZeroes];
 
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Read => "read",
@@ -46,7 +41,6 @@ impl Act {
         }
     }
 
-    /// The class of the operation that plays it.
     pub const fn class(self) -> Class {
         match self {
             Self::Read => Class::Read,
@@ -68,7 +62,6 @@ impl Act {
     }
 }
 
-/// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step {
     /// When it is meant to start, nanoseconds from the start of the run.
@@ -77,7 +70,6 @@ pub struct Step {
     pub offset: u64,
     /// Bytes; 0 of a flush.
     pub bytes: u32,
-    /// What it does.
     pub act: Act,
 }
 
@@ -110,27 +102,22 @@ impl Track {
         Self { steps, waits, by_clock, has }
     }
 
-    /// The requests.
     pub fn steps(&self) -> &[Step] {
         &self.steps
     }
 
-    /// What each waits for, of a paced track.
     pub fn waits(&self) -> &[Wait] {
         &self.waits
     }
 
-    /// Whether they wait for each other.
     pub const fn is_paced(&self) -> bool {
         !self.waits.is_empty()
     }
 
-    /// Whether they start by the clock.
     pub const fn by_clock(&self) -> bool {
         self.by_clock
     }
 
-    /// Whether there are requests of a class.
     pub const fn has(&self, class: Class) -> bool {
         self.has[class as usize]
     }
@@ -166,24 +153,19 @@ impl fmt::Debug for Track {
     }
 }
 
-/// Requests of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Moved {
-    /// How many.
     pub operations: u64,
-    /// Their bytes.
     pub bytes: u64,
 }
 
 impl Moved {
-    /// Adds one of so many bytes.
     pub fn add(&mut self, bytes: u64) {
         self.operations = self.operations.saturating_add(1);
         self.bytes = self.bytes.saturating_add(bytes);
     }
 }
 
-/// What was played of a track.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Played {
     /// What was issued, in the order of [`Act::ALL`].
@@ -198,8 +180,7 @@ pub struct Played {
     pub arrival_distance: f64,
     /// Of a paced track how its waits were held.
     pub waited: Option<Waited>,
-    /// When each was handed over, in the order of the track, nanoseconds from the start on. A paced track has
-    /// [`NEVER`] where one never was; of any other those that were come first.
+    /// Nanoseconds from the start to each hand-over; [`NEVER`] in a paced track where none was.
     pub issued_ns: Vec<u64>,
 }
 
@@ -246,7 +227,6 @@ impl Script {
         step
     }
 
-    /// So many were handed over now.
     #[inline]
     pub(crate) fn issue(&mut self, stamp: u64, count: usize) {
         let room = self.issued.capacity() - self.issued.len();

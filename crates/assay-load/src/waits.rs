@@ -10,20 +10,16 @@ use crate::track::{NEVER, Played, Step, Track};
 /// In the place of the number of a request.
 const NONE: u32 = u32::MAX;
 
-/// What a request of a track waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Wait {
-    /// The number of the request whose end it waits for: one before it, and nobody else waits for that end. Where
-    /// there is none it waits for the start of the request right before it, and the first for that of the run.
+    /// The earlier request whose end it waits for alone; else it waits for the previous start.
     pub end_of: Option<u32>,
-    /// Nanoseconds from there to its own start.
     pub gap_ns: u64,
 }
 
 /// How the waits of a track were held, over the requests that were issued after the end of another one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Waited {
-    /// How many those are.
     pub requests: u64,
     /// Nanoseconds from those ends to the starts, summed: as they were meant to be.
     pub gaps_ns: u64,

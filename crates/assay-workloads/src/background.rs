@@ -24,8 +24,7 @@ pub struct Background {
 
 pub struct Load<'a> {
     pub work: &'a io::Planned,
-    /// A handle of the target of its own: one may go through the page cache while the other does
-    /// not.
+    /// A separate handle, because one of two jobs may use the page cache while the other does not.
     pub file: Option<File>,
     pub area: Area,
 }

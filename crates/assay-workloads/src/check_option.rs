@@ -55,8 +55,7 @@ pub fn by_option() -> impl Iterator<Item = (&'static Entry, &'static CheckOption
     KINDS.iter().filter_map(|kind| Some((*kind, kind.check_option?)))
 }
 
-/// The first of them whose work takes all of a place: it stands for such work where somebody is told how to
-/// ask.
+/// The first of those options whose work takes a whole place.
 pub fn taking_all() -> Option<&'static str> {
     let mut kinds = by_option().map(|(kind, _)| kind);
     kinds.find(|kind| takes_all(kind)).map(|kind| kind.about.name)

@@ -4,8 +4,7 @@ use std::io::ErrorKind;
 
 use assay_machine::system::{System, machine};
 
-/// Makes the kernel forget what it has of files; gives the bytes that it had and that it kept, where it
-/// tells them.
+/// Empties the kernel's caches of files; returns the cached bytes before and after, where known.
 pub(super) fn empty(system: &dyn System) -> Result<Option<[u64; 2]>, String> {
     let before = cached_bytes(system);
     system.forget_cache().map_err(|error| match error.kind() {

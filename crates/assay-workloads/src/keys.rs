@@ -52,7 +52,6 @@ pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// A whole number from 1 on.
 pub(super) fn whole(text: &str, most: u32) -> Result<u32, String> {
     text.parse()
         .ok()

@@ -84,7 +84,6 @@ const OPTIONAL: Field = field(
     "optional = true",
 );
 
-/// A parameter of all work that changes nothing.
 pub static COPY: Parameter = Parameter {
     about: About {
         name: "aa_copy",
@@ -211,8 +210,7 @@ impl Planned {
         matches!(self, Self::Io(own) if own.is_only_watched())
     }
 
-    /// Whether its trials were not made at will but recorded by others: no rule of trust has evidence of
-    /// them.
+    /// Whether others recorded its trials, so that no rule of trust applies to them.
     pub fn is_recorded(&self) -> bool {
         matches!(self, Self::Boot(_))
     }

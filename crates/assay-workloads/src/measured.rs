@@ -68,8 +68,7 @@ pub struct Measured {
     pub window_ns: u64,
     /// Nanoseconds from the beginning of the run to its end, what does not count included.
     pub elapsed_ns: u64,
-    /// Processor time in nanoseconds of what worked for the trial: the measuring threads, and workers
-    /// that the kernel made for them.
+    /// Processor time in nanoseconds of the measuring threads and of the kernel's workers for them.
     pub cpu_ns: u64,
     /// Nanoseconds, summed over the measuring threads, in which they waited for a processor.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,8 +150,7 @@ pub trait Counts {
         &[]
     }
 
-    /// Why it ended early, where that is its result: what it did not come to is missing from this trial
-    /// alone.
+    /// Why it ended early, where that is its result.
     fn cut_short(&self) -> Option<String> {
         None
     }
@@ -163,8 +161,7 @@ pub trait Counts {
     }
 }
 
-/// Histograms of service times in nanoseconds, by class of operations; those of response times stand beside
-/// them, under names of their own (`io::of_response`).
+/// Histograms of service times in nanoseconds by class; `io::of_response` names the response times.
 pub type Histograms = BTreeMap<String, Histogram<u64>>;
 
 /// One class of operations in one second, as it is stored.
@@ -187,7 +184,6 @@ pub struct SeriesRow {
 #[derive(Clone, Debug)]
 pub struct Ran {
     pub measured: Measured,
-    /// Service times by class.
     pub histograms: Histograms,
     pub series: Vec<SeriesRow>,
     /// Processor time of the measuring threads alone, nanoseconds.

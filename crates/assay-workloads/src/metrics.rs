@@ -21,8 +21,7 @@ pub fn of_work() -> impl Iterator<Item = &'static Metric> {
     of_kinds().enumerate().filter(first).map(|(_, metric)| metric).chain(SHARED)
 }
 
-/// Metrics that trials of a kind of work may have: its own, energy, and what is told of bytes where it claims
-/// some.
+/// All metrics that trials of a kind of work may have.
 pub fn of_kind(kind: &'static Entry) -> impl Iterator<Item = &'static Metric> {
     let claims_bytes = kind.judged.contains(&Judged::Bytes);
     let shared = SHARED.iter().filter(move |one| claims_bytes || is_of_energy(one.name));
@@ -104,8 +103,7 @@ pub fn printed_bytes_per_s(name: &str) -> Option<f64> {
     UNITS.iter().find(|(known, _)| *known == unit).map(|(_, bytes)| *bytes)
 }
 
-/// What a sentence calls a metric; one that is not known here keeps its name, and what a program tells of
-/// itself the name that it has there.
+/// The noun for a metric in a sentence; an unknown name stays as it is.
 pub fn noun(name: &str) -> &str {
     let own = || if is_told(name) { &name[TOLD.len()..] } else { name };
     find(name).map_or_else(own, |metric| metric.noun)

@@ -11,9 +11,7 @@ use super::io::{self, Engine};
 use super::measured::{Claims, Measured, Ran};
 use super::place::{Area, Run};
 
-/// The record of a trial with phases.
 pub(super) trait PhaseRecord: Clone + Into<Detail> {
-    /// Why the trial ended early.
     fn ended(&mut self) -> &mut Option<String>;
 }
 
@@ -105,8 +103,7 @@ impl<'a> PhaseRunner<'a> {
         Ok(outcome)
     }
 
-    /// Waits until a time is over or the user stops the trial. Returns the nanoseconds that passed: 0 on a
-    /// simulated drive, whose clock does not advance while idle.
+    /// Waits for a time or until a stop; returns the nanoseconds (0 on a simulated drive).
     pub fn idle(&mut self, time_ns: u64) -> u64 {
         if self.run.medium.law.is_some() { 0 } else { self.run.rest(time_ns, &mut self.stopped) }
     }

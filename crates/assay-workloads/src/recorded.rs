@@ -11,11 +11,9 @@ use super::boot;
 use super::check_option::Example;
 use super::{Entry, KINDS, Measured};
 
-/// The one kind whose trials are recorded.
 pub type RecordedWork = boot::Asked;
 
-/// What a kind of recorded work is called where its trials are spoken of, and
-/// where it is shown. Its shipped study has the name of the kind.
+/// The names of a kind of recorded work; its shipped study has the name of the kind.
 #[derive(Debug)]
 pub struct Recording {
     pub one: &'static str,
@@ -27,8 +25,7 @@ pub struct Recording {
     pub labels: RecordLabels,
 }
 
-/// Gives a label to trials, of the running machine or of a word that names some, and keeps it beside the
-/// results: how many they were. An empty one is taken away.
+/// Labels some recorded trials, or removes the label if it is empty; returns their number.
 pub type GiveLabel = fn(&dyn System, &Path, Option<&str>, &str) -> Outcome<usize>;
 
 #[derive(Debug)]
@@ -42,8 +39,7 @@ pub struct RecordLabels {
     pub examples: &'static [&'static str],
 }
 
-/// The kind of work whose trials are recorded, where there is one; the options of the command line are those
-/// of the first.
+/// The kind of work whose trials are recorded; the command line takes the options of the first.
 pub fn kind() -> Option<(&'static Entry, &'static Recording)> {
     KINDS.iter().find_map(|kind| Some((*kind, kind.recording?)))
 }

@@ -9,7 +9,6 @@ macro_rules! of_kind {
             reason = "there may be one kind, or two"
         )]
         impl $own {
-            /// None where it is of another kind.
             pub fn of($from: &$whole) -> Option<&Self> {
                 match &$place {
                     $all::$variant(own) => Some(own),
@@ -194,7 +193,6 @@ macro_rules! kinds {
                 }
             }
 
-            /// Below which key findings have them.
             pub fn key(&self) -> &'static str {
                 match self {
                     $($(Self::$variant($module::$facts { .. }) => {

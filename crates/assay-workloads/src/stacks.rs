@@ -19,7 +19,6 @@ use super::place::{Offer, Run};
 use super::workload::{ByHand, CommandLine, Judged, PlannedWork, WorkloadKind, WorkloadSpec};
 
 const MOST_THREADS: u64 = 10_000;
-/// A thread cannot run in less.
 const LEAST: Bytes = Bytes(64 << 10);
 const MOST: Bytes = Bytes(1 << 30);
 /// Processes of a trial, one after the other: their means are its values.
@@ -212,7 +211,6 @@ impl Counts for Detail {
 pub struct Held {
     pub before: Memory,
     pub after: Memory,
-    /// Nanoseconds until all of them ran.
     pub start_ns: u64,
 }
 

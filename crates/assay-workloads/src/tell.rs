@@ -36,13 +36,11 @@ pub struct Seen<'a> {
     pub left_out: &'a [&'a Measured],
     pub failed: &'a [Failed<'a>],
     pub spoken: &'a [Spoken<'a>],
-    /// Of each of those that count: the part that came nearest to the temperature from which on it slows
-    /// down, where anybody looked.
+    /// For each trial that counts: the part nearest to its throttling temperature.
     pub near_limits: &'a [Option<Presence<NearLimit>>],
 }
 
 impl<'a> Seen<'a> {
-    /// Trials that count, and nothing beside them.
     pub const fn bare(subject: &'a Subject, trials: &'a [Option<&'a Measured>]) -> Self {
         Self { subject, trials, left_out: &[], failed: &[], spoken: &[], near_limits: &[] }
     }
@@ -69,7 +67,6 @@ pub struct NearLimit {
     pub name: String,
     /// The most that it had, thousandths of a degree Celsius.
     pub most_mc: i64,
-    /// From where on it slows down.
     pub limit_mc: i64,
 }
 
@@ -156,14 +153,12 @@ pub struct NumberedRow<'a> {
     pub lasting: &'a [String],
 }
 
-/// Lines over the seconds of trials that go through phases, one line per configuration. The report has the seconds,
-/// chooses the trials and draws them.
+/// Lines over the seconds of trials with phases, one line per configuration.
 #[derive(Clone, Copy, Debug)]
 pub struct OwnFigure {
     /// What it is called, what it shows, how it is read.
     pub about: About,
-    /// The metric that only workloads of the kind have. Their seconds are of phases, and no other figure
-    /// draws them.
+    /// The metric that only workloads of the kind have.
     pub known_by: &'static str,
     pub along: &'static str,
     pub description: &'static str,
@@ -183,7 +178,6 @@ pub struct PhaseFigure {
 
 #[derive(Clone, Copy, Debug)]
 pub struct TrialPhase {
-    /// The class of the seconds of a trial.
     pub name: &'static str,
     /// Whole seconds at its beginning that are not counted.
     pub ramp_s: u64,
@@ -195,8 +189,7 @@ pub struct OwnRule {
     pub looks_at: Judged,
     /// What it can change: metrics of another nature are not judged by it.
     pub changes: &'static [Nature],
-    /// What speaks against the numbers of a row: of its work, and of what each of its trials that count
-    /// measured.
+    /// Reasons to doubt the numbers of a row.
     pub doubt: fn(&Planned, &[&Measured]) -> Option<Doubt>,
 }
 
@@ -205,7 +198,6 @@ pub struct OwnRule {
 pub struct Doubt {
     pub what: String,
     pub trials: usize,
-    /// Why that matters, or what to do.
     pub why: String,
     /// Whether the numbers are then not what they say they are; else something speaks against them.
     pub invalid: bool,

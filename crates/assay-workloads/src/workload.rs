@@ -20,7 +20,6 @@ use super::{Background, Planned, Work};
 /// Keys of a workload table, declared by `keys!`. The default is a sample to try levels on.
 pub trait DeclaredKeys: Default + 'static {
     const KEYS: &'static [Field];
-    /// The factors that are parameters of this kind.
     const FACTORS: &'static [OwnParameter<Self>];
 }
 
@@ -74,7 +73,6 @@ pub trait WorkloadKind:
     };
 }
 
-/// A kind of work as registries are walked.
 pub struct Entry {
     /// Its own words; the name is its key in study files.
     pub about: About,
@@ -111,8 +109,7 @@ pub type Written = fn(&str) -> Option<String>;
 pub struct Parameter {
     pub about: About,
     pub example: &'static str,
-    /// Whether its levels are different work, and not a choice for the same work: nobody chooses
-    /// them to be faster, and writing is no bad setting of reading.
+    /// Whether its levels are different work and not settings of the same work.
     pub is_work: bool,
     /// How its levels are written, where they are amounts that it alone has.
     pub written: Option<Written>,
@@ -149,8 +146,7 @@ pub struct Touch {
     pub writes: Option<Content>,
     /// What its reads of the area, and what takes it away, are to find there, where the tool wrote that.
     pub finds: Option<Content>,
-    /// Takes away what is stored there: trims or zeroes it, or puts copies into its place. It writes as well
-    /// then.
+    /// Removes what is stored there (trims, zeroes or copies over it); it writes as well then.
     pub clears: bool,
     pub direct: bool,
 }
@@ -165,7 +161,6 @@ pub struct LinkNeeds {
     pub to_nobody: Option<String>,
     /// The interfaces whose way out may be shaped.
     pub interfaces: Vec<String>,
-    /// Whether it is, under any arm.
     pub shaped: bool,
 }
 
@@ -188,7 +183,6 @@ impl<'a> InStudy<'a> {
 /// Where mistakes between keys are told; paths are those of the file, `workload/0/io/size`.
 pub trait Complaints {
     fn value(&mut self, path: &str, message: String, hint: Option<String>);
-    /// A mistake that a key stands for.
     fn key(&mut self, path: &str, message: String, hint: Option<String>);
     /// Whether something was found to be wrong there already.
     fn is_wrong(&self, path: &str) -> bool;
@@ -284,8 +278,7 @@ pub trait PlannedWork {
 
     fn run(&self, run: &Run<'_>) -> Result<Ran, String>;
 
-    /// Runs again what comes once before its first run of all, for a study that goes on after an interruption;
-    /// what that was, where there is something and nobody stopped it.
+    /// Prepares again for a resumed study; returns what that was.
     fn ready_again(&self, _run: &Run<'_>) -> Result<Option<String>, String> {
         Ok(None)
     }
@@ -295,8 +288,7 @@ pub trait PlannedWork {
         measured.value(metric)
     }
 
-    /// The metric by which it is compared where the study does not say; `varies` tells what is a
-    /// factor.
+    /// The metric for comparisons if the study names none; `varies` says what is a factor.
     fn primary(&self, varies: &dyn Fn(&str) -> bool) -> &'static str;
 
     /// Operations after which a trial ends, even if time is left.
@@ -313,8 +305,7 @@ pub trait PlannedWork {
         false
     }
 
-    /// Nanoseconds that it takes, where it goes through all of something and not until its time is over;
-    /// `pilot_ns` is what the pilot told of a step, 0 where nothing was tried.
+    /// Expected nanoseconds of work that ends by itself; `pilot_ns` is 0 without a pilot.
     fn expected_ns(&self, _pilot_ns: u64) -> Option<u64> {
         None
     }
@@ -338,8 +329,7 @@ pub trait PlannedWork {
         1
     }
 
-    /// Makes it drain in time where one operation takes so many nanoseconds; says what was changed.
-    /// What is a level of the study is never another one.
+    /// Reduces its depth so that it drains in time; never changes a level of the study.
     fn drain_within(
         &mut self,
         _operation_ns: u64,

@@ -4,13 +4,11 @@ use super::probe::{Look, Pass};
 use super::{BLOCK_BYTES, LARGEST_SPACER, PIECE_BYTES, Seen, SeenCounts, WrongBlock};
 
 const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
-/// Wrong blocks that are tried again.
 const CHOSEN: usize = 32;
 /// Those of them that are told one by one.
 const TOLD: usize = 8;
 /// The same where the border is looked for, which takes some rounds.
 const SMALL_SPACER: u64 = 16 << 20;
-/// Places that are tried in a round.
 const IN_A_ROUND: u64 = 64;
 /// One good block in so many beyond the first wrong one, and it is no border.
 const MOSTLY: u64 = 10;
@@ -22,8 +20,7 @@ pub(super) struct Confirmed {
     pub held_blocks: Option<u64>,
 }
 
-/// Writes some of the wrong blocks again, with what they were found to hold, then a spacer elsewhere, and
-/// reads them.
+/// Writes some of the wrong blocks again, then a spacer elsewhere, and reads them.
 pub(super) fn confirm(
     pass: &mut Pass<'_>,
     look: &Look,
@@ -78,8 +75,7 @@ pub(super) fn confirm(
     confirmed
 }
 
-/// The first block that holds nothing: tried between the last good and the first wrong one, many places a
-/// round.
+/// The first block that holds nothing, by a search with many places a round.
 fn border(pass: &mut Pass<'_>, look: &Look, zone: u64) -> u64 {
     // One more than the last that is known to be good.
     let mut from = look.good_before.map_or(0, |good| good + 1);

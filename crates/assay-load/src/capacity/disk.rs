@@ -34,7 +34,6 @@ pub(super) trait Disk {
     /// Sets room aside for all of the area; why that cannot be had, where it is needed.
     fn set_aside(&mut self) -> Result<(), String>;
 
-    /// Nanoseconds; the zero point is arbitrary.
     fn now_ns(&self) -> u64;
 
     /// Whether there may be less room than was said: a file takes what there is.
@@ -73,9 +72,6 @@ impl<'a> Real<'a> {
 }
 
 /// Sets room of a file aside, so that it need not be looked for while it is written.
-///
-/// # Errors
-/// Why the file system does not, in the kernel's words.
 pub fn set_aside(file: BorrowedFd<'_>, area: &Range<u64>) -> Result<(), String> {
     let length = area.end.saturating_sub(area.start);
     retry_on_intr(|| fallocate(file, FallocateFlags::empty(), area.start, length))

@@ -37,8 +37,7 @@ const MIB: u64 = 1 << 20;
 
 /// Up to this size all is written: a sample would take as long.
 pub const SMALL_BYTES: u64 = 256 * MIB;
-/// The zone is the root of the size times this: what is written in one piece then takes about as long as
-/// the sample, which needs fewer blocks the longer the zone is.
+/// The zone is this times the root of the size, so that sample and zone take equally long.
 const ZONE_FACTOR: u64 = 256 << 10;
 const SMALLEST_ZONE: u64 = 64 * MIB;
 const LARGEST_ZONE: u64 = 1 << 30;
@@ -50,7 +49,6 @@ const ZONE_SAMPLES: u64 = 512;
 const REWRITES: u64 = 2048;
 const FEW_REWRITES: u64 = 512;
 
-/// How a target of a size is gone through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapacityShape {
     /// Whether all of it is written and read.
@@ -84,8 +82,6 @@ impl CapacityShape {
         Self { full: false, zone_bytes, samples, zone_samples: ZONE_SAMPLES, rewrites: samples }
     }
 
-    /// Bytes that are written and read in one piece, and single blocks that are gone to, over the whole
-    /// pass.
     pub fn costs(&self) -> (u64, u64) {
         if self.full {
             // What is written twice is written and read once more, and then written over elsewhere.
@@ -100,12 +96,10 @@ impl CapacityShape {
 /// Bytes that are written between a block and reading it again: those of the zone, up to so many.
 const LARGEST_SPACER: u64 = 256 * MIB;
 
-/// A look at what a target holds.
 #[derive(Clone, Debug)]
 pub struct CapacityJob {
     /// Bytes from its beginning that may be written; whole blocks.
     pub area: Range<u64>,
-    /// How.
     pub shape: CapacityShape,
     /// Time after which what was written so far is looked at.
     pub time: Duration,
@@ -115,28 +109,22 @@ pub struct CapacityJob {
     pub run: u64,
 }
 
-/// What a block was found to hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Seen {
-    /// What was written there.
     AsWritten,
-    /// What this run wrote somewhere else.
     Other {
         /// Bytes from the beginning of the area to the place that was read.
         at_bytes: u64,
         /// The same to the place that it was written to.
         of_bytes: u64,
     },
-    /// Zeros.
     Zero,
     /// What lay there before, or what this run never wrote.
     Foreign,
     /// What this run wrote there another time, in this pass or before it: the last write was lost.
     Older,
-    /// What was written there, with some bits turned.
     Flipped {
-        /// How many.
         bits: u32,
     },
     /// Nothing: writing or reading it was refused.
@@ -146,20 +134,13 @@ pub enum Seen {
 /// Blocks by what they were found to hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeenCounts {
-    /// What was written there.
     pub as_written: u64,
-    /// What was written somewhere else.
     pub other: u64,
-    /// Zeros.
     pub zero: u64,
-    /// What was there before.
     pub foreign: u64,
-    /// What was written there another time.
     #[serde(default)]
     pub older: u64,
-    /// What was written, with bits turned.
     pub flipped: u64,
-    /// Refused.
     pub failed: u64,
 }
 
@@ -176,12 +157,10 @@ impl SeenCounts {
         } += 1;
     }
 
-    /// Blocks that do not hold what was written there.
     pub fn wrong(&self) -> u64 {
         self.other + self.zero + self.foreign + self.older + self.flipped + self.failed
     }
 
-    /// All of them.
     pub fn all(&self) -> u64 {
         self.as_written + self.wrong()
     }
@@ -192,16 +171,13 @@ impl SeenCounts {
 pub struct WrongBlock {
     /// Bytes from the beginning of the area.
     pub at_bytes: u64,
-    /// What it held.
     pub seen: Seen,
 }
 
-/// What came of looking.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CapacityOutcome {
     /// Bytes of the area: what the target says that it holds.
     pub claimed_bytes: u64,
-    /// How it was gone through.
     pub shape: CapacityShape,
     /// Bytes that were written in one piece; fewer than planned where the time was over.
     pub zone_bytes: u64,
@@ -210,15 +186,13 @@ pub struct CapacityOutcome {
     /// Blocks among those that were looked at which had been written twice.
     #[serde(default)]
     pub rewritten: u64,
-    /// What the first look found.
     pub first: SeenCounts,
     /// The same of the sample alone, one block of each of so many equal stretches; all of a full pass.
     #[serde(default)]
     pub sampled: SeenCounts,
     /// The widest stretch of which no block was looked at.
     pub widest_gap_bytes: u64,
-    /// The least that was written between writing a block and reading it: a cache that holds as much may
-    /// have answered.
+    /// The least written between writing a block and reading it, which a cache may hold.
     pub between_bytes: u64,
     /// What those of the wrong blocks held that were written and read once more.
     pub again: SeenCounts,
@@ -230,11 +204,9 @@ pub struct CapacityOutcome {
     pub held_bytes: Option<u64>,
     /// Bytes and operations written.
     pub written: (u64, u64),
-    /// Bytes and operations read.
     pub read: (u64, u64),
     /// Nanoseconds of what was written in one piece.
     pub zone_write_ns: u64,
-    /// Nanoseconds of all.
     pub elapsed_ns: u64,
     /// Nanoseconds of it that went into trying again.
     pub again_ns: u64,
@@ -244,14 +216,10 @@ pub struct CapacityOutcome {
     pub note: Option<String>,
     /// The first refusal of a write or a read.
     pub refused: Option<String>,
-    /// Whether the user asked to stop.
     pub stopped: bool,
 }
 
 /// Looks at what a target holds, or at what a simulated one says of itself.
-///
-/// # Errors
-/// An area that is no whole number of blocks, no memory, or a target that takes no write at all.
 pub fn capacity(
     job: &CapacityJob,
     target: &Target<'_>,
@@ -274,9 +242,6 @@ pub fn capacity(
 
 /// What writing one MiB in one piece, and one block somewhere with reading it, costs on a target:
 /// nanoseconds of each, tried a few times at the beginning of an area.
-///
-/// # Errors
-/// As [`capacity`].
 pub fn capacity_costs(
     job: &CapacityJob,
     target: &Target<'_>,

@@ -14,7 +14,6 @@ use crate::random::{Purpose, at, key};
 use crate::{Class, LoadError};
 
 const PIECE_BLOCKS: u64 = PIECE_BYTES / BLOCK_BYTES;
-/// Wrong blocks that are kept of a look.
 const MOST_KEPT: usize = 4096;
 /// Refusals after which a pass does not go on: each may take the kernel half a minute.
 const MOST_REFUSALS: u32 = 64;
@@ -22,12 +21,10 @@ const MOST_REFUSALS: u32 = 64;
 const BEFORE: u32 = 0;
 const LOOKED_AT: u32 = 1;
 const ONCE_MORE: u32 = 1000;
-/// Shares of the time after which writing a sample for the first time, for the second, and writing in one
-/// piece, end.
+/// Shares of the time after which the phases of writing end.
 const BEFORE_PERCENT: u64 = 20;
 const SAMPLES_PERCENT: u64 = 40;
 const WRITING_PERCENT: u64 = 60;
-/// What is tried to know what writing costs.
 const TRIED_PIECES: u64 = 8;
 const TRIED_BLOCKS: u64 = 16;
 
@@ -48,7 +45,6 @@ pub(super) struct Pass<'a> {
 enum Written {
     Yes,
     Refused,
-    /// A file took all that there was room for.
     Full,
 }
 
@@ -176,8 +172,7 @@ impl<'a> Pass<'a> {
 pub(super) struct Look {
     pub counts: SeenCounts,
     pub wrong: Vec<WrongBlock>,
-    /// The greatest common measure of the distances between where blocks were found and where they were
-    /// written.
+    /// The greatest common divisor of the distances between found and written blocks.
     pub apart_bytes: Option<u64>,
     pub first_wrong: Option<u64>,
     /// The last block before it that held what was written.
@@ -237,7 +232,6 @@ fn common_measure(mut one: u64, mut other: u64) -> u64 {
     one
 }
 
-/// What was written and looked at first.
 struct Gone {
     look: Look,
     /// Of the blocks that were written twice; the look holds them, too.
@@ -324,8 +318,7 @@ fn gap_bytes(look: &Look, blocks: u64) -> u64 {
     look.widest_gap.max(after) * BLOCK_BYTES
 }
 
-/// Everything is written, then everything is read; where no write but a second one was lost, some blocks are
-/// written and read once more.
+/// Writes everything, then reads it; repeats some blocks if only second writes were lost.
 fn in_full(
     pass: &mut Pass<'_>,
     seed: u64,
@@ -403,8 +396,7 @@ fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) ->
     look
 }
 
-/// Writes in one piece from the beginning on, and sees to it that it is on the medium; blocks, and
-/// nanoseconds.
+/// Writes in one piece from the beginning and syncs it; returns blocks and nanoseconds.
 fn written_from_the_beginning(pass: &mut Pass<'_>, blocks: u64) -> Result<(u64, u64), LoadError> {
     let began_ns = pass.elapsed_ns();
     let mut at = 0;

@@ -8,24 +8,20 @@ use super::{BLOCK_BYTES, Seen};
 use crate::law::Sampler;
 use crate::{Law, LoadError};
 
-/// What a drive does beyond what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lie {
     /// Begins anew: an address is one of those before.
     Wraps,
     /// Takes writes and forgets them: reads give what was there before.
     Drops,
-    /// Takes writes and reads zeros.
     Zeroes,
     /// Keeps what is written to a place first, and takes later writes and forgets them.
     Keeps,
 }
 
 impl Lie {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Wraps, Self::Drops, Self::Zeroes, Self::Keeps];
 
-    /// Its word.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Wraps => "wraps",
@@ -35,7 +31,6 @@ impl Lie {
         }
     }
 
-    /// The one with a name.
     pub fn find(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|own| own.name() == name)
     }
@@ -44,25 +39,19 @@ impl Lie {
 /// What a simulated drive says that it holds, and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Store {
-    /// Bytes that it says it has.
     pub claimed_bytes: u64,
-    /// Bytes that it has; whole blocks.
     pub held_bytes: u64,
-    /// What it does beyond them.
     pub lie: Lie,
 }
 
-/// Blocks that were written in one go.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     count: u64,
-    /// The address that they were written to.
     first: u64,
     generation: u32,
 }
 
-/// Pieces by the place that they lie in, so that what is written in one go takes no more room than a
-/// single block.
+/// Pieces by place, so that one long write takes no more room than a block.
 pub(super) struct Simulated {
     pieces: BTreeMap<u64, Piece>,
     /// Blocks that it has; none where it holds whatever it says.
@@ -129,7 +118,6 @@ impl Simulated {
         self.pieces.insert(place, piece);
     }
 
-    /// Puts what nothing was put to before.
     fn keep(&mut self, blocks: std::ops::Range<u64>, generation: u32) {
         for block in blocks {
             let before = self.pieces.range(..=block).next_back();

@@ -3,8 +3,7 @@
 use super::{BLOCK_BYTES, Seen};
 use crate::random::mix64;
 
-/// Bytes that say by themselves where they belong: the smallest unit of any drive, so that a device that
-/// wraps in the middle of a block is seen to.
+/// Small stamped units, so that wrapping in the middle of a block is detected.
 const SECTOR: usize = 512;
 const WORDS: usize = SECTOR / 8;
 /// `ASSAYCAP`, as the bytes stand on the medium.
@@ -13,12 +12,10 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// Of 4096 bits of a sector so many may be turned: half of them differ from what has nothing to do with it.
 const MOST_FLIPPED: u32 = 512;
 
-/// Whose a block is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Stamp {
     /// Of this run: of its pilot and of each of its passes.
     pub run: u64,
-    /// Of this pass.
     pub pass: u64,
     /// Bytes from the beginning of the area.
     pub address: u64,
@@ -57,7 +54,6 @@ fn read(sector: &[u8]) -> [u64; WORDS] {
     words
 }
 
-/// Fills whole blocks from an address on.
 pub(super) fn fill(bytes: &mut [u8], first: Stamp) {
     for (sector, address) in bytes.chunks_exact_mut(SECTOR).zip((first.address..).step_by(SECTOR)) {
         for (bytes, word) in sector.chunks_exact_mut(8).zip(words(Stamp { address, ..first })) {

@@ -7,8 +7,7 @@ use crate::gate::Control;
 use crate::waits::Linked;
 
 impl<'a, E: Engine<'a>> Drive<E> {
-    /// Issues each request when what it waits for is over and a slot is free, until all are issued or something
-    /// ends it, then drains. Gives what [`Drive::run`] gives.
+    /// Issues each request when its wait is over and a slot is free; returns as [`Drive::run`].
     pub(super) fn run_linked(&mut self, control: &Control<'_>) -> Result<(u64, bool), LoadError> {
         let start = control.start(self.engine.now_ns());
         if let Some(linked) = &mut self.linked {

@@ -140,8 +140,7 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Ok(())
     }
 
-    /// Waits for a completion, and where a stamp is given no longer than until then; notes what is there and
-    /// gives the stamp taken just after, and whether an operation ended by it.
+    /// Waits for a completion, at most until a stamp; returns the stamp and whether one ended.
     #[inline]
     pub(super) fn wait(&mut self, now: u64, until: Option<u64>) -> Result<(u64, bool), LoadError> {
         let serves = E::ONE_AT_A_TIME && self.free.len() < self.flights.len();
@@ -169,7 +168,6 @@ impl<'a, E: Engine<'a>> Drive<E> {
         Ok(())
     }
 
-    /// Nothing is scheduled from a stamp on.
     #[cold]
     fn end_at(&mut self, stamp: u64) {
         if let Some(starts) = &mut self.starts {

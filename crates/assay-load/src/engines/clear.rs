@@ -17,7 +17,6 @@ use crate::{Class, Job, LoadError};
 /// How the trims and the zeroing of a job are done.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clearing {
-    /// Whether the target is a block device.
     is_device: bool,
     trims: bool,
     zeroes: bool,
@@ -48,7 +47,6 @@ impl Clearing {
         Ok(Self { is_device, trims, zeroes })
     }
 
-    /// Whether trims are discards of a device.
     pub(super) const fn discards(self) -> bool {
         self.trims && self.is_device
     }
@@ -59,7 +57,6 @@ impl Clearing {
         self.zeroes || (self.trims && !self.is_device)
     }
 
-    /// Does it, and waits for it.
     #[inline]
     pub(super) fn run(
         self,

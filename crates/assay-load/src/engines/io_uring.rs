@@ -33,8 +33,7 @@ pub(super) const ENTRY: EngineEntry = EngineEntry {
     work,
 };
 
-/// One submission in this many is looked at right after it returned: one more system call in 64
-/// changes no figure, and a run of a second still gives hundreds of looks.
+/// One submission in 64 is looked at: cheap enough, yet hundreds of looks per second.
 const LOOK_EVERY: u64 = 64;
 
 /// A larger batch is handed to the kernel in portions, so that the device works on the first while the
@@ -46,8 +45,7 @@ const FEWEST: usize = 4;
 /// No device runs dry for want of more.
 const MOST: usize = 64;
 
-/// How long to rest where the kernel has no room for new operations and none is in flight whose end would make
-/// some, and how often in a row: a machine that is short of memory for so long is out of it.
+/// Rest, and number of rests, while the kernel is out of memory for new operations.
 const REST: Duration = Duration::from_millis(1);
 const MOST_RESTS: u32 = 2_000;
 
@@ -87,8 +85,7 @@ fn deferred(builder: &mut Builder) -> &mut Builder {
 /// A way to set up a ring, and what the kernel lacks where it is needed.
 type Attempt = (fn(&mut Builder), Option<&'static str>);
 
-/// A ring with the cheapest way of running completions that the kernel has, and what it lacks.
-/// Its queues take so many submissions and completions.
+/// A ring with the cheapest completions that the kernel has, and what it lacks.
 fn ring(entries: [u32; 2]) -> io::Result<(io_uring::IoUring, Option<&'static str>)> {
     let attempts: [Attempt; 4] = [
         (
@@ -147,16 +144,13 @@ const LARGEST_REGION: usize = 1 << 30;
 /// Which memory the ring knows beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Registered {
-    /// None: each operation pins its own.
     Nothing,
-    /// Each slot by its number.
     Slots,
     /// All slots as one region, of which an address tells the slot: one thing to look up instead of many.
     Region,
 }
 
 impl Registered {
-    /// By which number memory in a slot is named.
     #[inline]
     fn number(self, slot: u32) -> Option<u16> {
         match self {
@@ -173,7 +167,6 @@ struct Naming {
     fd: Fd,
     flags: Flags,
     registered: Registered,
-    /// Whether trims are discards of a device.
     discards: bool,
     sync: WriteSync,
 }
@@ -299,14 +292,12 @@ impl IoUring<'_> {
         }
     }
 
-    /// Lets go of the file and the memory now. The kernel takes down a closed ring when it comes to it, and till
-    /// then a device would be in use, and the memory would count toward the limit of the next trial.
+    /// Releases file and memory now: the kernel takes down a closed ring later.
     fn unregister(&self) {
         let _ = self.ring.submitter().unregister_buffers();
         let _ = self.ring.submitter().unregister_files();
     }
 
-    /// Puts a portion into the submission queue.
     #[inline]
     fn push(&mut self, portion: &[Request]) -> io::Result<()> {
         let (naming, number) = (self.naming, self.portions);
@@ -346,8 +337,7 @@ impl IoUring<'_> {
         Ok(())
     }
 
-    /// Whether the ring discards on this device: one of no bytes is refused as such, and by a kernel that
-    /// knows none as unknown. A device without discard is told by its first one.
+    /// Whether the ring knows discards, by the refusal of one of no bytes.
     fn knows_discards(&self) -> bool {
         // In a ring of its own: whatever becomes of the try, nothing of it is left among the operations.
         let Ok((mut ring, _)) = ring([1, 1]) else { return false };
@@ -366,7 +356,6 @@ impl IoUring<'_> {
         answer.is_some_and(|answer| answer.result() == -libc::EINVAL)
     }
 
-    /// What is told of trims and zeroing.
     fn note_clearing(&mut self) {
         self.discards_alone = self.clearing.discards() && !self.knows_discards();
         let discards = if self.discards_alone {
@@ -381,8 +370,7 @@ impl IoUring<'_> {
         }
     }
 
-    /// Hands new entries to the kernel and waits for `wait` completion entries. What it has no room for stays in
-    /// the queue, and goes with the next call.
+    /// Submits new entries and waits for `wait` completions; what finds no room stays queued.
     #[inline]
     fn enter(&mut self, wait: usize) -> io::Result<()> {
         loop {
@@ -415,8 +403,7 @@ impl IoUring<'_> {
         Ok(())
     }
 
-    /// Hands new entries to the kernel and waits for a completion entry, for so long at most: where that is no
-    /// time at all what is complete is found all the same.
+    /// Submits new entries and waits for a completion for so long at most.
     fn enter_within(&mut self, left_ns: u64) -> io::Result<()> {
         if self.polled == Poll::Iopoll {
             // The kernel would not look at the time: who calls comes back until it is over.
@@ -441,8 +428,7 @@ impl IoUring<'_> {
         }
     }
 
-    /// The same by the descriptor of the ring, for kernels that cannot be told how long to wait (before
-    /// 5.11): they have no deferred completions either, so that nothing has to be asked for.
+    /// The same for kernels before 5.11, which cannot be told how long to wait.
     #[cold]
     fn poll(&mut self, left: Duration) -> io::Result<()> {
         self.ring.submit()?;
@@ -479,8 +465,7 @@ impl IoUring<'_> {
         }
     }
 
-    /// Submits the last portion and looks at once: what of it is complete by now was served while
-    /// it was submitted and never waited at a device.
+    /// Submits the last portion and looks at once for what never waited at a device.
     fn look(&mut self, requests: usize) -> io::Result<()> {
         self.enter(0)?;
         if self.polled == Poll::Sqpoll {
@@ -503,7 +488,6 @@ fn is_shortage(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EAGAIN | libc::EBUSY))
 }
 
-/// A discard of a block device.
 #[inline]
 fn discard(fd: Fd, offset: u64, bytes: u64) -> squeue::Entry {
     let mut command = [0; 16];

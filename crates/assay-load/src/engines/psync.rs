@@ -32,7 +32,6 @@ pub(super) struct Psync<'a> {
     depth: u32,
     waits: bool,
     flags: ReadWriteFlags,
-    /// Whether what syncs a write is an `fsync`.
     is_fsync: bool,
     ready: Vec<Completion>,
     /// By slot: that of the `fdatasync` behind its last write.

@@ -9,8 +9,7 @@ use crate::random::{Purpose, key, mix64};
 
 pub(super) const MOST_DEPTH: u32 = 16;
 
-/// Paths of some files, the one that each is created with and the one that it is renamed to, below the
-/// root of the tree. All have the same length, and lie one after the other.
+/// Paths of files below the root, before and after renaming, all of one length.
 pub(super) struct Paths {
     bytes: Vec<u8>,
     /// Bytes of a path with the zero at its end.
@@ -47,7 +46,6 @@ impl Paths {
         Self { bytes, stride }
     }
 
-    /// What a file is created as.
     #[inline]
     pub(super) fn first(&self, at: usize) -> &CStr {
         self.path(2 * at)
@@ -66,10 +64,8 @@ impl Paths {
     }
 }
 
-/// How directories lie in one another.
 struct Shape {
     depth: u32,
-    /// Directories below each that holds no files.
     fan_out: u64,
     digits: usize,
 }

@@ -15,7 +15,6 @@ const PAGE_BYTES: u64 = 4096;
 /// Runs that are told apart: the newest, by their start.
 const MOST_RUNS: usize = 64;
 
-/// A run of which stamps were found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundRun {
     /// Sectors of 512 bytes with its stamp.
@@ -24,12 +23,10 @@ pub struct FoundRun {
     pub written: Written,
 }
 
-/// What was found.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inspected {
     /// Sector by sector: those that hold a stamp are sound or wrong, the others are only read.
     pub verified: Verified,
-    /// The runs, by their start.
     pub runs: Vec<FoundRun>,
 }
 
@@ -39,8 +36,7 @@ struct Run {
     marks: FoundMarks,
 }
 
-/// Reads a range of a target and tells which stamps there are, and which of them do not fit their place or
-/// the bytes behind them. An older write in the place of a newer one, or one that is gone, is not seen.
+/// Looks for wrong stamps in a range; older or missing writes are not detected.
 pub fn inspect(
     range: &Range<u64>,
     target: &Target<'_>,
@@ -100,7 +96,6 @@ fn piece(bytes: &[u8], start: u64, found: &mut Verified, runs: &mut BTreeMap<(u6
     }
 }
 
-/// What a stamp says against its own sector.
 fn fault(stamp: &Stamp, at: u64, wrong_bits: u32) -> Option<Fault> {
     if stamp.address != at {
         return Some(Fault::Misplaced);

@@ -6,7 +6,6 @@ use super::marks::Written;
 use super::stamp::{Generation, Holds, MOST_FLIPPED, SECTOR, Stamp, look, turned};
 use super::standing::Standing;
 
-/// What is wrong with a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fault {
@@ -16,13 +15,11 @@ pub enum Fault {
     Torn,
     /// Zeros, in all of it or in part.
     Zeroed,
-    /// Some bits were turned.
     Flipped,
     /// An older write stands there: the last one was lost.
     Stale,
     /// What no write of the run put there: what lay there before, or what another wrote.
     Foreign,
-    /// It could not be read.
     Unreadable,
 }
 
@@ -38,7 +35,6 @@ impl Fault {
         Self::Unreadable,
     ];
 
-    /// As it is written.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Misplaced => "misplaced",
@@ -52,10 +48,8 @@ impl Fault {
     }
 }
 
-/// A write, as its stamp names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stood {
-    /// Thread that wrote it.
     pub thread: u32,
     /// Number of the operation in the stream of the thread, from 0.
     pub operation: u64,
@@ -74,7 +68,6 @@ impl Stood {
 pub struct WrongData {
     /// The first wrong sector of it, bytes from the start of the target.
     pub at_bytes: u64,
-    /// What is wrong.
     pub fault: Fault,
     /// What should stand there; none where nothing of the run need.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,7 +105,6 @@ enum Sector {
     Misplaced,
 }
 
-/// Looks at blocks of one run.
 pub(super) struct Judge<'a> {
     pub written: &'a Written,
     pub seed: u64,
@@ -188,7 +180,6 @@ impl Judge<'_> {
         (self.whole(&stamp, block, expected), stood)
     }
 
-    /// A sector of the run at its own place.
     fn whole(&self, stamp: &Stamp, block: u64, expected: Option<Generation>) -> Sector {
         if self.standing.may_stand(block, stamp.generation) {
             return Sector::Right;
@@ -199,7 +190,6 @@ impl Judge<'_> {
         if expected.is_some() { Sector::Stale } else { Sector::Foreign }
     }
 
-    /// A sector without a whole head.
     fn bare(&self, sector: &[u8], at: u64, expected: Option<Generation>) -> Sector {
         if expected.is_none() {
             return Sector::Untouched;

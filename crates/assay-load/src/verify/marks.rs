@@ -23,8 +23,7 @@ pub struct Mark {
     pub low: u64,
     /// When they had, nanoseconds of the engine's clock.
     pub since_ns: u64,
-    /// The most by which, from here to the next row, the number of one that was begun was ahead of the
-    /// oldest that had not ended.
+    /// How far the newest begun operation was ahead of the oldest unfinished one.
     pub ahead: u64,
 }
 
@@ -41,14 +40,11 @@ impl From<Mark> for [u64; 4] {
     }
 }
 
-/// What one thread is known to have done.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadMarks {
-    /// Its index.
     pub thread: u32,
     /// All of its operations with a lower number than this had ended.
     pub settled: u64,
-    /// By rising number.
     pub rows: Vec<Mark>,
 }
 
@@ -82,7 +78,6 @@ impl ThreadMarks {
     }
 }
 
-/// Makes one row of two, in place.
 fn halve(rows: &mut Vec<Mark>) {
     let kept = rows.len().div_ceil(2);
     for index in 0..kept {
@@ -102,9 +97,7 @@ pub struct Written {
     /// Seed of its job, from which all its places follow.
     #[serde(with = "crate::digits")]
     pub seed: u64,
-    /// Whether all that was begun had ended.
     pub ended: bool,
-    /// By thread.
     pub threads: Vec<ThreadMarks>,
 }
 
@@ -162,12 +155,9 @@ pub(crate) struct Stamper {
     begun: u64,
     /// All with a lower number had ended at the last look.
     low: u64,
-    /// The last look.
     since_ns: u64,
-    /// By slot.
     slots: Vec<Begun>,
     rows: Vec<Mark>,
-    /// Operations from one row to the next.
     every: u64,
 }
 
@@ -189,8 +179,7 @@ impl Stamper {
         })
     }
 
-    /// An operation is begun in a slot: of whatever class, they are counted as they are drawn. Apart from the
-    /// loop of those that carry no stamps.
+    /// An operation begins in a slot; all classes are counted as they are drawn.
     #[inline(never)]
     pub fn begin(&mut self, slot: u32) {
         let (index, low, since_ns) = (self.begun, self.low, self.since_ns);
@@ -217,7 +206,6 @@ impl Stamper {
         stamp::fill(bytes, &Stamp { run, seed, address, generation, low, since_ns });
     }
 
-    /// The operation in a slot has ended.
     #[inline]
     pub fn end(&mut self, slot: u32) {
         self.slots[slot as usize].index = FREE;
@@ -240,8 +228,7 @@ impl Stamper {
 /// Marks that one thread keeps of what is read back; where there would be more, every second one goes.
 const MOST_FOUND: usize = 1 << 16;
 
-/// What the stamps of one run tell that were found on a medium: each was true when it was written, wherever
-/// it stands now.
+/// What the stamps of one run on a medium tell; each was true when it was written.
 #[derive(Debug, Default)]
 pub(super) struct FoundMarks {
     threads: BTreeMap<u32, ThreadMarks>,

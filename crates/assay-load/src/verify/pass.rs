@@ -23,31 +23,22 @@ use crate::{EngineKind, Job, LoadError, Poll, Target, clock};
 const READ_BYTES: u64 = 1 << 20;
 /// Blocks of which is kept at a time what may stand there: eight bytes each.
 const MOST_BLOCKS: u64 = 1 << 22;
-/// Wrong blocks that are told one by one.
 const MOST_TOLD: usize = 8;
 
-/// Wrong blocks, by what is wrong with them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FaultCounts {
-    /// Parts of different writes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub torn: u64,
-    /// Older writes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub stale: u64,
-    /// What belongs elsewhere.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub misplaced: u64,
-    /// Zeros.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub zeroed: u64,
-    /// Turned bits.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub flipped: u64,
-    /// What no write of the run put there.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub foreign: u64,
-    /// What could not be read.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub unreadable: u64,
 }
@@ -70,18 +61,15 @@ impl FaultCounts {
         }
     }
 
-    /// How many have this fault.
     pub fn of(&self, fault: Fault) -> u64 {
         let mut own = *self;
         *own.count_mut(fault)
     }
 
-    /// All of them.
     pub fn all(&self) -> u64 {
         Fault::ALL.iter().fold(0, |sum, fault| sum.saturating_add(self.of(*fault)))
     }
 
-    /// Counts one more.
     pub fn add(&mut self, fault: Fault) {
         *self.count_mut(fault) += 1;
     }
@@ -90,18 +78,13 @@ impl FaultCounts {
 /// What a pass over the blocks of a run found.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Verified {
-    /// Which run: nanoseconds since 1970 at its start.
     #[serde(with = "crate::digits")]
     pub run: u64,
-    /// Bytes of a block: of one operation.
     pub block_bytes: u64,
-    /// Blocks that were read.
     pub read: u64,
     /// Those of them that hold a write of the run, as they should.
     pub intact: u64,
-    /// Those that do not hold what they should.
     pub corrupt: FaultCounts,
-    /// The first of these.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub first: Vec<WrongData>,
     /// Sound blocks of which one write or another may stand: both were in flight at the same time.
@@ -113,10 +96,8 @@ pub struct Verified {
     /// Operations that are known to have ended, of a run that was killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<u64>,
-    /// Whether a stop ended the pass before its end.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub cut_short: bool,
-    /// Nanoseconds that it took.
     pub elapsed_ns: u64,
 }
 
@@ -142,15 +123,13 @@ impl Verified {
     }
 }
 
-/// Reads a target in large pieces.
 pub(super) struct Reader<'a> {
     file: BorrowedFd<'a>,
     buffer: Buffer,
 }
 
 impl<'a> Reader<'a> {
-    /// One for pieces of so many bytes; what memory holds of the range is let go of first, as far as the
-    /// kernel does.
+    /// A pass in pieces of so many bytes; drops the cached range as far as the kernel does.
     pub fn new(
         target: &Target<'a>,
         piece_bytes: u64,

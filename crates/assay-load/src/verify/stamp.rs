@@ -15,8 +15,7 @@ const MAGIC: u64 = u64::from_le_bytes(*b"ASSAYVR1");
 /// Magic, run, seed, address, generation, all that had ended, when, checksum.
 const HEAD: usize = 8;
 const SUM: usize = HEAD - 1;
-/// Of the bits of a head that are known beforehand so many may be turned: of what has nothing to do with it
-/// half of them differ.
+/// The most bits that may differ in a head; of unrelated data half differ.
 const MOST_TURNED: u32 = 24;
 /// Of the bits behind a head so many may be turned; where more are, another write wrote there.
 pub(super) const MOST_FLIPPED: u32 = 512;
@@ -36,21 +35,18 @@ impl Generation {
         u64::from(self.thread) << INDEX_BITS | (self.index + 1)
     }
 
-    /// Of such a word; none of 0.
     pub fn unpacked(word: u64) -> Option<Self> {
         let index = (word & ((1 << INDEX_BITS) - 1)).checked_sub(1)?;
         Some(Self { thread: (word >> INDEX_BITS) as u32, index })
     }
 }
 
-/// Whose a sector is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     /// Of this run alone: nanoseconds since 1970 at its start.
     pub run: u64,
     /// The seed of its job, from which all its offsets follow.
     pub seed: u64,
-    /// Bytes from the start of the target.
     pub address: u64,
     pub generation: Generation,
     /// All operations of the thread with a lower number had ended when this one was begun.
@@ -128,8 +124,7 @@ pub(super) fn look(sector: &[u8]) -> Holds {
     if words.iter().all(|word| *word == 0) { Holds::Zero } else { Holds::Strange }
 }
 
-/// Bits that must have been turned in the head of a sector that was this run's, at this address; none where
-/// it has nothing to do with it. Of the words that are not known beforehand one bit at least is wrong.
+/// Flipped bits in the head of a sector of this run; `None` if it is unrelated.
 pub(super) fn turned(sector: &[u8], run: u64, seed: u64, address: u64) -> Option<u32> {
     let words = words(sector);
     let (hidden, rest) = parts(&words);

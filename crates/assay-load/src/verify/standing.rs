@@ -10,7 +10,6 @@ use super::stamp::Generation;
 use crate::pattern::{Classes, Walk};
 use crate::{Class, Job};
 
-/// The blocks of a part of an area.
 #[derive(Debug)]
 pub(super) struct Standing {
     start: u64,
@@ -21,8 +20,7 @@ pub(super) struct Standing {
     several: BTreeMap<usize, Vec<Generation>>,
 }
 
-/// Whether an operation leaves its stamp in its block. What leaves something else there (zeros, or anything)
-/// has its line here.
+/// Whether an operation leaves its stamp in its block, and nothing else.
 const fn leaves_a_stamp(class: Class) -> bool {
     match class {
         // What is trimmed or zeroed is not verified: `check` refuses it.
@@ -34,8 +32,7 @@ const fn leaves_a_stamp(class: Class) -> bool {
 /// Operations between two looks at the wish to stop.
 const LOOK_EVERY: u64 = 1 << 16;
 
-/// The settled writes of one thread in their order: which, and where. How many there are may be a stranger's
-/// word, so that a stop ends it.
+/// Replays the settled writes of one thread in order, until a stop.
 fn replay(
     job: &Job,
     marks: &ThreadMarks,
@@ -102,12 +99,10 @@ impl Standing {
         Generation::unpacked(self.one[self.index(address)?])
     }
 
-    /// Whether more than one may stand there.
     pub fn is_open(&self, address: u64) -> bool {
         self.index(address).is_some_and(|index| self.several.contains_key(&index))
     }
 
-    /// Whether this write may stand there.
     pub fn may_stand(&self, address: u64, generation: Generation) -> bool {
         let Some(index) = self.index(address) else { return false };
         match self.several.get(&index) {

@@ -33,9 +33,6 @@ pub struct Labels(BTreeMap<String, String>);
 
 impl Labels {
     /// Those that are kept beside the results; none where nothing is kept there.
-    ///
-    /// # Errors
-    /// The user's mistake where the file is another one's or damaged.
     pub fn read(system: &dyn System, results: &Path) -> Outcome<Self> {
         let path = file(results);
         let text = match system.read_text(&path) {
@@ -66,9 +63,6 @@ impl Labels {
     }
 
     /// Gives boots a label, or takes it away where it is empty, and keeps that.
-    ///
-    /// # Errors
-    /// The user's mistake in the label; refused where it cannot be kept.
     pub fn set(
         &mut self,
         system: &dyn System,
@@ -112,9 +106,6 @@ impl Labels {
 }
 
 /// Gives a label to the boots that a word names, to the running one where there is none: how many they were.
-///
-/// # Errors
-/// The user's mistake: there is no such boot; refused where the journal cannot be read.
 pub(super) fn give(
     system: &dyn System,
     results: &Path,
@@ -145,8 +136,7 @@ fn checked(label: &str) -> Outcome<String> {
     })
 }
 
-/// Boots that a word names: none is the running one, `-1` the one before it, `-9..-3` all from one to
-/// the other, or the beginning of an id.
+/// Boots by a word: none (the running one), `-1`, `-9..-3`, or the beginning of an id.
 pub fn named(word: Option<&str>, boots: &[Boot]) -> Outcome<Vec<String>> {
     let back = |text: &str| text.parse::<i64>().ok().filter(|number| *number <= 0);
     let at = |number: i64| {

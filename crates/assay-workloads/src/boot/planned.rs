@@ -12,7 +12,6 @@ use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Planned {
-    /// A unit whose start is timed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<String>,
 }

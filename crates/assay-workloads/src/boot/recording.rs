@@ -50,9 +50,6 @@ impl Asked {
     }
 
     /// Reads the latest `most` boots, with the labels stored next to results.
-    ///
-    /// # Errors
-    /// A mistake of the user if the source does not exist; refused if the source contains no boot.
     pub fn read(
         &self,
         system: &dyn System,
@@ -68,9 +65,6 @@ impl Asked {
     }
 
     /// Reads the boot in progress.
-    ///
-    /// # Errors
-    /// Refused if the journal cannot be read or does not contain the boot.
     pub fn running(&self, system: &dyn System, results: &Path) -> Outcome<Record> {
         let mut boot = source::this(system, self.until_unit.as_deref())?;
         Labels::read(system, results)?.apply(std::slice::from_mut(&mut boot));

@@ -32,10 +32,6 @@ pub(super) struct Told {
 }
 
 /// Reads the newest boots of a source; `until_unit` is a unit whose start is looked for.
-///
-/// # Errors
-/// The user's mistake where there is no such file; refused where nothing of a boot can be read, with what
-/// to do.
 pub(super) fn read(
     system: &dyn System,
     source: &Source,
@@ -54,9 +50,6 @@ pub(super) fn read(
 }
 
 /// The boot that this machine runs in.
-///
-/// # Errors
-/// Refused where the journal cannot be read or does not tell of it.
 pub(super) fn this(system: &dyn System, until: Option<&str>) -> Outcome<Boot> {
     let id = machine::boot_id(system)?;
     let found = own(system, 1, until)?;

@@ -15,7 +15,6 @@ use crate::tell::{FactsFigure, Number, OfRow, Rows, Seen, Shows, Tells};
 
 const MOST_UNITS: usize = 10;
 const MOST_SENTENCES: usize = 6;
-/// Boots of a figure: the newest.
 const MOST_DRAWN: usize = 40;
 
 /// The boots of one group.

@@ -21,8 +21,7 @@ const LOADING: u64 = 11;
 const RESTS: [f64; 3] = [1.0, 2.0, 4.0];
 /// The longest of them brings back at most so much of the bucket.
 const MOST_BACK: f64 = 0.8;
-/// A load after a rest lasts so many times as long as its credit is expected to, and some seconds more, in which
-/// it is seen to be gone.
+/// A load after a rest lasts longer than its expected credit, to show that it is gone.
 const LONGER: f64 = 1.5;
 const MORE_S: f64 = 4.0;
 /// What ends a load, and is not whole: half a second, and what lengths are rounded up by.

@@ -191,8 +191,7 @@ impl Facts {
     }
 }
 
-/// What a bucket counts, of two sizes of the same operations: as many of them, or as many bytes. Nothing where
-/// both may be, or neither.
+/// What a bucket counts of two sizes: operations or bytes; `None` if both or neither fit.
 fn counted(all: &[&Facts]) -> Option<String> {
     let (first, later) = all.split_first()?;
     let other =

@@ -14,8 +14,7 @@ use crate::measured::{Claims, Count, Measured, Ran};
 use crate::place::Run;
 use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
-/// What is supposed of a target that was not tried: a MiB in one piece, and a single block. A good card,
-/// and a poor one.
+/// Assumed costs without a pilot, of a good and of a poor card: a MiB in one piece, and a block.
 const SUPPOSED: [(&str, (u64, u64)); 2] = [
     ("80 MB/s and 1 ms per block", (13_107_200, 1_000_000)),
     ("10 MB/s and 10 ms per block", (104_857_600, 10_000_000)),

@@ -194,7 +194,6 @@ impl OfRow for Facts {
 }
 
 impl Facts {
-    /// The answer, then what it would have missed.
     fn sentences(&self) -> [Sentence; 2] {
         let texts = [&self.text, &self.limit_text];
         texts.map(|text| Sentence { about: self.subject(), text: text.clone() })

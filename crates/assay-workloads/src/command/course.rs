@@ -48,7 +48,6 @@ struct How<'s> {
     stop: &'s AtomicBool,
     heard_bytes: u64,
     hashed: bool,
-    /// Whether processors count what they do for it.
     counted: bool,
     /// Through the shell, whatever the study says.
     shell: bool,
@@ -95,7 +94,6 @@ pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     Ok(course.tally.ran(planned, elapsed_ns, stopped))
 }
 
-/// Runs it once; gives the nanoseconds that took.
 pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     let mut course = Course::new(planned, run)?;
     match course.in_tree(Course::first) {
@@ -104,8 +102,7 @@ pub(super) fn once(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     }
 }
 
-/// Runs the line that comes once before all runs once more; gives it, unless there is none or the user wants to
-/// stop.
+/// Runs the preparing line again; returns it unless there is none or the user stops.
 pub(super) fn ready_again(planned: &Planned, run: &Run<'_>) -> Result<Option<String>, String> {
     if planned.setup.is_none() {
         return Ok(None);
@@ -169,8 +166,7 @@ impl<'a> Course<'a> {
         self.run.system.monotonic_ns().saturating_sub(self.began_ns)
     }
 
-    /// Does something in the tree that is made for it, where there is one; it is removed whatever
-    /// becomes of that.
+    /// Works in the tree that is made for it, and removes the tree in any case.
     fn in_tree(&mut self, work: fn(&mut Self) -> Result<(), Break>) -> Result<(), Break> {
         let Some(tree) = &self.planned.tree else { return work(self) };
         let made = self.make(tree);
@@ -303,8 +299,7 @@ impl<'a> Course<'a> {
         Ok(())
     }
 
-    /// The line for afterwards: it is run whatever became of the run, but not for long where the user
-    /// wants to stop.
+    /// Runs the final line in any case, but not for long if the user wants to stop.
     fn cleaned(&mut self, stopped: bool) -> Result<(), Break> {
         let Some(text) = &self.planned.conclude else { return Ok(()) };
         let never = AtomicBool::new(false);

@@ -49,13 +49,11 @@ impl Written {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Detail {
     pub runs: u64,
-    /// How long each of them took, nanoseconds, in their order: the first thousand. The start of the
-    /// shell is in them.
+    /// Nanoseconds of the first thousand runs in order, the start of the shell included.
     pub wall_ns: Vec<u64>,
     /// The longest and the shortest of all, nanoseconds.
     pub span_ns: [u64; 2],
-    /// What the shell alone takes and is taken off of each run: its shortest start in this trial (the mean of
-    /// its starts in results of older versions), nanoseconds; none where there was no shell.
+    /// Nanoseconds subtracted per run: the shell's shortest start (in older results, the mean).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shell_ns: Option<f64>,
     /// Runs by how they ended: `exit code 0`.
@@ -72,8 +70,7 @@ pub struct Detail {
     /// Bytes that system calls of a run read, or wrote if that was more, mean; none unless numbers are read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub called_bytes: Option<u64>,
-    /// For `drop_caches`: bytes of files in the page cache before and after it was emptied, where most was
-    /// left.
+    /// For `drop_caches`: cached bytes of files before and after, where most was left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_bytes: Option<[u64; 2]>,
     /// Names of the variables that it got of assay's environment; their values are kept nowhere.
@@ -102,8 +99,7 @@ impl Detail {
         self.wall_ns.iter().map(move |ns| (*ns as f64 - shell_ns).max(0.0))
     }
 
-    /// Nanoseconds that waiting is compared with: what runs took together without the shell's own start, but
-    /// for each no less than that start, of which the rest is a difference.
+    /// Nanoseconds that waiting is compared with: per run at least one start of the shell.
     pub fn judged_ns(&self, window_ns: u64) -> f64 {
         let shells_ns = self.shell_ns.unwrap_or(0.0) * self.runs as f64;
         (window_ns as f64 - shells_ns).max(shells_ns)

@@ -5,7 +5,6 @@ use assay_core::digest::{hexadecimal, sha256};
 use serde::{Deserialize, Serialize};
 
 pub const REVISION: &str = "revision";
-/// Digits of the name of a tree.
 const DIGITS: usize = 32;
 
 /// The commit that an arm runs in, and how its tree was made.
@@ -37,8 +36,7 @@ impl Revision {
     }
 }
 
-/// The name of the directory that holds the tree of a commit: the same for the same repository, line and
-/// commit, and no other.
+/// The directory for a commit's tree, unique for repository, line and commit.
 pub fn tree_name(repository: &str, build: Option<&str>, commit: &str) -> String {
     // A path or a line has no zero byte.
     let parts = [repository, build.unwrap_or_default(), commit].join("\0");

@@ -53,7 +53,6 @@ impl Starts {
 pub(super) struct Taken {
     pub(super) read: ToolOutput,
     pub(super) written: Vec<Written>,
-    /// The hash of what it produced, hexadecimal.
     pub(super) sum: Option<String>,
 }
 

@@ -97,9 +97,6 @@ pub(super) fn removing() -> String {
 }
 
 /// Whether one lies there that a run left behind.
-///
-/// # Errors
-/// Something of that name lies there that no run made.
 pub(super) fn is_left(system: &dyn System, target: &Path) -> Result<bool, String> {
     let place = place(target);
     if system.status(&place).is_err() {

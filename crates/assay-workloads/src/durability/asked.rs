@@ -74,8 +74,7 @@ const LARGEST_UNIT: Bytes = Bytes(64 << 10);
 /// What a promise takes, as long as none was made, and of a cut each promise of its log, nanoseconds.
 const PROMISE_NS: u64 = 2_000_000;
 const CUT_PROMISE_NS: u64 = 200;
-/// What the first machine takes to start, what each one after it takes to begin where that was kept, to write until its power
-/// goes and to be looked at, and what a look at a file system takes in one.
+/// Times of a virtual machine: the first start, each later one, a run, and a look.
 const START_NS: u64 = 8_000_000_000;
 const KILL_NS: u64 = 1_200_000_000;
 const LOOK_NS: u64 = 120_000_000;
@@ -418,8 +417,7 @@ impl Planned {
         }
     }
 
-    /// A trial of it in an area (its beginning and its length); the keys are its seed, and what tells the run from all
-    /// others.
+    /// The course of a trial in an area (start and length).
     pub const fn course(&self, area: [u64; 2], time_ns: u64, seed: u64, run: u64) -> Course {
         Course {
             pattern: self.pattern,
@@ -528,7 +526,6 @@ impl PlannedWork for Planned {
         Some(writing.saturating_add(cutting))
     }
 
-    /// A plug is not pulled by half.
     fn half(&self) -> Option<crate::Planned> {
         let promises = if self.is_plug() { 0 } else { self.acknowledged_writes };
         Some(Self { acknowledged_writes: promises, ..self.clone() }.into())

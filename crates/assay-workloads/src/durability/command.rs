@@ -27,7 +27,6 @@ const TOLD_LETTERS: usize = 200;
 /// Exit codes with which a shell says that it could not run something.
 const NOT_RUN: [i32; 2] = [126, 127];
 
-/// What is run, and for how long.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lines {
     pub command: String,
@@ -92,9 +91,6 @@ impl Ended {
     }
 
     /// Whether the check found all that was promised.
-    ///
-    /// # Errors
-    /// It does not say: it could not be run, or did not end.
     pub fn found_all(&self) -> Result<bool, String> {
         match self.how {
             How::Exited(0) => Ok(true),
@@ -115,9 +111,6 @@ impl Ended {
     }
 
     /// That the check is one: it misses what was promised where nothing is there.
-    ///
-    /// # Errors
-    /// It finds what is not there, so that it could find no loss; or cannot be run.
     pub fn misses_all(&self, promises: u64) -> Result<(), String> {
         if promises > 0 && self.found_all()? {
             let told = "the check succeeds in an empty directory, so it cannot detect a loss";

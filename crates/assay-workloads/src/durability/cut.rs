@@ -61,7 +61,6 @@ impl Survivors {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Landed {
     pub write: u32,
-    /// The first of its sectors that does.
     pub first: u32,
     pub sectors: u32,
 }
@@ -76,16 +75,14 @@ pub struct Cut {
     pub survived: u32,
 }
 
-/// When it is: after each step of the log from the first promise on, with the same chance. Before it nothing can be
-/// lost, and such cuts would make a bound smaller for nothing. Where nothing is promised, after each step.
+/// A random step from the first promise on, where a loss is possible; without promises, any step.
 pub fn moment(log: &Log, draws: &mut Draws) -> usize {
     let promise = log.steps.iter().position(|step| matches!(step, Step::Promise(_)));
     let first = promise.unwrap_or_default();
     first + 1 + draws.below(log.steps.len().saturating_sub(first).max(1) as u64) as usize
 }
 
-/// Puts the writes that no flush covers onto the medium, as far as they survive; `unit` sectors are written
-/// whole. A write that was to go through is there in any case.
+/// Puts surviving unflushed writes onto the medium; `unit` sectors are written whole.
 pub fn survive(
     log: &Log,
     steps: usize,

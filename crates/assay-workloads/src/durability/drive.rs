@@ -67,8 +67,7 @@ impl Drive {
         }
     }
 
-    /// What lies on the medium after so many steps, in the order in which it came there; `unit` sectors are
-    /// written whole.
+    /// The medium after so many steps; `unit` sectors are written whole.
     pub fn after(
         self,
         log: &Log,

@@ -104,7 +104,6 @@ pub enum Order {
         own: Lines,
         lines: Vec<String>,
     },
-    /// What was told was heard.
     GoOn,
 }
 
@@ -196,8 +195,7 @@ pub type Pieces = Vec<Option<Vec<u8>>>;
 pub trait Place {
     fn make(&mut self, on: On) -> Result<(), String>;
 
-    /// Opens it, or a new file of the file system on it whose name is on the medium; when all is done, lets it go. Nothing
-    /// that was known of the drive before is believed.
+    /// Opens the place anew, without anything cached, performs the writes, and closes it.
     fn written(
         &mut self,
         on: On,

@@ -9,7 +9,6 @@ use crate::durability::log::{Log, SECTOR_BYTES};
 pub enum Seen {
     /// Nothing of this run: what was there before.
     Before,
-    /// What the write of this number put there.
     Write(u32),
     /// What no write of this run put there: of another place, or changed.
     Strange,

@@ -250,8 +250,7 @@ impl Written {
         in_order(lost.collect())
     }
 
-    /// The same after the recovery that a program with such a log does: what the log holds whole, with its
-    /// commit block, is put into its places.
+    /// The same after the recovery of the log: complete transactions are copied to their places.
     fn lost_blocks(&self, image: &[Seen], known: Known) -> Vec<Lost> {
         let logged = self.recovered(image);
         let promised = self.promised(known).into_iter().zip(0..);

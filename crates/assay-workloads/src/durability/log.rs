@@ -29,7 +29,6 @@ pub struct Log {
 }
 
 impl Log {
-    /// Notes a write; its number.
     pub fn write(&mut self, write: Write) -> u32 {
         let number = self.writes.len() as u32;
         self.writes.push(write);

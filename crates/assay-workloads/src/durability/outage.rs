@@ -21,7 +21,6 @@ use crate::durability::program::{self, Back, Made, Program};
 use crate::durability::served::{End, Logged, Served};
 use crate::durability::trial::{Course, Detail};
 
-/// Bytes that a program has in a machine.
 pub const AREA_BYTES: u64 = 64 << 20;
 /// A machine that says nothing for so long says nothing any more: five minutes.
 const PATIENCE: u64 = 300_000 / MOMENT_MS;
@@ -44,9 +43,6 @@ pub struct Outage<'a> {
 
 impl Outage<'_> {
     /// Takes the power of a machine for each cut.
-    ///
-    /// # Errors
-    /// There is no machine, or it does not what it is told.
     pub fn kill(&self, starts: &mut dyn Starts, stop: &AtomicBool) -> Result<Detail, String> {
         let program = program::of(self.course, self.own)?;
         let drive = Arc::new(Served::new(self.on.drive_bytes()));
@@ -83,9 +79,6 @@ impl Outage<'_> {
     }
 
     /// Has one machine write to the end, and cuts the log of its drive.
-    ///
-    /// # Errors
-    /// As of [`Outage::kill`].
     pub fn replay(&self, starts: &mut dyn Starts, stop: &AtomicBool) -> Result<Detail, String> {
         let program = program::of(self.course, self.own)?;
         let drive = Arc::new(Served::new(self.on.drive_bytes()));

@@ -111,9 +111,6 @@ pub struct Plug<'a> {
 
 impl Plug<'_> {
     /// Writes until the power goes, or judges what is there where it went.
-    ///
-    /// # Errors
-    /// Why nothing can be said of it: nobody cut the power, the peer was lost, or it could not be done.
     pub fn run(&self) -> Result<Detail, String> {
         let notes = self.notes()?;
         let noted = notes.last().and_then(|text| serde_json::from_str(&text).ok());
@@ -390,8 +387,7 @@ impl Plug<'_> {
         ))
     }
 
-    /// What it had written when the peer had heard of so many rounds, the next one under way; and the steps up to the last
-    /// promise.
+    /// What was written when the peer knew of so many rounds, and the steps up to the last promise.
     fn written(&self, told: u64) -> Result<(Written, Known, usize), String> {
         let layout = self.layout()?;
         let mut own = Written::with_room(layout, 0);

@@ -36,8 +36,7 @@ pub trait Program {
     /// Whether what it tells of promises something, by how often it had told something before.
     fn promises(&self, before: u32) -> bool;
 
-    /// Whether it goes on only when it was answered that it was heard. Otherwise what it promised may be heard of late, and
-    /// count for less than it was.
+    /// Whether it waits for an answer to each message; else promises may be heard of late.
     fn waits(&self) -> bool {
         true
     }

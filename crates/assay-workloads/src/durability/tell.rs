@@ -59,8 +59,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// Of the trials of a row; none where nothing was measured. What is missing without a cut is told of those as well
-    /// that no number is made of.
+    /// The judgement of the trials of a row; includes losses without a cut.
     pub fn judge(
         subject: &Subject,
         planned: &Planned,

@@ -52,7 +52,6 @@ pub struct Course {
     pub sync: Sync,
     pub record_bytes: u64,
     pub promises: u32,
-    /// Nanoseconds of writing at most.
     pub time_ns: u64,
     pub cuts: u64,
     pub drive: Drive,
@@ -103,7 +102,6 @@ pub struct Detail {
     pub written_bytes: u64,
     /// Calls that synced, or writes that went through.
     pub syncs: u64,
-    /// Rounds of the pattern, promised or not.
     pub rounds: u64,
     pub window_ns: u64,
     #[serde(flatten)]

@@ -8,8 +8,7 @@ use crate::measured::Counts;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     pub phases: Vec<Phase>,
-    /// For `drop_caches`: bytes of files in the page cache before and after it was emptied, where most was
-    /// left.
+    /// For `drop_caches`: cached bytes of files before and after, where most was left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub emptied_bytes: Option<[u64; 2]>,
 }
@@ -17,7 +16,6 @@ pub struct Detail {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Phase {
     pub act: FileAct,
-    /// To how many files.
     pub operations: u64,
     pub bytes: u64,
     /// Nanoseconds that it took, with the sync that belongs to it.
@@ -45,8 +43,7 @@ impl Detail {
         phase.each_ns().map(|ns| 1e9 / ns)
     }
 
-    /// Files per second through all phases; where a phase went to fewer files than another, what one
-    /// file took of each counts.
+    /// Files per second through all phases, weighted by the time per file.
     pub fn through_all(&self) -> Result<f64, String> {
         let each: Result<Vec<f64>, String> =
             FileAct::ALL.into_iter().map(|act| self.rate(act)).collect();

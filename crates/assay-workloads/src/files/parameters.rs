@@ -10,7 +10,6 @@ use crate::keys::{choice, keys, whole, word, work};
 const MOST_FILES: u32 = 1_000_000;
 const MOST_LEVELS: u32 = 16;
 const MOST_THREADS: u32 = 1024;
-/// Larger ones are the business of `io`.
 const LARGEST: Bytes = Bytes(64 << 20);
 
 keys! {

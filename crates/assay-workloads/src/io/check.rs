@@ -21,8 +21,7 @@ pub(super) fn complain(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn
     verify(io, path, study, to);
 }
 
-/// What is verified is written, in whole sectors of random bytes, each block in one place; what a factor
-/// brings about is looked at level by level.
+/// Verified work is written in whole sectors of random bytes, each block in one place.
 fn verify(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let path = format!("{path}/verify");
     if !io.verify || to.is_wrong(&path) {
@@ -152,7 +151,6 @@ fn paced(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     }
 }
 
-/// Operations that do not fit into the area.
 fn size(io: &Asked, path: &str, study: &InStudy<'_>, to: &mut dyn Complaints) {
     let Some(area) = study.area else { return };
     let message = |size: Bytes| format!("block_size {size} is larger than the area of {area}");

@@ -27,8 +27,7 @@ pub struct Detail {
     /// Of an open loop how far its schedule was held.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pace: Option<Pace>,
-    /// For the pattern `spaced`: service time in nanoseconds of each operation in order, ten
-    /// thousand at most. Their offsets follow from the plan ([`super::sample_offset`]).
+    /// For the pattern `spaced`: service times in order, ten thousand at most.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sample_latencies_ns: Vec<u64>,
     /// Of what was watched with its requests recorded: what the recording comes to.

@@ -19,8 +19,7 @@ pub const NOT_SAID: &[&str] = &[
     "with io_uring, Assay registers buffers and files, as fio does with --fixedbufs --registerfiles",
 ];
 
-/// The line for reads and writes. The simulated drive has no counterpart: the file then stands for a
-/// drive.
+/// The line for reads and writes; a file stands for the simulated drive.
 pub(super) fn line(io: &Planned, how: &ByHand<'_>) -> CommandLine {
     let mut line = job(io, &ByHand { area: how.area.measured(how.background.is_some()), ..*how });
     if let Some(background) = how.background {
@@ -323,8 +322,7 @@ fn size(bytes: u64) -> String {
     unit.map_or_else(|| bytes.to_string(), |(unit, name)| format!("{}{name}", bytes / unit))
 }
 
-/// A time as fio writes it; fio knows nothing shorter than a microsecond. A share of a budget is
-/// told in whole milliseconds, which is more than anybody can repeat.
+/// A time as fio writes it: microseconds; shares of a budget in whole milliseconds.
 fn time(ns: u64) -> String {
     let unit = if ns < 100_000_000 { 1000 } else { 1_000_000 };
     let us = ns.div_ceil(unit) * (unit / 1000);

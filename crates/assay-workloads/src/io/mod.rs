@@ -77,20 +77,17 @@ impl Asked {
         self.queue_depth.saturating_mul(self.threads)
     }
 
-    /// Whether operations start by a clock or after a pause: how many there are per second, and how many are in
-    /// flight, is then not what the drive can.
+    /// Whether a clock or pauses start operations, so that rates do not show the drive's limit.
     pub fn is_held_back(&self) -> bool {
         self.arrival_rate.is_some() || self.think_time.is_some()
     }
 
-    /// Bytes of one operation, as engines take them: none has more than a GiB. Of several sizes the
-    /// largest.
+    /// The largest size of one operation, a GiB at most.
     pub fn size_bytes(&self) -> u32 {
         self.block_size.largest().0 as u32
     }
 
-    /// Whether places and sizes are none that a usual number of a drive has: several sizes, blocks that are
-    /// met more often than others, gaps, or places of reads apart from those of writes.
+    /// Whether places or sizes are unusual: several sizes, hot blocks, gaps, or separate positions.
     pub fn is_shaped(&self) -> bool {
         self.block_size.one().is_none()
             || !self.distribution.is_uniform()

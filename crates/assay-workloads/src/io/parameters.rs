@@ -19,7 +19,6 @@ use crate::keys::{choice, keys, whole, word, work};
 const MOST_OPERATIONS: u64 = 1_000_000_000;
 /// Places of the pattern `spaced` at most: the service time of each is kept.
 pub(super) const MOST_SAMPLES: u64 = 10_000;
-/// Operations in flight per thread at most.
 const MOST_DEPTH: u32 = 4096;
 const MOST_THREADS: u32 = 1024;
 

@@ -54,13 +54,11 @@ impl fmt::Display for Engine {
     }
 }
 
-/// Reads and writes of blocks, as they will be run: what was asked for, where the target does not allow
-/// that in its nearest form.
+/// Reads and writes of blocks as they will be run, in the nearest form that the target allows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Stored", into = "Stored")]
 pub struct Planned {
-    /// Without an engine and times of its own: who carries it out stands beside it, and how long it
-    /// lasts in the plan.
+    /// Without its engine and times, which are recorded beside it.
     granted: Asked,
     pub engine: Engine,
     /// Operations in flight that the study asked for, over all threads.
@@ -129,8 +127,7 @@ impl Planned {
         job
     }
 
-    /// The bytes of an area that hold whole operations. A plan can be a stranger's: its area may end where no
-    /// number reaches.
+    /// The bytes of an area that hold whole operations; the plan may be a stranger's.
     fn whole_blocks(&self, area: &Area) -> Range<u64> {
         let unit = self.block_size.largest().0.max(1);
         area.start..area.start.saturating_add(area.length / unit * unit)
@@ -146,8 +143,7 @@ pub fn sample_offset(planned: &Planned, area: &Area, index: u64) -> Option<u64> 
     Some(assay_load::spread_offset(&area, planned.size_bytes(), samples, index))
 }
 
-/// Offsets of the operations of a random trial with this seed, of which each latency was kept: one
-/// thread, one operation at a time. None for another job.
+/// The offsets of a random trial with one thread, one operation at a time.
 pub fn random_offsets(
     planned: &Planned,
     area: &Area,

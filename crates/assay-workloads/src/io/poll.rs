@@ -108,8 +108,7 @@ pub(super) fn obstacle(io: &Asked, offer: &Offer<'_>) -> Option<String> {
         .or_else(|| offer.clears.no_polling.clone())
 }
 
-/// What is told of the processor time that threads of the kernel took where they submit: a share of that of
-/// the process.
+/// The words for the processor time of the kernel's submitting threads.
 pub(super) fn taken(share: f64) -> String {
     /// A thread that polls takes more, where it is counted.
     const COUNTED: f64 = 0.001;

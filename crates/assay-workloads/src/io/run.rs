@@ -46,8 +46,7 @@ pub const fn class_name(class: Class) -> &'static str {
 /// What the name of a class ends with whose histogram holds response times.
 const RESPONSE: &str = "-response";
 
-/// The class of operations of which a histogram of this name holds the response times, from their intended
-/// starts; none where it holds service times.
+/// The class of operations whose response times a histogram of this name holds.
 pub fn of_response(name: &str) -> Option<&str> {
     name.strip_suffix(RESPONSE)
 }
@@ -112,8 +111,7 @@ fn still_s(outcome: &Outcome) -> Option<u32> {
     Some(last - first + 1 - seconds.len() as u32)
 }
 
-/// What workers of the kernel did for an outcome, where that is more than next to nothing. How many
-/// operations were passed on to them is told by nothing.
+/// The words for more than negligible work of kernel workers.
 fn workers(outcome: &Outcome) -> Option<String> {
     let workers_ns = outcome.process_cpu_ns.saturating_sub(outcome.cpu_ns);
     let share = workers_ns as f64 / outcome.process_cpu_ns.max(1) as f64;

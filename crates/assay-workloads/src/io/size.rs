@@ -57,7 +57,6 @@ impl Size {
         self.parts().map(|part| part.bytes).max().unwrap_or_default()
     }
 
-    /// The smallest: what places are multiples of.
     pub fn smallest(&self) -> Bytes {
         self.parts().map(|part| part.bytes).min().unwrap_or_default()
     }

@@ -17,8 +17,7 @@ use crate::place::{Area, Medium};
 /// Bytes that carry a stamp of their own.
 pub const SECTOR_BYTES: u64 = 512;
 
-/// Why what is written so cannot be verified: its blocks are random, of whole sectors, and none reaches into
-/// another; and everything else that changes a block would have to carry a stamp as well.
+/// Why such work cannot be verified: something else changes its blocks.
 pub(super) fn obstacle(io: &Asked) -> Option<Unfit> {
     let told = |key, message, hint| Some(unfit(key, message, Some(hint)));
     if io.compressibility != Content::Random {
@@ -69,8 +68,7 @@ fn job(planned: &Planned, area: &Area, written: &Written) -> Job {
     Job { verify: Some(written.run), ..planned.job(area, 0, 0, written.seed) }
 }
 
-/// Reads what a trial wrote, and notes what was found beside what was measured; nothing where its work is not
-/// to be verified.
+/// Reads and checks what a trial wrote, if its work is verified.
 pub fn after(
     work: &crate::Planned,
     medium: &Medium<'_>,

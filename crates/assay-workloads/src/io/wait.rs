@@ -6,7 +6,6 @@ use assay_load::Job;
 use super::Asked;
 use crate::workload::{Complaints, InStudy};
 
-/// How many, where they are more than one.
 fn several(io: &Asked) -> Option<u32> {
     io.batch_complete_min.filter(|count| *count > 1)
 }

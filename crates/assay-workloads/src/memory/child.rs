@@ -91,7 +91,6 @@ fn swapped(vmstat: &str) -> Option<[u64; 2]> {
     Some([both("pswpin", "zswpin")?, both("pswpout", "zswpout")?])
 }
 
-/// Totals of a file of pressure, in nanoseconds.
 fn waited(text: &str) -> Option<[u64; 2]> {
     let total = |kind: &str| {
         let line = text.lines().find(|line| line.starts_with(kind))?;

@@ -9,7 +9,6 @@ use crate::measured::Counts;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
     pub set_bytes: u64,
-    /// Bytes of it that held something.
     pub reached_bytes: u64,
     /// Where the kernel killed the process for want of memory, where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -40,8 +39,7 @@ pub struct Held {
     /// Bytes of swap that zswap holds packed; those of others that lay there before are subtracted.
     pub zswap_original_bytes: Presence<u64>,
     pub zswap_used_bytes: Presence<u64>,
-    /// Bytes by which the machine's swap grew or shrank beside the set: others' pages that went there, or came
-    /// back. At a single moment, bytes of the machine's swap that are in use.
+    /// Change of swap used by others; at a single moment, swap in use.
     #[serde(default = "not_recorded")]
     pub others_moved_bytes: Presence<u64>,
     /// Bytes in use in swap that are also in memory; known at a single moment alone.

@@ -46,8 +46,7 @@ impl Planned {
     }
 }
 
-/// Bytes of the set per byte of memory of a process that was killed with nothing outside of its limit: all of
-/// that was full.
+/// Bytes of the set per byte of a process that was killed at its limit.
 fn killed_with(detail: &Detail, limit: MemoryLimit) -> Option<f64> {
     let within = detail.killed.is_some() && (1..=limit.bytes).contains(&detail.reached_bytes);
     within.then(|| detail.reached_bytes as f64 / limit.bytes as f64)

@@ -21,19 +21,13 @@ use crate::place::Run;
 
 /// Filling may take so long, whatever swap it goes to.
 const FILLING: Duration = Duration::from_secs(180);
-/// What the process says at most.
 const HEARD_BYTES: u64 = 8 << 20;
 /// What the pilot tries: what any limit leaves room for.
 const TRIED_BYTES: u64 = 4 << 20;
 const TRIED_NS: u64 = 20_000_000;
 const CLASS: &str = "access";
-/// SIGKILL.
 const KILL: i32 = 9;
 
-/// Runs a trial.
-///
-/// # Errors
-/// Why there is no number; to be killed for want of memory is one.
 pub(super) fn run(planned: &Planned, run: &Run<'_>) -> Result<Ran, String> {
     let job =
         Job { pages: planned.clone(), ramp_ns: run.ramp_ns, time_ns: run.time_ns, seed: run.seed };
@@ -76,8 +70,7 @@ fn is_killed(executed: &Executed, planned: &Planned) -> bool {
     }
 }
 
-/// Tries whether a process can have pages under this limit; gives what an access of a set that fits
-/// costs.
+/// Tries a process under this limit; returns the cost of an access.
 pub(super) fn pilot(planned: &Planned, run: &Run<'_>) -> Result<u64, String> {
     let pages = Planned { set_bytes: TRIED_BYTES, ..planned.clone() };
     let job = Job { pages, ramp_ns: 0, time_ns: TRIED_NS, seed: run.seed };

@@ -7,7 +7,6 @@ use crate::measured::Counts;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// The peer's address, as it was reached.
     pub peer: String,
     pub congestion: String,
     /// The line of `tc` that shows how the way out was shaped, where it was looked at.
@@ -18,11 +17,9 @@ pub struct Detail {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PhaseDetail {
-    /// Every probe and every slice of it.
     pub run: PhaseRun,
     /// Probes inside of the window that counts.
     pub sent: u64,
-    /// Those of them that did not come back.
     pub lost: u64,
     /// Data that reached the peer in all of the phase, where it was to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

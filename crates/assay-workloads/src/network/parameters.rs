@@ -83,7 +83,6 @@ keys! {
             example: "probe_interval = \"20 ms\"",
         }
 
-        /// The interface whose way out is shaped.
         // Levels of the shaper are tried on that of the laboratory.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         interface: Option<String> = Some(lab::INTERFACE.to_owned()) => {

@@ -37,7 +37,6 @@ pub struct Planned {
     pub streams: u32,
     pub congestion: String,
     pub phases: Vec<Load>,
-    /// Nanoseconds that count of each.
     pub phase_ns: u64,
     pub probe_ns: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,8 +59,7 @@ impl Planned {
         })
     }
 
-    /// Returns the lines for this machine and the rate for a router. The interface of the laboratory no longer
-    /// exists then, so the lines name the one to the link.
+    /// The commands for this machine, for the interface outside of the laboratory.
     pub(crate) fn permanent_commands(&self) -> Vec<String> {
         let Some(rate) = self.shaper.rate(self.rate) else { return Vec::new() };
         let in_lab = self.peer.as_deref() == Some(LAB);

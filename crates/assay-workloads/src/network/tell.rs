@@ -101,8 +101,7 @@ fn legend() -> String {
     )
 }
 
-/// The row that carries most up of those that add little to nearly every round trip; none where
-/// nothing is shaped.
+/// The row with the highest upload rate among those that add little delay.
 fn best(numbers: &StudyNumbers<'_>) -> Option<BestRow> {
     let tail = of(Load::Up).added_tail?;
     let is_short = |added: f64| added < SHORT_NS;

@@ -84,7 +84,6 @@ impl Period {
         self.classes.values().fold(Served::default(), Served::plus)
     }
 
-    /// Seconds; none of an empty one.
     pub fn seconds(&self) -> Option<f64> {
         (self.span_ns > 0).then(|| self.span_ns as f64 / 1e9)
     }

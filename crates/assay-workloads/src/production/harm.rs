@@ -103,7 +103,6 @@ pub struct ClassLimits {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
     pub classes: BTreeMap<String, ClassLimits>,
-    /// Age of the oldest request under way, nanoseconds.
     pub oldest_ns: f64,
     /// Share of the time in which some task waits for a device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -111,8 +110,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// So many times the baseline's worst, by stretches of seconds without a gap; none where none is
-    /// long enough to tell.
+    /// A limit from the baseline's worst values; `None` without a stretch that is long enough.
     pub fn of(factor: f64, baseline: &[&[Second]]) -> Option<Self> {
         let worst = |of: &dyn Fn(&Second) -> Option<f64>| {
             let all = baseline.iter().filter_map(|stretch| sustained(stretch, of));

@@ -44,7 +44,6 @@ pub struct Waited {
     pub full_ns: u64,
 }
 
-/// What went on since the glance before.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Glance {
     pub span_ns: u64,

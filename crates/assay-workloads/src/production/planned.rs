@@ -11,7 +11,6 @@ use crate::workload::{ByHand, CommandLine, PlannedWork};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Planned {
-    /// Time after a change that is left out.
     pub settle: Time,
     /// From how many times the baseline's worst on a level is taken back.
     pub harm: Harm,

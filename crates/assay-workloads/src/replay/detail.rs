@@ -124,8 +124,7 @@ fn apart(played: u64, recorded: u64) -> f64 {
 }
 
 impl Fidelity {
-    /// Which of two is less faithful: the one with more that speaks against it, then the one whose starts lie
-    /// farther away, or to whose waits more was added.
+    /// Orders by faithfulness: faults, then the distance of starts and added waits.
     pub fn by_faults(&self, other: &Self) -> Ordering {
         let added = |own: &Self| own.dependent.map(|paced| paced.added_share);
         let distance = |own: &Self| own.ks_distance.or_else(|| added(own)).unwrap_or_default();

@@ -149,8 +149,7 @@ impl Fit {
     }
 }
 
-/// How far it is from the end of a request to the begin of the next one: powers of two with their sign, and how
-/// many.
+/// Distances from the end of a request to the next begin: signed powers of two, with counts.
 #[derive(Debug, Default)]
 struct Jumps {
     end: Option<u64>,

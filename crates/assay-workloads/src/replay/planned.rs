@@ -16,7 +16,6 @@ use crate::workload::{ByHand, CommandLine, PlannedWork, Touch};
 
 /// Sectors: what trims and zeroing are multiples of, and the least that is rounded to.
 const SECTOR: u64 = 512;
-/// Memory for what is in flight at most.
 const MOST_MEMORY: u64 = 1 << 30;
 /// Without a clock, and paced, a play may take so many times as long as was recorded, and this at least.
 const SLOWER: u64 = 4;
@@ -32,7 +31,6 @@ pub struct Planned {
     pub engine: Engine,
     pub depth: u32,
     pub direct: bool,
-    /// What offsets and sizes are multiples of.
     pub unit_bytes: u64,
     pub placing: Placing,
 }

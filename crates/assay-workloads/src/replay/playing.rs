@@ -170,7 +170,6 @@ fn drawn(played: &Played, track: Option<&Track>, by_clock: bool) -> Sides {
     own
 }
 
-/// From the first request to the last one.
 fn span_ns(recorded: &[Arrived]) -> u64 {
     let ends = recorded.first().zip(recorded.last());
     ends.map_or(0, |(first, last)| last.step.at_ns.saturating_sub(first.step.at_ns))
@@ -200,8 +199,7 @@ fn beside(recorded: &[Moved; Act::ALL.len()], played: &Played) -> BTreeMap<Strin
     there.filter(|(_, own)| own.recorded.operations + own.replayed.operations > 0).collect()
 }
 
-/// How many were under way on average, by the law of Little: response times where there are any, else those of
-/// service.
+/// Mean operations in flight by Little's law.
 fn in_flight(histograms: &Histograms, took_ns: u64) -> f64 {
     let sum = |responses: bool| {
         let own =

@@ -13,8 +13,7 @@ const MIB: u64 = 1 << 20;
 const FORMAT: &str = "assay-source/1";
 const HASH_DIGITS: usize = 64;
 
-/// Reads a recording: calls with the moment it began and with each request of the device, in the order in which
-/// they ended. What it reads must be the very file that the source is of.
+/// Reads a recording and calls with its beginning and each request, in the order of their ends.
 pub type Recall =
     fn(&dyn System, &Source, &mut dyn FnMut(u64, &BlockRequest)) -> Result<(), String>;
 
@@ -42,7 +41,6 @@ pub struct Source {
     pub first_ns: u64,
     /// From there to the last arrival.
     pub length_ns: u64,
-    /// First byte of the device that is touched.
     pub from_bytes: u64,
     /// First byte behind all that is.
     pub to_bytes: u64,
@@ -80,8 +78,7 @@ impl Part {
 const AND: char = '+';
 
 impl Source {
-    /// A request of one of the devices, by its place among them, as one of all of them: one that does not lie in
-    /// the part of that device has no place.
+    /// Places a request of one device among all; one outside of the device's part has no place.
     pub fn laid(&self, nth: usize, request: &BlockRequest) -> BlockRequest {
         if self.parts.is_empty() {
             return *request;
@@ -230,7 +227,6 @@ pub static FORM: OwnForm = OwnForm {
     number: None,
 };
 
-/// One of a recording that nobody has.
 const EXAMPLE: &str = "\
     assay-source/1 id=evening \
     sha256=0000000000000000000000000000000000000000000000000000000000000000 device=sda \
@@ -243,8 +239,7 @@ pub const KEY_EXAMPLE: &str = "\
     device-bytes=1073741824 first-ns=0 length-ns=60000000000 from=0 to=1048576 \
     largest=4096 left-out=0 queued-ns=900000 read=2/8192 write=1/4096\"";
 
-/// A request of a device of so many bytes as it is played, with its time from the beginning; none where it
-/// cannot be.
+/// A request as it is played; `None` if it cannot be.
 pub fn step_of(request: &BlockRequest, begun_ns: u64, device_bytes: u64) -> Option<Step> {
     let act = match request.class {
         BlockClass::Read => Act::Read,
@@ -342,9 +337,6 @@ impl Scan {
     }
 
     /// What it comes to, as the recording of a result with this hash.
-    ///
-    /// # Errors
-    /// There is nothing to play, or more than is played at once.
     pub fn finish(self, id: &str, sha256: &str) -> Result<Source, String> {
         let Self { mut source, last_ns, .. } = self;
         let count = source.requests();

@@ -188,7 +188,6 @@ impl Facts {
         !self.fidelity.faults().is_empty()
     }
 
-    /// A row a kind of request.
     fn rows(&self) -> Vec<Row> {
         let row = |(name, own): (&String, &Beside)| {
             let cells = [

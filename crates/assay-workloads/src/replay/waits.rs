@@ -21,7 +21,6 @@ pub const MOST_GAP_NS: u64 = 100_000_000;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrived {
     pub step: Step,
-    /// When it ended, nanoseconds on the same clock.
     pub ended_ns: u64,
     pub is_background: bool,
 }

@@ -73,7 +73,6 @@ pub struct InWindow {
     pub slowest_ns: u64,
 }
 
-/// All cells in the window, in their order.
 pub fn matrix(detail: &Detail, measure: Measure, window: Option<&Window>) -> Vec<InWindow> {
     let rounds = match window {
         Some(window) => detail.rounds.get(window.first - 1..window.last).unwrap_or_default(),
@@ -91,7 +90,6 @@ pub fn matrix(detail: &Detail, measure: Measure, window: Option<&Window>) -> Vec
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Told {
-    /// The cell that is tracked, round by round.
     pub tracked: Vec<f64>,
     pub window: Option<Window>,
     /// In what they part from the specification, each a phrase.

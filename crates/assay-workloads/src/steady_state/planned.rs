@@ -30,7 +30,6 @@ pub struct Planned {
     pub left_out: Vec<String>,
     pub cell_ns: u64,
     pub most_rounds: u32,
-    /// Bytes of the target that are used.
     pub range_bytes: u64,
     /// Bytes of an operation by which the whole is written before, where it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -18,7 +18,6 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// What fits into so many nanoseconds.
     pub fn of(planned: &Planned, left_ns: u64) -> Self {
         let all = planned.cells.len().max(1);
         let each_ns = |count: usize| left_ns / (ROUNDS * count as u64);

@@ -12,8 +12,7 @@ use super::judge::{Course, Rated, STEP, rated};
 
 /// Slices after the rest that are looked at: what a short rest makes room for is little.
 const RESTED: usize = 4;
-/// Fewer than this of either kind prove nothing: that so many of one kind are all faster than so many of the
-/// other has a chance of 1 in 56.
+/// With fewer of either kind, a perfect separation by chance has a probability above 1 in 56.
 const FEWEST_AT_ONCE: usize = 5;
 const FEWEST_RESTED: usize = 3;
 
@@ -24,7 +23,6 @@ pub struct Retried {
     pub slice_bytes: u64,
     pub at_once_ns: Vec<u64>,
     pub rest_ns: u64,
-    /// Nanoseconds of each slice after it.
     pub rested_ns: Vec<u64>,
 }
 

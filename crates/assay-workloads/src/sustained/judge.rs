@@ -151,8 +151,7 @@ fn ends(detail: &Detail) -> Option<[Rated; 2]> {
     Some([of(&slices[..fifth])?, of(&slices[slices.len() - fifth..])?])
 }
 
-/// Whether the rate sinks by a step or more along a line that leaves less of the series than its levels do.
-/// Whether there is a line at all is tested over batches, as neighbours are alike.
+/// Whether the rate sinks along a line that fits better than its levels, tested over batches.
 fn sinks(logs: &[f64], bounds: &[usize]) -> bool {
     let squares = |part: &[f64]| {
         let mean = part.iter().sum::<f64>() / part.len().max(1) as f64;

@@ -171,8 +171,7 @@ pub struct Detail {
 }
 
 impl Detail {
-    /// Bytes that were written in each second of writing, those of a slice spread evenly over its time. Rests
-    /// between slices are none of these seconds: where they lay is not recorded.
+    /// Bytes written in each second of writing, without rests between slices.
     pub fn bytes_by_second(&self) -> Vec<u64> {
         let mut bytes: Vec<f64> = Vec::new();
         let mut from_ns = 0_u64;

@@ -75,8 +75,7 @@ impl PlannedWork for Planned {
     }
 }
 
-/// What one of its metrics is, by the course of the slices: what a view shows and what is compared is one
-/// number.
+/// The value of one of its metrics, for views and comparisons alike.
 fn value(metric: &str, detail: &Detail) -> Option<Result<f64, String>> {
     let known = [SUSTAINED, BURST, FALL, CACHE].iter().any(|own| own.name == metric);
     if !known {

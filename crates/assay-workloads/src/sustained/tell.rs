@@ -60,7 +60,6 @@ impl Tells for Planned {
 }
 
 struct SustainedTrial<'a> {
-    /// Its place among those that count.
     at: usize,
     course: Course,
     ended: Option<&'a str>,
@@ -81,8 +80,7 @@ fn trials<'a>(seen: &Seen<'a>) -> Vec<SustainedTrial<'a>> {
     seen.trials.iter().copied().enumerate().filter_map(of).collect()
 }
 
-/// The place of the trial that says most against the target: one in which the rate fell before one in which it
-/// did not, then the slowest at last; the last of those that say as much.
+/// The index of the trial with the gravest result, then the slowest at last.
 fn gravest(trials: &[SustainedTrial<'_>]) -> Option<usize> {
     (0..trials.len()).max_by(|one, other| {
         let [one, other] = [one, other].map(|at| &trials[*at]);
@@ -161,8 +159,7 @@ impl Shows for Facts {
 }
 
 impl OfRow for Facts {
-    /// The rates of a course are those of its trial; of several trials the number of their row stands beside
-    /// them, so that there is one wherever it is told.
+    /// Of several trials, replaces the rates of one by the numbers of the row.
     fn settle(&mut self, number: &dyn Fn(&str) -> Option<f64>) {
         if let Some(several) = &mut self.several {
             several.sustained_bytes_per_s = number(SUSTAINED.name);
@@ -177,8 +174,7 @@ impl OfRow for Facts {
 }
 
 impl Facts {
-    /// A row a level, one of all of the time where the drive rested in it, and one of all trials, where there
-    /// are several.
+    /// A row for each level, for all of the time if the drive rested, and for all trials.
     fn rows(&self) -> Vec<Row> {
         let row = |level: &Level| {
             let from = level.from_ci95_bytes.map(|ends| ends.map(|end| end as f64));

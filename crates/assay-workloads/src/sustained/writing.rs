@@ -22,19 +22,15 @@ pub(super) const MIB: u64 = 1 << 20;
 pub(super) const DEPTH: u32 = 8;
 /// A slice lasts about so long at first: the start of its threads is little of that.
 const SLICE_NS: u64 = 250_000_000;
-/// The slice that shows how fast it is.
 pub(super) const FIRST_BYTES: u64 = 16 * MIB;
 const LARGEST_SLICE: u64 = 1 << 30;
-/// The whole has so many slices at least: what falls to a hundredth of its rate still has some before and
-/// after the fall.
+/// A fall to a hundredth of the rate still has some slices before and after it.
 const SLICES: u64 = 256;
 /// All that is in flight at once: of less, several slices would end at the same time.
 const SMALLEST_SLICE: u64 = DEPTH as u64 * MIB;
 /// Slices begin one behind the other for so long: what lies between two jobs is little of that.
 const JOB_NS: u64 = 1_000_000_000;
-/// And they are so many at most.
 const MOST_IN_A_ROW: u64 = 4096;
-/// What was measured is kept so often.
 const KEEP_NS: u64 = 5_000_000_000;
 /// A slice that the time cut off after so many times as long as the others take.
 const HUNG: u64 = 4;
@@ -63,8 +59,7 @@ struct Walk {
 }
 
 impl Walk {
-    /// As many of so many slices as follow each other from here, and the bytes that they go to; from the
-    /// very beginning they may come round.
+    /// Takes up to so many consecutive slices; returns their place and their number.
     fn next(&mut self, wanted: u64) -> (Range<u64>, u64) {
         if self.place + self.bytes > self.room {
             self.place = 0;
@@ -92,7 +87,6 @@ struct Leg {
     rest_ns: u64,
 }
 
-/// The nanoseconds of slices by their ends.
 fn lengths(ends_ns: &[u64]) -> Vec<u64> {
     let begins = std::iter::once(0).chain(ends_ns.iter().copied());
     ends_ns.iter().zip(begins).map(|(end, begin)| (end - begin).max(1)).collect()
@@ -107,9 +101,7 @@ impl PhaseRecord for Detail {
 struct Writing<'a> {
     planned: &'a Planned,
     phases: PhaseRunner<'a>,
-    /// When the last job had ended.
     ended_ns: u64,
-    /// Nanoseconds of a MiB in it.
     mib_ns: u64,
     /// When what was measured so far was last kept.
     kept_ns: u64,
@@ -191,8 +183,7 @@ impl Writing<'_> {
         self.phases.checkpoint(&self.detail, " or slightly later");
     }
 
-    /// Writes the places of the beginning once more, at once and after a rest, in slices that take as long
-    /// as the first ones did.
+    /// Writes the places of the beginning again, at once and after a rest, in slices as long.
     fn retry(&mut self, room: u64, share: f64) -> Result<(), String> {
         let wanted = in_pieces((self.detail.slice_bytes as f64 * share) as u64);
         let slice_bytes = wanted.clamp(MIB, room.max(MIB));
@@ -227,8 +218,7 @@ impl Writing<'_> {
         Ok(leg)
     }
 
-    /// How many slices go into one job. Each is one of its own where it is synced, and where several would
-    /// be in flight together.
+    /// Slices in one job: one alone if each is synced or several are in flight.
     fn in_a_row(&self, bytes: u64, within_ns: u64) -> u64 {
         if self.planned.synced || bytes < SMALLEST_SLICE {
             return 1;
@@ -237,8 +227,7 @@ impl Writing<'_> {
         within_ns.div_ceil(slice_ns).clamp(1, MOST_IN_A_ROW)
     }
 
-    /// Writes up to so many slices of these bytes to a part of the area; those that were not cut off. None
-    /// begins after a time: where the rate falls meanwhile, all of them would take far longer than that.
+    /// Writes up to so many slices; none begins after `within_ns`. Returns those that were whole.
     fn job(
         &mut self,
         part: Range<u64>,

@@ -43,7 +43,6 @@ impl Entrance {
         Self { number }
     }
 
-    /// By the ring's descriptor.
     pub(super) const fn plain() -> Self {
         Self { number: None }
     }
@@ -98,7 +97,6 @@ impl Entrance {
     }
 }
 
-/// Whether the one update was done.
 fn register(ring: &IoUring, what: c_uint, update: &mut Update) -> bool {
     // SAFETY: the kernel reads one update, and writes the number into it.
     let done = unsafe {

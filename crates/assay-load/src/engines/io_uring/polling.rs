@@ -103,8 +103,7 @@ pub(super) fn entries(job: &Job) -> [u32; 2] {
     }
 }
 
-/// The way into the kernel: of a polled ring that of the crate io-uring, which wakes the kernel's thread
-/// where it sleeps, and asks for completions where they are polled for.
+/// The way into the kernel: the io-uring crate's for polled rings, as it wakes the thread.
 pub(super) fn entrance(poll: Poll, ring: &io_uring::IoUring) -> Entrance {
     match poll {
         Poll::None => Entrance::new(ring),
@@ -112,7 +111,6 @@ pub(super) fn entrance(poll: Poll, ring: &io_uring::IoUring) -> Entrance {
     }
 }
 
-/// What a reader of the numbers should know.
 pub(super) fn note(poll: Poll) -> Option<String> {
     match poll {
         Poll::None => None,
@@ -128,8 +126,7 @@ pub(super) fn note(poll: Poll) -> Option<String> {
 }
 
 impl IoUring<'_> {
-    /// Reads a block where completions are polled for, before the clock starts: whether the file and the
-    /// device can be polled is told by the first operation.
+    /// Reads a polled block before the clock starts, to find out whether polling works.
     pub(super) fn try_polling(&mut self, job: &Job) -> Result<(), LoadError> {
         if self.polled != Poll::Iopoll {
             return Ok(());

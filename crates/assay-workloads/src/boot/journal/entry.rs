@@ -87,8 +87,7 @@ fn json_entry(line: &[u8]) -> Option<Entry> {
     entry.whole()
 }
 
-/// A value as text: journalctl writes what is no UTF-8 as a list of bytes, and a field that stands
-/// there twice as a list of texts, of which the first counts.
+/// journalctl writes bytes that are no UTF-8 as a list, and repeated fields as a list of texts.
 fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
@@ -102,8 +101,7 @@ fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     }
 }
 
-/// The export format: `NAME=VALUE` a line, or a name, eight bytes of length and as many bytes; an
-/// empty line ends an entry.
+/// The export format: `NAME=VALUE`, or name, length and bytes; an empty line ends an entry.
 pub fn export(bytes: &[u8]) -> Read {
     let mut read = Read::default();
     let mut rest = bytes;
@@ -119,8 +117,7 @@ pub fn export(bytes: &[u8]) -> Read {
     read
 }
 
-/// The entry that a text begins with, what comes after it, and whether it could be read. Nothing is an
-/// entry that has no field.
+/// The first entry of a text, the rest, and whether it could be read.
 fn export_entry(bytes: &[u8]) -> (Option<Entry>, &[u8], bool) {
     let mut entry = None;
     let mut rest = bytes;

@@ -1,15 +1,13 @@
 //! The message with which systemd says that a start-up is over. Kernel, initrd and userspace are fields
 //! of it; firmware and loader stand in its sentence alone.
 
-/// Phases before the kernel, microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Before {
     pub firmware_us: Option<u64>,
     pub loader_us: Option<u64>,
 }
 
-/// Reads `Startup finished in 2.1s (firmware) + 512ms (loader) + 1.2s (kernel) + ... = 9s.`; nothing of a
-/// sentence that is another one.
+/// Reads `Startup finished in 2.1s (firmware) + 512ms (loader) + 1.2s (kernel) + ... = 9s.`
 pub(super) fn before(message: &str) -> Before {
     let told = || {
         let rest = message.strip_prefix("Startup finished in ")?;

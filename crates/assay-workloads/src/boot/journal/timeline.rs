@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::entry::Entry;
 use super::finished;
 
-/// Units that are kept of a boot, the slowest: the mean of a unit over boots is of all of them only where
-/// quick ones are kept as well.
+/// The slowest units that are kept of a boot; means over boots need the quick ones, too.
 pub const MOST_UNITS: usize = 40;
 /// Steps of the wall clock during a boot that are worth a remark, microseconds.
 const TELLING_STEP_US: i64 = 2_000_000;
@@ -62,7 +61,6 @@ pub enum End {
 pub struct Phases {
     pub firmware_us: Presence<u64>,
     pub loader_us: Presence<u64>,
-    /// Kernel, until it ran its first program.
     pub kernel_us: Presence<u64>,
     pub initrd_us: Presence<u64>,
     /// Userspace, until the last job of the start-up was done.
@@ -117,8 +115,7 @@ pub fn boots(entries: &[Entry], until: Option<&str>) -> Vec<Boot> {
     found.into_iter().enumerate().map(boot).collect()
 }
 
-/// Puts boots in the order of time: by the count of entries, which goes on over boots whatever the
-/// wall clock does. Where a count began anew, what was read first was earlier.
+/// Sorts boots by the count of entries, which does not depend on the wall clock.
 fn in_time(boots: &mut [(&str, Vec<&Entry>)]) {
     let first = |own: &[&Entry]| {
         own.iter().filter_map(|entry| entry.sequence.clone()).min_by_key(|one| one.1)
@@ -170,8 +167,7 @@ fn boot(id: &str, own: &[&Entry], is_last: bool, until: Option<&str>) -> Boot {
     }
 }
 
-/// Whether a message says that the start-up of the whole system is over: one user's services have the
-/// same one as a container.
+/// Whether a message ends the start-up of the system, and not of one user's services.
 fn is_end(entry: &Entry) -> bool {
     let by_init = entry.process.is_none_or(|process| process == 1);
     match entry.message_id.as_str() {
@@ -181,8 +177,7 @@ fn is_end(entry: &Entry) -> bool {
     }
 }
 
-/// The phases that the last message of a start-up tells, and where on the kernel's clock the boot
-/// began; that is not told where the sum says something else than the clock.
+/// The phases of the last start-up message and, where it agrees, the boot's kernel time.
 fn phases(end: &Entry) -> (Phases, Option<u64>) {
     let untold = "systemd did not report this time";
     let present = |told: Option<u64>, why: &str| Presence::from_option(told, why);
@@ -206,8 +201,7 @@ fn phases(end: &Entry) -> (Phases, Option<u64>) {
     (phases, Some(0))
 }
 
-/// How long a unit's start took, the slowest first, and units that were still being started. The first
-/// start of a unit counts, and only what began before the start-up was over.
+/// Start durations of units, the slowest first, and units that were still starting.
 fn units(own: &[&Entry], end_us: Option<u64>) -> (Vec<Unit>, Vec<String>) {
     let mut begun: BTreeMap<&str, u64> = BTreeMap::new();
     let mut took: BTreeMap<&str, u64> = BTreeMap::new();

@@ -18,7 +18,6 @@ use crate::command::tally::Taken;
 /// Texts with their bytes, by file; `None` is standard output.
 type Texts = BTreeMap<Option<String>, (String, u64)>;
 
-/// Time to read what a run wrote.
 const READING: Duration = Duration::from_secs(600);
 /// Clocks of file systems go in steps: what was written longer ago than this has another time.
 const STEP: Duration = Duration::from_millis(20);
@@ -40,7 +39,6 @@ impl<'a> Course<'a> {
         named.map(|from| line::filled(from, &self.levels)).collect()
     }
 
-    /// What those files are before a run.
     pub(super) fn stamps(&self) -> BTreeMap<String, Stamp> {
         let stamps: BTreeMap<String, Stamp> =
             self.files().into_iter().map(|name| (name.clone(), self.stamp(&name))).collect();

@@ -12,8 +12,7 @@ use super::{
     MOST_NUMBERS, Number, READ_BYTES, ReadFormat, Reading, TOLD, ToolOutput, compiled, named,
 };
 
-/// Bytes of a text that a pattern is held against: its last ones. A thousand states of a pattern for each of
-/// them, and as many again for the matches within one line, are some seconds.
+/// The last bytes of a text, which a pattern searches; more would take many seconds.
 const SEARCHED_BYTES: usize = 512 << 10;
 /// Bytes of a line that a pattern is held against: its last ones.
 const LINE_BYTES: usize = 16 << 10;
@@ -77,9 +76,6 @@ impl Reader {
     }
 
     /// The numbers of a text, by their metrics.
-    ///
-    /// # Errors
-    /// What is not there or is no number, with the line; or somebody wants to stop.
     pub fn read(
         &self,
         text: &Text<'_>,
@@ -135,8 +131,7 @@ fn sound(name: &str, value: f64) -> Result<(), String> {
     Ok(())
 }
 
-/// The numbers of the last match: lines are gone through from the last one on, so that a million of them cost
-/// no more than their own length.
+/// The numbers of the last match, searching lines from the last one on.
 fn by_pattern(
     regex: &Regex,
     groups: &[Option<String>],
@@ -170,8 +165,7 @@ fn not_searched(text: &Text<'_>, searched: &str) -> String {
     }
 }
 
-/// The last match within a line. Each search may look to the end of the line, whatever it finds: what that
-/// comes to is counted.
+/// The last match within a line; counts the work, as each search may read the whole line.
 fn last_match<'l>(
     regex: &Regex,
     line: &'l str,
@@ -250,8 +244,7 @@ fn by_pointer(pointer: &str, text: &str) -> Result<f64, String> {
     })
 }
 
-/// What follows a line that is no JSON, as lines of logs are none; nothing where a document of several lines
-/// is broken, within which others may seem to begin.
+/// What follows a line that is no JSON; nothing inside of a broken document.
 fn beyond(text: &str, at: usize, line: usize) -> Option<&str> {
     let (before, from) = text.split_at_checked(at)?;
     if before.matches('\n').count() + 1 != line {

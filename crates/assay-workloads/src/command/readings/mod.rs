@@ -43,8 +43,7 @@ pub const MOST_NUMBERS: usize = 64;
 /// Bytes of what a program writes that numbers are looked for in: its last ones.
 pub const READ_BYTES: u64 = 8 << 20;
 pub const MOST_READINGS: usize = 32;
-/// A pattern may be as large as this when it is compiled: a thousand states, each of which may be looked at
-/// for each byte.
+/// Size of a compiled pattern: about a thousand states, each looked at for each byte.
 const PATTERN_BYTES: usize = 32 << 10;
 
 #[derive(Clone, Debug, PartialEq)]

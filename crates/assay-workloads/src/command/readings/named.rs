@@ -66,8 +66,7 @@ fn unit_end(unit: &str) -> String {
     known.map_or_else(|| slug(unit), |(_, end)| (*end).to_owned())
 }
 
-/// What the groups of a pattern are called that are numbers: all that have a name, else the first, else the
-/// whole of it.
+/// Names of the numeric groups of a pattern: all named ones, else the first, else all.
 pub(super) fn groups(regex: &Regex) -> Vec<Option<String>> {
     let named: Vec<Option<String>> =
         regex.capture_names().flatten().map(|name| Some(name.to_owned())).collect();

@@ -5,8 +5,7 @@ const BELL: u8 = 0x07;
 /// Bytes of a sequence that ends only with a mark, such as the title of a window: more is none.
 const LONGEST_TITLE: usize = 4096;
 
-/// Text without sequences that colour it or move a cursor, and without control characters but for those that
-/// end lines; bytes that are no UTF-8 are replaced.
+/// Text without escape sequences and control characters; invalid UTF-8 is replaced.
 pub fn plain(bytes: &[u8]) -> String {
     let mut kept = Vec::with_capacity(bytes.len());
     let mut rest = bytes;

@@ -16,7 +16,6 @@ pub enum Content {
     Part(u32),
     /// Nothing, or zeros.
     Empty,
-    /// What no file of this run begins with.
     Strange,
     Unreadable,
 }

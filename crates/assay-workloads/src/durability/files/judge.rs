@@ -30,7 +30,6 @@ pub type Judgement = judge::Judgement<Lost>;
 enum Way {
     /// Nothing of it was under way.
     Sure,
-    /// The newest that was done is there.
     There,
     Gone,
     /// The contents are those of no call.

@@ -83,9 +83,6 @@ pub struct Done {
 impl Script {
     /// Makes all its calls in an empty directory; `told` hears each time that is to be told how many have returned, and
     /// may end it.
-    ///
-    /// # Errors
-    /// The directory refused something, or what was to be told could not be.
     pub fn run(
         &self,
         run: u64,

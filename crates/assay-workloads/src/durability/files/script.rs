@@ -10,7 +10,6 @@ use crate::durability::sync::Sync;
 pub const NAMES: u32 = 16;
 /// What is behind the name of a file that is to replace another.
 const BESIDE: &str = ".new";
-/// Files of one round at most.
 const MOST_OF_ROUND: u64 = 3;
 /// The shortest file: one that says which it is.
 pub const LEAST_BYTES: u64 = 64;
@@ -125,8 +124,7 @@ impl Script {
         }
     }
 
-    /// How many calls have returned each time that the program tells it: after each one that promises something, and at
-    /// the end of each round.
+    /// The numbers of returned calls after which the program reports.
     pub fn tells(&self) -> impl Iterator<Item = usize> {
         (1..=self.calls.len()).filter(|calls| self.is_told(*calls))
     }
@@ -135,8 +133,7 @@ impl Script {
         self.promises(calls - 1) || self.rounds.binary_search(&calls).is_ok()
     }
 
-    /// A cut after so many calls were heard to have returned. Who hears of it answers before the program goes on, so that it
-    /// cannot have gone further than to what it tells next.
+    /// A cut after so many reported calls; the program went no further than its next report.
     pub fn cut(&self, returned: usize) -> Moment {
         let next = (returned + 1..=self.calls.len()).find(|calls| self.is_told(*calls));
         Moment { returned, begun: next.unwrap_or(self.calls.len()) }
