@@ -22,16 +22,33 @@ pub(crate) fn check(
     entry: &EngineEntry,
     target: &Target<'_>,
 ) -> Result<(), LoadError> {
-    let wrong = |text: String| Err(LoadError::Invalid(text));
-    if let Mix::Shares { read_percent: percent @ 101.. } = job.mix {
-        return wrong(format!("{percent}% reads: use at most 100%"));
+    check_job(job).map_err(LoadError::Invalid)?;
+    poll::check(job, engine)?;
+    if let EngineKind::Simulated(law) = engine {
+        law.sampler(0, 0)?;
     }
-    range("size in bytes", job.size_bytes, LARGEST_SIZE)?;
-    range("depth", job.depth, LARGEST_DEPTH)?;
-    range("number of completions to wait for", job.wait_for, LARGEST_DEPTH)?;
-    range("number of threads", job.threads, MOST_THREADS)?;
+    let alignment = target.memory_alignment;
+    if entry.needs_file && target.file.is_none() {
+        let text = format!("engine {} needs a file or device", entry.name);
+        return Err(LoadError::Invalid(text));
+    }
+    if entry.needs_file && !alignment.is_power_of_two() {
+        let text = format!("a memory alignment of {alignment} bytes is not a power of two");
+        return Err(LoadError::Invalid(text));
+    }
+    Ok(())
+}
+
+fn check_job(job: &Job) -> Result<(), String> {
+    if let Mix::Shares { read_percent: percent @ 101.. } = job.mix {
+        return Err(format!("{percent}% reads: use at most 100%"));
+    }
+    check_range("size in bytes", job.size_bytes, LARGEST_SIZE)?;
+    check_range("depth", job.depth, LARGEST_DEPTH)?;
+    check_range("number of completions to wait for", job.wait_for, LARGEST_DEPTH)?;
+    check_range("number of threads", job.threads, MOST_THREADS)?;
     if job.operations == Some(0) {
-        return wrong("operation count 0: nothing to measure".to_owned());
+        return Err("operation count 0: nothing to measure".into());
     }
     check_spread(job)?;
     check_places(job)?;
@@ -39,162 +56,135 @@ pub(crate) fn check(
     check_schedule(job)?;
     check_track(job)?;
     check_area(job)?;
-    check_stamps(job)?;
-    poll::check(job, engine)?;
-    if let EngineKind::Simulated(law) = engine {
-        law.sampler(0, 0)?;
-    }
-    if entry.needs_file && target.file.is_none() {
-        return wrong(format!("engine {} needs a file or device", entry.name));
-    }
-    if entry.needs_file && !target.memory_alignment.is_power_of_two() {
-        return wrong(format!(
-            "a memory alignment of {} bytes is not a power of two",
-            target.memory_alignment
-        ));
-    }
-    Ok(())
+    check_stamps(job)
 }
 
-fn range(what: &str, value: u32, most: u32) -> Result<(), LoadError> {
+fn check_range(what: &str, value: u32, most: u32) -> Result<(), String> {
     if (1..=most).contains(&value) {
         return Ok(());
     }
-    Err(LoadError::Invalid(format!("{what} {value}: use 1 to {most}")))
+    Err(format!("{what} {value}: use 1 to {most}"))
 }
 
 /// Samples in their order: one place after the other, each known from the operation count.
-fn check_spread(job: &Job) -> Result<(), LoadError> {
-    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
+fn check_spread(job: &Job) -> Result<(), String> {
     match (job.pattern, job.operations) {
-        (Pattern::Spaced, None) => wrong("a spaced pattern needs an operation count"),
+        (Pattern::Spaced, None) => Err("a spaced pattern needs an operation count".into()),
         (Pattern::Spaced, _) if (job.threads, job.depth) != (1, 1) => {
-            wrong("a spaced pattern needs one thread and queue depth 1")
+            Err("a spaced pattern needs one thread and queue depth 1".into())
         }
         _ => Ok(()),
     }
 }
 
 /// What is said of sizes and places fits together.
-fn check_places(job: &Job) -> Result<(), LoadError> {
-    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
-    if let Some(fault) = job.sizes.fault(job.size_bytes) {
-        return Err(LoadError::Invalid(fault));
-    }
+fn check_places(job: &Job) -> Result<(), String> {
+    job.sizes.fault(job.size_bytes).map_or(Ok(()), Err)?;
     if job.pattern == Pattern::Spaced && job.sizes.differ(job.size_bytes) {
-        return wrong("a spaced pattern needs operations of one size");
+        return Err("a spaced pattern needs operations of one size".into());
     }
     if job.pattern == Pattern::Spaced && job.apart != Apart::None {
-        return wrong("a spaced pattern needs one sequence of offsets");
+        return Err("a spaced pattern needs one sequence of offsets".into());
     }
     if job.pattern != Pattern::Random && !job.access.is_uniform() {
-        return wrong("only a random pattern can have a skewed distribution");
+        return Err("only a random pattern can have a skewed distribution".into());
     }
     if job.mix == Mix::Rewrite && (job.apart != Apart::None || job.sizes.are_by_direction()) {
-        return wrong("a rewrite must read and write the same block");
+        return Err("a rewrite must read and write the same block".into());
     }
     if job.pattern == Pattern::Stride && job.stride_bytes < u64::from(job.size_bytes) {
-        return wrong("a stride must be at least as long as an operation");
+        return Err("a stride must be at least as long as an operation".into());
     }
     Ok(())
 }
 
 /// Slices follow each other in one thread, and room for their times is made beforehand.
-fn check_slices(job: &Job) -> Result<(), LoadError> {
-    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
+fn check_slices(job: &Job) -> Result<(), String> {
     let Some(slices) = job.slices else { return Ok(()) };
     if slices.operations == 0 {
-        return wrong("a slice needs at least 1 operation");
+        return Err("a slice needs at least 1 operation".into());
     }
     if job.operations.is_none() {
-        return wrong("slices need an operation count");
+        return Err("slices need an operation count".into());
     }
     if job.threads != 1 {
-        return wrong("slices need one thread");
+        return Err("slices need one thread".into());
     }
     Ok(())
 }
 
 /// A schedule says when operations start, so that nothing else may say it too.
-fn check_schedule(job: &Job) -> Result<(), LoadError> {
-    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
+fn check_schedule(job: &Job) -> Result<(), String> {
     if job.think != Duration::ZERO && job.slices.is_some() {
-        return wrong("slices do not support think time");
+        return Err("slices do not support think time".into());
     }
     if job.waits() && job.wait_for > 1 {
-        return wrong("scheduled operations need a completion batch of 1");
+        return Err("scheduled operations need a completion batch of 1".into());
     }
     let Some(schedule) = job.schedule else { return Ok(()) };
     if !(1..=MOST_PER_S).contains(&schedule.rate_per_s) {
-        return Err(LoadError::Invalid(format!(
+        return Err(format!(
             "the rate must be 1 to {MOST_PER_S} operations per second, not {}",
             schedule.rate_per_s
-        )));
+        ));
     }
     if job.slices.is_some() {
-        return wrong("slices do not support a rate");
+        return Err("slices do not support a rate".into());
     }
     if job.pattern == Pattern::Spaced {
-        return wrong("a spaced pattern does not support a rate");
+        return Err("a spaced pattern does not support a rate".into());
     }
     if job.think != Duration::ZERO {
-        return wrong("a rate does not support think time");
+        return Err("a rate does not support think time".into());
     }
     Ok(())
 }
 
 /// A track says what each operation does and when, so that nothing else may say it too.
-fn check_track(job: &Job) -> Result<(), LoadError> {
-    let wrong = |text: &str| Err(LoadError::Invalid(text.to_owned()));
+fn check_track(job: &Job) -> Result<(), String> {
     let Some(track) = &job.track else { return Ok(()) };
     if job.threads != 1 {
-        return wrong("a track needs one thread");
+        return Err("a track needs one thread".into());
     }
     let has_more = job.schedule.is_some() || job.slices.is_some() || job.verify.is_some();
     if has_more || job.think != Duration::ZERO || job.pattern != Pattern::Random {
-        return wrong("a track defines all times and offsets");
+        return Err("a track defines all times and offsets".into());
     }
     if track.by_clock() && job.operations.is_some() {
-        return wrong("an open-loop track cannot have an operation count");
+        return Err("an open-loop track cannot have an operation count".into());
     }
     if track.is_paced() && job.operations.is_none() {
-        return wrong("a paced track needs an operation count");
+        return Err("a paced track needs an operation count".into());
     }
-    track.fault(job).map_or(Ok(()), |fault| Err(LoadError::Invalid(fault)))
+    track.fault(job).map_or(Ok(()), Err)
 }
 
 /// A stamp belongs to a sector, and the rest of it is random.
-fn check_stamps(job: &Job) -> Result<(), LoadError> {
+fn check_stamps(job: &Job) -> Result<(), String> {
     if job.verify.is_none() {
         return Ok(());
     }
     let sector = SECTOR as u64;
     let is_whole = |bytes: u64| bytes.is_multiple_of(sector);
     if !is_whole(u64::from(job.size_bytes)) || !is_whole(job.area.start) {
-        return Err(LoadError::Invalid(format!(
-            "verification needs whole sectors of {sector} bytes"
-        )));
+        return Err(format!("verification needs whole sectors of {sector} bytes"));
     }
     if job.content != Content::Random || job.duplicates != Duplicates::NONE {
-        return Err(LoadError::Invalid("verification needs random content".to_owned()));
+        return Err("verification needs random content".into());
     }
     if job.mix.clears() {
-        return Err(LoadError::Invalid(
-            "verification does not support trims and zeroing".to_owned(),
-        ));
+        return Err("verification does not support trims and zeroing".into());
     }
     let size = u64::from(job.size_bytes);
     let is_on_blocks =
         job.align_bytes.is_multiple_of(size) && job.stride_bytes.is_multiple_of(size);
     if job.sizes.differ(job.size_bytes) || !is_on_blocks {
-        return Err(LoadError::Invalid(
-            "verification needs non-overlapping blocks of one size".to_owned(),
-        ));
+        return Err("verification needs non-overlapping blocks of one size".into());
     }
     Ok(())
 }
 
-fn check_area(job: &Job) -> Result<(), LoadError> {
+fn check_area(job: &Job) -> Result<(), String> {
     let parts = if job.apart == Apart::Halves { 2 } else { 1 };
     let needed = parts
         * match job.pattern {
@@ -203,17 +193,15 @@ fn check_area(job: &Job) -> Result<(), LoadError> {
             Pattern::Spaced => job.operations.unwrap_or(1),
         };
     if blocks(job) < needed {
-        return Err(LoadError::Invalid(format!(
+        return Err(format!(
             "the area of {} bytes is too small for {needed} operations of {} bytes",
             job.area.end.saturating_sub(job.area.start),
             job.size_bytes
-        )));
+        ));
     }
     if i64::try_from(job.area.end).is_err() {
-        return Err(LoadError::Invalid(format!(
-            "the area ends at byte {}, above the maximum file offset",
-            job.area.end
-        )));
+        let end = job.area.end;
+        return Err(format!("the area ends at byte {end}, above the maximum file offset"));
     }
     Ok(())
 }
