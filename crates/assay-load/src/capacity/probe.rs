@@ -150,7 +150,7 @@ impl<'a> Pass<'a> {
             Err(error) if count == 1 || self.refusals >= MOST_REFUSALS => {
                 self.note(&error);
                 into.truncate(before);
-                into.extend((0..count).map(|_| Seen::Failed));
+                into.resize(before + count as usize, Seen::Failed);
             }
             Err(_) => {
                 into.truncate(before);
@@ -208,9 +208,7 @@ impl Look {
             self.good_beyond += u64::from(is_good);
         }
     }
-}
 
-impl Look {
     /// What was right when it was written once counts by what came of writing it twice.
     fn correct(&mut self, rewrites: &Self) {
         let known: BTreeSet<u64> = self.wrong.iter().map(|own| own.at_bytes).collect();
@@ -236,7 +234,6 @@ struct Gone {
     look: Look,
     /// Of the blocks that were written twice; the look holds them, too.
     rewrites: Look,
-    rewritten: u64,
     sampled: SeenCounts,
     zone_blocks: u64,
     samples: u64,
@@ -291,7 +288,7 @@ pub(super) fn run(
         shape,
         zone_bytes: gone.zone_blocks * BLOCK_BYTES,
         samples: gone.samples,
-        rewritten: gone.rewritten,
+        rewritten: gone.rewrites.counts.all(),
         first: gone.look.counts,
         sampled: gone.sampled,
         widest_gap_bytes: gap_bytes(&gone.look, took / BLOCK_BYTES),
@@ -348,7 +345,6 @@ fn in_full(
     Ok(Gone {
         sampled: look.counts,
         look,
-        rewritten: rewrites.counts.all(),
         rewrites,
         zone_blocks: written,
         samples: 0,
@@ -364,10 +360,7 @@ fn in_full(
 /// other one between.
 fn written_once_more(pass: &mut Pass<'_>, seed: u64, blocks: u64, count: u64) -> Look {
     let mut look = Look::default();
-    let mut places = strata(seed ^ 2, 0..blocks, count);
-    if let Some(last) = places.last_mut() {
-        *last = blocks - 1;
-    }
+    let places = strata_to_the_end(seed ^ 2, 0..blocks, count);
     let middle = blocks / 2;
     let (first, second) = places.split_at(places.partition_point(|place| *place < middle));
     for (own, other) in [(first, middle..blocks), (second, 0..middle)] {
@@ -466,17 +459,13 @@ fn by_sample(
             rewrites.take(place, seen);
         }
     }
-    let between_bytes = zone_blocks / 2 * BLOCK_BYTES;
-    let samples = written.len() as u64;
-    let rewritten = rewrites.counts.all();
     Ok(Gone {
         look,
         rewrites,
-        rewritten,
         sampled,
         zone_blocks,
-        samples,
-        between_bytes,
+        samples: written.len() as u64,
+        between_bytes: zone_blocks / 2 * BLOCK_BYTES,
         zone_write_ns,
         cut_short: !is_whole,
     })
@@ -484,15 +473,21 @@ fn by_sample(
 
 /// A block of each of so many equal stretches, the last one the last of all, in an order drawn.
 fn places(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
-    let last = within.end - 1;
-    let mut places = strata(seed, within, count);
-    if let Some(place) = places.last_mut() {
-        *place = last;
-    }
+    let mut places = strata_to_the_end(seed, within, count);
     // Fisher and Yates: what the time cuts off is missing everywhere alike.
     let shuffle = key(seed, 1, Purpose::Offsets);
     for index in (1..places.len()).rev() {
         places.swap(index, (at(shuffle, index as u64) % (index as u64 + 1)) as usize);
+    }
+    places
+}
+
+/// As [`strata`], but the last block is the last of all.
+fn strata_to_the_end(seed: u64, within: std::ops::Range<u64>, count: u64) -> Vec<u64> {
+    let last = within.end - 1;
+    let mut places = strata(seed, within, count);
+    if let Some(place) = places.last_mut() {
+        *place = last;
     }
     places
 }

@@ -2,6 +2,7 @@
 
 use super::{BLOCK_BYTES, Seen};
 use crate::random::mix64;
+use crate::verify::read_words;
 
 /// Small stamped units, so that wrapping in the middle of a block is detected.
 const SECTOR: usize = 512;
@@ -44,16 +45,6 @@ fn checksum(words: &[u64; WORDS]) -> u64 {
     words[..WORDS - 1].iter().fold(GOLDEN, |sum, word| mix64(sum ^ word).wrapping_add(GOLDEN))
 }
 
-fn read(sector: &[u8]) -> [u64; WORDS] {
-    let mut words = [0; WORDS];
-    for (word, bytes) in words.iter_mut().zip(sector.chunks_exact(8)) {
-        let mut own = [0; 8];
-        own.copy_from_slice(bytes);
-        *word = u64::from_le_bytes(own);
-    }
-    words
-}
-
 pub(super) fn fill(bytes: &mut [u8], first: Stamp) {
     for (sector, address) in bytes.chunks_exact_mut(SECTOR).zip((first.address..).step_by(SECTOR)) {
         for (bytes, word) in sector.chunks_exact_mut(8).zip(words(Stamp { address, ..first })) {
@@ -77,7 +68,7 @@ pub(super) fn seen(block: &[u8], wanted: Stamp) -> Seen {
 }
 
 fn sector_seen(sector: &[u8], wanted: Stamp) -> Seen {
-    let (found, expected) = (read(sector), words(wanted));
+    let (found, expected) = (read_words(sector), words(wanted));
     if found == expected {
         return Seen::AsWritten;
     }

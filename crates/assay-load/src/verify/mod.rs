@@ -22,4 +22,4 @@ pub use marks::{Mark, ThreadMarks, Written};
 pub use pass::{FaultCounts, Verified, verify};
 
 pub(crate) use marks::Stamper;
-pub(crate) use stamp::SECTOR;
+pub(crate) use stamp::{SECTOR, read_words};

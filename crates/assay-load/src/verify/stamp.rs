@@ -109,7 +109,7 @@ pub(super) enum Holds {
 }
 
 pub(super) fn look(sector: &[u8]) -> Holds {
-    let words = words(sector);
+    let words = read_words(sector);
     let (hidden, rest) = parts(&words);
     let head = masked(hidden);
     let generation = Generation::unpacked(head[4]);
@@ -126,7 +126,7 @@ pub(super) fn look(sector: &[u8]) -> Holds {
 
 /// Flipped bits in the head of a sector of this run; `None` if it is unrelated.
 pub(super) fn turned(sector: &[u8], run: u64, seed: u64, address: u64) -> Option<u32> {
-    let words = words(sector);
+    let words = read_words(sector);
     let (hidden, rest) = parts(&words);
     let with = |sum: u64| {
         let mut head = hidden;
@@ -154,7 +154,7 @@ fn parts(words: &[u64; WORDS]) -> ([u64; HEAD], &[u64]) {
     (own, rest)
 }
 
-fn words(sector: &[u8]) -> [u64; WORDS] {
+pub(crate) fn read_words(sector: &[u8]) -> [u64; WORDS] {
     let mut words = [0; WORDS];
     let (bytes, _) = sector.as_chunks::<8>();
     for (word, bytes) in words.iter_mut().zip(bytes) {
