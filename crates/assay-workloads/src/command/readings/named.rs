@@ -5,30 +5,17 @@ use regex_lite::Regex;
 
 const UNNAMED: &str = "number";
 
-/// Units as people write them, and as names of metrics end.
-const UNITS: [(&str, &str); 22] = [
-    ("%", "percent"),
-    ("\u{b5}s", "us"),
-    ("\u{3bc}s", "us"),
-    ("nsec", "ns"),
-    ("usec", "us"),
-    ("msec", "ms"),
-    ("sec", "s"),
-    ("secs", "s"),
-    ("nanoseconds", "ns"),
-    ("microseconds", "us"),
-    ("milliseconds", "ms"),
-    ("second", "s"),
-    ("seconds", "s"),
-    ("B", "bytes"),
-    ("byte", "bytes"),
-    ("B/s", "bytes_per_s"),
-    ("byte/s", "bytes_per_s"),
-    ("bit/s", "bits_per_s"),
-    ("J", "j"),
-    ("W", "w"),
-    ("1/s", "per_s"),
-    ("/s", "per_s"),
+/// How names of metrics end, and what people write for that.
+const UNITS: [(&str, &[&str]); 9] = [
+    ("percent", &["%"]),
+    ("ns", &["nsec", "nanoseconds"]),
+    ("us", &["\u{b5}s", "\u{3bc}s", "usec", "microseconds"]),
+    ("ms", &["msec", "milliseconds"]),
+    ("s", &["sec", "secs", "second", "seconds"]),
+    ("bytes", &["B", "byte"]),
+    ("bytes_per_s", &["B/s", "byte/s"]),
+    ("bits_per_s", &["bit/s"]),
+    ("per_s", &["1/s"]),
 ];
 
 /// A text as a part of the name of a metric: small letters, digits and single underscores.
@@ -62,8 +49,8 @@ pub(super) fn metric(name: &str, unit: Option<&str>) -> String {
 }
 
 fn unit_end(unit: &str) -> String {
-    let known = UNITS.iter().find(|(written, _)| *written == unit);
-    known.map_or_else(|| slug(unit), |(_, end)| (*end).to_owned())
+    let known = UNITS.iter().find(|(_, written)| written.contains(&unit));
+    known.map_or_else(|| slug(unit), |(end, _)| (*end).to_owned())
 }
 
 /// Names of the numeric groups of a pattern: all named ones, else the first, else all.
