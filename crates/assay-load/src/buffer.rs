@@ -7,7 +7,6 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
 use rustix::param::page_size;
 
 /// One mapping cut into equal aligned slots, faulted in at once to keep faults out of runs.
-#[derive(Debug)]
 pub(crate) struct Buffer {
     mapping: NonNull<u8>,
     mapped: usize,

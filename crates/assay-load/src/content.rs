@@ -67,7 +67,6 @@ as_text!(Content);
 const SECTOR: usize = 512;
 
 /// Fills the buffers of one thread, each time before they are written.
-#[derive(Debug)]
 pub(crate) enum Filler {
     /// Buffers are zero from the start and nothing ever changes them.
     Nothing,

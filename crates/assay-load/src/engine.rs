@@ -27,7 +27,6 @@ impl EngineKind {
     }
 }
 
-#[derive(Debug)]
 pub struct EngineEntry {
     pub name: &'static str,
     pub summary: &'static str,

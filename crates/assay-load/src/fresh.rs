@@ -18,7 +18,6 @@ const WORDS: usize = PIECE / 8;
 const WINDOWS: usize = 16;
 const COPIES: u64 = 256;
 
-#[derive(Debug)]
 struct Pool {
     words: Vec<u64>,
     changes: u64,
@@ -51,7 +50,6 @@ impl Pool {
     }
 }
 
-#[derive(Debug)]
 struct Copies {
     pool: Pool,
     percent: u64,
@@ -77,7 +75,6 @@ impl Copies {
     }
 }
 
-#[derive(Debug)]
 pub(crate) struct Fresh {
     pool: Pool,
     /// Number of the next piece that is no copy.

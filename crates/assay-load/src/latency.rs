@@ -45,7 +45,6 @@ enum Phase {
     Intended,
 }
 
-#[derive(Debug)]
 struct ClassBook {
     class: Class,
     counted: Histogram<u64>,
@@ -61,7 +60,6 @@ struct ClassBook {
 }
 
 /// Response times; those that are no part of the window are told where none are.
-#[derive(Debug)]
 struct Responses {
     counted: Histogram<u64>,
     rest: Histogram<u64>,
@@ -127,7 +125,6 @@ pub(crate) struct Found {
 }
 
 /// The notes of one thread. Stamps are those of the engine's clock and never go back.
-#[derive(Debug)]
 pub(crate) struct Book {
     start: u64,
     ramp_end: u64,

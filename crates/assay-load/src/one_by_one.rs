@@ -10,7 +10,6 @@ use crate::buffer::Buffer;
 use crate::{Class, LoadError, Target, clock};
 
 /// An open target, and a buffer for what goes to and from it.
-#[derive(Debug)]
 pub struct OneByOne<'a> {
     file: BorrowedFd<'a>,
     buffer: Buffer,

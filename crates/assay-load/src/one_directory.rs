@@ -11,7 +11,6 @@ use crate::LoadError;
 const FILE_MODE: Mode = Mode::from_raw_mode(0o600);
 
 /// An open directory, and of its files the one that was opened last.
-#[derive(Debug)]
 pub struct OneDirectory<'a> {
     directory: BorrowedFd<'a>,
     file: Option<OwnedFd>,

@@ -43,7 +43,6 @@ pub struct PageOutcome {
     pub waited_ns: Option<u64>,
 }
 
-#[derive(Debug)]
 pub struct PageSet {
     start: NonNull<u64>,
     bytes: usize,

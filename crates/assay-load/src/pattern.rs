@@ -55,7 +55,6 @@ pub(crate) struct Place {
 }
 
 /// The places of one thread's operations, without end.
-#[derive(Debug)]
 pub(crate) struct Walk {
     sizes: SizeDraws,
     /// Of reads, and of all else where that has one of its own.
@@ -65,7 +64,6 @@ pub(crate) struct Walk {
     usual: u32,
 }
 
-#[derive(Debug)]
 struct Track {
     start: u64,
     length: u64,
@@ -75,7 +73,6 @@ struct Track {
 }
 
 /// Positions are bytes from the start of the track.
-#[derive(Debug)]
 enum Order {
     Sequential { next: u64 },
     Stride { next: u64, step: u64, phase: u64 },
@@ -209,7 +206,6 @@ impl Walk {
 }
 
 /// The classes of one thread's operations, without end.
-#[derive(Debug)]
 pub(crate) enum Classes {
     Only(Class),
     /// Cumulative bounds of reads, writes, and so on of a hundred draws; the rest is zeroing.

@@ -14,7 +14,6 @@ pub struct Rehearsed {
 }
 
 /// The operations of one thread by the same draws, up to the end of an open loop's time.
-#[derive(Debug)]
 pub struct Rehearsal {
     classes: Classes,
     walk: Walk,

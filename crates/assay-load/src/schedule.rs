@@ -105,7 +105,6 @@ impl Pace {
 }
 
 /// The intended starts of one thread in their order, up to the end of the time.
-#[derive(Debug)]
 pub(crate) struct Starts {
     gaps: Gaps,
     start: u64,
@@ -114,7 +113,6 @@ pub(crate) struct Starts {
     next: u64,
 }
 
-#[derive(Debug)]
 enum Gaps {
     /// Arrival `index` of the one clock, and every `step`-th after it.
     Fixed { index: u64, step: u64, rate: u64 },

@@ -62,7 +62,6 @@ pub(crate) const fn is_of_reads(class: Class) -> bool {
 }
 
 /// The sizes of one thread's operations, without end, from a stream of their own.
-#[derive(Debug)]
 pub(crate) struct SizeDraws {
     rng: Xoshiro256PlusPlus,
     reads: Vec<Step>,

@@ -95,7 +95,6 @@ impl FromStr for WriteSync {
 
 as_text!(WriteSync);
 
-#[derive(Debug)]
 pub(crate) struct Syncs {
     /// 0 where none is.
     every: u32,
@@ -124,7 +123,6 @@ impl Syncs {
 }
 
 /// How long the syncs behind the writes of one thread took, each by itself.
-#[derive(Debug)]
 pub(crate) struct SyncTimes {
     counted: Histogram<u64>,
     /// Ramp and drain: what is told if the window caught none.

@@ -198,7 +198,6 @@ impl Played {
 }
 
 /// A track while it is played by the one thread that does.
-#[derive(Debug)]
 pub(crate) struct Script {
     track: Arc<Track>,
     next: usize,

@@ -48,7 +48,6 @@ pub(crate) fn fault(waits: &[Wait], steps: usize) -> Option<String> {
 }
 
 /// A paced track while it is played by the one thread that does.
-#[derive(Debug)]
 pub(crate) struct Linked {
     track: Arc<Track>,
     /// By request the one that waits for its end.

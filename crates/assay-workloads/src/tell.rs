@@ -122,7 +122,6 @@ pub struct Number<'a> {
 }
 
 /// A sentence that rests on numbers: what speaks against them is said behind it.
-#[derive(Debug)]
 pub struct Resting<'a> {
     pub text: &'a mut String,
     /// What stands in its place where they are invalid; none where it is said all the same.

@@ -147,7 +147,6 @@ struct Begun {
 const FREE: u64 = u64::MAX;
 
 /// Stamps the writes of one thread, and notes their order.
-#[derive(Debug)]
 pub(crate) struct Stamper {
     run: u64,
     seed: u64,

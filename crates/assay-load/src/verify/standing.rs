@@ -10,7 +10,6 @@ use super::stamp::Generation;
 use crate::pattern::{Classes, Walk};
 use crate::{Class, Job};
 
-#[derive(Debug)]
 pub(super) struct Standing {
     start: u64,
     block: u64,

@@ -12,7 +12,6 @@ use crate::durability::log::{Log, SECTOR_BYTES, Write};
 use crate::durability::pages::Pages;
 
 /// A drive with a volatile cache, and the log of what it was asked since it had power.
-#[derive(Debug)]
 pub struct Served {
     bytes: u64,
     inner: Mutex<Inner>,

@@ -221,7 +221,6 @@ impl Breach {
     }
 }
 
-#[derive(Debug)]
 pub struct Judge<'a> {
     limits: Option<&'a Limits>,
     in_a_row: usize,

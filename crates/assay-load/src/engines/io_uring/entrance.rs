@@ -28,7 +28,6 @@ struct Update {
 }
 
 /// How the thread that made a ring enters the kernel for it.
-#[derive(Debug)]
 pub(super) struct Entrance {
     /// Older kernels, and threads with 16 rings, have none and lose next to nothing.
     number: Option<u32>,
