@@ -68,12 +68,8 @@ impl LoadError {
 impl fmt::Display for Class {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Class::Read => "read",
-            Class::Write => "write",
-            Class::Rewrite => "rewrite",
-            Class::Trim => "trim",
             Class::Zero => "zeroing",
-            Class::Flush => "flush",
+            class => class.name(),
         })
     }
 }

@@ -40,20 +40,16 @@ pub enum FileAct {
     Delete,
 }
 
+// In the order in which a tree goes through them.
+names!(
+    FileAct: Create = "create",
+    Stat = "stat",
+    Read = "read",
+    Rename = "rename",
+    Delete = "delete",
+);
+
 impl FileAct {
-    /// All of them, in the order in which a tree goes through them.
-    pub const ALL: [Self; 5] = [Self::Create, Self::Stat, Self::Read, Self::Rename, Self::Delete];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Stat => "stat",
-            Self::Read => "read",
-            Self::Rename => "rename",
-            Self::Delete => "delete",
-        }
-    }
-
     pub const fn changes(self) -> bool {
         matches!(self, Self::Create | Self::Rename | Self::Delete)
     }
@@ -71,15 +67,7 @@ pub enum FileSync {
     EachFile,
 }
 
-impl FileSync {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::EachPhase => "each-phase",
-            Self::EachFile => "each-file",
-        }
-    }
-}
+names!(FileSync: None = "none", EachPhase = "each-phase", EachFile = "each-file");
 
 /// A tree of files, and how it is gone through.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -37,16 +37,12 @@ pub enum Pattern {
     Spaced,
 }
 
-impl Pattern {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Sequential => "sequential",
-            Self::Random => "random",
-            Self::Stride => "stride",
-            Self::Spaced => "spaced",
-        }
-    }
-}
+names!(
+    Pattern: Sequential = "sequential",
+    Random = "random",
+    Stride = "stride",
+    Spaced = "spaced",
+);
 
 /// What reads and writes of one job share of their places.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -17,6 +17,35 @@
 )]
 #![cfg_attr(test, allow(clippy::unwrap_used, clippy::expect_used))]
 
+/// Names the values of a closed set, as files have them: `ALL`, `name`, `names`, `find` and `parse`.
+#[macro_export]
+macro_rules! names {
+    ($own:ident: $($value:ident = $name:literal),+ $(,)?) => {
+        impl $own {
+            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
+
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$value => $name,)+
+                }
+            }
+
+            pub fn names() -> Vec<&'static str> {
+                Self::ALL.map(Self::name).to_vec()
+            }
+
+            pub fn find(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|own| own.name() == name)
+            }
+
+            pub fn parse(text: &str) -> Result<Self, String> {
+                let unknown = || format!("unknown value `{text}`; use {}", Self::names().join(", "));
+                Self::find(text).ok_or_else(unknown)
+            }
+        }
+    };
+}
+
 /// Reads a type from a string and writes it as one, as its parser and its display do.
 macro_rules! as_text {
     ($($name:ident),+) => {$(

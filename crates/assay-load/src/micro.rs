@@ -21,22 +21,12 @@ pub enum Micro {
     Syscall,
 }
 
-impl Micro {
-    pub const ALL: [Self; 4] = [Self::Arithmetic, Self::PageFault, Self::ForkExit, Self::Syscall];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Arithmetic => "arithmetic",
-            Self::PageFault => "page-fault",
-            Self::ForkExit => "fork-exit",
-            Self::Syscall => "syscall",
-        }
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.name() == name)
-    }
-}
+names!(
+    Micro: Arithmetic = "arithmetic",
+    PageFault = "page-fault",
+    ForkExit = "fork-exit",
+    Syscall = "syscall",
+);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MicroOutcome {

@@ -92,16 +92,12 @@ impl Mix {
     /// What the operations are called: `reads`, `70% reads, 30% writes`, `rewrites`.
     pub fn words(self) -> String {
         let noun = |class| match class {
-            Class::Read => "reads",
-            Class::Write => "writes",
-            Class::Rewrite => "rewrites",
-            Class::Trim => "trims",
-            Class::Zero => "zeroing",
-            Class::Flush => "flushes",
+            Class::Zero => "zeroing".to_owned(),
+            class => format!("{}s", class.name()),
         };
         let shares = Class::ALL.into_iter().filter_map(|class| match self.percent(class) {
             0 => None,
-            100 => Some(noun(class).to_owned()),
+            100 => Some(noun(class)),
             percent => Some(format!("{percent}% {}", noun(class))),
         });
         shares.collect::<Vec<String>>().join(", ")

@@ -22,10 +22,14 @@ pub enum Class {
     Flush,
 }
 
-impl Class {
-    pub const ALL: [Self; 6] =
-        [Self::Read, Self::Write, Self::Rewrite, Self::Trim, Self::Zero, Self::Flush];
-}
+names!(
+    Class: Read = "read",
+    Write = "write",
+    Rewrite = "rewrite",
+    Trim = "trim",
+    Zero = "zero",
+    Flush = "flush",
+);
 
 #[derive(Clone, Debug)]
 pub struct ClassOutcome {

@@ -20,15 +20,7 @@ pub enum Poll {
     Iopoll,
 }
 
-impl Poll {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Sqpoll => "sqpoll",
-            Self::Iopoll => "iopoll",
-        }
-    }
-}
+names!(Poll: None = "none", Sqpoll = "sqpoll", Iopoll = "iopoll");
 
 /// Only a ring is polled, and only for what the kernel polls for.
 pub(crate) fn check(job: &Job, engine: &EngineKind) -> Result<(), LoadError> {

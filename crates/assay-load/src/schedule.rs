@@ -29,14 +29,7 @@ pub enum Arrivals {
     Poisson,
 }
 
-impl Arrivals {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Fixed => "fixed",
-            Self::Poisson => "poisson",
-        }
-    }
-}
+names!(Arrivals: Fixed = "fixed", Poisson = "poisson");
 
 /// The open loop of a job, shared by its threads: of fixed arrivals thread k of n has k, k + n, ... of the
 /// one clock; of Poisson ones each thread a process of its own with the n-th part of the rate, whose sum
@@ -118,7 +111,7 @@ enum Gaps {
     Fixed { index: u64, step: u64, rate: u64 },
     /// Draws by their number; the sum is kept in nanoseconds with its fraction, so that none is lost.
     Poisson { key: u64, drawn: u64, at_ns: f64, mean_ns: f64 },
-    /// Those of a load that was recorded.
+    /// The arrivals of a recorded load.
     Recorded { track: Arc<Track>, index: usize },
 }
 

@@ -26,21 +26,16 @@ pub enum Act {
     WriteZeroes,
 }
 
+names!(
+    Act: Read = "read",
+    Write = "write",
+    Fua = "fua",
+    Flush = "flush",
+    Discard = "discard",
+    WriteZeroes = "write-zeroes",
+);
+
 impl Act {
-    pub const ALL: [Self; 6] =
-        [Self::Read, Self::Write, Self::Fua, Self::Flush, Self::Discard, Self::WriteZeroes];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Fua => "fua",
-            Self::Flush => "flush",
-            Self::Discard => "discard",
-            Self::WriteZeroes => "write-zeroes",
-        }
-    }
-
     pub const fn class(self) -> Class {
         match self {
             Self::Read => Class::Read,

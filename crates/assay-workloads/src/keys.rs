@@ -150,35 +150,7 @@ macro_rules! runtime {
 
 pub(super) use runtime;
 
-/// The values of a closed set by the names that study files have for them.
-macro_rules! names {
-    ($own:ident: $($value:ident = $name:literal),+) => {
-        impl $own {
-            pub const ALL: [Self; [$($name),+].len()] = [$(Self::$value),+];
-
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$value => $name,)+
-                }
-            }
-
-            pub fn names() -> Vec<&'static str> {
-                Self::ALL.map(Self::name).to_vec()
-            }
-
-            pub fn find(name: &str) -> Option<Self> {
-                Self::ALL.into_iter().find(|own| own.name() == name)
-            }
-
-            pub fn parse(text: &str) -> Result<Self, String> {
-                let unknown = || format!("unknown value `{text}`; use {}", Self::names().join(", "));
-                Self::find(text).ok_or_else(unknown)
-            }
-        }
-    };
-}
-
-pub(super) use names;
+pub(super) use assay_load::names;
 
 #[cfg(test)]
 mod tests {

@@ -416,13 +416,6 @@ fn an_area_is_four_whole_blocks_at_least() {
     assert!(told.to_string().contains("a file or a device"), "{told}");
 }
 
-#[test]
-fn lies_have_names() {
-    assert_eq!(Lie::ALL.map(Lie::name), ["wraps", "drops", "zeroes", "keeps"]);
-    assert!(Lie::ALL.iter().all(|lie| Lie::find(lie.name()) == Some(*lie)));
-    assert_eq!(Lie::find("lies"), None);
-}
-
 /// What is written over a piece leaves what stands around it.
 #[test]
 fn a_piece_is_cut_by_what_is_written_over_it() {

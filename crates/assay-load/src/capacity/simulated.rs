@@ -19,22 +19,7 @@ pub enum Lie {
     Keeps,
 }
 
-impl Lie {
-    pub const ALL: [Self; 4] = [Self::Wraps, Self::Drops, Self::Zeroes, Self::Keeps];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Wraps => "wraps",
-            Self::Drops => "drops",
-            Self::Zeroes => "zeroes",
-            Self::Keeps => "keeps",
-        }
-    }
-
-    pub fn find(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|own| own.name() == name)
-    }
-}
+names!(Lie: Wraps = "wraps", Drops = "drops", Zeroes = "zeroes", Keeps = "keeps");
 
 /// What a simulated drive says that it holds, and what it holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

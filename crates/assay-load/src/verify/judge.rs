@@ -23,30 +23,16 @@ pub enum Fault {
     Unreadable,
 }
 
-impl Fault {
-    /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 7] = [
-        Self::Torn,
-        Self::Stale,
-        Self::Misplaced,
-        Self::Zeroed,
-        Self::Flipped,
-        Self::Foreign,
-        Self::Unreadable,
-    ];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Misplaced => "misplaced",
-            Self::Torn => "torn",
-            Self::Zeroed => "zeroed",
-            Self::Flipped => "flipped",
-            Self::Stale => "stale",
-            Self::Foreign => "foreign",
-            Self::Unreadable => "unreadable",
-        }
-    }
-}
+// In the order in which reports list them.
+names!(
+    Fault: Torn = "torn",
+    Stale = "stale",
+    Misplaced = "misplaced",
+    Zeroed = "zeroed",
+    Flipped = "flipped",
+    Foreign = "foreign",
+    Unreadable = "unreadable",
+);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stood {

@@ -206,7 +206,7 @@ impl Source {
     }
 
     fn take_number(&mut self, name: &str, value: &str) -> Option<()> {
-        if let Some(act) = Act::ALL.into_iter().find(|act| act.name() == name) {
+        if let Some(act) = Act::find(name) {
             let (operations, bytes) = value.split_once('/')?;
             let (operations, bytes) = (operations.parse().ok()?, bytes.parse().ok()?);
             self.acts[act as usize] = Moved { operations, bytes };
