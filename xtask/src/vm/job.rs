@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::lab::Done;
 use assay_runner::vm::files::Files;
 use assay_runner::vm::machine::{Accelerator, Machine, Setup};
-use assay_runner::vm::{Asked, SIGN_OF_LIFE, last_of, setup};
+use assay_runner::vm::{Asked, last_of, setup};
 
 const PAUSE: Duration = Duration::from_millis(25);
 
@@ -28,45 +28,8 @@ pub struct Ended {
     pub booted: Duration,
     /// For how long of that it wanted a processor that others had ([`Machine::waited`]).
     pub waited: Duration,
-    /// Its results: an archive of files below `results` ([`super::archive`]).
+    /// Its results: an archive of files below `results`.
     pub results: Vec<u8>,
-}
-
-/// Why no job ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Failed {
-    Interrupted,
-    /// The guest never said that it is up.
-    NoLife(String),
-    Otherwise(String),
-}
-
-impl Failed {
-    fn message(self) -> String {
-        match self {
-            Self::Interrupted => "interrupted".to_owned(),
-            Self::NoLife(text) | Self::Otherwise(text) => text,
-        }
-    }
-}
-
-impl From<String> for Failed {
-    fn from(text: String) -> Self {
-        Self::Otherwise(text)
-    }
-}
-
-/// Boots a guest, runs its job, passes on what it prints, and turns it off. `stop` ends it at once, with nothing
-/// kept.
-pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])) -> Done<Ended> {
-    let first = asked.accelerator.unwrap_or_else(Accelerator::likely);
-    let ended = match attempt(asked, first, stop, tell) {
-        Err(Failed::NoLife(_)) if first == Accelerator::Kvm && asked.accelerator.is_none() => {
-            attempt(asked, Accelerator::Tcg, stop, tell)
-        }
-        ended => ended,
-    };
-    ended.map_err(Failed::message)
 }
 
 /// A guest that runs, and what has come of it so far.
@@ -85,13 +48,10 @@ struct Running<'a> {
     waited: [Duration; 2],
 }
 
-fn attempt(
-    asked: &Asked,
-    accelerator: Accelerator,
-    stop: &AtomicBool,
-    tell: &mut dyn FnMut(Stream, &[u8]),
-) -> Result<Ended, Failed> {
-    let mut running = Running::start(asked, accelerator)?;
+/// Boots a guest, runs its job, passes on what it prints, and turns it off. `stop` ends it at once, with nothing
+/// kept.
+pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])) -> Done<Ended> {
+    let mut running = Running::start(asked)?;
     loop {
         let over = running.machine.has_ended();
         running.pass_on(tell);
@@ -102,16 +62,17 @@ fn attempt(
             return running.ended();
         }
         if stop.load(Ordering::Relaxed) {
-            return Err(Failed::Interrupted);
+            return Err("interrupted".to_owned());
         }
         running.waited[1] = running.machine.waited();
-        running.look_after()?;
+        running.check_limit()?;
         thread::sleep(PAUSE);
     }
 }
 
 impl<'a> Running<'a> {
-    fn start(asked: &'a Asked, accelerator: Accelerator) -> Result<Self, Failed> {
+    fn start(asked: &'a Asked) -> Done<Self> {
+        let accelerator = asked.accelerator.unwrap_or_else(Accelerator::likely);
         let mut files = Files::new(&asked.place);
         let setup = setup(asked, accelerator, &mut files)?;
         let path = files.make("qemu")?;
@@ -149,33 +110,22 @@ impl<'a> Running<'a> {
         Ok(true)
     }
 
-    fn look_after(&self) -> Result<(), Failed> {
-        let age = self.machine.age();
-        if self.booted.is_none() && age > SIGN_OF_LIFE && self.setup.accelerator == Accelerator::Kvm
-        {
-            let last = self.last_words();
-            return Err(Failed::NoLife(format!("the VM does not boot with KVM:\n{last}")));
-        }
-        // Where others keep the processors it comes to less in the same time.
-        let own = age.saturating_sub(self.waited.iter().sum());
-        if let Some(limit) = self.asked.limit.filter(|limit| own > *limit) {
-            let last = self.last_words();
-            return Err(format!("still running after {} s:\n{last}", limit.as_secs()).into());
-        }
-        Ok(())
+    fn check_limit(&self) -> Done<()> {
+        // A machine that waits for processors does less in the same time.
+        let own = self.machine.age().saturating_sub(self.waited.iter().sum());
+        let Some(limit) = self.asked.limit.filter(|limit| own > *limit) else { return Ok(()) };
+        Err(format!("still running after {} s:\n{}", limit.as_secs(), self.last_words()))
     }
 
-    fn ended(self) -> Result<Ended, Failed> {
+    fn ended(self) -> Done<Ended> {
         let end = self.files.from("end", 0);
-        let Some((code, bytes)) = ending(&String::from_utf8_lossy(&end)) else {
-            let last = self.last_words();
-            let text = format!("the virtual machine ended without a status:\n{last}");
-            return Err(if self.booted.is_none() { Failed::NoLife(text) } else { text.into() });
-        };
+        let (code, bytes) = ending(&String::from_utf8_lossy(&end)).ok_or_else(|| {
+            format!("the virtual machine ended without a status:\n{}", self.last_words())
+        })?;
         let results = self.files.from("files", 0);
         if results.len() as u64 != bytes {
             let came = results.len();
-            return Err(format!("received {came} of {bytes} bytes of results").into());
+            return Err(format!("received {came} of {bytes} bytes of results"));
         }
         let accelerator = self.setup.accelerator;
         let booted = self.booted.unwrap_or_default();

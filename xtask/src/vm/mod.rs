@@ -1,7 +1,6 @@
 //! Virtual machines for tests (`assay_runner::vm`): the program as it is built here, also on a root disk with a
 //! real systemd, and what a guest brings back as files of a directory.
 
-mod archive;
 mod job;
 pub mod root;
 
@@ -51,23 +50,31 @@ pub fn stripped(program: &Path, into: &Path) -> Done<PathBuf> {
     Ok(copy)
 }
 
-/// Unpacks what a guest brought back into a directory that may be there, and tells the names of the
-/// results among it.
+/// Unpacks what a guest brought back into a directory that may be there, and returns the names of the results among
+/// it. `tar` refuses paths that lead elsewhere.
 pub fn unpack(ended: &Ended, into: &Path) -> Done<Vec<String>> {
-    let fail = |path: &Path, error: std::io::Error| format!("{}: {error}", path.display());
-    fs::create_dir_all(into).map_err(|error| fail(into, error))?;
-    let mut names = Vec::new();
-    for entry in archive::entries(&ended.results)? {
-        let path = into.join(&entry.path);
-        match entry.bytes {
-            None => fs::create_dir_all(&path).map_err(|error| fail(&path, error))?,
-            Some(bytes) => fs::write(&path, bytes).map_err(|error| fail(&path, error))?,
-        }
-        let bundle = entry.path.strip_suffix("/plan.json").and_then(|path| path.rsplit('/').next());
-        names.extend(bundle.map(str::to_owned));
-    }
-    Ok(names)
+    let scratch = Scratch::new("results")?;
+    let archive = scratch.path().join("archive");
+    fs::create_dir_all(into)
+        .and_then(|()| fs::write(&archive, &ended.results))
+        .map_err(|error| format!("{}: {error}", into.display()))?;
+    let [from, to] = [archive.as_path(), into].map(|path| path.display().to_string());
+    let unpacked = call("tar", &["-xvf", &from, "-C", &to, "--no-same-owner"])?;
+    let bundles = unpacked.lines().filter_map(|path| path.strip_suffix("/plan.json"));
+    Ok(bundles.filter_map(|path| path.rsplit('/').next()).map(str::to_owned).collect())
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn start_script_of_a_root_disk_is_valid() {
+        let checked = Scratch::new("start").and_then(|scratch| {
+            let file = scratch.path().join("start");
+            fs::write(&file, root::START).map_err(|error| error.to_string())?;
+            call("sh", &["-n", &file.display().to_string()])
+        });
+        assert_eq!(checked, Ok(String::new()));
+    }
+}

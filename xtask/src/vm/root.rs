@@ -96,12 +96,12 @@ fn furnish(root: &Path, kernel: &Kernel) -> Done<()> {
     put("var/log/journal/.lab", "")?;
     put("lab/start", START)?;
     for (name, text) in [("lab.service", UNIT), ("a-second.service", SLOW)] {
-        put(&format!("etc/systemd/system/{name}"), text)?;
-        put(&format!("etc/systemd/system/multi-user.target.wants/.{name}"), "")?;
-        let wanted = root.join(format!("etc/systemd/system/multi-user.target.wants/{name}"));
-        symlink(format!("/etc/systemd/system/{name}"), &wanted)
+        let unit = format!("etc/systemd/system/{name}");
+        put(&unit, text)?;
+        let wanted = root.join("etc/systemd/system/multi-user.target.wants");
+        fs::create_dir_all(&wanted)
+            .and_then(|()| symlink(format!("/{unit}"), wanted.join(name)))
             .map_err(|error| format!("{}: {error}", wanted.display()))?;
-        let _ = fs::remove_file(wanted.with_file_name(format!(".{name}")));
     }
     for waste in
         ["var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale"]
