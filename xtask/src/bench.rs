@@ -1,69 +1,68 @@
-//! `cargo xtask bench`: runs the rows of `xtask/bench.toml`, and what other measurements have in common.
+//! `cargo xtask bench`: runs the rows of `xtask/bench.toml`.
 
-use std::fmt::Write;
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
+use clap::Args;
 use serde_json::Value;
 
-use crate::build::{self, root};
+use crate::build;
 use crate::lab::process;
 use crate::lab::{Done, LoopDevice, Scratch, call, has, is_root};
-use crate::options::Options;
 
 const TABLE: &str = include_str!("../bench.toml");
-const PAGE: &str = "target/measurements/bench.md";
-const HEAD: &str = "# Benchmarks\n\n`cargo xtask bench --write` measures the rows of xtask/bench.toml with `assay run`: two commands \
-                    per row, in random order.\nRatios are geometric means; the CI is simultaneous for all comparisons of a row.\n\n";
-const COLUMNS: &str = "row | ratio of | ratio | 95% CI | verdict | n | date | machine";
+/// The ratio is a geometric mean; the CI is simultaneous for all comparisons of a row.
+const HEAD: &str = "| row | ratio of | ratio | 95% CI | verdict | n |\n|---|---|---|---|---|---|";
 /// Mebibytes of the loop device.
 const DEVICE_SIZE: u64 = 512;
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// Measures all rows or one, and prints a table; with `--write` the page keeps the other rows.
-pub fn run(options: &Options) -> Done<bool> {
+#[derive(Args)]
+pub struct BenchOptions {
+    /// Measure only this row
+    #[arg(long, value_name = "ROW")]
+    only: Option<String>,
+    /// Run 3 short replicates instead of 20
+    #[arg(long)]
+    quick: bool,
+    /// Program to measure [default: a release build]
+    #[arg(long)]
+    program: Option<PathBuf>,
+}
+
+/// Measures all rows or one, and prints a table; skips rows whose programs are missing.
+pub fn run(options: &BenchOptions) -> Done<bool> {
     let table: Value = toml::from_str(TABLE).map_err(|error| format!("bench.toml: {error}"))?;
     let rows = table["row"].as_array().ok_or("bench.toml has no rows")?;
-    let only = options.text("--only");
-    let is_wanted = |row: &Value| only.is_none_or(|only| row["name"] == only);
-    if !rows.iter().any(is_wanted) {
-        return Err(format!("--only: no row `{}`", only.unwrap_or_default()));
+    let is_wanted = |row: &&Value| options.only.as_ref().is_none_or(|only| row["name"] == **only);
+    let rows: Vec<&Value> = rows.iter().filter(is_wanted).collect();
+    if rows.is_empty() {
+        return Err("--only: no such row in bench.toml".to_owned());
     }
-    let program = program(options)?;
+    let program = build::program(options.program.as_deref())?;
     let program =
         fs::canonicalize(&program).map_err(|error| format!("{}: {error}", program.display()))?;
-    let before = fs::read_to_string(root().join(PAGE)).unwrap_or_default();
-    let mut page = format!("{HEAD}{}", self::table(COLUMNS));
-    let mut well = true;
+    crate::print_machine();
+    println!("{HEAD}");
+    let mut is_well = true;
     for row in rows {
         let name = text(row, "name");
-        let start = format!("| {name} | ");
-        let mut line = before.lines().find(|line| line.starts_with(&start)).map(str::to_owned);
-        if is_wanted(row) {
-            match missing(row) {
-                Some(reason) => println!("bench: {name}: skipped: {reason}"),
-                None => match measure(row, &program, options.has("--quick")) {
-                    Ok(cells) => line = Some(format!("{start}{} | {cells} |", text(row, "what"))),
-                    Err(error) => {
-                        println!("bench: {name}: FAILED: {error}");
-                        well = false;
-                    }
-                },
+        if let Some(reason) = missing(row) {
+            println!("bench: {name}: skipped: {reason}");
+            continue;
+        }
+        match measure(row, &program, options.quick) {
+            Ok(cells) => println!("| {name} | {} | {cells} |", text(row, "what")),
+            Err(error) => {
+                println!("bench: {name}: FAILED: {error}");
+                is_well = false;
             }
         }
-        if let Some(line) = line {
-            println!("{line}");
-            page.push_str(&line);
-            page.push('\n');
-        }
     }
-    if options.has("--write") {
-        build::write_page("bench.md", &page)?;
-    }
-    Ok(well)
+    Ok(is_well)
 }
 
 fn text<'v>(row: &'v Value, key: &str) -> &'v str {
@@ -135,41 +134,14 @@ fn cells(findings: &Value) -> Done<String> {
     let found = all.find(|one| one["primary"] == true || one["configuration"]["command"] == "a");
     let found = found.ok_or("the study compared nothing")?;
     let number = |value: &Value| value.as_f64().map_or("-".to_owned(), |it| format!("{it:.3}"));
-    let date = call("date", &["--utc", "+%Y-%m-%d"])?;
-    let machine = crate::facts::lines()[1].replace("- machine: ", "");
     Ok(format!(
-        "{} | {}–{} | {} | {} | {} | {machine}",
+        "{} | {}–{} | {} | {}",
         number(&found["ratio"]),
         number(&found["ci95_simultaneous"][0]),
         number(&found["ci95_simultaneous"][1]),
         found["verdict"].as_str().unwrap_or("-"),
         found["n"],
-        date.trim(),
     ))
-}
-
-/// The program of `--program`, or a release build.
-pub fn program(options: &Options) -> Done<PathBuf> {
-    options.text("--program").map_or_else(build::release_binary, |path| Ok(PathBuf::from(path)))
-}
-
-/// Prints a page, and keeps it under target/measurements where that was asked for.
-pub fn keep(options: &Options, name: &str, page: &str) -> Done<()> {
-    println!("{page}");
-    if options.has("--write") { build::write_page(name, page) } else { Ok(()) }
-}
-
-/// The first lines of a table with these columns, which have bars between them.
-pub fn table(columns: &str) -> String {
-    format!("| {columns} |\n|{}\n", "---|".repeat(columns.split(" | ").count()))
-}
-
-pub fn counts(rows: &[(&str, u32)]) -> String {
-    rows.iter().fold(table("what | count"), |mut text, (what, count)| {
-        // Writing to a String cannot fail.
-        let _ = writeln!(text, "| {what} | {count} |");
-        text
-    })
 }
 
 #[cfg(test)]
@@ -184,11 +156,5 @@ mod tests {
             assert!(keys.iter().all(|key| !text(row, key).is_empty()), "{row}");
         }
         Ok(())
-    }
-
-    #[test]
-    fn tables_have_a_rule_as_wide_as_their_head() {
-        assert_eq!(table("a | b, c | d"), "| a | b, c | d |\n|---|---|---|\n");
-        assert_eq!(counts(&[("x", 2)]), "| what | count |\n|---|---|\n| x | 2 |\n");
     }
 }

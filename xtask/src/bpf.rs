@@ -6,13 +6,12 @@ use std::path::Path;
 
 use crate::build;
 use crate::lab::{Done, call};
-use crate::options::Options;
 
 /// What the object is built of.
 const TEXTS: [&str; 2] = ["block_latency.bpf.c", "latency_bucket.h"];
 
 /// Builds it and writes down with what.
-pub fn run(_: &Options) -> Done<bool> {
+pub fn run() -> Done<bool> {
     let folder = build::root().join("crates/assay-sys/src/bpf");
     let [source, object] = ["block_latency.bpf.c", "block_latency.bpf.o"]
         .map(|name| folder.join(name).display().to_string());

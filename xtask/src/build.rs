@@ -10,51 +10,38 @@ pub fn root() -> PathBuf {
 }
 
 /// The cargo that runs this, at the top of the workspace.
-pub fn cargo(arguments: &[&str]) -> Command {
+fn cargo(arguments: &[&str]) -> Command {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root()).stdin(Stdio::null());
     command
 }
 
-pub fn cargo_text(arguments: &[&str]) -> Done<String> {
-    let output = cargo(arguments).stderr(Stdio::inherit()).output();
+/// Runs this chore again in a release build.
+pub fn run_optimized() -> Done<bool> {
+    let mut command = cargo(&["run", "--quiet", "--release", "--package", "xtask", "--"]);
+    let status = command.args(std::env::args_os().skip(1)).status();
+    Ok(status.map_err(|error| format!("cargo: {error}"))?.success())
+}
+
+/// Builds `assay` with these options of cargo and returns its path.
+pub fn assay(options: &[&str]) -> Done<PathBuf> {
+    let words = ["build", "--package", "assay", "--bin", "assay", "--message-format", "json"];
+    let output = cargo(&words).args(options).stderr(Stdio::inherit()).output();
     let output = output.map_err(|error| format!("cargo: {error}"))?;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    if !output.status.success() {
+        return Err(format!("cargo build: {}", output.status));
     }
-    Err(format!("cargo {}: {}", arguments.join(" "), output.status))
-}
-
-/// Builds `assay` as people run it and tells where it is.
-pub fn release_binary() -> Done<PathBuf> {
-    built_binary(&["--release"])
-}
-
-/// Builds `assay` with more words for cargo and tells where it is.
-pub fn built_binary(more: &[&str]) -> Done<PathBuf> {
-    built("assay", &[&["--package", "assay"], more].concat())
-}
-
-/// Builds a program with these words for cargo and tells where it is.
-pub fn built(name: &str, words: &[&str]) -> Done<PathBuf> {
-    let text =
-        cargo_text(&[&["build", "--bin", name, "--message-format", "json"], words].concat())?;
+    let text = String::from_utf8_lossy(&output.stdout);
     let mut built = text.lines().filter_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        let is_it = message["target"]["name"] == name;
-        is_it.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
+        let is_assay = message["target"]["name"] == "assay";
+        is_assay.then(|| message["executable"].as_str().map(PathBuf::from)).flatten()
     });
-    built.next_back().ok_or_else(|| format!("cargo built no `{name}`"))
+    built.next_back().ok_or_else(|| "cargo built no `assay`".to_owned())
 }
 
-/// Stores a page of measurements and says where.
-pub fn write_page(name: &str, text: &str) -> Done<()> {
-    let folder = root().join("target/measurements");
-    let path = folder.join(name);
-    std::fs::create_dir_all(&folder)
-        .and_then(|()| std::fs::write(&path, text))
-        .map_err(|error| format!("{}: {error}", path.display()))?;
-    println!("written to target/measurements/{name}");
-    Ok(())
+/// The program that the user named, or a release build of `assay`.
+pub fn program(named: Option<&Path>) -> Done<PathBuf> {
+    named.map_or_else(|| assay(&["--release"]), |path| Ok(path.to_owned()))
 }

@@ -8,40 +8,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use assay_core::quantity::Bytes;
+use clap::Args;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::build::{built_binary, root};
-use crate::journals;
+use crate::build::{self, root};
 use crate::lab::Done;
-use crate::options::Options;
 use crate::vm::kernel::Kernel;
 use crate::vm::machine::Accelerator;
 use crate::vm::{self, Asked, Ended, Stream, found};
 
-pub const WORDS: &[&str] = &[
-    "--script",
-    "--memory",
-    "--size",
-    "--modules",
-    "--carry",
-    "--append",
-    "--kernel",
-    "--accel",
-    "--out",
-    "--program",
-    "--release",
-];
-
 /// The exit code of a command that an interrupt ended.
 pub const INTERRUPTED: i32 = 130;
-
-/// The release of a root disk where none is named.
-const RELEASE: &str = "bookworm";
-
-/// What a guest has where nothing else is said.
-const MEMORY: &str = "1 GiB";
-const SIZE: &str = "1 GiB";
 
 /// Target of the static program.
 const STATIC: &str = if cfg!(target_arch = "aarch64") {
@@ -50,25 +28,83 @@ const STATIC: &str = if cfg!(target_arch = "aarch64") {
     "x86_64-unknown-linux-musl"
 };
 
+#[derive(Args)]
+pub struct LabOptions {
+    /// Run the checks of the tests
+    #[arg(long)]
+    check: bool,
+    /// Use an unoptimized build of this machine instead of the static program
+    #[arg(long = "try")]
+    is_trial: bool,
+    /// Use this program instead of building one
+    #[arg(long, value_name = "FILE")]
+    program: Option<String>,
+    /// Boot a Debian root disk with systemd
+    #[arg(long)]
+    systemd: bool,
+    /// Debian release of the root disk
+    #[arg(long, default_value = "bookworm")]
+    release: String,
+    /// Shell script to run, with the command as its arguments
+    #[arg(long, value_name = "FILE")]
+    script: Option<PathBuf>,
+    #[arg(long, value_parser = parse_bytes, default_value = "1 GiB")]
+    memory: u64,
+    #[arg(long, default_value_t = 2)]
+    cpus: usize,
+    #[arg(long, default_value_t = 1)]
+    drives: usize,
+    /// Size of each drive
+    #[arg(long, value_parser = parse_bytes, default_value = "1 GiB")]
+    size: u64,
+    /// Kernel modules to load
+    #[arg(long, value_delimiter = ',')]
+    modules: Vec<String>,
+    /// Programs of this machine to copy into the guest
+    #[arg(long, value_delimiter = ',')]
+    carry: Vec<String>,
+    /// kvm or tcg [default: kvm if it works]
+    #[arg(long, value_parser = parse_accelerator)]
+    accel: Option<Accelerator>,
+    /// Time limit, seconds
+    #[arg(long, default_value_t = 300)]
+    timeout: u64,
+    /// Directory for the results [default: target/lab/home]
+    #[arg(long, value_name = "DIRECTORY")]
+    out: Option<PathBuf>,
+    #[arg(last = true)]
+    command: Vec<String>,
+}
+
+/// Parses a size; `512M` means 512 MiB here.
+fn parse_bytes(text: &str) -> Done<u64> {
+    let text = match text.strip_suffix(['K', 'M', 'G', 'T']) {
+        Some(number) => format!("{number} {}iB", &text[number.len()..]),
+        None => text.to_owned(),
+    };
+    text.parse::<Bytes>().map(|bytes| bytes.0).map_err(|error| error.to_string())
+}
+
+fn parse_accelerator(name: &str) -> Done<Accelerator> {
+    Accelerator::named(name).ok_or_else(|| "use kvm or tcg".to_owned())
+}
+
 /// Where kernels are kept and results are brought.
 fn kept() -> PathBuf {
     root().join("target/lab")
 }
 
 /// Boots a guest, runs the command, brings its results back; the exit code is the command's.
-pub fn run(options: &Options) -> Done<u8> {
+pub fn run(options: LabOptions) -> Done<u8> {
     if let Some(reason) = vm::missing() {
         return Err(reason);
     }
-    if options.has("--check") {
-        return crate::guest::check(&program(options)?).map(|well| u8::from(!well));
+    let program = program(&options)?;
+    if options.check {
+        return crate::guest::check(&program).map(|is_well| u8::from(!is_well));
     }
-    if options.has("--record-journals") {
-        let all = journals::RELEASES.to_vec();
-        let releases = options.text("--release").map_or(all, |one| vec![one]);
-        return journals::record(&releases, &program(options)?);
-    }
-    let asked = asked(options)?;
+    let into = options.out.clone().unwrap_or_else(|| kept().join("home"));
+    let asked = ask(options, program)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         flag::register(signal, Arc::clone(&stop)).map_err(|error| error.to_string())?;
@@ -77,9 +113,8 @@ pub fn run(options: &Options) -> Done<u8> {
         Err(_) if stop.load(Ordering::Relaxed) => return Ok(INTERRUPTED as u8),
         ended => ended?,
     };
-    let into = options.text("--out").map_or_else(|| kept().join("home"), PathBuf::from);
     let names = vm::unpack(&ended, &into)?;
-    eprintln!("xtask: lab: {}", told(&ended));
+    eprintln!("xtask: lab: {}", describe(&ended));
     for name in names {
         eprintln!("xtask: lab: ASSAY_HOME={} assay show {name}", into.display());
     }
@@ -92,83 +127,50 @@ pub fn usual(assay: PathBuf, kernel: Kernel) -> Asked {
     Asked { limit, ..Asked::usual(assay, kernel, Path::new("/")) }
 }
 
-/// The root disk of a release that is kept.
-pub fn root_of(release: &str, kernel: &Kernel) -> Done<PathBuf> {
-    vm::root::kept(&kept().join("roots"), release, kernel)
-}
-
 /// The kernel that is kept and has some modules, fetched where there is none.
 pub fn kernel(modules: &[&str]) -> Done<Kernel> {
     Kernel::fetched(&kept().join("kernels"), modules)
 }
 
-fn asked(options: &Options) -> Done<Asked> {
-    let script = options.text("--script").map(read).transpose()?;
-    if script.is_none() && options.rest().is_empty() {
+fn ask(options: LabOptions, program: PathBuf) -> Done<Asked> {
+    if options.script.is_none() && options.command.is_empty() {
         return Err("no command; example: cargo xtask lab -- assay doctor".to_owned());
     }
-    let bytes = |name: &str, usual: &str| -> Done<u64> {
-        let text = options.text(name).unwrap_or(usual);
-        let read = with_unit(text).parse::<Bytes>();
-        read.map(|bytes| bytes.0).map_err(|error| format!("{name}: {error}"))
-    };
-    let accelerator = options.text("--accel").map(|name| {
-        Accelerator::named(name).ok_or_else(|| format!("--accel is kvm or tcg, not `{name}`"))
-    });
-    let programs = listed(options, "--carry")
-        .into_iter()
-        .map(|name| found(&name).ok_or_else(|| format!("program {name} not found")));
-    let [memory_bytes, size] = [bytes("--memory", MEMORY)?, bytes("--size", SIZE)?];
-    let (accelerator, programs) = (accelerator.transpose()?, programs.collect::<Done<Vec<_>>>()?);
-    let modules = listed(options, "--modules");
-    let kernel = match options.text("--kernel") {
-        Some(folder) => Kernel::unpacked(Path::new(folder))?,
-        None => kernel(&modules.iter().map(String::as_str).collect::<Vec<_>>())?,
-    };
-    let release = options.text("--release").unwrap_or(RELEASE);
-    let root = options.has("--systemd").then(|| root_of(release, &kernel)).transpose()?;
+    let read =
+        |path: &PathBuf| fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
+    let script = options.script.as_ref().map(read).transpose()?;
+    let programs = options.carry.iter().map(|name| find(name)).collect::<Done<_>>()?;
+    let kernel = kernel(&options.modules.iter().map(String::as_str).collect::<Vec<_>>())?;
+    let root = options
+        .systemd
+        .then(|| vm::root::kept(&kept().join("roots"), &options.release, &kernel))
+        .transpose()?;
     Ok(Asked {
         root,
-        accelerator,
-        memory_bytes,
-        cpus: options.number("--cpus"),
-        drives: vec![size; options.number("--drives")],
-        append: options.text("--append").unwrap_or_default().to_owned(),
-        modules,
+        accelerator: options.accel,
+        memory_bytes: options.memory,
+        cpus: options.cpus,
+        drives: vec![options.size; options.drives],
+        modules: options.modules,
         programs,
         script,
-        words: options.rest().to_vec(),
-        limit: Some(Duration::from_secs(options.number("--timeout") as u64)),
-        ..usual(program(options)?, kernel)
+        words: options.command,
+        limit: Some(Duration::from_secs(options.timeout)),
+        ..usual(program, kernel)
     })
 }
 
-/// The static program; the unoptimised one of this machine, with its libraries,
-/// or another where that is asked for.
-fn program(options: &Options) -> Done<PathBuf> {
-    match options.text("--program") {
-        Some(path) => found(path).ok_or_else(|| format!("program {path} not found")),
-        None if options.has("--try") => built_binary(&[]),
-        None => built_binary(&["--release", "--target", STATIC]),
+/// The static program; the unoptimized one of this machine, with its libraries; or the named one.
+fn program(options: &LabOptions) -> Done<PathBuf> {
+    match &options.program {
+        Some(path) => find(path),
+        None if options.is_trial => build::assay(&[]),
+        None => build::assay(&["--release", "--target", STATIC]),
     }
 }
 
-/// `512M` is said of memory everywhere; here, too, it is 512 MiB.
-fn with_unit(text: &str) -> String {
-    let text = text.trim();
-    match text.chars().last() {
-        Some(unit @ ('K' | 'M' | 'G' | 'T')) => format!("{} {unit}iB", text.trim_end_matches(unit)),
-        _ => text.to_owned(),
-    }
-}
-
-fn listed(options: &Options, name: &str) -> Vec<String> {
-    let words = options.text(name).unwrap_or_default().split(',').map(str::trim);
-    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
-}
-
-fn read(path: &str) -> Done<Vec<u8>> {
-    fs::read(path).map_err(|error| format!("{path}: {error}"))
+fn find(program: &str) -> Done<PathBuf> {
+    found(program).ok_or_else(|| format!("program {program} not found"))
 }
 
 fn pass_on(stream: Stream, bytes: &[u8]) {
@@ -180,7 +182,7 @@ fn pass_on(stream: Stream, bytes: &[u8]) {
 }
 
 /// How it went, in one line.
-pub fn told(ended: &Ended) -> String {
+pub fn describe(ended: &Ended) -> String {
     let [booted, time, waited] =
         [ended.booted, ended.time, ended.waited].map(|time| time.as_secs_f64());
     let (name, code) = (ended.accelerator.name(), ended.code);
@@ -197,8 +199,8 @@ mod tests {
     #[test]
     fn sizes_are_written_as_everywhere() {
         for (text, bytes) in [("512M", 512 << 20), ("1 GiB", 1 << 30), ("2G", 2 << 30)] {
-            assert_eq!(with_unit(text).parse::<Bytes>().map(|read| read.0), Ok(bytes), "{text}");
+            assert_eq!(parse_bytes(text), Ok(bytes), "{text}");
         }
-        assert!(with_unit("much").parse::<Bytes>().is_err());
+        assert!(parse_bytes("much").is_err());
     }
 }

@@ -11,7 +11,6 @@ use serde_json::Value;
 
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
-use crate::options::Options;
 use crate::vm::kernel::Kernel;
 use crate::vm::machine::Accelerator;
 use crate::vm::{self, Asked, Ended, Link};
@@ -65,11 +64,8 @@ impl PlugRow {
 }
 
 /// Runs all studies with the program that was named or built.
-pub fn chore(options: &Options) -> Done<bool> {
-    let program = match options.text("--program") {
-        Some(program) => PathBuf::from(program),
-        None => build::built_binary(&[])?,
-    };
+pub fn run_all(program: Option<PathBuf>) -> Done<bool> {
+    let program = program.map_or_else(|| build::assay(&[]), Ok)?;
     vm::missing().map_or_else(|| run(&program, &ALL), Err)
 }
 

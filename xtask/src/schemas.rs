@@ -5,19 +5,18 @@ use std::fs;
 
 use crate::build::root;
 use crate::lab::Done;
-use crate::options::Options;
 
 /// Writes the schemas, or reports which ones are stale.
-pub fn run(options: &Options) -> Done<bool> {
-    let mut current = true;
+pub fn run(check: bool) -> Done<bool> {
+    let mut is_current = true;
     for (name, text) in assay::cli::generated_schemas() {
         let path = root().join("docs/reference/schemas").join(name);
-        if !options.has("--check") {
+        if !check {
             fs::write(&path, text).map_err(|error| format!("{name}: {error}"))?;
         } else if fs::read_to_string(&path).ok() != Some(text) {
             println!("{name} is stale; run cargo run -p xtask --features schema -- schemas");
-            current = false;
+            is_current = false;
         }
     }
-    Ok(current)
+    Ok(is_current)
 }

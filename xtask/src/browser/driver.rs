@@ -22,8 +22,6 @@ const DRIVER: &str = "chromedriver";
 const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
 /// Windows below this are those of phones, pixels.
 const DESK: u32 = 500;
-/// The browser draws no more in one piece, pixels.
-pub const MAX_HEIGHT: f64 = 16_000.0;
 
 /// What is missing for a browser; none where it is all there.
 pub fn missing() -> Option<String> {

@@ -14,7 +14,6 @@ use driver::Browser;
 use crate::build;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
-use crate::options::Options;
 
 /// What stands before every skip.
 const NAME: &str = "browser";
@@ -22,17 +21,17 @@ const NAME: &str = "browser";
 const WIDTHS: [u32; 2] = [390, 1280];
 
 /// Tests the report page (`--report`) or all pages, also after one failed.
-pub fn run(options: &Options) -> Done<bool> {
+pub fn run(only_report: bool) -> Done<bool> {
     if let Some(reason) = driver::missing() {
         eprintln!("SKIP {NAME}: {reason}");
         return Ok(true);
     }
-    let binary = build::built_binary(&[])?;
+    let binary = build::assay(&[])?;
     let scratch = Scratch::new(NAME)?;
     let home = scratch.folder("home", 0o755, None)?;
     let mut bench = pages::bench(&Assay::new(&binary, &home), scratch.path())?;
     let browser = Browser::start(scratch.path())?;
-    if options.has("--report") {
+    if only_report {
         return Ok(pages::all(&browser, &bench));
     }
     collection::make(&mut bench)?;

@@ -126,7 +126,7 @@ pub fn run(program: &Path) -> Done<bool> {
 
 fn in_a_guest(asked: &Asked) -> Done<bool> {
     tried(asked, &|ended, said| {
-        println!("xtask: lab: checks: {}\n{}", lab_guest::told(ended), said.trim_end());
+        println!("xtask: lab: checks: {}\n{}", lab_guest::describe(ended), said.trim_end());
         Ok(ended.code == 0)
     })
 }

@@ -12,7 +12,7 @@ use assay_study::findings::{Findings, Verdict};
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment};
+use super::experiment::{Bound, Experiment, count};
 use super::seam;
 use super::world::TRIAL_SD;
 
@@ -78,9 +78,9 @@ fn rows_are_there(found: &Findings) -> Done<()> {
 fn equal(trials: usize, session: f64) -> Experiment {
     let percent = 100.0 * session;
     let counts = vec![
-        Count { what: "any difference suggested", bound: Bound::at_most(5.0) },
-        Count { what: "gate of 5% fails", bound: Bound::at_most(5.0) },
-        Count { what: "gate of 5% inconclusive", bound: Bound::at_most(5.0) },
+        count("any difference suggested", Bound::at_most(5.0)),
+        count("gate of 5% fails", Bound::at_most(5.0)),
+        count("gate of 5% inconclusive", Bound::at_most(5.0)),
     ];
     Experiment::new(
         "S12",
@@ -108,7 +108,7 @@ fn weeks(session: f64) -> Experiment {
         "S12",
         format!("S12-weeks-s{percent:.0}"),
         format!("equal days, {ROWS} rows, 3 results per side, session sd {percent:.0}%"),
-        vec![Count { what: "better or worse suggested", bound: Bound::at_most(7.2) }],
+        vec![count("better or worse suggested", Bound::at_most(7.2))],
         move |chance| {
             let mut side = |name: &str| -> Done<Vec<Findings>> {
                 let one =
@@ -124,35 +124,32 @@ fn weeks(session: f64) -> Experiment {
     )
 }
 
+/// A gate between two days of few trials, where the first row of the second day lost a share.
+fn gated(
+    (purpose, setting): (String, String),
+    (trials, session, lost): (usize, f64, f64),
+    sd: f64,
+    bound: Bound,
+) -> Experiment {
+    let counts = vec![count("gate of 5% fails", bound)];
+    Experiment::new("S12", purpose, setting, counts, move |chance| {
+        let earlier = [result("one", (trials, session, 0.0), sd, chance)?];
+        let later = [result("two", (trials, session, lost), sd, chance)?];
+        let rows = gate::gate(&earlier, &later, &Gate::new(0.05), 1);
+        Ok(vec![rows.iter().any(|row| row.outcome == Ended::Fail)])
+    })
+}
+
 fn lost() -> Experiment {
-    let session = 0.02;
-    Experiment::new(
-        "S12",
-        "S12-lost".to_owned(),
-        format!("one of {ROWS} rows 20% slower, n = 6, session sd 2%"),
-        vec![Count { what: "gate of 5% fails", bound: Bound::at_least(75.0) }],
-        move |chance| {
-            let earlier = [result("one", (6, session, 0.0), TRIAL_SD, chance)?];
-            let later = [result("two", (6, session, LOST), TRIAL_SD, chance)?];
-            let rows = gate::gate(&earlier, &later, &Gate::new(0.05), 1);
-            Ok(vec![rows.iter().any(|row| row.outcome == Ended::Fail)])
-        },
-    )
+    let setting = format!("one of {ROWS} rows 20% slower, n = 6, session sd 2%");
+    gated(("S12-lost".to_owned(), setting), (6, 0.02, LOST), TRIAL_SD, Bound::at_least(75.0))
 }
 
 /// Days that do not differ, whose few trials scatter so far: their spread is known badly (Satterthwaite).
 fn spread(sd: f64, lost: f64, bound: Bound) -> Experiment {
     let [percent, gone] = [sd, lost].map(|share| 100.0 * share);
-    Experiment::new(
-        "S12",
-        format!("S12-spread-{percent:.0}-lost-{gone:.0}"),
-        format!("one of {ROWS} rows {gone:.0}% slower, n = 3, trial sd {percent:.0}%, equal days"),
-        vec![Count { what: "gate of 5% fails", bound }],
-        move |chance| {
-            let earlier = [result("one", (3, 0.0, 0.0), sd, chance)?];
-            let later = [result("two", (3, 0.0, lost), sd, chance)?];
-            let rows = gate::gate(&earlier, &later, &Gate::new(0.05), 1);
-            Ok(vec![rows.iter().any(|row| row.outcome == Ended::Fail)])
-        },
-    )
+    let purpose = format!("S12-spread-{percent:.0}-lost-{gone:.0}");
+    let setting =
+        format!("one of {ROWS} rows {gone:.0}% slower, n = 3, trial sd {percent:.0}%, equal days");
+    gated((purpose, setting), (3, 0.0, lost), sd, bound)
 }

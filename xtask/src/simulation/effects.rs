@@ -1,7 +1,7 @@
 //! S3, S5, S6, S8: differences that are there, differences as large as the margin, and trials that
 //! were disturbed.
 
-use super::experiment::{Bound, Count, Experiment};
+use super::experiment::{Bound, Count, Experiment, count};
 use super::null::false_verdict;
 use super::seam::{self, Question};
 use super::world::{self, PAIR_SD, World};
@@ -38,7 +38,7 @@ fn pair(
     (world, margin): (World, f64),
     says: fn(&Comparison) -> Vec<bool>,
 ) -> Experiment {
-    let question = Question { margin, ..Question::of(2, world.turns) };
+    let question = Question { margin, ..Question::about(&world) };
     Experiment::new(scenario, purpose, setting, counts, move |chance| {
         let found = seam::findings(&world::run(&world, chance), &question)?;
         Ok(says(question.comparison(&found, 1)?))
@@ -47,10 +47,7 @@ fn pair(
 
 fn found() -> Experiment {
     let world = World { shift: 2.0 * PAIR_SD, ..World::null(2, 5) };
-    let counts = vec![
-        Count { what: "better", bound: Bound::at_least(87.0) },
-        Count { what: "worse", bound: Bound::at_most(0.0) },
-    ];
+    let counts = vec![count("better", Bound::at_least(87.0)), count("worse", Bound::at_most(0.0))];
     pair(
         ("S3", "S3".to_owned(), "shift of 2 sd of d, 2 configurations, n = 5".to_owned()),
         counts,
@@ -69,10 +66,7 @@ fn at_the_margin(margin: f64, replicates: usize, way: f64) -> Experiment {
             format!("S5-{key}-m{percent:.0}-n{replicates}"),
             format!("ratio {words}, margin {percent:.0}%, 2 configurations, n = {replicates}"),
         ),
-        vec![
-            Count { what: "equivalent", bound: Bound::at_most(7.2) },
-            Count { what: TOST, bound: Bound::at_most(7.2) },
-        ],
+        vec![count("equivalent", Bound::at_most(7.2)), count(TOST, Bound::at_most(7.2))],
         (world, margin),
         equivalence,
     )
@@ -92,8 +86,8 @@ fn equivalence(found: &Comparison) -> Vec<bool> {
 /// A test of carry-over between the two arms takes the verdict of up to one study in twenty (R2d).
 fn equal() -> Experiment {
     let counts = vec![
-        Count { what: "equivalent", bound: Bound::at_least(0.95 * 87.0) },
-        Count { what: TOST, bound: Bound::at_least(0.95 * 92.0) },
+        count("equivalent", Bound::at_least(0.95 * 87.0)),
+        count(TOST, Bound::at_least(0.95 * 92.0)),
     ];
     pair(
         ("S6", "S6".to_owned(), "equal, margin of 2 sd of d, 2 configurations, n = 5".to_owned()),
@@ -128,7 +122,7 @@ fn disturbed_gain(replicates: usize) -> Experiment {
             format!("S8-gain-n{replicates}"),
             format!("+5%, 10% disturbed by x1.5, 2 configurations, n = {replicates}"),
         ),
-        vec![Count { what: "better", bound: Bound::at_least(60.0) }],
+        vec![count("better", Bound::at_least(60.0))],
         (world, 0.05),
         |found| vec![is(found, Verdict::Better)],
     )

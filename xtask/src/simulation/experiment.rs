@@ -1,5 +1,6 @@
 //! Experiments: many studies of one kind, and how many of them said what.
 
+use std::fmt;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -15,9 +16,7 @@ const PORTION: u32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     Within(f64, f64),
-    /// Told for information, beside what another simulation found.
-    Near(f64),
-    /// Told for information.
+    /// Counted for information.
     Free,
 }
 
@@ -33,7 +32,7 @@ impl Bound {
     pub fn holds(self, rate: f64) -> bool {
         match self {
             Self::Within(lowest, highest) => (lowest..=highest).contains(&rate),
-            Self::Near(_) | Self::Free => true,
+            Self::Free => true,
         }
     }
 
@@ -43,7 +42,6 @@ impl Bound {
             Self::Within(0.0, highest) => format!("at most {highest:.1}"),
             Self::Within(lowest, 100.0) => format!("at least {lowest:.1}"),
             Self::Within(lowest, highest) => format!("{lowest:.1} to {highest:.1}"),
-            Self::Near(rate) => format!("(design: {rate:.1})"),
             Self::Free => String::new(),
         }
     }
@@ -53,7 +51,7 @@ impl Bound {
         match self {
             Self::Within(..) if self.holds(rate) => "ok",
             Self::Within(..) => "FAIL",
-            Self::Near(_) | Self::Free => "-",
+            Self::Free => "-",
         }
     }
 }
@@ -64,13 +62,8 @@ pub struct Count {
     pub bound: Bound,
 }
 
-/// A place in a table of settings by disturbances.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ExperimentCell {
-    pub row: String,
-    pub column: &'static str,
-    /// Told beside the other one of its place, without a bound.
-    pub beside: bool,
+pub const fn count(what: &'static str, bound: Bound) -> Count {
+    Count { what, bound }
 }
 
 /// What one study said, in the order of the counts.
@@ -90,8 +83,6 @@ pub struct Experiment {
     pub least: u32,
     /// Whether it is run where fewer studies are asked for than the bounds were chosen for.
     pub daily: bool,
-    /// Its place in the table of disturbances that return.
-    pub cell: Option<ExperimentCell>,
     pub study: Study,
 }
 
@@ -113,7 +104,6 @@ impl Experiment {
             most: u32::MAX,
             least: 1,
             daily: true,
-            cell: None,
             study,
         }
     }
@@ -161,8 +151,8 @@ impl Experiment {
     }
 
     fn row(&self, count: Count, counted: u32, studies: u32) -> ExperimentRow {
-        let (setting, cell) = (self.setting.clone(), self.cell.clone());
-        ExperimentRow { scenario: self.scenario, setting, cell, count, counted, studies }
+        let setting = self.setting.clone();
+        ExperimentRow { scenario: self.scenario, setting, count, counted, studies }
     }
 }
 
@@ -175,10 +165,21 @@ fn add(left: Done<Vec<u32>>, right: Done<Vec<u32>>) -> Done<Vec<u32>> {
 pub struct ExperimentRow {
     pub scenario: &'static str,
     pub setting: String,
-    pub cell: Option<ExperimentCell>,
     pub count: Count,
     pub counted: u32,
     pub studies: u32,
+}
+
+impl fmt::Display for ExperimentRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { scenario, setting, count: Count { what, bound }, studies, .. } = self;
+        let (rate, bounds) = (self.rate(), bound.words());
+        let outcome = bound.word(rate);
+        write!(
+            f,
+            "{scenario:4}  {setting:57}  {what:33} {studies:7} {rate:8.2}  {bounds:16} {outcome}"
+        )
+    }
 }
 
 impl ExperimentRow {
@@ -227,8 +228,7 @@ mod tests {
         let row = |bound: Bound, counted: u32| ExperimentRow {
             scenario: "X",
             setting: String::new(),
-            cell: None,
-            count: Count { what: "x", bound },
+            count: count("x", bound),
             counted,
             studies: 12,
         };
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn every_study_is_counted_once() {
-        let count = Count { what: "odd", bound: Bound::Free };
+        let count = count("odd", Bound::Free);
         let study = |chance: &mut Chance| Ok(vec![chance.bits() % 2 == 1, true]);
         let experiment =
             Experiment::new("X", "test".to_owned(), String::new(), vec![count, count], study);

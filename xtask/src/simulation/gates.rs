@@ -9,7 +9,7 @@ use assay_study::results::design::{Gate, Stopping};
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said};
+use super::experiment::{Bound, Count, Experiment, Said, count};
 use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 
@@ -68,7 +68,7 @@ impl Case {
             until_decided: false,
             allow_inconclusive: false,
         };
-        let question = Question { gate: Some(gate), ..Question::of(arms, world.turns) };
+        let question = Question { gate: Some(gate), ..Question::about(&world) };
         Self { metric, world, question }
     }
 
@@ -119,9 +119,9 @@ pub fn experiments() -> Vec<Experiment> {
             "time, 5% lost",
             until_of(ALLOWED),
             vec![
-                Count { what: FAILS, bound: Bound::at_most(5.0) },
-                Count { what: PASSES, bound: Bound::at_most(5.0) },
-                Count { what: TAKEN, bound: Bound::Free },
+                count(FAILS, Bound::at_most(5.0)),
+                count(PASSES, Bound::at_most(5.0)),
+                count(TAKEN, Bound::Free),
             ],
         ),
     ];
@@ -137,31 +137,22 @@ const PASSES: &str = "gate of 5% passes";
 const TAKEN: &str = "of 30 fixed replicates used";
 
 fn green() -> Vec<Count> {
-    vec![
-        Count { what: FAILS, bound: Bound::at_most(5.0) },
-        Count { what: PASSES, bound: Bound::at_least(90.0) },
-    ]
+    vec![count(FAILS, Bound::at_most(5.0)), count(PASSES, Bound::at_least(90.0))]
 }
 
 /// Where more is lost than is allowed.
 fn red(least: f64) -> Vec<Count> {
-    vec![
-        Count { what: FAILS, bound: Bound::at_least(least) },
-        Count { what: PASSES, bound: Bound::Free },
-    ]
+    vec![count(FAILS, Bound::at_least(least)), count(PASSES, Bound::Free)]
 }
 
 /// Where just what is allowed is lost: a correct test at 5% is above 5.0 in half of such runs.
 fn edge() -> Vec<Count> {
-    vec![
-        Count { what: FAILS, bound: Bound::at_most(7.2) },
-        Count { what: PASSES, bound: Bound::Free },
-    ]
+    vec![count(FAILS, Bound::at_most(7.2)), count(PASSES, Bound::Free)]
 }
 
 /// With how much of a fixed study was run.
 fn sooner(mut counts: Vec<Count>) -> Vec<Count> {
-    counts.push(Count { what: TAKEN, bound: Bound::at_most(60.0) });
+    counts.push(count(TAKEN, Bound::at_most(60.0)));
     counts
 }
 

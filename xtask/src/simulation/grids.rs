@@ -10,9 +10,9 @@ use assay_study::results::plan::Arm;
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment};
+use super::experiment::{Bound, Experiment, count};
 use super::seam;
-use super::world::{self, Turns, World};
+use super::world::{self, World};
 
 const REPLICATES: usize = 6;
 /// What an effect that is there makes of a rate.
@@ -53,8 +53,7 @@ type Law<'a> = &'a dyn Fn(&[usize]) -> f64;
 /// One study of a grid, judged.
 fn study((factors, workloads): Grid, chance: &mut Chance, law: Law<'_>) -> Done<Findings> {
     let cells: usize = factors.iter().product();
-    let turns = Turns::Planned(Order::Random);
-    let world = World { turns, ..World::null(cells * workloads, REPLICATES) };
+    let world = World::null(cells * workloads, REPLICATES);
     let mut text = "replicate,order,workload,metric,value,status".to_owned();
     for factor in 0..factors.len() {
         // Writing to a String cannot fail.
@@ -97,7 +96,6 @@ fn levels(factors: &[usize], cell: usize) -> Vec<usize> {
 
 fn null(grid: Grid) -> Experiment {
     let [key, words] = name(grid);
-    let count = |what, bound| Count { what, bound };
     let counts = vec![
         count("any effect, interaction or trend", Bound::at_most(7.2)),
         count("any trend", Bound::at_most(1.0)),
@@ -136,7 +134,7 @@ fn effect(grid: Grid, at: usize) -> Option<Experiment> {
         "S11",
         format!("S11-effect{at}-{key}"),
         format!("+5% by 1 of {} levels, grid {words}, n = {REPLICATES}", factors[at]),
-        vec![Count { what: "effect found", bound }],
+        vec![count("effect found", bound)],
         move |chance| {
             let found = study(grid, chance, &law)?;
             let own = |one: &&Effect| {
@@ -155,29 +153,21 @@ const LINE: [f64; 6] = [1.0, 1.1, 1.21, 1.331, 1.4641, 1.610_51];
 
 /// One factor of six levels: whether a slope is told of it.
 fn curve(key: &str, law: &'static [f64; 6], is_line: bool) -> Experiment {
-    let counts = vec![
-        Count {
-            what: "slope reported",
-            bound: if is_line { Bound::at_least(85.0) } else { Bound::at_most(0.0) },
-        },
-        Count {
-            what: "levels off at the fourth level",
-            bound: if is_line { Bound::at_most(0.0) } else { Bound::at_least(95.0) },
-        },
-    ];
+    let (words, slope, knee) = if is_line {
+        ("reported as linear", Bound::at_least(85.0), Bound::at_most(0.0))
+    } else {
+        ("levels off", Bound::at_most(0.0), Bound::at_least(95.0))
+    };
     Experiment::new(
         "S11",
         format!("S11-{key}"),
-        format!(
-            "6 levels, a curve that {}, n = {REPLICATES}",
-            if is_line { "reported as linear" } else { "levels off" }
-        ),
-        counts,
+        format!("6 levels, a curve that {words}, n = {REPLICATES}"),
+        vec![count("slope reported", slope), count("levels off at the fourth level", knee)],
         move |chance| {
             let found = study((&[6], 1), chance, &|levels| law[levels[0]].ln())?;
-            let told = found.effects.trends.first().ok_or("no trend")?;
-            let knee = told.shape == Shape::Saturates && told.knee == Some(8.0);
-            Ok(vec![told.slope.is_some(), knee])
+            let trend = found.effects.trends.first().ok_or("no trend")?;
+            let has_knee = trend.shape == Shape::Saturates && trend.knee == Some(8.0);
+            Ok(vec![trend.slope.is_some(), has_knee])
         },
     )
 }

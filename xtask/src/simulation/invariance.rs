@@ -2,7 +2,7 @@
 //! which of two arms is called the baseline.
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said};
+use super::experiment::{Bound, Experiment, Said, count};
 use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 use assay_study::findings::Findings;
@@ -16,7 +16,7 @@ const STUDIES: u32 = 200;
 const SAME: f64 = 1e-12;
 
 pub fn experiment() -> Experiment {
-    let none = |what| Count { what, bound: Bound::at_most(0.0) };
+    let none = |what| count(what, Bound::at_most(0.0));
     let counts = vec![
         none("shuffled rows: any change"),
         none("renamed configurations: any change"),
@@ -40,10 +40,10 @@ fn study(chance: &mut Chance) -> Done<Said> {
     let world = World { shift, disturbed: 0.05, ..World::null(arms, replicates) };
     let trials = world::run(&world, chance);
     let unit = (10.0 * chance.normal()).exp();
-    let question = Question::of(arms, world.turns);
-    let plain = Picture::of(&seam::findings(&trials, &question)?, &question)?;
+    let question = Question::about(&world);
+    let plain = Picture::new(&seam::findings(&trials, &question)?, &question, 1.0)?;
     let same = |trials: &[Trial], question: &Question, unit: f64| -> Done<bool> {
-        Ok(Picture::of(&seam::findings(trials, question)?, question)?.is(&plain, unit))
+        Ok(Picture::new(&seam::findings(trials, question)?, question, unit)?.is_same(&plain))
     };
     Ok(vec![
         !same(&shuffled(&trials, chance), &question, 1.0)?,
@@ -94,74 +94,47 @@ fn is_inverse(trials: &[Trial], question: &Question, other: usize) -> Done<bool>
     Ok(wanted.verdict == swapped.verdict && all_same(&numbers(&wanted), &numbers(swapped)))
 }
 
-/// Everything that findings say in numbers and single words, by the number of the arm.
+/// Everything that findings state in numbers and single words, by the number of the configuration.
 struct Picture {
-    comparisons: Vec<(Option<Verdict>, Vec<Option<f64>>)>,
-    cells: Vec<CellPicture>,
-    places: Vec<(usize, [usize; 2])>,
-    checks: Vec<String>,
-}
-
-struct CellPicture {
-    n: usize,
-    /// In the unit of the metric.
-    values: Vec<Option<f64>>,
-    /// Positions of trials that stand apart.
-    apart: Vec<Option<u32>>,
-}
-
-impl CellPicture {
-    fn of(cell: &Measurement) -> Self {
-        let [low, high] = ends(cell.ci95);
-        let apart = cell.trials.iter().filter(|trial| trial.outlier);
-        Self {
-            n: cell.n,
-            values: vec![cell.geometric_mean, cell.min, cell.median, cell.max, low, high],
-            apart: apart.map(|trial| trial.order).collect(),
-        }
-    }
-
-    /// Whether this says the same as another cell, whose values are smaller by `unit`.
-    fn is(&self, other: &Self, unit: f64) -> bool {
-        let scaled = |value: &Option<f64>| value.map(|value| value * unit);
-        let values: Vec<Option<f64>> = other.values.iter().map(scaled).collect();
-        self.n == other.n && all_same(&self.values, &values) && self.apart == other.apart
-    }
+    numbers: Vec<Option<f64>>,
+    words: Vec<String>,
 }
 
 impl Picture {
-    fn of(findings: &Findings, question: &Question) -> Done<Self> {
+    /// Values of the metric are divided by `unit`.
+    fn new(findings: &Findings, question: &Question, unit: f64) -> Done<Self> {
         let number = |arm: &Arm| {
             let known = |label: &String| arm.values().any(|level| level == label);
             question.labels.iter().position(known).unwrap_or(usize::MAX)
         };
-        let others = (0..question.labels.len()).filter(|arm| *arm != question.baseline);
-        let compared: Done<Vec<&Comparison>> =
-            others.map(|arm| question.comparison(findings, arm)).collect();
+        let mut all = Vec::new();
+        let mut words: Vec<String> =
+            findings.checks.iter().map(|check| check.name.clone()).collect();
+        for arm in (0..question.labels.len()).filter(|arm| *arm != question.baseline) {
+            let found = question.comparison(findings, arm)?;
+            words.push(format!("{:?}", found.verdict));
+            all.extend(numbers(found));
+        }
         let mut cells: Vec<&Measurement> = findings.measurements.iter().collect();
         cells.sort_by_key(|cell| number(&cell.configuration));
+        for cell in cells {
+            let [low, high] = ends(cell.ci95);
+            let values = [cell.geometric_mean, cell.min, cell.median, cell.max, low, high];
+            all.extend(values.map(|value| value.map(|value| value / unit)));
+            let outliers = cell.trials.iter().filter(|trial| trial.outlier);
+            let outliers: Vec<_> = outliers.map(|trial| trial.order).collect();
+            words.push(format!("{} {outliers:?}", cell.n));
+        }
         let places = findings.effects.ranks.iter().flat_map(|rank| &rank.ranks);
         let mut places: Vec<_> =
             places.map(|place| (number(&place.configuration), place.rank_range)).collect();
         places.sort_unstable();
-        Ok(Self {
-            comparisons: compared?.into_iter().map(|one| (one.verdict, numbers(one))).collect(),
-            cells: cells.into_iter().map(CellPicture::of).collect(),
-            places,
-            checks: findings.checks.iter().map(|check| check.name.clone()).collect(),
-        })
+        words.push(format!("{places:?}"));
+        Ok(Self { numbers: all, words })
     }
 
-    /// Whether this says the same as another picture, in which values are smaller by `unit`.
-    fn is(&self, other: &Self, unit: f64) -> bool {
-        let mut comparisons = self.comparisons.iter().zip(&other.comparisons);
-        let mut cells = self.cells.iter().zip(&other.cells);
-        self.comparisons.len() == other.comparisons.len()
-            && self.cells.len() == other.cells.len()
-            && comparisons.all(|(one, other)| one.0 == other.0 && all_same(&one.1, &other.1))
-            && cells.all(|(one, other)| one.is(other, unit))
-            && self.places == other.places
-            && self.checks == other.checks
+    fn is_same(&self, other: &Self) -> bool {
+        self.words == other.words && all_same(&self.numbers, &other.numbers)
     }
 }
 

@@ -1,7 +1,7 @@
 //! S7: studies without a difference that may end early, replicate by replicate.
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said};
+use super::experiment::{Bound, Experiment, Said, count};
 use super::seam::{self, Question};
 use super::world::{self, World};
 use assay_analysis::inference;
@@ -33,11 +33,11 @@ fn stopping(
 ) -> Experiment {
     let longest = looks.last().copied().unwrap_or(0) as usize;
     let world = World::null(2, longest);
-    let question = Question { stopping, ..Question::of(2, world.turns) };
+    let question = Question { stopping, ..Question::about(&world) };
     let counts = vec![
-        Count { what: "better or worse at any interim analysis", bound: Bound::at_most(highest) },
-        Count { what: "stopped by a false verdict", bound: Bound::Free },
-        Count { what: "stopped as equivalent", bound: Bound::Free },
+        count("better or worse at any interim analysis", Bound::at_most(highest)),
+        count("stopped by a false verdict", Bound::Free),
+        count("stopped as equivalent", Bound::Free),
     ];
     Experiment::new("S7", purpose.to_owned(), setting.to_owned(), counts, move |chance| {
         look(&world, &question, &looks, chance)

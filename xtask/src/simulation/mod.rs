@@ -6,17 +6,15 @@
 //!
 //! Here belongs an experiment: a world whose truth is known, what is asked of it, and the bound that must hold. What is
 //! counted does not: that is the product, through the same door as tables that were brought along, and for races through
-//! the plan and rule that the runner asks.
+//! the plan and rule that the runner asks. S9, the known answers, are tests of `assay_core::stats`.
 //!
 //! The types to know: `world::World`, `world::Trial`, `seam::Question`, `experiment::Experiment`,
 //! `experiment::ExperimentRow`.
 
 mod chance;
-mod cost;
 mod days;
 mod effects;
 mod experiment;
-mod extras;
 mod gates;
 mod grids;
 mod invariance;
@@ -28,59 +26,56 @@ mod responses;
 mod returning;
 mod screens;
 mod seam;
-mod table;
 mod two_arms;
 mod world;
 
 use std::time::Instant;
 
-use crate::build::{cargo, write_page};
-use crate::lab::{Done, facts};
-use crate::options::Options;
-use experiment::{Experiment, ExperimentRow};
+use clap::Args;
+
+use crate::build::run_optimized;
+use crate::lab::Done;
+use experiment::Experiment;
 
 const SEED: u32 = 20_261_120;
 /// Studies of each setting by default: the bounds were chosen for this number.
 const STUDIES: u32 = 4000;
-pub const NUMBERS: &[(&str, usize)] = &[("--studies", STUDIES as usize), ("--seed", SEED as usize)];
+
+#[derive(Args)]
+pub struct SimulationOptions {
+    /// Studies per setting
+    #[arg(long, default_value_t = STUDIES)]
+    studies: u32,
+    #[arg(long, default_value_t = SEED)]
+    seed: u32,
+    /// Run only one scenario, such as S3
+    #[arg(long, value_name = "SCENARIO")]
+    only: Option<String>,
+}
 
 /// Runs the suite, or one scenario of it, and judges it. Builds this program with optimization first if necessary.
-pub fn run(options: &Options) -> Done<bool> {
+pub fn run(options: &SimulationOptions) -> Done<bool> {
     if cfg!(debug_assertions) {
-        let words: Vec<String> = std::env::args().skip(1).collect();
-        let status = cargo(&["run", "--release", "--package", "xtask", "--"]).args(words).status();
-        return Ok(status.map_err(|error| format!("cargo: {error}"))?.success());
+        return run_optimized();
     }
-    let number = |name: &str| {
-        u32::try_from(options.number(name)).map_err(|error| format!("{name}: {error}"))
-    };
-    let (studies, seed) = (number("--studies")?, number("--seed")?);
-    let head = facts::lines();
+    let SimulationOptions { studies, seed, .. } = *options;
+    crate::print_machine();
     let start = Instant::now();
-    let mut chosen = chosen(options.text("--only"))?;
+    let mut chosen = chosen(options.only.as_deref())?;
     chosen.retain(|one| one.daily || studies >= STUDIES);
-    println!("{}", table::head());
-    let mut rows: Vec<ExperimentRow> = Vec::new();
+    println!(
+        "{:4}  {:57}  {:33} {:>7} {:>8}  bounds",
+        "", "setting", "counted", "studies", "rate %"
+    );
+    let (mut bounds, mut failed) = (0, 0);
     for experiment in &chosen {
-        let found = experiment.run(seed, studies)?;
-        for row in &found {
-            println!("{}", table::line(row));
+        for row in experiment.run(seed, studies)? {
+            println!("{row}");
+            bounds += u32::from(row.is_bound());
+            failed += u32::from(!row.holds());
         }
-        rows.extend(found);
     }
-    let mut told = vec![table::KNOWN_ANSWERS.to_owned()];
-    told.extend(cost::lines(seed)?);
-    let failed = rows.iter().filter(|row| !row.holds()).count();
-    told.push(format!(
-        "{failed} of {} bounds failed",
-        rows.iter().filter(|row| row.is_bound()).count()
-    ));
-    told.push(format!("time: {:.0} s", start.elapsed().as_secs_f64()));
-    println!("\n{}", told.join("\n"));
-    if options.has("--write") {
-        let command = format!("cargo xtask simulate --studies {studies} --seed {seed}");
-        write_page("simulation.md", &table::page(&command, &head, &rows, &told))?;
-    }
+    println!("\n{failed} of {bounds} bounds failed in {:.0} s", start.elapsed().as_secs_f64());
     Ok(failed == 0)
 }
 
@@ -98,9 +93,8 @@ fn all() -> Vec<Experiment> {
     all.extend(races::experiments());
     all.extend(screens::experiments());
     all.push(responses::experiment());
-    // By scenario, those of the suite first; the sort keeps the order within one.
-    all.sort_by_key(|one| (!one.scenario.starts_with('S'), place(one.scenario)));
-    all.extend(extras::experiments());
+    // The sort keeps the order within a scenario.
+    all.sort_by_key(|one| place(one.scenario));
     all
 }
 
@@ -153,7 +147,7 @@ mod tests {
             experiment.least = 1;
             let rows = experiment.run(SEED, FEW).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(rows.len(), experiment.counts.len(), "{}", experiment.purpose);
-            broken.extend(rows.iter().filter(|row| !row.may_hold()).map(table::line));
+            broken.extend(rows.iter().filter(|row| !row.may_hold()).map(ToString::to_string));
         }
         assert!(broken.is_empty(), "\n{}", broken.join("\n"));
     }

@@ -13,12 +13,13 @@ use assay_study::plan::most_load::{self, Aim, End, RATE_METRIC, Ran};
 use assay_study::plan::order::Rules;
 use assay_study::results::course;
 use assay_study::results::design::{Ask, AskKind, Design, Factor};
-use assay_study::results::plan::{Arm, PlannedTrial};
+use assay_study::results::plan::PlannedTrial;
 use assay_study::results::record::Status;
 use assay_testkit::Done;
+use serde_json::json;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said};
+use super::experiment::{Bound, Count, Experiment, Said, count};
 use super::seam;
 
 /// Requests that the mean server carries out in a second.
@@ -36,10 +37,10 @@ const DAILY: u32 = 1;
 const WORKLOAD: &str = "read";
 
 const COUNTS: [Count; 4] = [
-    Count { what: "the reported passing rate is too high", bound: Bound::at_most(5.0) },
-    Count { what: "the reported failing rate is too low", bound: Bound::at_most(5.0) },
-    Count { what: "both rates found", bound: Bound::at_least(95.0) },
-    Count { what: "more than 54 trials", bound: Bound::at_most(0.0) },
+    count("the reported passing rate is too high", Bound::at_most(5.0)),
+    count("the reported failing rate is too low", Bound::at_most(5.0)),
+    count("both rates found", Bound::at_least(95.0)),
+    count("more than 54 trials", Bound::at_most(0.0)),
 ];
 
 pub fn experiments() -> Vec<Experiment> {
@@ -168,7 +169,7 @@ fn judged(limit: Limit, trials: &[SearchTrial]) -> Done<MostLoad> {
     });
     let measured = Measurements {
         series: series.collect(),
-        design: design(limit, &rates),
+        design: design(limit, &rates)?,
         unfinished: false,
         live: Vec::new(),
     };
@@ -177,31 +178,23 @@ fn judged(limit: Limit, trials: &[SearchTrial]) -> Done<MostLoad> {
     answer.and_then(|answer| answer.max_rate).ok_or_else(|| "the question has no answer".to_owned())
 }
 
-fn design(limit: Limit, rates: &[f64]) -> Design {
-    let ask = Ask {
-        kind: AskKind::MaxRate,
-        ask: "How much load can it take?".to_owned(),
-        published: None,
-        workloads: vec![WORKLOAD.to_owned()],
-        metric: None,
-        factor: None,
-        at: Arm::new(),
-        level: None,
-        versus: None,
-        between: Vec::new(),
-        min: None,
-        max: None,
-        slo: Some(limit.to_string()),
-    };
+fn design(limit: Limit, rates: &[f64]) -> Done<Design> {
+    let ask: Ask = serde_json::from_value(json!({
+        "kind": AskKind::MaxRate,
+        "ask": "How much load can it take?",
+        "workloads": [WORKLOAD],
+        "slo": limit.to_string(),
+    }))
+    .map_err(|error| error.to_string())?;
     let levels = rates.iter().map(|rate| course::level(*rate)).collect();
-    Design {
+    Ok(Design {
         factors: vec![Factor { name: course::RATE.to_owned(), levels }],
         baseline: rates.first().map(|rate| course::at_rate(*rate)).unwrap_or_default(),
         primary: Some(limit.metric().to_owned()),
         order: Order::Random,
         questions: vec![ask],
         ..Design::default()
-    }
+    })
 }
 
 #[cfg(test)]

@@ -1,23 +1,23 @@
 //! S1, S2, S4: arms that do not differ, on benches that are quiet, drift, remember or wander.
 
-use super::experiment::{Bound, Count, Experiment};
+use super::experiment::{Bound, Count, Experiment, count};
 use super::seam::{self, Question};
-use super::world::{self, Noise, World};
+use super::world::{self, World};
 use assay_study::findings::{Check, Verdict};
 
 const ARMS: [usize; 3] = [2, 3, 8];
-pub const REPLICATES: [usize; 4] = [3, 5, 6, 10];
+const REPLICATES: [usize; 4] = [3, 5, 6, 10];
 /// What the bench loses over a study that drifts.
 const DRIFT: f64 = 0.05;
 /// What the trial after the carrier loses.
-pub const CARRY_OVER: f64 = 0.03;
+const CARRY_OVER: f64 = 0.03;
 
 /// What it loses where that lasts.
 const LASTING: f64 = 0.05;
 
 /// A false verdict and how often it may be given.
 pub const fn false_verdict(bound: Bound) -> Count {
-    Count { what: "any better or worse", bound }
+    count("any better or worse", bound)
 }
 
 pub fn experiments() -> Vec<Experiment> {
@@ -27,8 +27,8 @@ pub fn experiments() -> Vec<Experiment> {
             all.extend(REPLICATES.map(|replicates| law.experiment(arms, replicates)));
         }
     }
-    all.extend(REPLICATES.map(eight_arms));
-    all.extend(REPLICATES.map(eight_arms_at_the_margin));
+    all.extend(REPLICATES.map(|replicates| eight_arms(replicates, false)));
+    all.extend(REPLICATES.map(|replicates| eight_arms(replicates, true)));
     for arms in [2, 4] {
         all.extend(REPLICATES.map(|replicates| lasting(arms, replicates)));
     }
@@ -40,10 +40,10 @@ pub fn experiments() -> Vec<Experiment> {
 fn lasting(arms: usize, replicates: usize) -> Experiment {
     let world =
         World { carry_over: (1.0 - LASTING).ln(), lasting: 0.5, ..World::null(arms, replicates) };
-    let question = Question::of(arms, world.turns);
+    let question = Question::about(&world);
     // With three replicates the test says nothing in a few studies; wrong verdicts are rare there.
     let bound = Bound::at_most(if replicates == 3 { 1.0 } else { 0.0 });
-    let silent = Count { what: "without a carry-over note", bound };
+    let silent = count("without a carry-over note", bound);
     Experiment::new(
         "S2",
         format!("S2-lasting-k{arms}-n{replicates}"),
@@ -99,14 +99,14 @@ const LAWS: [Law; 6] = [
         key: "S2-ar3",
         words: ", AR(1) 0.3",
         bound: Bound::at_most(9.0),
-        change: |world| World { noise: Noise::Normal { kept: 0.3 }, ..world },
+        change: |world| World { kept: 0.3, ..world },
     },
     Law {
         scenario: "S2",
         key: "S2-ar6",
         words: ", AR(1) 0.6",
         bound: Bound::at_most(9.0),
-        change: |world| World { noise: Noise::Normal { kept: 0.6 }, ..world },
+        change: |world| World { kept: 0.6, ..world },
     },
     Law {
         scenario: "S2",
@@ -139,51 +139,37 @@ pub fn null(
     bound: Bound,
     world: World,
 ) -> Experiment {
-    let question = Question::of(world.arms, world.turns);
+    let question = Question::about(&world);
     Experiment::new(scenario, purpose, setting, vec![false_verdict(bound)], move |chance| {
         let found = seam::findings(&world::run(&world, chance), &question)?;
         Ok(vec![found.comparisons.iter().any(seam::differs)])
     })
 }
 
-const fn any_equivalent() -> Count {
-    Count { what: "any equivalent", bound: Bound::Free }
-}
-
-/// Seven comparisons at once; what is called equivalent is so.
-fn eight_arms(replicates: usize) -> Experiment {
-    let world = World::null(8, replicates);
-    let question = Question::of(world.arms, world.turns);
-    Experiment::new(
-        "S4",
-        format!("S4-n{replicates}"),
-        format!("null, 8 configurations, n = {replicates}, margin 5%"),
-        vec![false_verdict(Bound::at_most(7.2)), any_equivalent()],
-        move |chance| {
-            let found = seam::findings(&world::run(&world, chance), &question)?;
-            let equivalent = |verdict| verdict == Some(Verdict::Equivalent);
-            let verdicts = || found.comparisons.iter();
-            Ok(vec![
-                verdicts().any(seam::differs),
-                verdicts().any(|found| equivalent(found.verdict)),
-            ])
-        },
-    )
-}
-
-/// Seven arms just as far away as the margin: none of them is equivalent.
-fn eight_arms_at_the_margin(replicates: usize) -> Experiment {
-    let question = Question::of(8, World::null(8, replicates).turns);
-    let world = World { shift: question.margin.ln_1p(), ..World::null(8, replicates) };
-    Experiment::new(
-        "S4",
-        format!("S4-margin-n{replicates}"),
-        format!("8 configurations, 7 at the margin of 5%, n = {replicates}"),
-        vec![any_equivalent()],
-        move |chance| {
-            let found = seam::findings(&world::run(&world, chance), &question)?;
-            let equivalent = |verdict| verdict == Some(Verdict::Equivalent);
-            Ok(vec![found.comparisons.iter().any(|found| equivalent(found.verdict))])
-        },
-    )
+/// Seven comparisons at once: of arms that are equal, or just as far away as the margin, where none is equivalent.
+fn eight_arms(replicates: usize, is_at_margin: bool) -> Experiment {
+    let null = World::null(8, replicates);
+    let question = Question::about(&null);
+    let any_equivalent = count("any equivalent", Bound::Free);
+    let (world, purpose, setting, counts) = if is_at_margin {
+        (
+            World { shift: question.margin.ln_1p(), ..null },
+            format!("S4-margin-n{replicates}"),
+            format!("8 configurations, 7 at the margin of 5%, n = {replicates}"),
+            vec![any_equivalent],
+        )
+    } else {
+        (
+            null,
+            format!("S4-n{replicates}"),
+            format!("null, 8 configurations, n = {replicates}, margin 5%"),
+            vec![any_equivalent, false_verdict(Bound::at_most(7.2))],
+        )
+    };
+    Experiment::new("S4", purpose, setting, counts, move |chance| {
+        let found = seam::findings(&world::run(&world, chance), &question)?;
+        let mut verdicts = found.comparisons.iter().map(|found| found.verdict);
+        let is_equivalent = verdicts.any(|verdict| verdict == Some(Verdict::Equivalent));
+        Ok(vec![is_equivalent, found.comparisons.iter().any(seam::differs)])
+    })
 }

@@ -13,7 +13,7 @@ use assay_study::results::record::Status;
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said};
+use super::experiment::{Bound, Count, Experiment, Said, count};
 use super::seam::{self, Question};
 use super::world::{self, World};
 
@@ -264,9 +264,9 @@ fn found(
     let share = |trials: f64| 100.0 * SPARE * trials / most;
     let taken = trials.map_or(Bound::Free, |trials| Bound::at_most(share(trials)));
     let counts = vec![
-        Count { what: WITHIN, bound: Bound::at_least(least) },
-        Count { what: THROWN_OUT, bound: Bound::Free },
-        Count { what, bound: taken },
+        count(WITHIN, Bound::at_least(least)),
+        count(THROWN_OUT, Bound::Free),
+        count(what, taken),
     ];
     let study = study(case.arms);
     experiment((purpose, setting), counts, move |chance| {
@@ -279,16 +279,14 @@ fn found(
 
 /// A race among equals: nothing is advised, and fresh trials of the winner find nothing.
 fn equals(purpose: &str, setting: &str, case: Case) -> Experiment {
-    let counts = vec![
-        Count { what: TOLD_APART, bound: Bound::at_most(5.0) },
-        Count { what: CONFIRMED, bound: Bound::at_most(5.0) },
-    ];
+    let counts =
+        vec![count(TOLD_APART, Bound::at_most(5.0)), count(CONFIRMED, Bound::at_most(5.0))];
     let study = study(case.arms);
     experiment((purpose, setting), counts, move |chance| {
         let ended = raced(&case, study.as_ref().map_err(Clone::clone)?, chance)?;
         let standing = &ended.race.standing;
         let world = World::null(2, 6);
-        let question = Question::of(2, world.turns);
+        let question = Question::about(&world);
         let fresh = seam::findings(&world::run(&world, chance), &question)?;
         let verdict = question.comparison(&fresh, 1)?.verdict;
         let is_other = standing.leader.is_some_and(|arm| arm != 0);

@@ -11,7 +11,7 @@ use assay_study::results::record::Status;
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said};
+use super::experiment::{Bound, Count, Experiment, Said, count};
 use super::most_load::{SERVICE, queue};
 use super::seam;
 
@@ -22,10 +22,10 @@ const WORKLOAD: &str = "read";
 const METRIC: &str = "response_p99_ns";
 
 const COUNTS: [Count; 4] = [
-    Count { what: "CI contains the true value at 1000/s", bound: Bound::at_least(93.0) },
-    Count { what: "CI contains the true value at 2500/s", bound: Bound::at_least(93.0) },
-    Count { what: "CI contains the true value at 3500/s", bound: Bound::at_least(93.0) },
-    Count { what: "any CI contains the service time alone", bound: Bound::at_most(1.0) },
+    count("CI contains the true value at 1000/s", Bound::at_least(93.0)),
+    count("CI contains the true value at 2500/s", Bound::at_least(93.0)),
+    count("CI contains the true value at 3500/s", Bound::at_least(93.0)),
+    count("any CI contains the service time alone", Bound::at_most(1.0)),
 ];
 
 pub fn experiment() -> Experiment {

@@ -1,9 +1,9 @@
 //! S2: what comes back at a fixed distance, as write-back, journal commits and a neighbour's timer
 //! do, under the default order and, beside it, under chained order (R2c).
 
-use super::experiment::{Bound, Experiment, ExperimentCell};
+use super::experiment::{Bound, Experiment};
 use super::null::null;
-use super::world::{Returning, Turns, World};
+use super::world::{Returning, World};
 use assay_study::file::Order;
 
 const ARMS: [usize; 4] = [2, 3, 4, 8];
@@ -59,19 +59,13 @@ fn experiment(
     replicates: usize,
     order: Order,
 ) -> Experiment {
-    let turns = Turns::Planned(order);
-    let world = World { turns, returning: Some(returning), ..World::null(arms, replicates) };
+    let world = World { order, returning: Some(returning), ..World::null(arms, replicates) };
     let initial = &order.name()[..1];
     let daily = order == Order::Random && replicates == 6 && DAILY.contains(&arms);
     Experiment {
         most: STUDIES,
         least: STUDIES,
         daily,
-        cell: Some(ExperimentCell {
-            row: format!("{arms} configurations, n = {replicates}"),
-            column: words,
-            beside: order == Order::Chained,
-        }),
         ..null(
             "S2",
             format!("S2-{initial}-{key}-k{arms}-n{replicates}"),

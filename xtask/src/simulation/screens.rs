@@ -10,7 +10,7 @@ use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said};
+use super::experiment::{Bound, Count, Experiment, Said, count};
 use super::races::{self, Case, Noisy, Truth, WITHIN};
 
 /// Copies, sizes, numbers of threads: the names of the levels alone matter.
@@ -113,9 +113,9 @@ fn found(
 ) -> Experiment {
     let lost = if least.is_some() { Bound::at_most(5.0) } else { Bound::Free };
     let counts = vec![
-        Count { what: WITHIN, bound: least.map_or(Bound::Free, Bound::at_least) },
-        Count { what: LOST, bound: lost },
-        Count { what: TAKEN, bound: taken.map_or(Bound::Free, Bound::at_most) },
+        count(WITHIN, least.map_or(Bound::Free, Bound::at_least)),
+        count(LOST, lost),
+        count(TAKEN, taken.map_or(Bound::Free, Bound::at_most)),
     ];
     let study = study();
     experiment((purpose, setting), counts, move |chance| {
@@ -129,10 +129,7 @@ fn found(
 
 /// A race among equals: whatever left, nothing is told apart from the baseline.
 fn equals(case: Case) -> Experiment {
-    let counts = vec![
-        Count { what: TOLD_APART, bound: Bound::at_most(5.0) },
-        Count { what: LEFT, bound: Bound::Free },
-    ];
+    let counts = vec![count(TOLD_APART, Bound::at_most(5.0)), count(LEFT, Bound::Free)];
     let study = study();
     let grid = Grid { level_sd: 0.0, interaction_sd: 0.0 };
     experiment(("S17-equal", "all equal"), counts, move |chance| {

@@ -6,12 +6,13 @@ use std::fmt::Write;
 use assay_analysis::import::{Options, trials_csv};
 use assay_analysis::inference;
 use assay_study::file::Order;
-use assay_study::findings::{Comparison, EnvironmentFacts, Findings, StudyFacts, Verdict};
-use assay_study::findings::{Findings as Found, Measurements};
+use assay_study::findings::{
+    Comparison, EnvironmentFacts, Findings, Measurements, StudyFacts, Verdict,
+};
 use assay_study::results::design::{Gate, Stopping};
 use assay_study::results::plan::Arm;
 
-use super::world::{Trial, Turns};
+use super::world::{Trial, World};
 use assay_testkit::Done;
 
 const HEADER: &str = "replicate,order,workload,metric,value,status,factor_setting\n";
@@ -25,24 +26,22 @@ pub struct Question {
     pub baseline: usize,
     /// What counts as equivalent, as a fraction.
     pub margin: f64,
-    pub turns: Turns,
+    /// The order of the trials, which the importer has to recognize.
+    pub order: Order,
     pub stopping: Stopping,
-    /// An arm that is the second copy of the baseline.
-    pub control: Option<usize>,
     pub gate: Option<Gate>,
 }
 
 impl Question {
-    /// Arms against the first of them, with a margin of 5%.
-    pub fn of(arms: usize, turns: Turns) -> Self {
-        let labels = (b'a'..=b'z').take(arms).map(|letter| char::from(letter).to_string());
+    /// The arms of a world against the first of them, with a margin of 5%.
+    pub fn about(world: &World) -> Self {
+        let labels = (b'a'..=b'z').take(world.arms).map(|letter| char::from(letter).to_string());
         Self {
             labels: labels.collect(),
             baseline: 0,
             margin: 0.05,
-            turns,
+            order: world.order,
             stopping: Stopping::Fixed,
-            control: None,
             gate: None,
         }
     }
@@ -51,7 +50,7 @@ impl Question {
         [(FACTOR.to_owned(), self.labels[index].clone())].into()
     }
 
-    pub fn comparison<'a>(&self, findings: &'a Found, arm: usize) -> Done<&'a Comparison> {
+    pub fn comparison<'a>(&self, findings: &'a Findings, arm: usize) -> Done<&'a Comparison> {
         let label = &self.labels[arm];
         let own = |found: &&Comparison| found.configuration.get(FACTOR) == Some(label);
         findings.comparisons.iter().find(own).ok_or(format!("no comparison of {label}"))
@@ -82,81 +81,38 @@ pub fn read(text: &str, question: &Question) -> Done<Measurements> {
     let options = Options {
         baseline: question.arm(question.baseline),
         margin: Some(question.margin),
-        primary: None,
-        in_order: false,
-        better: std::collections::BTreeMap::new(),
+        ..Options::default()
     };
     let read = trials_csv::read("simulated", text, &options);
     let mut measured = read.map_err(|failure| failure.message)?.measurements;
-    let (read, wanted) = (measured.design.order, question.turns);
-    if !is_plausible(read, wanted) {
-        return Err(format!("planned order {wanted:?}, but the importer read {read:?}"));
+    let (read, planned) = (measured.design.order, question.order);
+    if read != planned {
+        return Err(format!("planned order {planned:?}, but the importer read {read:?}"));
     }
     measured.design.stopping = question.stopping.clone();
     measured.design.gate.clone_from(&question.gate);
-    if let Some(control) = question.control {
-        declare_control(&mut measured, question, control);
-    }
     Ok(measured)
 }
 
-/// Random orders may look like a chain by chance; a chain never looks like anything else.
-fn is_plausible(read: Order, turns: Turns) -> bool {
-    match turns {
-        Turns::Planned(Order::Rcbd) => matches!(read, Order::Rcbd | Order::Chained),
-        Turns::Planned(order) => read == order,
-        Turns::Same => read == Order::Rcbd,
-    }
-}
-
-/// Makes an arm the second copy of the baseline, which a table cannot declare.
-fn declare_control(measured: &mut Measurements, question: &Question, control: usize) {
-    let copy = question.arm(control);
-    for series in measured.series.iter_mut().filter(|series| series.arm == copy) {
-        series.arm = question.arm(question.baseline);
-        series.control = true;
-    }
-    for factor in &mut measured.design.factors {
-        factor.levels.retain(|level| *level != question.labels[control]);
-    }
-}
-
 pub fn judge(measured: Measurements) -> Findings {
-    inference::judge(study(), environment(), measured)
+    let study = StudyFacts {
+        id: "simulated".to_owned(),
+        title: "Simulated".to_owned(),
+        kind: "import".to_owned(),
+        ..StudyFacts::default()
+    };
+    inference::judge(study, EnvironmentFacts::default(), measured)
 }
 
 pub fn findings(trials: &[Trial], question: &Question) -> Done<Findings> {
     let found = judge(read(&table(trials, &question.labels), question)?);
-    let copies = usize::from(question.control.is_some());
-    let (wanted, got) = (question.labels.len() - 1 - copies, found.comparisons.len());
+    let (wanted, got) = (question.labels.len() - 1, found.comparisons.len());
     if wanted == got { Ok(found) } else { Err(format!("{got} comparisons instead of {wanted}")) }
 }
 
 /// Whether a verdict says that arms differ.
 pub fn differs(comparison: &Comparison) -> bool {
     matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse))
-}
-
-fn study() -> StudyFacts {
-    StudyFacts {
-        id: "simulated".to_owned(),
-        title: "Simulated".to_owned(),
-        kind: "import".to_owned(),
-        plan_sha256: String::new(),
-        started: String::new(),
-        seed: 0,
-        ..StudyFacts::default()
-    }
-}
-
-fn environment() -> EnvironmentFacts {
-    EnvironmentFacts {
-        assay: String::new(),
-        kernel: String::new(),
-        cpu: String::new(),
-        virtualization: String::new(),
-        ..EnvironmentFacts::default()
-    }
 }
 
 #[cfg(test)]
@@ -181,13 +137,17 @@ mod tests {
         of(0, BASE).chain(of(1, ARM)).collect()
     }
 
+    fn question(order: Order) -> Question {
+        Question::about(&World { order, ..World::null(2, 5) })
+    }
+
     fn chained(replicate: u32, arm: u32) -> u32 {
         2 * replicate + (replicate + arm) % 2
     }
 
     #[test]
     fn a_known_answer_comes_back() {
-        let question = Question::of(2, Turns::Planned(Order::Chained));
+        let question = question(Order::Chained);
         let found = findings(&trials(chained), &question).unwrap_or_else(|e| panic!("{e}"));
         let one = question.comparison(&found, 1).unwrap_or_else(|e| panic!("{e}"));
         assert_eq!(one.verdict, Some(Verdict::Better));
@@ -197,10 +157,9 @@ mod tests {
     #[test]
     fn an_order_that_is_read_as_another_one_is_an_error() {
         let lumps = trials(|replicate, arm| 5 * arm + replicate);
-        let question = Question::of(2, Turns::Planned(Order::Chained));
-        assert!(findings(&lumps, &question).is_err_and(|error| error.contains("Sequential")));
-        let question = Question::of(2, Turns::Planned(Order::Sequential));
-        assert!(findings(&lumps, &question).is_ok());
+        let chained = question(Order::Chained);
+        assert!(findings(&lumps, &chained).is_err_and(|error| error.contains("Sequential")));
+        assert!(findings(&lumps, &question(Order::Sequential)).is_ok());
     }
 
     #[test]

@@ -4,7 +4,7 @@
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Findings};
 
-use super::experiment::{Bound, Count, Experiment};
+use super::experiment::{Bound, Count, Experiment, count};
 use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 
@@ -29,7 +29,7 @@ fn experiment(
     law: fn(&mut [Trial]),
 ) -> Experiment {
     let world = World::null(2, replicates);
-    let question = Question::of(2, world.turns);
+    let question = Question::about(&world);
     Experiment::new(
         "S13",
         format!("{purpose}-n{replicates}"),
@@ -46,7 +46,6 @@ fn experiment(
 }
 
 fn null(replicates: usize) -> Experiment {
-    let count = |what, bound| Count { what, bound };
     let counts = vec![
         count("orders differ", Bound::at_most(7.2)),
         count("better or worse", Bound::at_most(7.2)),
@@ -56,7 +55,6 @@ fn null(replicates: usize) -> Experiment {
 }
 
 fn slow_after_the_other(replicates: usize) -> Experiment {
-    let count = |what, bound| Count { what, bound };
     let counts = vec![
         count("orders differ", Bound::at_least(95.0)),
         count("better or worse", Bound::at_most(5.0)),

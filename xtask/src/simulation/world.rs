@@ -14,7 +14,7 @@ pub const TRIAL_SD: f64 = 0.02;
 /// The same of a difference between two independent trials.
 pub const PAIR_SD: f64 = TRIAL_SD * std::f64::consts::SQRT_2;
 /// The arm that leaves something behind for the trial after it.
-pub const CARRIER: usize = 1;
+const CARRIER: usize = 1;
 /// What a trial measures where nothing happens.
 const LEVEL: f64 = 1000.0;
 /// What a disturbance makes of a trial.
@@ -23,30 +23,14 @@ const DISTURBANCE: f64 = 1.5;
 /// What a rare slow trial of the carrier takes longer, on the logarithmic scale.
 const SLOW: f64 = 0.2;
 
-/// How the turns of the arms come about.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turns {
-    /// By the product's own plan.
-    Planned(Order),
-    /// In one and the same order in every replicate.
-    Same,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Noise {
-    /// Normal; each trial keeps this share of the deviation of the one before it.
-    Normal { kept: f64 },
-    /// Pairs whose differences follow Student's t with three degrees of freedom.
-    HeavyPairs,
-}
-
 /// The law of a bench and the study that is run on it. Changes are logarithms of ratios.
 #[derive(Clone, Debug)]
 pub struct World {
     pub arms: usize,
     pub replicates: usize,
-    pub turns: Turns,
-    pub noise: Noise,
+    pub order: Order,
+    /// Share of its deviation that a trial passes on to the next one.
+    pub kept: f64,
     /// All arms but the baseline against it.
     pub shift: f64,
     /// The end of the study against its beginning.
@@ -55,8 +39,6 @@ pub struct World {
     pub carry_over: f64,
     /// What is left of that after each further trial, as a share.
     pub lasting: f64,
-    /// Every second trial against its neighbours.
-    pub slot: f64,
     /// What comes back at a fixed distance in time, at a moment that is drawn.
     pub returning: Option<Returning>,
     /// Share of the carrier's trials that are slow; its other trials are faster, so that the means are equal.
@@ -71,13 +53,12 @@ impl World {
         Self {
             arms,
             replicates,
-            turns: Turns::Planned(Order::Random),
-            noise: Noise::Normal { kept: 0.0 },
+            order: Order::Random,
+            kept: 0.0,
             shift: 0.0,
             drift: 0.0,
             carry_over: 0.0,
             lasting: 0.0,
-            slot: 0.0,
             returning: None,
             slow: 0.0,
             disturbed: 0.0,
@@ -126,8 +107,8 @@ pub struct Trial {
 
 /// Runs a study, lead-ins included, as the product would.
 pub fn run(world: &World, chance: &mut Chance) -> Vec<Trial> {
-    let turns = turns(world, chance.bits());
-    let noise = noise(world, &turns, chance);
+    let turns = planned(world, chance.bits() % PLANS);
+    let noise = noise(world.kept, turns.len(), chance);
     let phase = world.returning.map_or(0.0, |_| chance.uniform());
     let middles = middles(&turns);
     let last = middles.last().copied().unwrap_or(1.0);
@@ -139,7 +120,6 @@ pub fn run(world: &World, chance: &mut Chance) -> Vec<Trial> {
         let mut level = noise + world.drift * middle / last;
         level += if arm > 0 { world.shift } else { 0.0 };
         level += carried;
-        level += if order % 2 == 1 { world.slot } else { 0.0 };
         level += world.returning.map_or(0.0, |returning| returning.at(middle, phase));
         if arm == CARRIER && world.slow > 0.0 {
             let is_slow = chance.uniform() < world.slow;
@@ -172,60 +152,30 @@ const PLANS: u64 = 1000;
 /// Order, arms, replicates and seed of a plan.
 type Kind = (&'static str, usize, usize, u64);
 
-/// The rules of a study that compares arms.
-fn rules(order: Order) -> Rules {
-    Rules { order, lead_in: LeadIn::Half, compared: true }
-}
-
-/// The product's plan of a kind, drawn once.
-fn planned(order: Order, arms: Vec<usize>, replicates: usize, seed: u64) -> Vec<Turn> {
+/// The product's plan of a study, drawn once per kind.
+fn planned(world: &World, seed: u64) -> Vec<Turn> {
     thread_local! {
         static KNOWN: RefCell<HashMap<Kind, Vec<Turn>>> = RefCell::default();
     }
-    let kind = (order.name(), arms.len(), replicates, seed);
-    let draw = || order::turns(rules(order), &[arms], replicates, &mut Draws::new(seed, "order"));
+    let &World { order, arms, replicates, .. } = world;
+    let draw = || {
+        let rules = Rules { order, lead_in: LeadIn::Half, compared: true };
+        order::turns(rules, &[(0..arms).collect()], replicates, &mut Draws::new(seed, "order"))
+    };
+    let kind = (order.name(), arms, replicates, seed);
     KNOWN.with_borrow_mut(|known| known.entry(kind).or_insert_with(draw).clone())
 }
 
-/// The trials of a study in order.
-fn turns(world: &World, seed: u64) -> Vec<Turn> {
-    let arms: Vec<usize> = (0..world.arms).collect();
-    match world.turns {
-        Turns::Planned(order) => planned(order, arms, world.replicates, seed % PLANS),
-        Turns::Same => {
-            let replicates = 1..=world.replicates as u32;
-            let turn = |replicate: u32| {
-                arms.iter().map(move |&item| Turn { replicate, item, lead_in: false })
-            };
-            let lead_in = Turn { replicate: 1, item: 0, lead_in: true };
-            std::iter::once(lead_in).chain(replicates.flat_map(turn)).collect()
-        }
+/// Normal deviations of trials, each of which passes on a share of its own to the next one.
+fn noise(kept: f64, trials: usize, chance: &mut Chance) -> Vec<f64> {
+    let fresh = (1.0 - kept * kept).sqrt();
+    let mut state = chance.normal();
+    let mut noise = Vec::with_capacity(trials);
+    for _ in 0..trials {
+        noise.push(TRIAL_SD * state);
+        state = kept * state + fresh * chance.normal();
     }
-}
-
-fn noise(world: &World, turns: &[Turn], chance: &mut Chance) -> Vec<f64> {
-    match world.noise {
-        Noise::Normal { kept } => {
-            let fresh = (1.0 - kept * kept).sqrt();
-            let mut state = chance.normal();
-            let next = |_| {
-                let this = state;
-                state = kept * this + fresh * chance.normal();
-                TRIAL_SD * this
-            };
-            turns.iter().map(next).collect()
-        }
-        Noise::HeavyPairs => {
-            // What a replicate has in common cancels; what is left of a pair is the arm's own.
-            let common: Vec<f64> = (0..=world.replicates).map(|_| chance.normal()).collect();
-            let own = |arm: usize, chance: &mut Chance| {
-                if arm == 0 { 0.0 } else { chance.student3() }
-            };
-            let one =
-                |turn: &Turn| TRIAL_SD * (common[turn.replicate as usize] + own(turn.item, chance));
-            turns.iter().map(one).collect()
-        }
-    }
+    noise
 }
 
 #[cfg(test)]
@@ -246,7 +196,7 @@ mod tests {
             assert_eq!(replicate[0].arm, replicate[1].arm);
         }
         assert!(trials.iter().zip(0..).all(|(trial, order)| trial.order == order));
-        let chained = World { turns: Turns::Planned(Order::Chained), ..World::null(3, 4) };
+        let chained = World { order: Order::Chained, ..World::null(3, 4) };
         let trials = ran(&chained);
         assert_eq!(trials.iter().filter(|trial| trial.lead_in).count(), 1);
         assert_eq!(trials[3].arm, trials[4].arm, "replicates are chained");

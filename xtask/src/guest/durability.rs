@@ -15,30 +15,22 @@ const PIECE: u64 = 3;
 /// A machine and what it does take no longer.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A trial, as it is asked for.
+/// Power cuts of a drive with known behavior.
 #[derive(Clone, Copy)]
-pub struct Trial<'a> {
-    pub grade: &'a str,
-    pub on: &'a str,
-    pub mounted: &'a str,
-    pub writer: &'a str,
-    pub drive: &'a str,
+pub struct CutTrial {
+    pub method: &'static str,
+    pub write_to: &'static str,
+    pub drive: &'static str,
     pub cuts: u64,
-    pub seed: u64,
 }
 
-impl Trial<'_> {
-    fn study(&self) -> String {
-        let Self { grade, on, mounted, writer, drive, cuts, seed } = self;
-        let mounted = if mounted.is_empty() {
-            String::new()
-        } else {
-            format!(", mounted-with = \"{mounted}\"")
-        };
+impl CutTrial {
+    fn study(&self, seed: u64) -> String {
+        let Self { method, write_to, drive, cuts } = self;
         format!(
             "format = \"assay-study/1\"\ntitle = \"Power cuts\"\nreplicates = 1\nseed = {seed}\nwarmup_trial = \"none\"\n\
-             [[workload]]\nname = \"cuts\"\ndurability = {{ method = \"{grade}\", write_to = \"{on}\", writer = \"{writer}\", \
-             assumed_drive = \"{drive}\", crash_points = {cuts}, acknowledged_writes = 60{mounted} }}\n"
+             [[workload]]\nname = \"cuts\"\ndurability = {{ method = \"{method}\", write_to = \"{write_to}\", writer = \"log\", \
+             assumed_drive = \"{drive}\", crash_points = {cuts}, acknowledged_writes = 60 }}\n"
         )
     }
 }
@@ -65,14 +57,14 @@ impl Bench {
     }
 
     /// Runs a trial. Lost writes are not an error.
-    pub fn run(&self, trial: Trial<'_>) -> Done<Came> {
-        self.run_study(&trial.study(), trial.cuts)
+    pub fn run(&self, trial: CutTrial) -> Done<Came> {
+        self.run_study(&trial.study(1), trial.cuts)
     }
 
     /// Cuts gzip of a file, with these flags.
     pub fn run_gzip(&self, flags: &str, cuts: u64) -> Done<Came> {
         let script = self.scratch.path().join("gzip.sh");
-        std::fs::write(&script, include_str!("guest/gzip.sh"))
+        std::fs::write(&script, include_str!("gzip.sh"))
             .and_then(|()| std::fs::set_permissions(&script, Permissions::from_mode(0o755)))
             .map_err(|error| error.to_string())?;
         let script = script.display();
@@ -103,11 +95,12 @@ impl Bench {
         Ok(came)
     }
 
-    /// Cuts a liar until it is found, or so often; the cuts that were made.
-    pub fn until_found(&self, trial: Trial<'_>, most: u64) -> Done<Came> {
+    /// Cuts a faulty drive until it loses data, or so often; the cuts that were made.
+    pub fn run_until_found(&self, trial: CutTrial) -> Done<Came> {
         let mut all = Came::default();
-        while all.cuts < most && all.lost == 0 {
-            let own = self.run(Trial { seed: trial.seed + all.cuts, cuts: PIECE, ..trial })?;
+        while all.cuts < trial.cuts && all.lost == 0 {
+            let piece = CutTrial { cuts: PIECE, ..trial };
+            let own = self.run_study(&piece.study(1 + all.cuts), PIECE)?;
             all.cuts += own.cuts;
             all.lost += own.lost;
         }
