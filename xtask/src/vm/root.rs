@@ -22,26 +22,11 @@ const UNIT: &str = "[Unit]\nDescription=The job of the lab\nAfter=multi-user.tar
                     [Service]\nType=simple\nExecStart=/bin/sh /lab/start\n\n\
                     [Install]\nWantedBy=multi-user.target\n";
 
-/// A unit that takes its time, so that one is known to be slow.
-const SLOW: &str = "[Unit]\nDescription=A second of waiting\nBefore=multi-user.target\n\n\
-                    [Service]\nType=oneshot\nExecStart=/bin/sleep 1\n\n\
-                    [Install]\nWantedBy=multi-user.target\n";
-
 /// What is said and where, and the job itself, which is put there for each guest.
 pub(super) const START: &str = include_str!("start.sh");
 
 /// What the journal does: it stays, and little is lost with the power.
 const JOURNAL: &str = "[Journal]\nStorage=persistent\nSyncIntervalSec=2s\n";
-
-/// Why no root disk can be made here.
-pub fn missing() -> Option<String> {
-    if !is_root() {
-        return Some("a root disk is made by root".to_owned());
-    }
-    let program =
-        ["debootstrap", "mke2fs", "debugfs", "apt-get"].into_iter().find(|name| !has(name))?;
-    Some(format!("needs the program {program}"))
-}
 
 /// The disk of a release, made where there is none yet.
 pub fn kept(below: &Path, release: &str, kernel: &Kernel) -> Done<PathBuf> {
@@ -49,8 +34,12 @@ pub fn kept(below: &Path, release: &str, kernel: &Kernel) -> Done<PathBuf> {
     if image.is_file() {
         return Ok(image);
     }
-    if let Some(reason) = missing() {
-        return Err(reason);
+    if !is_root() {
+        return Err("needs root to create a root disk".to_owned());
+    }
+    let programs = ["debootstrap", "mke2fs", "debugfs", "apt-get"];
+    if let Some(program) = programs.into_iter().find(|name| !has(name)) {
+        return Err(format!("needs the program {program}"));
     }
     if !release.chars().all(|letter| letter.is_ascii_lowercase()) {
         return Err(format!("`{release}` is no name of a release"));
@@ -95,14 +84,11 @@ fn furnish(root: &Path, kernel: &Kernel) -> Done<()> {
     put("etc/modules-load.d/lab.conf", &(MODULES.join("\n") + "\n"))?;
     put("var/log/journal/.lab", "")?;
     put("lab/start", START)?;
-    for (name, text) in [("lab.service", UNIT), ("a-second.service", SLOW)] {
-        let unit = format!("etc/systemd/system/{name}");
-        put(&unit, text)?;
-        let wanted = root.join("etc/systemd/system/multi-user.target.wants");
-        fs::create_dir_all(&wanted)
-            .and_then(|()| symlink(format!("/{unit}"), wanted.join(name)))
-            .map_err(|error| format!("{}: {error}", wanted.display()))?;
-    }
+    put("etc/systemd/system/lab.service", UNIT)?;
+    let wanted = root.join("etc/systemd/system/multi-user.target.wants");
+    fs::create_dir_all(&wanted)
+        .and_then(|()| symlink("/etc/systemd/system/lab.service", wanted.join("lab.service")))
+        .map_err(|error| format!("{}: {error}", wanted.display()))?;
     for waste in
         ["var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale"]
     {
