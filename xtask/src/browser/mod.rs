@@ -7,7 +7,6 @@ mod pages;
 pub mod pictures;
 mod site;
 mod webdriver;
-mod windows;
 
 use driver::Browser;
 
