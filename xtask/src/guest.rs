@@ -8,7 +8,6 @@ use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::Command;
-use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
@@ -48,18 +47,17 @@ pub fn check(program: &Path) -> Done<bool> {
         }
     };
     // Each guest takes one CPU.
-    let (jobs, scripts) = thread::scope(|scope| {
+    thread::scope(|scope| {
         let jobs = scope.spawn(|| run_jobs(program, &kernel));
-        let scripts = checks::run(program);
-        (jobs.join(), scripts)
-    });
-    let jobs: Done<bool> = jobs.map_err(|_| "the job thread panicked".to_owned())?;
-    Ok(jobs? & scripts?)
+        let scripts = checks::run(program)?;
+        let jobs = jobs.join().map_err(|_| "the job thread panicked".to_owned())??;
+        Ok(jobs & scripts)
+    })
 }
 
 fn run_jobs(program: &Path, kernel: &Kernel) -> Done<bool> {
-    let well = job(program, kernel.clone())? & interrupted(program)?;
-    Ok(well && cut(program)? && plug::run(program, &plug::ALL)?)
+    let well = check_job(program, kernel.clone())? & check_interrupt(program)?;
+    Ok(well && check_cuts(program)? && plug::run(program, &plug::ALL)?)
 }
 
 const fn cuts(
@@ -84,7 +82,7 @@ const HONEST: &str = "honors-flushes";
 const GZIP_CUTS: u64 = 60;
 
 /// Whether drives that lie are found, and honest ones are not accused.
-fn cut(program: &Path) -> Done<bool> {
+fn check_cuts(program: &Path) -> Done<bool> {
     let kernel = lab_guest::kernel(&durability::MODULES)?;
     let bench = durability::Bench::new(program, &kernel)?;
     let mut well = true;
@@ -106,8 +104,8 @@ fn cut(program: &Path) -> Done<bool> {
     Ok(well)
 }
 
-/// Whether the job ends well and brings back what it is to bring.
-fn job(program: &Path, kernel: Kernel) -> Done<bool> {
+/// Whether the job succeeds and brings back its results.
+fn check_job(program: &Path, kernel: Kernel) -> Done<bool> {
     let asked = Asked {
         accelerator: Some(Accelerator::Tcg),
         memory_bytes: 512 << 20,
@@ -115,42 +113,34 @@ fn job(program: &Path, kernel: Kernel) -> Done<bool> {
         script: Some(JOB.as_bytes().to_vec()),
         ..lab_guest::usual(program.to_owned(), kernel)
     };
-    tried(&asked, &|ended, said| {
+    run_checked(&asked, &|ended, printed| {
         println!("xtask: lab: {}", lab_guest::describe(ended));
         if ended.code != 0 {
-            println!("xtask: lab: the job failed:\n{said}");
+            println!("xtask: lab: the job failed:\n{printed}");
             return Ok(false);
         }
-        judged(ended, program)
+        check_results(ended, program)
     })
 }
 
-/// Runs a guest and judges what came of it; once more where that is not as it should be, and others had kept the
-/// processors from it, at the usual priority: at that of the guests they get a third of what a busy program does.
-fn tried(asked: &Asked, judge: &dyn Fn(&Ended, &str) -> Done<bool>) -> Done<bool> {
-    let once = || -> Done<(bool, f64)> {
-        let mut said = Vec::new();
-        let mut tell = |_, bytes: &[u8]| said.extend_from_slice(bytes);
-        let ended = vm::run(asked, &AtomicBool::new(false), &mut tell)?;
-        let well = judge(&ended, &String::from_utf8_lossy(&said))?;
-        Ok((well, ended.waited.as_secs_f64() / ended.time.as_secs_f64()))
-    };
-    match once()? {
-        (false, waited) if waited > DISTURBED => {
-            println!(
-                "xtask: lab: waited {:.0}% of the time for CPUs; trying again",
-                waited * 100.0
-            );
-            // Who may not raise it tries at this one.
-            let _ = rustix::process::setpriority_process(None, 0);
-            once().map(|(well, _)| well)
-        }
-        (well, _) => Ok(well),
+/// Runs a guest and checks what came of it. If the check fails and others had kept the processors from the guest, runs
+/// it once more at the usual priority: at that of the guests they get a third of what a busy program does.
+fn run_checked(asked: &Asked, check: &dyn Fn(&Ended, &str) -> Done<bool>) -> Done<bool> {
+    let (ended, printed) = vm::run_to_end(asked)?;
+    let well = check(&ended, &printed)?;
+    let waited = ended.waited.as_secs_f64() / ended.time.as_secs_f64();
+    if well || waited <= DISTURBED {
+        return Ok(well);
     }
+    println!("xtask: lab: waited {:.0}% of the time for CPUs; trying again", waited * 100.0);
+    // Without the right to raise the priority, this one has to do.
+    let _ = rustix::process::setpriority_process(None, 0);
+    let (ended, printed) = vm::run_to_end(asked)?;
+    check(&ended, &printed)
 }
 
 /// Whether an interrupt in the middle ends the command and leaves nothing.
-fn interrupted(program: &Path) -> Done<bool> {
+fn check_interrupt(program: &Path) -> Done<bool> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = program.display().to_string();
     let mut command = Command::new(own);
@@ -158,11 +148,10 @@ fn interrupted(program: &Path) -> Done<bool> {
     let (running, output) = Running::start_reading(command.arg("echo up; sleep 100"))?;
     let id = running.id();
     let mut line = String::new();
-    let told = BufReader::new(output).read_line(&mut line);
-    told.map_err(|error| error.to_string())?;
+    BufReader::new(output).read_line(&mut line).map_err(|error| error.to_string())?;
     running.signal("INT")?;
     let ended = running.end(LIMIT)?;
-    let left = left(id)?;
+    let left = leftovers(id)?;
     let well = (line.as_str(), ended.code) == ("up\n", INTERRUPTED) && left.is_empty();
     if !well {
         println!("xtask: lab: interrupted after {line:?}: exit {}, left {left:?}", ended.code);
@@ -172,7 +161,7 @@ fn interrupted(program: &Path) -> Done<bool> {
 }
 
 /// What a process has left: directories of its own, and programs that it started.
-fn left(id: u32) -> Done<Vec<String>> {
+fn leftovers(id: u32) -> Done<Vec<String>> {
     let mut left = Vec::new();
     for place in [Path::new("/dev/shm"), &std::env::temp_dir()] {
         let names = fs::read_dir(place).map_err(|error| error.to_string())?.flatten();
@@ -190,17 +179,17 @@ fn left(id: u32) -> Done<Vec<String>> {
 }
 
 /// Whether the results of the guest are what they are to be.
-fn judged(ended: &Ended, program: &Path) -> Done<bool> {
+fn check_results(ended: &Ended, program: &Path) -> Done<bool> {
     let scratch = Scratch::new("brought")?;
     let names = vm::unpack(ended, scratch.path())?;
     let assay = Assay::new(program, scratch.path());
     let shown: Vec<Value> = names.iter().map(|name| show(&assay, name)).collect::<Done<_>>()?;
-    let of = |kind: &str| shown.iter().find(|one| one["study"]["kind"] == kind);
-    let (Some(check), Some(study)) = (of("check"), of("study")) else {
+    let find = |kind: &str| shown.iter().find(|one| one["study"]["kind"] == kind);
+    let (Some(check), Some(study)) = (find("check"), find("study")) else {
         println!("xtask: lab: the guest returned {names:?} instead of a check and a study");
         return Ok(false);
     };
-    let mut wrong = [of_a_check(check), of_two(&assay, check)?].concat();
+    let mut wrong = [faults_of_check(check), faults_of_comparison(&assay, check)?].concat();
     let summary = texts(&study["summary"]);
     if !summary.iter().any(|text| text.contains("reserved stack uses no memory")) {
         wrong.push(format!("unexpected stack summary: {summary:?}"));
@@ -211,14 +200,14 @@ fn judged(ended: &Ended, program: &Path) -> Done<bool> {
     Ok(wrong.is_empty())
 }
 
-fn show(assay: &Assay, name: &str) -> Done<Value> {
+pub fn show(assay: &Assay, name: &str) -> Done<Value> {
     let ended = assay.run(&["show", name, "--json"], LIMIT)?;
     if ended.code == 0 { ended.json() } else { Err(format!("show {name}: {}", ended.stderr)) }
 }
 
 /// What is wrong with a check: it says first that it is emulated, holds nothing against a yardstick and
 /// trusts no row.
-fn of_a_check(found: &Value) -> Vec<String> {
+fn faults_of_check(found: &Value) -> Vec<String> {
     let summary = texts(&found["summary"]);
     let [first, last] =
         [summary.first(), summary.last()].map(|one| one.copied().unwrap_or_default());
@@ -233,7 +222,7 @@ fn of_a_check(found: &Value) -> Vec<String> {
 }
 
 /// What is wrong with a comparison of an emulated result: it has no verdict, on either side.
-fn of_two(assay: &Assay, check: &Value) -> Done<Vec<String>> {
+fn faults_of_comparison(assay: &Assay, check: &Value) -> Done<Vec<String>> {
     let id = check["study"]["id"].as_str().unwrap_or_default();
     let (own, other) = (assay.home().join("results").join(id), assay.home().join("again"));
     crate::lab::call("cp", &["-r", &own.display().to_string(), &other.display().to_string()])?;
@@ -243,18 +232,20 @@ fn of_two(assay: &Assay, check: &Value) -> Done<Vec<String>> {
         return Ok(vec![format!("compare: exit {}: {}", ended.code, ended.stderr)]);
     }
     let found = ended.json()?;
-    let compared: Vec<&Value> = found["comparisons"].as_array().into_iter().flatten().collect();
-    let with = compared.iter().filter(|one| !one["verdict"].is_null()).count();
-    // Amounts do not depend on how fast the machine is.
-    let speeds: Vec<&Value> = compared
-        .into_iter()
-        .filter(|one| one["metric"].as_str().is_some_and(metrics::is_of_speed))
-        .collect();
-    let told = |one: &&&Value| texts(&one["notes"]).iter().any(|note| note.contains("emulated"));
-    let told = speeds.iter().filter(told).count();
-    if speeds.is_empty() || with > 0 || told < speeds.len() {
-        let all = speeds.len();
-        return Ok(vec![format!("of {all} comparisons, {with} have a verdict, {told} a reason")]);
+    let (mut speeds, mut with_verdict, mut with_reason) = (0, 0, 0);
+    for one in found["comparisons"].as_array().into_iter().flatten() {
+        with_verdict += u32::from(!one["verdict"].is_null());
+        // Amounts do not depend on how fast the machine is.
+        if one["metric"].as_str().is_some_and(metrics::is_of_speed) {
+            speeds += 1;
+            with_reason +=
+                u32::from(texts(&one["notes"]).iter().any(|note| note.contains("emulated")));
+        }
+    }
+    if speeds == 0 || with_verdict > 0 || with_reason < speeds {
+        return Ok(vec![format!(
+            "of {speeds} comparisons, {with_verdict} have a verdict, {with_reason} a reason"
+        )]);
     }
     Ok(Vec::new())
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
+use crate::guest::show;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
 use crate::vm::kernel::Kernel;
@@ -17,7 +18,7 @@ use crate::vm::{self, Asked, Ended, Link};
 use crate::{build, lab_guest};
 
 /// What both machines want.
-pub const MODULES: [&str; 2] = ["ext4", "virtio_net"];
+const MODULES: [&str; 2] = ["ext4", "virtio_net"];
 const PEER: &str = include_str!("plug/peer.sh");
 const MACHINE: &str = include_str!("plug/machine.sh");
 /// Addresses of the peer, and of the machine whose plug is pulled.
@@ -28,7 +29,6 @@ const CUTS: u64 = 2;
 const LIMIT: Duration = Duration::from_secs(1800);
 /// An emulated machine is up by then.
 const UP: Duration = Duration::from_secs(300);
-const SHOWN: Duration = Duration::from_secs(60);
 
 /// A study, as it is asked for, and what must come of it.
 #[derive(Clone, Copy)]
@@ -57,10 +57,6 @@ impl PlugRow {
             ADDRESSES[0]
         )
     }
-
-    fn words(&self) -> String {
-        format!("plug, {} drive, {}, {}", self.drive, self.writer, self.sync)
-    }
 }
 
 /// Runs all studies with the program that was named or built.
@@ -72,23 +68,17 @@ pub fn run_all(program: Option<PathBuf>) -> Done<bool> {
 /// Runs some studies; whether all came to what they must.
 pub fn run(program: &Path, rows: &[PlugRow]) -> Done<bool> {
     let mut well = true;
-    if rows.is_empty() {
-        return Ok(well);
-    }
     let kernel = lab_guest::kernel(&MODULES)?;
     for row in rows {
         let began = Instant::now();
-        let wrong = one(program, &kernel, row)?;
-        let took = began.elapsed().as_secs_f64();
-        println!(
-            "xtask: lab: {}: {} in {took:.0} s",
-            row.words(),
-            if wrong.is_empty() { "well" } else { "WRONG" }
-        );
-        for line in &wrong {
+        let faults = cut(program, &kernel, row)?;
+        let (seconds, PlugRow { drive, writer, sync, .. }) = (began.elapsed().as_secs(), row);
+        let outcome = if faults.is_empty() { "well" } else { "WRONG" };
+        println!("xtask: lab: plug, {drive} drive, {writer}, {sync}: {outcome} in {seconds} s");
+        for line in &faults {
             println!("xtask: lab: {line}");
         }
-        well &= wrong.is_empty();
+        well &= faults.is_empty();
     }
     Ok(well)
 }
@@ -99,7 +89,7 @@ fn port() -> Done<u16> {
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
 
-fn one(program: &Path, kernel: &Kernel, row: &PlugRow) -> Done<Vec<String>> {
+fn cut(program: &Path, kernel: &Kernel, row: &PlugRow) -> Done<Vec<String>> {
     let port = port()?;
     let base = Asked {
         accelerator: Some(Accelerator::Tcg),
@@ -123,44 +113,41 @@ fn one(program: &Path, kernel: &Kernel, row: &PlugRow) -> Done<Vec<String>> {
         files: vec![("lab/study.toml".to_owned(), row.study().into_bytes())],
         ..base
     };
-    let (stop, listens) = (&AtomicBool::new(false), &AtomicBool::new(false));
-    let (ended, told) = thread::scope(|scope| {
-        let peer = scope.spawn(move || {
-            let mut said = Vec::new();
+    let (stop, listens) = (AtomicBool::new(false), AtomicBool::new(false));
+    let (ended, printed) = thread::scope(|scope| {
+        let peer = scope.spawn(|| {
+            let mut printed = Vec::new();
             let mut tell = |_, bytes: &[u8]| {
-                said.extend_from_slice(bytes);
-                let is_up = String::from_utf8_lossy(&said).contains("listening on");
+                printed.extend_from_slice(bytes);
+                let is_up = String::from_utf8_lossy(&printed).contains("listening on");
                 listens.store(is_up, Ordering::Relaxed);
             };
-            vm::run(&peer, stop, &mut tell).map(drop)
+            vm::run(&peer, &stop, &mut tell)
         });
         let began = Instant::now();
         while !listens.load(Ordering::Relaxed) && !peer.is_finished() && began.elapsed() < UP {
             thread::sleep(Duration::from_millis(100));
         }
-        let mut said = Vec::new();
         let ended = if listens.load(Ordering::Relaxed) {
-            let mut tell = |_, bytes: &[u8]| said.extend_from_slice(bytes);
-            vm::run(&machine, &AtomicBool::new(false), &mut tell)
+            vm::run_to_end(&machine)
         } else {
             Err("the peer did not start".to_owned())
         };
         stop.store(true, Ordering::Relaxed);
         let peer = peer.join().map_err(|_| "the peer thread panicked".to_owned());
-        // One that was stopped says that it was interrupted.
-        let why = peer.and_then(|ended| ended).err().unwrap_or_default();
-        let ended = ended.map_err(|error| format!("{error}; the peer: {why}"));
-        (ended, String::from_utf8_lossy(&said).into_owned())
-    });
-    let mut wrong = judged(&ended?, program, row)?;
-    if !wrong.is_empty() {
-        wrong.push(told);
+        // A stopped peer reports that it was interrupted.
+        let reason = peer.and_then(|peer| peer).err().unwrap_or_default();
+        ended.map_err(|error| format!("{error}; the peer: {reason}"))
+    })?;
+    let mut faults = check(&ended, program, row)?;
+    if !faults.is_empty() {
+        faults.push(printed);
     }
-    Ok(wrong)
+    Ok(faults)
 }
 
-/// What is wrong with what the machine brought back.
-fn judged(ended: &Ended, program: &Path, row: &PlugRow) -> Done<Vec<String>> {
+/// What is wrong with the result of the machine.
+fn check(ended: &Ended, program: &Path, row: &PlugRow) -> Done<Vec<String>> {
     let code = u8::from(row.lost > 0);
     if ended.code != code {
         return Ok(vec![format!("exit code {} instead of {code}", ended.code)]);
@@ -168,30 +155,23 @@ fn judged(ended: &Ended, program: &Path, row: &PlugRow) -> Done<Vec<String>> {
     let scratch = Scratch::new("plug")?;
     let names = vm::unpack(ended, scratch.path())?;
     let [name] = &names[..] else { return Ok(vec![format!("the guest returned {names:?}")]) };
-    let shown = Assay::new(program, scratch.path()).run(&["show", name, "--json"], SHOWN)?;
-    if shown.code != 0 {
-        return Err(format!("show {name}: {}", shown.stderr));
-    }
-    Ok(wrong_in(&shown.json()?["durability"][0], row))
+    let found = show(&Assay::new(program, scratch.path()), name)?;
+    Ok(faults_in(&found["durability"][0], row))
 }
 
-fn wrong_in(own: &Value, row: &PlugRow) -> Vec<String> {
-    let is_promised = row.sync != "none";
-    let of = |what: &str, is_fit: bool| (!is_fit).then(|| format!("{what}: {own}"));
-    [
-        of("cuts", own["crash_points"] == CUTS),
-        of("lost", own["lost"] == row.lost),
-        of(
-            "promises",
-            own["acknowledged_writes"].as_u64().is_some_and(|count| (count > 0) == is_promised),
-        ),
-        of("a bound", own["lost_share_bound95"].is_null() != is_promised),
-        of("a story", own["counterexample_text"].is_null() == (row.lost == 0)),
-        of("its grade", own["method"] == "plug"),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+fn faults_in(found: &Value, row: &PlugRow) -> Vec<String> {
+    let is_synced = row.sync != "none";
+    let acknowledged = found["acknowledged_writes"].as_u64();
+    let facts = [
+        ("crash points", found["crash_points"] == CUTS),
+        ("lost writes", found["lost"] == row.lost),
+        ("acknowledged writes", acknowledged.is_some_and(|count| (count > 0) == is_synced)),
+        ("bound", found["lost_share_bound95"].is_null() != is_synced),
+        ("counterexample", found["counterexample_text"].is_null() == (row.lost == 0)),
+        ("method", found["method"] == "plug"),
+    ];
+    let wrong = facts.into_iter().filter(|(_, is_right)| !is_right);
+    wrong.map(|(what, _)| format!("{what}: {found}")).collect()
 }
 
 #[cfg(test)]
@@ -224,10 +204,10 @@ mod tests {
         };
         let [honest, older, none] = ALL;
         for (row, lost, promises) in [(honest, 0, 9), (older, 1, 9), (none, 0, 0)] {
-            assert_eq!(wrong_in(&found(lost, promises), &row), Vec::<String>::new());
-            assert!(!wrong_in(&found(1 - lost, promises), &row).is_empty());
-            assert!(!wrong_in(&serde_json::json!({}), &row).is_empty());
+            assert_eq!(faults_in(&found(lost, promises), &row), Vec::<String>::new());
+            assert!(!faults_in(&found(1 - lost, promises), &row).is_empty());
+            assert!(!faults_in(&serde_json::json!({}), &row).is_empty());
         }
-        assert!(!wrong_in(&found(0, 0), &honest).is_empty(), "nothing was promised");
+        assert!(!faults_in(&found(0, 0), &honest).is_empty(), "nothing was promised");
     }
 }

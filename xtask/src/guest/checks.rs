@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use super::tried;
+use super::run_checked;
 use crate::lab::{Done, Scratch};
 use crate::lab_guest;
 use crate::vm::machine::Accelerator;
@@ -125,8 +125,8 @@ pub fn run(program: &Path) -> Done<bool> {
 }
 
 fn in_a_guest(asked: &Asked) -> Done<bool> {
-    tried(asked, &|ended, said| {
-        println!("xtask: lab: checks: {}\n{}", lab_guest::describe(ended), said.trim_end());
+    run_checked(asked, &|ended, printed| {
+        println!("xtask: lab: checks: {}\n{}", lab_guest::describe(ended), printed.trim_end());
         Ok(ended.code == 0)
     })
 }

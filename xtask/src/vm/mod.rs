@@ -27,6 +27,14 @@ pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])
     job::run(&asked, stop, tell)
 }
 
+/// Runs a guest to its end; returns also what its job printed.
+pub fn run_to_end(asked: &Asked) -> Done<(Ended, String)> {
+    let mut printed = Vec::new();
+    let mut tell = |_, bytes: &[u8]| printed.extend_from_slice(bytes);
+    let ended = run(asked, &AtomicBool::new(false), &mut tell)?;
+    Ok((ended, String::from_utf8_lossy(&printed).into_owned()))
+}
+
 /// A copy of a root disk with the program and the job in it.
 fn on_disk(asked: &Asked, folder: &Path, image: &Path) -> Done<PathBuf> {
     let job = folder.join("job");
