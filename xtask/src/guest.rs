@@ -57,7 +57,7 @@ pub fn check(program: &Path) -> Done<bool> {
 
 fn run_jobs(program: &Path, kernel: &Kernel) -> Done<bool> {
     let well = check_job(program, kernel.clone())? & check_interrupt(program)?;
-    Ok(well && check_cuts(program)? && plug::run(program, &plug::ALL)?)
+    Ok(well && check_cuts(program)? && plug::run(program)?)
 }
 
 const fn cuts(

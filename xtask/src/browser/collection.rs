@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::driver::Browser;
 use super::pages::Bench;
-use super::{WIDTHS, need, told};
+use super::{Check, WIDTHS, need};
 use crate::lab::Done;
 
 /// Name, reads and writes in MB/s, reads and writes per second.
@@ -67,9 +67,7 @@ fn number(value: f64) -> Number {
     }
 }
 
-pub fn all(browser: &Browser, bench: &Bench) -> bool {
-    told("a collection sorts by each of its columns", &sorts(browser, bench))
-}
+pub const CHECKS: [Check; 1] = [("a collection sorts by each of its columns", sorts)];
 
 /// What is wrong with the order of a column after both clicks: values rise, then fall, and what is absent
 /// comes last either way.

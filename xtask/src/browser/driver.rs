@@ -210,14 +210,6 @@ impl Browser {
         STANDARD.decode(data).map_err(|error| format!("the picture: {error}"))
     }
 
-    /// What is to be seen: a PNG, written in base64.
-    pub fn picture(&self) -> Done<String> {
-        match self.client.get("screenshot")? {
-            Value::String(picture) => Ok(picture),
-            other => Err(format!("{other} is not a picture")),
-        }
-    }
-
     /// Errors and warnings that the console got since the last call.
     pub fn complaints(&self) -> Done<Vec<String>> {
         let entries = self.log("browser")?;

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::driver::Browser;
 use super::pages::Bench;
-use super::{WIDTHS, need, told};
+use super::{Check, WIDTHS, need};
 use crate::lab::Done;
 
 const SIMULATED: &str = "simulated:lognormal,mean=100us,p99=400us";
@@ -82,12 +82,10 @@ fn letters(count: usize) -> String {
     ('a'..='z').cycle().take(count).collect()
 }
 
-pub fn all(browser: &Browser, bench: &Bench) -> bool {
-    let ended = leads(browser, bench);
-    let mut well = told("what a study says leads stands first, its table open", &ended);
-    well &= told("no page is wider than its window", &fits(browser, bench));
-    well
-}
+pub const CHECKS: [Check; 2] = [
+    ("what a study says leads stands first, its table open", leads),
+    ("no page is wider than its window", fits),
+];
 
 /// Id of the first figure of the first screen, where no figure stands before it; whether tables stand there,
 /// and whether all of them are to be seen.

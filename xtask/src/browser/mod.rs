@@ -14,6 +14,9 @@ use crate::build;
 use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
 
+/// A check of pages, by its name.
+type Check = (&'static str, fn(&Browser, &pages::Bench) -> Done<()>);
+
 /// What stands before every skip.
 const NAME: &str = "browser";
 /// Pixels of a phone and of a desk.
@@ -30,26 +33,26 @@ pub fn run(only_report: bool) -> Done<bool> {
     let home = scratch.folder("home", 0o755, None)?;
     let mut bench = pages::bench(&Assay::new(&binary, &home), scratch.path())?;
     let browser = Browser::start(scratch.path())?;
-    if only_report {
-        return Ok(pages::all(&browser, &bench));
+    let mut checks = pages::CHECKS.to_vec();
+    if !only_report {
+        collection::make(&mut bench)?;
+        leads::make(&mut bench)?;
+        site::make(&mut bench)?;
+        checks.extend(leads::CHECKS);
+        checks.extend(collection::CHECKS);
+        checks.extend(site::CHECKS);
     }
-    collection::make(&mut bench)?;
-    leads::make(&mut bench)?;
-    site::make(&mut bench)?;
-    let mut well = pages::all(&browser, &bench);
-    well &= leads::all(&browser, &bench);
-    well &= collection::all(&browser, &bench);
-    well &= site::all(&browser, &bench);
-    Ok(well)
-}
-
-/// Tells how a test ended, and whether well.
-fn told(name: &str, ended: &Done<()>) -> bool {
-    match ended {
-        Ok(()) => println!("browser: {name} ... ok"),
-        Err(error) => println!("browser: {name} ... FAILED: {error}"),
+    let mut is_well = true;
+    for (name, check) in checks {
+        match check(&browser, &bench) {
+            Ok(()) => println!("browser: {name} ... ok"),
+            Err(error) => {
+                println!("browser: {name} ... FAILED: {error}");
+                is_well = false;
+            }
+        }
     }
-    ended.is_ok()
+    Ok(is_well)
 }
 
 /// An error with this text unless a condition holds.

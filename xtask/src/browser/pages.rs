@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::driver::{Browser, address_of};
-use super::{need, told};
+use super::{Check, need};
 use crate::lab::Done;
 use crate::lab::process::Assay;
 
@@ -99,22 +99,20 @@ pub fn bench(assay: &Assay, folder: &Path) -> Done<Bench> {
     Ok(bench)
 }
 
-pub fn all(browser: &Browser, bench: &Bench) -> bool {
-    let mut well = true;
-    well &= told("a page loads nothing and complains of nothing", &alone(browser, bench));
-    well &= told("hover shows value and interval", &hover(browser, bench));
-    well &= told("arrow keys walk over the values", &arrows(browser, bench));
-    well &= told("a series hides by mouse and by keyboard", &series(browser, bench));
-    well &= told("a table sorts", &sorts(browser, bench));
-    well &= told("the copied text is that of the terminal", &copies(browser, bench));
-    well &= told("data can be saved", &saves(browser, bench));
-    well &= told("everything is there without script", &bare(browser, bench));
-    well &= told("pages pass the audit, light and dark", &audit(browser, bench));
-    well &= told("tab goes through the page in its order", &tabs(browser, bench));
-    well &= told("a page prints", &prints(browser, bench));
-    well &= told("a page of 160 cells stays below 1.3 MB", &size(browser, bench));
-    well
-}
+pub const CHECKS: [Check; 12] = [
+    ("a page loads nothing and complains of nothing", alone),
+    ("hover shows value and interval", hover),
+    ("arrow keys walk over the values", arrows),
+    ("a series hides by mouse and by keyboard", series),
+    ("a table sorts", sorts),
+    ("the copied text is that of the terminal", copies),
+    ("data can be saved", saves),
+    ("everything is there without script", bare),
+    ("pages pass the audit, light and dark", audit),
+    ("tab goes through the page in its order", tabs),
+    ("a page prints", prints),
+    ("a page of 160 cells stays below 1.3 MB", size),
+];
 
 fn alone(browser: &Browser, bench: &Bench) -> Done<()> {
     for (name, path) in &bench.pages {
@@ -127,8 +125,8 @@ fn alone(browser: &Browser, bench: &Bench) -> Done<()> {
         let own = address_of(path)?;
         let others: Vec<&String> = asked.iter().filter(|address| **address != own).collect();
         need(others.is_empty(), || format!("{name} asked for {others:?}"))?;
-        let told = browser.complaints()?;
-        need(told.is_empty(), || format!("{name}: {told:?}"))?;
+        let complaints = browser.complaints()?;
+        need(complaints.is_empty(), || format!("{name}: {complaints:?}"))?;
         let resources = browser.number("return performance.getEntriesByType('resource').length")?;
         need(resources == 0.0, || format!("{name} loaded {resources} resources"))?;
     }
@@ -307,7 +305,7 @@ fn audit(browser: &Browser, bench: &Bench) -> Done<()> {
         for scheme in ["light", "dark"] {
             browser.media(scheme, "screen")?;
             browser.open_file(path)?;
-            pictures.push(browser.picture()?);
+            pictures.push(browser.own("Page.captureScreenshot", &json!({}))?);
             let wrong = browser.script(include_str!("audit.js"))?;
             need(wrong == json!([]), || format!("{name}, {scheme}: {wrong:#}"))?;
         }

@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::driver::Browser;
 use super::pages::Bench;
-use super::{WIDTHS, need, told};
+use super::{Check, WIDTHS, need};
 use crate::lab::Done;
 
 /// Presses of the Tab key that reach anything before the rows of the index.
@@ -21,11 +21,10 @@ pub fn make(bench: &mut Bench) -> Done<()> {
     Ok(())
 }
 
-pub fn all(browser: &Browser, bench: &Bench) -> bool {
-    let mut well = told("an index filters and sorts by keyboard", &keyboard(browser, bench));
-    well &= told("an index and its pages lead to each other", &leads(browser, bench));
-    well
-}
+pub const CHECKS: [Check; 2] = [
+    ("an index filters and sorts by keyboard", keyboard),
+    ("an index and its pages lead to each other", leads),
+];
 
 fn keyboard(browser: &Browser, bench: &Bench) -> Done<()> {
     for pixels in WIDTHS {

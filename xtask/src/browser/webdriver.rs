@@ -47,12 +47,9 @@ impl Client {
         self.ask(Method::Get, "/shutdown", "", LAST_LIMIT).map(drop)
     }
 
-    pub fn get(&self, command: &str) -> Done<Value> {
-        self.ask(Method::Get, &self.at(command), "", LIMIT)
-    }
-
     pub fn post(&self, command: &str, body: &Value) -> Done<Value> {
-        self.ask(Method::Post, &self.at(command), &body.to_string(), LIMIT)
+        let path = format!("{}/{command}", self.session);
+        self.ask(Method::Post, &path, &body.to_string(), LIMIT)
     }
 
     /// Does something to the first element that fits.
@@ -61,10 +58,6 @@ impl Client {
         let element = self.post("element", &wanted)?;
         let id = element[ELEMENT].as_str().ok_or("the driver named no element")?;
         self.post(&format!("element/{id}/{command}"), body)
-    }
-
-    fn at(&self, command: &str) -> String {
-        format!("{}/{command}", self.session)
     }
 
     /// Sends a request and returns the value of the answer, or the error that it describes.

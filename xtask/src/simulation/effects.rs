@@ -21,8 +21,7 @@ pub fn experiments() -> Vec<Experiment> {
     }
     all.push(equal());
     for replicates in [5, 10] {
-        all.push(disturbed_null(replicates));
-        all.push(disturbed_gain(replicates));
+        all.extend([false, true].map(|gains| disturbed(replicates, gains)));
     }
     all
 }
@@ -97,33 +96,21 @@ fn equal() -> Experiment {
     )
 }
 
-fn disturbed(replicates: usize) -> World {
-    World { disturbed: 0.1, ..World::null(2, replicates) }
-}
-
-fn disturbed_null(replicates: usize) -> Experiment {
-    pair(
-        (
-            "S8",
-            format!("S8-null-n{replicates}"),
-            format!("null, 10% disturbed by x1.5, 2 configurations, n = {replicates}"),
-        ),
-        vec![false_verdict(Bound::at_most(7.0))],
-        (disturbed(replicates), 0.05),
-        |found| vec![seam::differs(found)],
-    )
-}
-
-fn disturbed_gain(replicates: usize) -> Experiment {
-    let world = World { shift: GAIN.ln_1p(), ..disturbed(replicates) };
-    pair(
-        (
-            "S8",
-            format!("S8-gain-n{replicates}"),
-            format!("+5%, 10% disturbed by x1.5, 2 configurations, n = {replicates}"),
-        ),
-        vec![count("better", Bound::at_least(60.0))],
-        (world, 0.05),
-        |found| vec![is(found, Verdict::Better)],
-    )
+/// One trial in ten is disturbed: with equal arms, or with one that gains.
+fn disturbed(replicates: usize, gains: bool) -> Experiment {
+    let world = World { disturbed: 0.1, ..World::null(2, replicates) };
+    let (key, words, world, count) = if gains {
+        let world = World { shift: GAIN.ln_1p(), ..world };
+        ("gain", "+5%", world, count("better", Bound::at_least(60.0)))
+    } else {
+        ("null", "null", world, false_verdict(Bound::at_most(7.0)))
+    };
+    let purpose = format!("S8-{key}-n{replicates}");
+    let setting = format!("{words}, 10% disturbed by x1.5, 2 configurations, n = {replicates}");
+    let says: fn(&Comparison) -> Vec<bool> = if gains {
+        |found| vec![is(found, Verdict::Better)]
+    } else {
+        |found| vec![seam::differs(found)]
+    };
+    pair(("S8", purpose, setting), vec![count], (world, 0.05), says)
 }

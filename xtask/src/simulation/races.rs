@@ -2,8 +2,6 @@
 //! and what becomes of races among equals. Their trials are those that the product's own plan and rule ask
 //! for, one replicate after the other.
 
-use std::fmt::Write;
-
 use assay_study::file::{Study, text};
 use assay_study::findings::Verdict;
 use assay_study::plan;
@@ -180,11 +178,8 @@ pub fn run(case: &Case, truths: Vec<f64>, plan: &Plan, chance: &mut Chance) -> D
 
 /// A race among so many arms.
 fn study(arms: usize) -> Done<Study> {
-    let mut copies = String::new();
-    for arm in 0..arms {
-        // Writing to a String cannot fail.
-        let _ = write!(copies, "{}\"c{arm}\"", if arm == 0 { "" } else { ", " });
-    }
+    let copies: Vec<String> = (0..arms).map(|arm| format!("\"c{arm}\"")).collect();
+    let copies = copies.join(", ");
     let text = format!(
         "format = \"assay-study/1\"\ntitle = \"race\"\nreplicates = {REPLICATES}\nmargin = \"2%\"\n\
          stop = {{ rule = \"best\" }}\n[factors]\naa_copy = [{copies}]\n[[workload]]\nname = \"work\"\n\
