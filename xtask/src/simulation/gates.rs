@@ -17,49 +17,28 @@ const ALLOWED: f64 = 0.05;
 /// What is lost where there is something to find.
 const LOST: f64 = 0.1;
 const REPLICATES: usize = 10;
-/// Replicates of the fixed study that an open one is held against, and that it has at most.
+/// Replicates of the fixed study that an open one is compared with, and its maximum.
 const MOST: u32 = 30;
-/// Looks of an open study; before the first of them its sequence has no end.
+/// Interim analyses of an open study: before the first, its confidence sequence is infinite.
 const LOOKS: std::ops::RangeInclusive<u32> = 4..=MOST;
 /// A trial of this bench scatters by 2%: to the power of this it scatters by 3%.
 const POWER: f64 = 1.5;
 
-/// A metric by which arms are compared.
-#[derive(Clone, Copy)]
-enum Metric {
-    /// More is better.
-    Rate,
-    /// Less is better.
-    Time,
-}
+/// Metrics by which configurations are compared: less is better of a time, more of a rate.
+const TIME: &str = "duration_s";
+const RATE: &str = "iops";
 
-impl Metric {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Rate => "iops",
-            Self::Time => "duration_s",
-        }
-    }
-
-    /// The logarithm of what a loss makes of a value.
-    fn shift(self, loss: f64) -> f64 {
-        match self {
-            Self::Rate => (1.0 - loss).ln(),
-            Self::Time => loss.ln_1p(),
-        }
-    }
-}
-
-/// A study with a gate, whose arms but the baseline lost a share.
+/// A study with a gate, in which all configurations but the baseline lost a share.
 struct Case {
-    metric: Metric,
+    metric: &'static str,
     world: World,
     question: Question,
 }
 
 impl Case {
-    fn of(metric: Metric, arms: usize, replicates: usize, loss: f64) -> Self {
-        let world = World { shift: metric.shift(loss) / POWER, ..World::null(arms, replicates) };
+    fn new(metric: &'static str, arms: usize, replicates: usize, loss: f64) -> Self {
+        let shift = if metric == TIME { loss.ln_1p() } else { (1.0 - loss).ln() };
+        let world = World { shift: shift / POWER, ..World::null(arms, replicates) };
         let gate = Gate {
             max_regression: ALLOWED,
             more: None,
@@ -72,7 +51,7 @@ impl Case {
         Self { metric, world, question }
     }
 
-    /// The same, looked at after every replicate until its gate is decided.
+    /// The same, analyzed after every replicate until its gate is decided.
     fn until_decided(mut self) -> Self {
         self.question.stopping = Stopping::Open { half_width: None };
         self.question.gate = self.question.gate.map(|gate| Gate { until_decided: true, ..gate });
@@ -84,9 +63,9 @@ impl Case {
         trials.map(|trial| Trial { value: trial.value.powf(POWER), ..trial }).collect()
     }
 
-    fn judged(&self, trials: &[Trial]) -> Done<Findings> {
+    fn judge(&self, trials: &[Trial]) -> Done<Findings> {
         let text = seam::table(trials, &self.question.labels);
-        let text = text.replace(",iops,", &format!(",{},", self.metric.name()));
+        let text = text.replace(",iops,", &format!(",{},", self.metric));
         Ok(seam::judge(seam::read(&text, &self.question)?))
     }
 }
@@ -96,28 +75,27 @@ fn gate(found: &Findings) -> Done<&GateAnswer> {
 }
 
 pub fn experiments() -> Vec<Experiment> {
-    let [rate, time] = [Metric::Rate, Metric::Time];
-    let fixed_of = |metric, loss| Case::of(metric, 2, REPLICATES, loss);
-    let until_of = |loss| Case::of(time, 2, MOST as usize, loss).until_decided();
+    let two = |metric, loss| Case::new(metric, 2, REPLICATES, loss);
+    let open = |loss| Case::new(TIME, 2, MOST as usize, loss).until_decided();
     let mut all = vec![
-        fixed("S14-null", "time, nothing lost, n = 10", fixed_of(time, 0.0), green()),
-        fixed("S14-rate", "rate, 10% lost, n = 10", fixed_of(rate, LOST), red(95.0)),
+        fixed("S14-null", "time, nothing lost, n = 10", two(TIME, 0.0), green()),
+        fixed("S14-rate", "rate, 10% lost, n = 10", two(RATE, LOST), red(95.0)),
         // A time that is 10% longer is nearer to one of 5% than a rate that is 10% lower.
-        fixed("S14-time", "time, 10% lost, n = 10", fixed_of(time, LOST), red(90.0)),
-        fixed("S14-time-12", "time, 10% lost, n = 12", Case::of(time, 2, 12, LOST), red(95.0)),
-        fixed("S14-edge", "time, 5% lost, n = 10", fixed_of(time, ALLOWED), edge()),
+        fixed("S14-time", "time, 10% lost, n = 10", two(TIME, LOST), red(90.0)),
+        fixed("S14-time-12", "time, 10% lost, n = 12", Case::new(TIME, 2, 12, LOST), red(95.0)),
+        fixed("S14-edge", "time, 5% lost, n = 10", two(TIME, ALLOWED), edge()),
         fixed(
             "S14-edge-4",
             "rate, 5% lost by 3 configurations, n = 10",
-            Case::of(rate, 4, REPLICATES, ALLOWED),
+            Case::new(RATE, 4, REPLICATES, ALLOWED),
             edge(),
         ),
-        until("S14-until-null", "time, nothing lost", until_of(0.0), sooner(green())),
-        until("S14-until-loss", "time, 10% lost", until_of(LOST), sooner(red(95.0))),
+        until("S14-until-null", "time, nothing lost", open(0.0), sooner(green())),
+        until("S14-until-loss", "time, 10% lost", open(LOST), sooner(red(95.0))),
         until(
             "S14-until-edge",
             "time, 5% lost",
-            until_of(ALLOWED),
+            open(ALLOWED),
             vec![
                 count(FAILS, Bound::at_most(5.0)),
                 count(PASSES, Bound::at_most(5.0)),
@@ -167,7 +145,7 @@ fn experiment(
 
 fn fixed(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experiment {
     experiment((purpose, setting), counts, move |chance| {
-        let found = case.judged(&case.trials(chance))?;
+        let found = case.judge(&case.trials(chance))?;
         let ended = gate(&found)?.outcome;
         Ok(vec![ended == GateEnd::Fail, ended == GateEnd::Pass])
     })
@@ -180,7 +158,7 @@ fn until(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experi
         let (mut ended, mut taken) = (GateEnd::Inconclusive, MOST);
         for replicates in LOOKS {
             let until = trials.iter().filter(|trial| trial.replicate <= replicates).count();
-            let found = case.judged(&trials[..until])?;
+            let found = case.judge(&trials[..until])?;
             if inference::enough(&found, &case.question.stopping).is_some() {
                 (ended, taken) = (gate(&found)?.outcome, replicates);
                 break;
@@ -199,12 +177,12 @@ mod tests {
     #[test]
     fn a_case_is_judged_by_its_metric() {
         let mut chance = Chance::new(1, 0, "test").unwrap_or_else(|error| panic!("{error}"));
-        for metric in [Metric::Rate, Metric::Time] {
-            let case = Case::of(metric, 2, REPLICATES, 0.5);
-            let found = case.judged(&case.trials(&mut chance)).unwrap_or_else(|e| panic!("{e}"));
+        for metric in [RATE, TIME] {
+            let case = Case::new(metric, 2, REPLICATES, 0.5);
+            let found = case.judge(&case.trials(&mut chance)).unwrap_or_else(|e| panic!("{e}"));
             let told = gate(&found).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!((told.outcome, told.rows.len()), (GateEnd::Fail, 1), "{told:?}");
-            assert!(found.comparisons.iter().all(|one| one.metric == metric.name()));
+            assert!(found.comparisons.iter().all(|one| one.metric == metric));
             let loss = told.rows[0].loss.unwrap_or_default();
             assert!((loss - 0.5).abs() < 0.1, "{loss}");
         }

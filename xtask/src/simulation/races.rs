@@ -22,24 +22,24 @@ const REPLICATES: u32 = 20;
 const CLOSENESS: f64 = 0.02;
 /// What is more than that, in trials, where a bound is one of trials.
 const SPARE: f64 = 1.2;
-/// The arm that leaves something behind for the trial after it.
+/// The configuration with a carry-over effect on the next trial.
 const CARRIER: usize = 1;
-/// Replicates over which a drift is told.
+/// Replicates per 5% of drift.
 const DRIFT_REPLICATES: f64 = 5.0;
-/// What a disturbance makes of a trial.
+/// Factor of a disturbed trial.
 const DISTURBANCE: f64 = 1.5;
 
-/// How the true logarithms of the arms lie.
+/// True logarithms of the configurations.
 #[derive(Clone, Copy)]
 pub enum Truth {
     /// Normal, with this standard deviation.
     Spread(f64),
-    /// All equal but one, which is ahead by so much.
+    /// All equal, except one that leads by this.
     One(f64),
     Equal,
 }
 
-/// Which arms scatter three times as much.
+/// Configurations with three times the noise.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Noisy {
     None,
@@ -47,19 +47,19 @@ pub enum Noisy {
     Best,
 }
 
-/// A race on a bench whose law is known.
+/// A race on a simulated machine.
 #[derive(Clone, Copy)]
 pub struct Case {
     pub arms: usize,
     pub truth: Truth,
     pub noisy: Noisy,
     pub heavy: bool,
-    /// Drift, carry-over, a disturbance that returns, failed trials, and disturbed ones.
+    /// With drift, carry-over, a periodic disturbance, failed and disturbed trials.
     pub rough: bool,
 }
 
 impl Case {
-    pub fn of(arms: usize, truth: Truth) -> Self {
+    pub fn new(arms: usize, truth: Truth) -> Self {
         Self { arms, truth, noisy: Noisy::None, heavy: false, rough: false }
     }
 
@@ -82,20 +82,25 @@ struct Bench<'a> {
     /// What the trials of each replicate have in common.
     common: Vec<f64>,
     phase: f64,
-    /// Trials that have passed; a lead-in is half of one.
+    /// Trials so far; a lead-in counts half.
     passed: f64,
     before: Option<usize>,
 }
 
 impl<'a> Bench<'a> {
-    fn of(case: &'a Case, truths: Vec<f64>, replicates: u32, chance: &mut Chance) -> Self {
+    fn new(case: &'a Case, truths: Vec<f64>, replicates: u32, chance: &mut Chance) -> Self {
         let best = (0..truths.len()).max_by(|one, other| truths[*one].total_cmp(&truths[*other]));
         let common = (0..=replicates).map(|_| REPLICATE_SD * chance.normal()).collect();
         let phase = chance.uniform();
         Self { case, best: best.unwrap_or(0), truths, common, phase, passed: 0.0, before: None }
     }
 
-    fn run(&mut self, planned: &PlannedTrial, of: u32, chance: &mut Chance) -> (Status, f64) {
+    fn run(
+        &mut self,
+        planned: &PlannedTrial,
+        replicate: u32,
+        chance: &mut Chance,
+    ) -> (Status, f64) {
         let (arm, case) = (planned.workload, self.case);
         let noisy = match case.noisy {
             Noisy::None => false,
@@ -104,7 +109,7 @@ impl<'a> Bench<'a> {
         };
         let sd = if noisy { 3.0 * TRIAL_SD } else { TRIAL_SD };
         let drawn = if case.heavy { chance.student3() / 3.0_f64.sqrt() } else { chance.normal() };
-        let mut log = self.truths[arm] + self.common[of as usize] + sd * drawn;
+        let mut log = self.truths[arm] + self.common[replicate as usize] + sd * drawn;
         if case.rough {
             log += 0.05 * self.passed / (DRIFT_REPLICATES * case.arms as f64);
             log -= if self.before == Some(CARRIER) { 0.03 } else { 0.0 };
@@ -122,47 +127,47 @@ impl<'a> Bench<'a> {
     }
 }
 
-pub struct Ended {
+pub struct FinishedRace {
     pub race: Race,
     pub best: usize,
     truths: Vec<f64>,
-    /// Trials, lead-ins and repeats apart: what the table counts.
+    /// Trials without lead-ins and repeats.
     pub trials: usize,
 }
 
-impl Ended {
+impl FinishedRace {
     pub fn is_within(&self) -> bool {
         let winner = self.race.standing.leader;
         winner.is_some_and(|arm| self.truths[self.best] - self.truths[arm] <= CLOSENESS.ln_1p())
     }
 
-    /// Whether the best was thrown out; where the best never leaves, it would have been.
+    /// Whether the race dropped the best configuration.
     fn lost_the_best(&self) -> bool {
         !self.race.standing.is_in(self.best)
     }
 }
 
 /// Runs a race to its end, as the runner does.
-fn raced(case: &Case, study: &Study, chance: &mut Chance) -> Done<Ended> {
+fn run_case(case: &Case, study: &Study, chance: &mut Chance) -> Done<FinishedRace> {
     let plan = plan::make(study, vec![survey()], chance.bits());
     let truths = case.truths(chance);
     run(case, truths, &plan, chance)
 }
 
-/// Runs the race of a plan whose arms have these true logarithms.
-pub fn run(case: &Case, truths: Vec<f64>, plan: &Plan, chance: &mut Chance) -> Done<Ended> {
-    let mut bench = Bench::of(case, truths, plan.replicates, chance);
+/// Runs the race of a plan whose configurations have these true logarithms.
+pub fn run(case: &Case, truths: Vec<f64>, plan: &Plan, chance: &mut Chance) -> Done<FinishedRace> {
+    let mut bench = Bench::new(case, truths, plan.replicates, chance);
     let mut runs: Vec<Run> = Vec::new();
     loop {
         let race = race::race(plan, &runs).ok_or("the plan is not a race")?;
         if race.next.is_empty() {
             let counted = |run: &&Run| run.status != Status::Warmup && run.repeats.is_none();
             let trials = runs.iter().filter(counted).count();
-            return Ok(Ended { race, best: bench.best, truths: bench.truths, trials });
+            return Ok(FinishedRace { race, best: bench.best, truths: bench.truths, trials });
         }
         for (planned, repeats) in &race.next {
-            let of = repeats.map_or(planned.replicate, |of| of.replicate);
-            let (status, log) = bench.run(planned, of, chance);
+            let replicate = repeats.map_or(planned.replicate, |repeated| repeated.replicate);
+            let (status, log) = bench.run(planned, replicate, chance);
             runs.push(Run {
                 order: planned.order,
                 replicate: planned.replicate,
@@ -176,7 +181,7 @@ pub fn run(case: &Case, truths: Vec<f64>, plan: &Plan, chance: &mut Chance) -> D
     }
 }
 
-/// A race among so many arms.
+/// A race among this number of configurations.
 fn study(arms: usize) -> Done<Study> {
     let copies: Vec<String> = (0..arms).map(|arm| format!("\"c{arm}\"")).collect();
     let copies = copies.join(", ");
@@ -206,7 +211,7 @@ const TOLD_APART: &str = "baseline differs from the winner";
 const CONFIRMED: &str = "fresh trials of the winner are better";
 
 pub fn experiments() -> Vec<Experiment> {
-    let spread = |arms, sd| Case::of(arms, Truth::Spread(sd));
+    let spread = |arms, sd| Case::new(arms, Truth::Spread(sd));
     let third = Case { noisy: Noisy::Third, ..spread(32, 0.1) };
     let best = Case { noisy: Noisy::Best, ..spread(200, 0.1) };
     let heavy = Case { heavy: true, ..spread(32, 0.1) };
@@ -221,7 +226,7 @@ pub fn experiments() -> Vec<Experiment> {
         found(
             "S16-one",
             "32 configs, one best by 5%",
-            Case::of(32, Truth::One(0.05)),
+            Case::new(32, Truth::One(0.05)),
             (97.0, Some(10.3)),
         ),
         found("S16-third", "32 configs, a third three times as noisy", third, (93.0, Some(6.2))),
@@ -235,7 +240,7 @@ pub fn experiments() -> Vec<Experiment> {
         ),
         found("S16-8-rough", "8 configs; the same disturbances", rough(8), (93.0, None)),
         found("S16-200-rough", "200 configs; the same disturbances", rough(200), (93.0, None)),
-        equals("S16-equal", "32 configs, all equal", Case::of(32, Truth::Equal)),
+        equals("S16-equal", "32 configs, all equal", Case::new(32, Truth::Equal)),
     ];
     for one in &mut all {
         // A race costs as much as many studies, and one among many arms or near ones as many races.
@@ -265,8 +270,8 @@ fn found(
     ];
     let study = study(case.arms);
     experiment((purpose, setting), counts, move |chance| {
-        let ended = raced(&case, study.as_ref().map_err(Clone::clone)?, chance)?;
-        // Of a trial that is drawn from so many: whether the race took it.
+        let ended = run_case(&case, study.as_ref().map_err(Clone::clone)?, chance)?;
+        // Whether the race ran a trial that is drawn from this number.
         let is_taken = chance.uniform() * most * (case.arms as f64) < ended.trials as f64;
         Ok(vec![ended.is_within(), ended.lost_the_best(), is_taken])
     })
@@ -278,7 +283,7 @@ fn equals(purpose: &str, setting: &str, case: Case) -> Experiment {
         vec![count(TOLD_APART, Bound::at_most(5.0)), count(CONFIRMED, Bound::at_most(5.0))];
     let study = study(case.arms);
     experiment((purpose, setting), counts, move |chance| {
-        let ended = raced(&case, study.as_ref().map_err(Clone::clone)?, chance)?;
+        let ended = run_case(&case, study.as_ref().map_err(Clone::clone)?, chance)?;
         let standing = &ended.race.standing;
         let world = World::null(2, 6);
         let question = Question::about(&world);
@@ -310,7 +315,7 @@ mod tests {
     #[test]
     fn a_race_is_run_by_the_product_up_to_its_end() {
         let study = study(8).unwrap_or_else(|error| panic!("{error}"));
-        let ended = raced(&Case::of(8, Truth::One(0.5)), &study, &mut chance());
+        let ended = run_case(&Case::new(8, Truth::One(0.5)), &study, &mut chance());
         let ended = ended.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(ended.race.standing.leader, Some(ended.best));
         assert!(ended.is_within() && !ended.lost_the_best());
@@ -320,12 +325,12 @@ mod tests {
 
     #[test]
     fn a_rough_bench_has_trials_of_every_fate() {
-        let case = Case { rough: true, ..Case::of(32, Truth::Equal) };
+        let case = Case { rough: true, ..Case::new(32, Truth::Equal) };
         let mut chance = chance();
         let study = study(32).unwrap_or_else(|error| panic!("{error}"));
         let plan = plan::make(&study, vec![survey()], 1);
         let truths = case.truths(&mut chance);
-        let mut bench = Bench::of(&case, truths, plan.replicates, &mut chance);
+        let mut bench = Bench::new(&case, truths, plan.replicates, &mut chance);
         let fates: Vec<Status> = (plan.trials.iter())
             .map(|planned| bench.run(planned, planned.replicate, &mut chance).0)
             .collect();

@@ -74,10 +74,10 @@ const TOLD_APART: &str = "baseline differs from the winner";
 const LEFT: &str = "a level remains";
 
 pub fn experiments() -> Vec<Experiment> {
-    let plain = Case::of(ARMS, Truth::Equal);
+    let plain = Case::new(ARMS, Truth::Equal);
     let rough = Case { rough: true, ..plain };
     let third = Case { noisy: Noisy::Third, ..plain };
-    let of = |interaction_sd| Grid { interaction_sd, ..ADDS_UP };
+    let interacting = |interaction_sd| Grid { interaction_sd, ..ADDS_UP };
     // A race without a screen takes 3.5 trials a setting.
     let mut all = vec![
         found("S17-adds-up", "effects add up", (plain, ADDS_UP), (Some(97.0), Some(40.0))),
@@ -93,8 +93,18 @@ pub fn experiments() -> Vec<Experiment> {
             (rough, ADDS_UP),
             (Some(93.0), None),
         ),
-        found("S17-some", "interactions with an sd of 1%", (plain, of(0.01)), (None, None)),
-        found("S17-many", "interactions with an sd of 3%", (plain, of(0.03)), (None, None)),
+        found(
+            "S17-some",
+            "interactions with an sd of 1%",
+            (plain, interacting(0.01)),
+            (None, None),
+        ),
+        found(
+            "S17-many",
+            "interactions with an sd of 3%",
+            (plain, interacting(0.03)),
+            (None, None),
+        ),
         equals(plain),
     ];
     for one in &mut all {
@@ -119,7 +129,7 @@ fn found(
     ];
     let study = study();
     experiment((purpose, setting), counts, move |chance| {
-        let ended = raced(case, grid, study.as_ref().map_err(Clone::clone)?, chance)?;
+        let ended = run_case(case, grid, study.as_ref().map_err(Clone::clone)?, chance)?;
         let left = ended.race.standing.left.get(ended.best).copied().flatten();
         // Of a trial that is drawn from so many: whether the race took it.
         let is_taken = chance.uniform() * MOST_TAKEN * (ARMS as f64) < ended.trials as f64;
@@ -133,14 +143,19 @@ fn equals(case: Case) -> Experiment {
     let study = study();
     let grid = Grid { level_sd: 0.0, interaction_sd: 0.0 };
     experiment(("S17-equal", "all equal"), counts, move |chance| {
-        let ended = raced(case, grid, study.as_ref().map_err(Clone::clone)?, chance)?;
+        let ended = run_case(case, grid, study.as_ref().map_err(Clone::clone)?, chance)?;
         let standing = &ended.race.standing;
         let has_left = standing.left.iter().flatten().any(|left| left.after == 0);
         Ok(vec![standing.baseline_behind.is_some(), has_left])
     })
 }
 
-fn raced(case: Case, grid: Grid, study: &Study, chance: &mut Chance) -> Done<races::Ended> {
+fn run_case(
+    case: Case,
+    grid: Grid,
+    study: &Study,
+    chance: &mut Chance,
+) -> Done<races::FinishedRace> {
     let plan = plan::make(study, vec![races::survey()], chance.bits());
     let truths = grid.truths(&plan, chance);
     races::run(&case, truths, &plan, chance)
@@ -164,7 +179,7 @@ mod tests {
         let study = study().unwrap_or_else(|error| panic!("{error}"));
         let mut chance = Chance::new(1, 0, "test").unwrap_or_else(|error| panic!("{error}"));
         let grid = Grid { level_sd: 0.5, interaction_sd: 0.0 };
-        let ended = raced(Case::of(ARMS, Truth::Equal), grid, &study, &mut chance);
+        let ended = run_case(Case::new(ARMS, Truth::Equal), grid, &study, &mut chance);
         let ended = ended.unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(ended.race.standing.leader, Some(ended.best));
         assert!(ended.race.screen.is_some());
