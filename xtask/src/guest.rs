@@ -1,5 +1,5 @@
-//! `cargo xtask lab --check`: the program in a guest of QEMU. Its results are readable here, marked emulated, and
-//! nobody is ranked by them.
+//! `cargo xtask lab --check`: the program in a guest of QEMU. Its results are readable on the host, marked as emulated,
+//! and have no verdict.
 
 pub mod checks;
 mod durability;
@@ -22,16 +22,15 @@ use crate::lab_guest::{self, INTERRUPTED};
 use crate::plug;
 use crate::vm::kernel::Kernel;
 use crate::vm::machine::{Accelerator, QEMU};
-use crate::vm::{self, Asked, Ended};
+use crate::vm::{self, Asked, FinishedJob};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What share of its time a guest waits for processors that others have, before what it measured is called disturbed:
-/// as of any disturbed trial, it is tried once more.
+/// Share of its time that a guest may wait for processors; above it, a failed check is repeated once.
 const DISTURBED: f64 = 0.1;
 
-/// What the guest does: a check of its drive, and a study of memory, each twice as short as the shortest.
-/// An emulated machine does not come to all trials of a quick check in its time: 5 says so.
+/// A check of the drive and a study of memory. An emulated machine does not finish all trials of a quick check in time:
+/// exit code 5.
 const JOB: &str = r"set -e
 assay check /dev/vda --quick --destroy virtual0 --quiet >/dev/null || [ $? -eq 5 ]
 assay run stack-size --replicates 1 --quiet >/dev/null
@@ -81,30 +80,30 @@ const HONEST: &str = "honors-flushes";
 /// Crash points of gzip: 18 of 60 lost the file when measured.
 const GZIP_CUTS: u64 = 60;
 
-/// Whether drives that lie are found, and honest ones are not accused.
+/// Checks that Assay finds faulty drives and no fault in honest ones.
 fn check_cuts(program: &Path) -> Done<bool> {
-    let kernel = lab_guest::kernel(&durability::MODULES)?;
+    let kernel = lab_guest::kernel(&["ext4"])?;
     let bench = durability::Bench::new(program, &kernel)?;
     let mut well = true;
     for trial in CUTS {
         let CutTrial { method, write_to, drive, .. } = trial;
         let is_honest = drive == HONEST;
-        let came = if is_honest { bench.run(trial)? } else { bench.run_until_found(trial)? };
+        let found = if is_honest { bench.run(trial)? } else { bench.run_until_found(trial)? };
         println!(
             "xtask: lab: {method} over {write_to}, {drive}: {} of {} crashes lost data",
-            came.lost, came.cuts
+            found.lost, found.cuts
         );
-        well &= (came.lost > 0) != is_honest;
+        well &= (found.lost > 0) != is_honest;
     }
     for (flags, is_safe) in [("", false), ("--synchronous", true)] {
-        let came = bench.run_gzip(flags, GZIP_CUTS)?;
-        println!("xtask: lab: gzip {flags}: {} of {} crashes lost data", came.lost, came.cuts);
-        well &= (came.lost > 0) != is_safe;
+        let found = bench.run_gzip(flags, GZIP_CUTS)?;
+        println!("xtask: lab: gzip {flags}: {} of {} crashes lost data", found.lost, found.cuts);
+        well &= (found.lost > 0) != is_safe;
     }
     Ok(well)
 }
 
-/// Whether the job succeeds and brings back its results.
+/// Checks that the job succeeds and that its results are right.
 fn check_job(program: &Path, kernel: Kernel) -> Done<bool> {
     let asked = Asked {
         accelerator: Some(Accelerator::Tcg),
@@ -125,7 +124,7 @@ fn check_job(program: &Path, kernel: Kernel) -> Done<bool> {
 
 /// Runs a guest and checks what came of it. If the check fails and others had kept the processors from the guest, runs
 /// it once more at the usual priority: at that of the guests they get a third of what a busy program does.
-fn run_checked(asked: &Asked, check: &dyn Fn(&Ended, &str) -> Done<bool>) -> Done<bool> {
+fn run_checked(asked: &Asked, check: &dyn Fn(&FinishedJob, &str) -> Done<bool>) -> Done<bool> {
     let (ended, printed) = vm::run_to_end(asked)?;
     let well = check(&ended, &printed)?;
     let waited = ended.waited.as_secs_f64() / ended.time.as_secs_f64();
@@ -139,7 +138,7 @@ fn run_checked(asked: &Asked, check: &dyn Fn(&Ended, &str) -> Done<bool>) -> Don
     check(&ended, &printed)
 }
 
-/// Whether an interrupt in the middle ends the command and leaves nothing.
+/// Checks that an interrupt ends the command and leaves nothing.
 fn check_interrupt(program: &Path) -> Done<bool> {
     let own = std::env::current_exe().map_err(|error| error.to_string())?;
     let program = program.display().to_string();
@@ -160,7 +159,7 @@ fn check_interrupt(program: &Path) -> Done<bool> {
     Ok(well)
 }
 
-/// What a process has left: directories of its own, and programs that it started.
+/// Returns the directories and the QEMU processes that a process has left.
 fn leftovers(id: u32) -> Done<Vec<String>> {
     let mut left = Vec::new();
     for place in [Path::new("/dev/shm"), &std::env::temp_dir()] {
@@ -170,7 +169,7 @@ fn leftovers(id: u32) -> Done<Vec<String>> {
     }
     let files = format!("/proc/{id}/fd/");
     for entry in fs::read_dir("/proc").map_err(|error| error.to_string())?.flatten() {
-        // Of those that end meanwhile there is nothing to read.
+        // Processes that end meanwhile have no command line.
         let line = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).replace('\0', " ");
         left.extend((line.contains(QEMU) && line.contains(&files)).then_some(line));
@@ -178,8 +177,8 @@ fn leftovers(id: u32) -> Done<Vec<String>> {
     Ok(left)
 }
 
-/// Whether the results of the guest are what they are to be.
-fn check_results(ended: &Ended, program: &Path) -> Done<bool> {
+/// Checks the results of the guest.
+fn check_results(ended: &FinishedJob, program: &Path) -> Done<bool> {
     let scratch = Scratch::new("brought")?;
     let names = vm::unpack(ended, scratch.path())?;
     let assay = Assay::new(program, scratch.path());
@@ -205,8 +204,7 @@ pub fn show(assay: &Assay, name: &str) -> Done<Value> {
     if ended.code == 0 { ended.json() } else { Err(format!("show {name}: {}", ended.stderr)) }
 }
 
-/// What is wrong with a check: it says first that it is emulated, holds nothing against a yardstick and
-/// trusts no row.
+/// Returns the faults of a check: its summary must begin with the emulation, compare no number and trust no row.
 fn faults_of_check(found: &Value) -> Vec<String> {
     let summary = texts(&found["summary"]);
     let [first, last] =
@@ -221,7 +219,7 @@ fn faults_of_check(found: &Value) -> Vec<String> {
     wrong
 }
 
-/// What is wrong with a comparison of an emulated result: it has no verdict, on either side.
+/// Returns the faults of a comparison of emulated results: no speed may have a verdict.
 fn faults_of_comparison(assay: &Assay, check: &Value) -> Done<Vec<String>> {
     let id = check["study"]["id"].as_str().unwrap_or_default();
     let (own, other) = (assay.home().join("results").join(id), assay.home().join("again"));

@@ -16,7 +16,7 @@ use crate::build::{self, root};
 use crate::lab::Done;
 use crate::vm::kernel::Kernel;
 use crate::vm::machine::Accelerator;
-use crate::vm::{self, Asked, Ended, Stream, found};
+use crate::vm::{self, Asked, FinishedJob, Stream, found};
 
 /// The exit code of a command that an interrupt ended.
 pub const INTERRUPTED: i32 = 130;
@@ -89,12 +89,12 @@ fn parse_accelerator(name: &str) -> Done<Accelerator> {
     Accelerator::named(name).ok_or_else(|| "use kvm or tcg".to_owned())
 }
 
-/// Where kernels are kept and results are brought.
-fn kept() -> PathBuf {
+/// Directory of kernels, root disks and results.
+fn lab_folder() -> PathBuf {
     root().join("target/lab")
 }
 
-/// Boots a guest, runs the command, brings its results back; the exit code is the command's.
+/// Boots a guest, runs the command, copies its results, and returns the exit code of the command.
 pub fn run(options: LabOptions) -> Done<u8> {
     if let Some(reason) = vm::missing() {
         return Err(reason);
@@ -103,7 +103,7 @@ pub fn run(options: LabOptions) -> Done<u8> {
     if options.check {
         return crate::guest::check(&program).map(|is_well| u8::from(!is_well));
     }
-    let into = options.out.clone().unwrap_or_else(|| kept().join("home"));
+    let into = options.out.clone().unwrap_or_else(|| lab_folder().join("home"));
     let asked = ask(options, program)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -121,15 +121,15 @@ pub fn run(options: LabOptions) -> Done<u8> {
     Ok(ended.code)
 }
 
-/// What a guest of the tests is asked for: this program, these words, and usual numbers.
+/// A guest with this program and usual settings.
 pub fn usual(assay: PathBuf, kernel: Kernel) -> Asked {
     let limit = Some(Duration::from_secs(900));
     Asked { limit, ..Asked::usual(assay, kernel, Path::new("/")) }
 }
 
-/// The kernel that is kept and has some modules, fetched where there is none.
+/// Returns a cached kernel with these modules; downloads it first if necessary.
 pub fn kernel(modules: &[&str]) -> Done<Kernel> {
-    Kernel::fetched(&kept().join("kernels"), modules)
+    Kernel::fetched(&lab_folder().join("kernels"), modules)
 }
 
 fn ask(options: LabOptions, program: PathBuf) -> Done<Asked> {
@@ -143,7 +143,7 @@ fn ask(options: LabOptions, program: PathBuf) -> Done<Asked> {
     let kernel = kernel(&options.modules.iter().map(String::as_str).collect::<Vec<_>>())?;
     let root = options
         .systemd
-        .then(|| vm::root::kept(&kept().join("roots"), &options.release, &kernel))
+        .then(|| vm::root::cached(&lab_folder().join("roots"), &options.release, &kernel))
         .transpose()?;
     Ok(Asked {
         root,
@@ -160,7 +160,7 @@ fn ask(options: LabOptions, program: PathBuf) -> Done<Asked> {
     })
 }
 
-/// The static program; the unoptimized one of this machine, with its libraries; or the named one.
+/// Returns the named program, or builds the static one or the unoptimized one of this machine.
 fn program(options: &LabOptions) -> Done<PathBuf> {
     match &options.program {
         Some(path) => find(path),
@@ -174,15 +174,15 @@ fn find(program: &str) -> Done<PathBuf> {
 }
 
 fn pass_on(stream: Stream, bytes: &[u8]) {
-    // Whoever reads may have gone; the guest goes on.
+    // A closed output does not end the guest.
     let _ = match stream {
         Stream::Out => io::stdout().write_all(bytes).and_then(|()| io::stdout().flush()),
         Stream::Err => io::stderr().write_all(bytes),
     };
 }
 
-/// How it went, in one line.
-pub fn describe(ended: &Ended) -> String {
+/// Summarizes a job in one line.
+pub fn describe(ended: &FinishedJob) -> String {
     let [booted, time, waited] =
         [ended.booted, ended.time, ended.waited].map(|time| time.as_secs_f64());
     let (name, code) = (ended.accelerator.name(), ended.code);

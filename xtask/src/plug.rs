@@ -1,5 +1,5 @@
-//! The grade plug, from the first call to the last verdict, between two virtual machines: one writes and loses its power, the
-//! other one keeps what was promised.
+//! `cargo xtask plug`: the method `plug` between two virtual machines. One writes and loses its power, the other records
+//! acknowledged writes.
 
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
@@ -14,16 +14,16 @@ use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
 use crate::vm::kernel::Kernel;
 use crate::vm::machine::Accelerator;
-use crate::vm::{self, Asked, Ended, Link};
+use crate::vm::{self, Asked, FinishedJob, Link};
 use crate::{build, lab_guest};
 
-/// What both machines want.
+/// Kernel modules of both machines.
 const MODULES: [&str; 2] = ["ext4", "virtio_net"];
 const PEER: &str = include_str!("plug/peer.sh");
 const MACHINE: &str = include_str!("plug/machine.sh");
-/// Addresses of the peer, and of the machine whose plug is pulled.
+/// Addresses of the peer, and of the machine that loses its power.
 const ADDRESSES: [&str; 2] = ["10.83.9.1", "10.83.9.2"];
-/// What is written to, what outlives a cut, and what is shown later of the first one.
+/// The tested drive, the one that survives a cut, and the one whose content replaces that of the first.
 const DRIVES: [u64; 3] = [256 << 20; 3];
 const CUTS: u64 = 2;
 const LIMIT: Duration = Duration::from_secs(1800);
@@ -32,14 +32,14 @@ const UP: Duration = Duration::from_secs(300);
 
 /// A study and the number of writes that it must find lost.
 struct PlugRow {
-    /// The drive: `honest`, or `older`.
+    /// `honors-flushes` or `older`, see `plug/machine.sh`.
     drive: &'static str,
     writer: &'static str,
     sync: &'static str,
     lost: u64,
 }
 
-/// An honest drive is not accused, one that shows an older copy is found, and nothing that was not promised is missed.
+/// An honest drive, one that returns an older copy, and writes that nobody synced.
 const ALL: [PlugRow; 3] = [
     PlugRow { drive: "honors-flushes", writer: "log", sync: "fdatasync", lost: 0 },
     PlugRow { drive: "older", writer: "transaction", sync: "fsync", lost: 1 },
@@ -58,7 +58,7 @@ impl PlugRow {
     }
 }
 
-/// Runs all studies with the program that was named or built.
+/// Runs all studies with this program, or builds it.
 pub fn run_all(program: Option<PathBuf>) -> Done<bool> {
     let program = program.map_or_else(|| build::assay(&[]), Ok)?;
     vm::missing().map_or_else(|| run(&program), Err)
@@ -82,12 +82,13 @@ pub fn run(program: &Path) -> Done<bool> {
     Ok(well)
 }
 
-/// A port that nobody listens at, or did a moment ago.
+/// Returns a free port.
 fn port() -> Done<u16> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
     Ok(listener.local_addr().map_err(|error| error.to_string())?.port())
 }
 
+/// Runs a study and returns its faults.
 fn cut(program: &Path, kernel: &Kernel, row: &PlugRow) -> Done<Vec<String>> {
     let port = port()?;
     let base = Asked {
@@ -145,8 +146,8 @@ fn cut(program: &Path, kernel: &Kernel, row: &PlugRow) -> Done<Vec<String>> {
     Ok(faults)
 }
 
-/// What is wrong with the result of the machine.
-fn check(ended: &Ended, program: &Path, row: &PlugRow) -> Done<Vec<String>> {
+/// Returns the faults of the result of the machine.
+fn check(ended: &FinishedJob, program: &Path, row: &PlugRow) -> Done<Vec<String>> {
     let code = u8::from(row.lost > 0);
     if ended.code != code {
         return Ok(vec![format!("exit code {} instead of {code}", ended.code)]);

@@ -1,4 +1,4 @@
-//! Power cuts of virtual machines over drives of known behavior, for the guest step of the tests.
+//! Power cuts of virtual machines on drives with known behavior.
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
@@ -9,10 +9,9 @@ use crate::lab::process::Assay;
 use crate::lab::{Done, Scratch};
 use crate::vm::kernel::Kernel;
 
-pub const MODULES: [&str; 3] = ["ext4", "xfs", "btrfs"];
-/// Cuts of a liar at once: one that is found is not asked further.
+/// Cuts of a faulty drive per study, until one study finds the fault.
 const PIECE: u64 = 3;
-/// A machine and what it does take no longer.
+/// Time limit of a machine.
 const LIMIT: Duration = Duration::from_secs(60);
 
 /// Power cuts of a drive with known behavior.
@@ -36,7 +35,7 @@ impl CutTrial {
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Came {
+pub struct CutCounts {
     pub cuts: u64,
     pub lost: u64,
 }
@@ -57,12 +56,12 @@ impl Bench {
     }
 
     /// Runs a trial. Lost writes are not an error.
-    pub fn run(&self, trial: CutTrial) -> Done<Came> {
+    pub fn run(&self, trial: CutTrial) -> Done<CutCounts> {
         self.run_study(&trial.study(1), trial.cuts)
     }
 
-    /// Cuts gzip of a file, with these flags.
-    pub fn run_gzip(&self, flags: &str, cuts: u64) -> Done<Came> {
+    /// Cuts `gzip` with these options.
+    pub fn run_gzip(&self, flags: &str, cuts: u64) -> Done<CutCounts> {
         let script = self.scratch.path().join("gzip.sh");
         std::fs::write(&script, include_str!("gzip.sh"))
             .and_then(|()| std::fs::set_permissions(&script, Permissions::from_mode(0o755)))
@@ -77,7 +76,7 @@ impl Bench {
         self.run_study(&study, cuts)
     }
 
-    fn run_study(&self, text: &str, cuts: u64) -> Done<Came> {
+    fn run_study(&self, text: &str, cuts: u64) -> Done<CutCounts> {
         let path = self.scratch.path().join("cuts.toml");
         std::fs::write(&path, text).map_err(|error| error.to_string())?;
         let [path, kernel] = [&path, &self.kernel].map(|own| own.display().to_string());
@@ -88,16 +87,16 @@ impl Bench {
             ended.json().map_err(|_| format!("exit code {}: {}", ended.code, ended.stderr))?;
         let row = &found["durability"][0];
         let number = |name: &str| row[name].as_u64().ok_or(format!("no {name} in {row}"));
-        let came = Came { cuts: number("crash_points")?, lost: number("lost")? };
-        if i32::from(came.lost > 0) != ended.code {
-            return Err(format!("{came:?} and exit code {}: {}", ended.code, ended.stderr));
+        let counts = CutCounts { cuts: number("crash_points")?, lost: number("lost")? };
+        if i32::from(counts.lost > 0) != ended.code {
+            return Err(format!("{counts:?} and exit code {}: {}", ended.code, ended.stderr));
         }
-        Ok(came)
+        Ok(counts)
     }
 
-    /// Cuts a faulty drive until it loses data, or so often; the cuts that were made.
-    pub fn run_until_found(&self, trial: CutTrial) -> Done<Came> {
-        let mut all = Came::default();
+    /// Cuts a faulty drive until it loses data or all cuts are made.
+    pub fn run_until_found(&self, trial: CutTrial) -> Done<CutCounts> {
+        let mut all = CutCounts::default();
         while all.cuts < trial.cuts && all.lost == 0 {
             let piece = CutTrial { cuts: PIECE, ..trial };
             let own = self.run_study(&piece.study(1 + all.cuts), PIECE)?;

@@ -1,5 +1,4 @@
-//! One job in a guest: boots it, passes on what it prints, starts it again where the job orders that, and reads how
-//! it ended.
+//! One job in a guest: boots the guest, passes on its output, restarts it if the job orders that, and reads its end.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -19,47 +18,50 @@ pub enum Stream {
 }
 
 #[derive(Debug)]
-pub struct Ended {
+pub struct FinishedJob {
     pub code: u8,
     pub accelerator: Accelerator,
     /// From the start of QEMU to its end.
     pub time: Duration,
     /// From the start of QEMU until the job began.
     pub booted: Duration,
-    /// For how long of that it wanted a processor that others had ([`Machine::waited`]).
+    /// Part of `time` in which other processes had the processors ([`Machine::waited`]).
     pub waited: Duration,
-    /// Its results: an archive of files below `results`.
+    /// A tar archive of the files below `results`.
     pub results: Vec<u8>,
 }
 
-/// A guest that runs, and what has come of it so far.
-struct Running<'a> {
+/// A guest that runs.
+struct RunningJob<'a> {
     asked: &'a Asked,
     setup: Setup,
     files: Files,
     complaint: std::fs::File,
     machine: Machine,
-    /// Boots that its job has ordered and had.
+    /// Executed orders of the job.
     orders: usize,
-    /// Bytes of each output that were told.
-    told: [(Stream, &'static str, u64); 2],
+    /// Output files, with the bytes that were passed on.
+    outputs: [(Stream, &'static str, u64); 2],
     booted: Option<Duration>,
-    /// For how long machines that were started again, and this one, waited for a processor.
+    /// Time in which earlier machines of this guest, and the current one, waited for a processor.
     waited: [Duration; 2],
 }
 
-/// Boots a guest, runs its job, passes on what it prints, and turns it off. `stop` ends it at once, with nothing
-/// kept.
-pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])) -> Done<Ended> {
-    let mut running = Running::start(asked)?;
+/// Boots a guest, runs its job and passes on its output. `stop` ends it at once, without results.
+pub fn run(
+    asked: &Asked,
+    stop: &AtomicBool,
+    print: &mut dyn FnMut(Stream, &[u8]),
+) -> Done<FinishedJob> {
+    let mut running = RunningJob::start(asked)?;
     loop {
         let over = running.machine.has_ended();
-        running.pass_on(tell);
-        if running.is_ordered_again(over)? {
+        running.pass_on(print);
+        if running.restart_if_ordered(over)? {
             continue;
         }
         if over {
-            return running.ended();
+            return running.finish();
         }
         if stop.load(Ordering::Relaxed) {
             return Err("interrupted".to_owned());
@@ -70,7 +72,7 @@ pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])
     }
 }
 
-impl<'a> Running<'a> {
+impl<'a> RunningJob<'a> {
     fn start(asked: &'a Asked) -> Done<Self> {
         let accelerator = asked.accelerator.unwrap_or_else(Accelerator::likely);
         let mut files = Files::new(&asked.place);
@@ -79,16 +81,16 @@ impl<'a> Running<'a> {
         let complaint = std::fs::File::options().append(true).open(&path);
         let complaint = complaint.map_err(|error| format!("{}: {error}", path.display()))?;
         let machine = Machine::start(&setup, &complaint)?;
-        let told = [(Stream::Out, "out", 0), (Stream::Err, "err", 0)];
+        let outputs = [(Stream::Out, "out", 0), (Stream::Err, "err", 0)];
         let (orders, booted, waited) = (0, None, [Duration::ZERO; 2]);
-        Ok(Self { asked, setup, files, complaint, machine, orders, told, booted, waited })
+        Ok(Self { asked, setup, files, complaint, machine, orders, outputs, booted, waited })
     }
 
-    fn pass_on(&mut self, tell: &mut dyn FnMut(Stream, &[u8])) {
-        for (stream, name, done) in &mut self.told {
+    fn pass_on(&mut self, print: &mut dyn FnMut(Stream, &[u8])) {
+        for (stream, name, done) in &mut self.outputs {
             let more = self.files.from(name, *done);
             if !more.is_empty() {
-                tell(*stream, &more);
+                print(*stream, &more);
                 *done += more.len() as u64;
             }
         }
@@ -97,8 +99,8 @@ impl<'a> Running<'a> {
         }
     }
 
-    /// Starts the machine again where its job has ordered that.
-    fn is_ordered_again(&mut self, over: bool) -> Done<bool> {
+    /// Starts the machine again if its job has ordered that.
+    fn restart_if_ordered(&mut self, over: bool) -> Done<bool> {
         let order = orders(&self.files.from("end", 0)).get(self.orders).cloned();
         let Some(order) = order.filter(|order| order.is_cut || over) else { return Ok(false) };
         self.machine.cut();
@@ -117,30 +119,29 @@ impl<'a> Running<'a> {
         Err(format!("still running after {} s:\n{}", limit.as_secs(), self.last_words()))
     }
 
-    fn ended(self) -> Done<Ended> {
+    fn finish(self) -> Done<FinishedJob> {
         let end = self.files.from("end", 0);
-        let (code, bytes) = ending(&String::from_utf8_lossy(&end)).ok_or_else(|| {
+        let (code, bytes) = parse_end(&String::from_utf8_lossy(&end)).ok_or_else(|| {
             format!("the virtual machine ended without a status:\n{}", self.last_words())
         })?;
         let results = self.files.from("files", 0);
         if results.len() as u64 != bytes {
-            let came = results.len();
-            return Err(format!("received {came} of {bytes} bytes of results"));
+            return Err(format!("received {} of {bytes} bytes of results", results.len()));
         }
         let accelerator = self.setup.accelerator;
         let booted = self.booted.unwrap_or_default();
         let (time, waited) = (self.machine.age(), self.waited.iter().sum());
-        Ok(Ended { code, accelerator, time, booted, waited, results })
+        Ok(FinishedJob { code, accelerator, time, booted, waited, results })
     }
 
-    /// The last lines of its console and of what QEMU complained of.
+    /// Returns the last lines of the console and of the errors of QEMU.
     fn last_words(&self) -> String {
         last_of(&["qemu", "console"].map(|name| self.files.from(name, 0)))
     }
 }
 
-/// The exit code of the job and the bytes of its archive: `up`, then `0 10240`.
-fn ending(text: &str) -> Option<(u8, u64)> {
+/// Parses the exit code of the job and the bytes of its archive: `up`, then `0 10240`.
+fn parse_end(text: &str) -> Option<(u8, u64)> {
     let numbers = |line: &str| {
         let (code, bytes) = line.split_once(' ')?;
         Some((code.parse().ok()?, bytes.parse().ok()?))
@@ -148,18 +149,18 @@ fn ending(text: &str) -> Option<(u8, u64)> {
     text.lines().find_map(numbers)
 }
 
-/// What a job asks of the host: to start the machine again.
+/// An order of a job to start the machine again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Order {
-    /// At once, as by a power cut; otherwise when it has turned itself off.
+    /// At once, like a power cut; otherwise after the machine turned itself off.
     is_cut: bool,
-    /// With this time in its clock; the time that it is, where none is named.
+    /// Time of its clock; none for the current time.
     clock: Option<String>,
 }
 
-/// The orders so far, in whole lines: `cut`, `off 2020-01-01`.
-fn orders(told: &[u8]) -> Vec<Order> {
-    let text = String::from_utf8_lossy(told);
+/// Parses the orders so far, in whole lines: `cut`, `off 2020-01-01`.
+fn orders(end: &[u8]) -> Vec<Order> {
+    let text = String::from_utf8_lossy(end);
     let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
     let order = |line: &str| {
         let (word, clock) = line.split_once(' ').unwrap_or((line, ""));
@@ -175,10 +176,10 @@ mod tests {
 
     #[test]
     fn how_a_job_ended_is_read_from_its_second_line() {
-        assert_eq!(ending("up\n7 10240\n"), Some((7, 10_240)));
-        assert_eq!(ending("up\n"), None);
-        assert_eq!(ending("up\n300 5\n"), None);
-        assert_eq!(ending(""), None);
+        assert_eq!(parse_end("up\n7 10240\n"), Some((7, 10_240)));
+        assert_eq!(parse_end("up\n"), None);
+        assert_eq!(parse_end("up\n300 5\n"), None);
+        assert_eq!(parse_end(""), None);
     }
 
     #[test]
@@ -194,6 +195,6 @@ mod tests {
             ]
         );
         assert!(orders(b"up\n0 10240\n").is_empty());
-        assert_eq!(ending("up\noff 2021-03-04\nup\n0 10240\n"), Some((0, 10_240)));
+        assert_eq!(parse_end("up\noff 2021-03-04\nup\n0 10240\n"), Some((0, 10_240)));
     }
 }

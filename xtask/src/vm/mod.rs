@@ -11,11 +11,15 @@ use std::sync::atomic::AtomicBool;
 use crate::lab::{Done, Scratch, call, has};
 
 pub use assay_runner::vm::{Asked, Link, MODULES, found, kernel, machine, missing};
-pub use job::{Ended, Stream};
+pub use job::{FinishedJob, Stream};
 
-/// Boots a guest, runs its job, tells what it prints as it comes, and turns it off. `stop` ends it early.
-/// A root disk is copied, and the copy is given the program and the job.
-pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])) -> Done<Ended> {
+/// Boots a guest, runs its job and passes on its output. `stop` ends it early. A root disk is copied, and the program
+/// and the job are written to the copy.
+pub fn run(
+    asked: &Asked,
+    stop: &AtomicBool,
+    print: &mut dyn FnMut(Stream, &[u8]),
+) -> Done<FinishedJob> {
     let scratch = Scratch::new("guest")?;
     let folder = scratch.path();
     let mut asked = asked.clone();
@@ -24,18 +28,18 @@ pub fn run(asked: &Asked, stop: &AtomicBool, tell: &mut dyn FnMut(Stream, &[u8])
     if let Some(image) = &asked.root {
         asked.root = Some(on_disk(&asked, folder, image)?);
     }
-    job::run(&asked, stop, tell)
+    job::run(&asked, stop, print)
 }
 
 /// Runs a guest to its end; returns also what its job printed.
-pub fn run_to_end(asked: &Asked) -> Done<(Ended, String)> {
+pub fn run_to_end(asked: &Asked) -> Done<(FinishedJob, String)> {
     let mut printed = Vec::new();
-    let mut tell = |_, bytes: &[u8]| printed.extend_from_slice(bytes);
-    let ended = run(asked, &AtomicBool::new(false), &mut tell)?;
-    Ok((ended, String::from_utf8_lossy(&printed).into_owned()))
+    let mut print = |_, bytes: &[u8]| printed.extend_from_slice(bytes);
+    let finished = run(asked, &AtomicBool::new(false), &mut print)?;
+    Ok((finished, String::from_utf8_lossy(&printed).into_owned()))
 }
 
-/// A copy of a root disk with the program and the job in it.
+/// Copies a root disk and writes the program and the job to the copy.
 fn on_disk(asked: &Asked, folder: &Path, image: &Path) -> Done<PathBuf> {
     let job = folder.join("job");
     let script = asked.script.as_deref();
@@ -43,12 +47,11 @@ fn on_disk(asked: &Asked, folder: &Path, image: &Path) -> Done<PathBuf> {
     fs::write(&job, text).map_err(|error| format!("{}: {error}", job.display()))?;
     let files =
         [("/usr/bin/assay", "0100755", asked.assay.as_path()), ("/lab/job", "0100644", &job)];
-    root::copied(image, folder, &files)
+    root::copy(image, folder, &files)
 }
 
-/// A copy of a program without what only a debugger reads; the program itself where nothing here can
-/// make one.
-pub fn stripped(program: &Path, into: &Path) -> Done<PathBuf> {
+/// Returns a copy of a program without debug symbols, or the program itself if `strip` is missing.
+fn stripped(program: &Path, into: &Path) -> Done<PathBuf> {
     if !has("strip") {
         return Ok(program.to_owned());
     }
@@ -60,11 +63,11 @@ pub fn stripped(program: &Path, into: &Path) -> Done<PathBuf> {
 
 /// Unpacks what a guest brought back into a directory that may be there, and returns the names of the results among
 /// it. `tar` refuses paths that lead elsewhere.
-pub fn unpack(ended: &Ended, into: &Path) -> Done<Vec<String>> {
+pub fn unpack(finished: &FinishedJob, into: &Path) -> Done<Vec<String>> {
     let scratch = Scratch::new("results")?;
     let archive = scratch.path().join("archive");
     fs::create_dir_all(into)
-        .and_then(|()| fs::write(&archive, &ended.results))
+        .and_then(|()| fs::write(&archive, &finished.results))
         .map_err(|error| format!("{}: {error}", into.display()))?;
     let [from, to] = [archive.as_path(), into].map(|path| path.display().to_string());
     let unpacked = call("tar", &["-xvf", &from, "-C", &to, "--no-same-owner"])?;

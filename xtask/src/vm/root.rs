@@ -1,5 +1,5 @@
-//! A root disk with a real systemd: a Debian release by `debootstrap`, with a persistent journal and a unit
-//! that runs the job once the machine is up. It is made once a release and kept; each guest works on a copy.
+//! A root disk with systemd: a Debian release by `debootstrap`, with a persistent journal and a unit that runs the job
+//! after each boot. It is created once per release; each guest uses a copy.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,25 +11,25 @@ use crate::lab::{Done, Scratch, call, has, is_root};
 
 const PACKAGES: &str = "--include=systemd,systemd-sysv,dbus,udev,kmod";
 
-/// Bytes of the disk: a sparse file.
+/// Size of the disk, a sparse file.
 const SIZE: &str = "2G";
 
-/// The id of the machine, the same for all: no guest is anybody's.
+/// Machine ID of all guests.
 const MACHINE: &str = "a55a00000000000000000000000000ab\n";
 
-/// The unit of the job. Its start is over at once, so that the startup of the machine does not wait for it.
+/// The unit of the job. Its type is simple, so that the startup does not wait for the job.
 const UNIT: &str = "[Unit]\nDescription=The job of the lab\nAfter=multi-user.target\n\n\
                     [Service]\nType=simple\nExecStart=/bin/sh /lab/start\n\n\
                     [Install]\nWantedBy=multi-user.target\n";
 
-/// What is said and where, and the job itself, which is put there for each guest.
+/// Runs the job, whose script is written for each guest.
 pub(super) const START: &str = include_str!("start.sh");
 
-/// What the journal does: it stays, and little is lost with the power.
+/// The journal is persistent, and a power cut loses at most two seconds.
 const JOURNAL: &str = "[Journal]\nStorage=persistent\nSyncIntervalSec=2s\n";
 
-/// The disk of a release, made where there is none yet.
-pub fn kept(below: &Path, release: &str, kernel: &Kernel) -> Done<PathBuf> {
+/// Returns the disk of a release; creates it first if necessary.
+pub fn cached(below: &Path, release: &str, kernel: &Kernel) -> Done<PathBuf> {
     let image = below.join(format!("{release}-{}.ext4", kernel.release));
     if image.is_file() {
         return Ok(image);
@@ -42,7 +42,7 @@ pub fn kept(below: &Path, release: &str, kernel: &Kernel) -> Done<PathBuf> {
         return Err(format!("needs the program {program}"));
     }
     if !release.chars().all(|letter| letter.is_ascii_lowercase()) {
-        return Err(format!("`{release}` is no name of a release"));
+        return Err(format!("`{release}` is not a release name"));
     }
     fs::create_dir_all(below).map_err(|error| format!("{}: {error}", below.display()))?;
     let scratch = Scratch::on_drive("root")?;
@@ -53,23 +53,23 @@ pub fn kept(below: &Path, release: &str, kernel: &Kernel) -> Done<PathBuf> {
     let made = scratch.path().join("image");
     let file = made.display().to_string();
     call("mke2fs", &["-q", "-F", "-t", "ext4", "-d", &shown, &file, SIZE])?;
-    // The other name may be of another file system.
+    // The cache may be on another filesystem.
     let whole = below.join(format!(".{release}"));
     let copied = call("cp", &["--sparse=always", &file, &whole.display().to_string()]);
     copied.and_then(|_| fs::rename(&whole, &image).map_err(|error| error.to_string()))?;
     Ok(image)
 }
 
-/// Where this machine gets its own packages from.
+/// Returns the package mirror of this machine.
 fn mirror() -> Done<String> {
     let words = ["indextargets", "--format", "$(REPO_URI)", "Created-By: Packages"];
-    let told = call("apt-get", &words)?;
-    let mut all = told.lines().filter(|line| !line.contains("security"));
+    let targets = call("apt-get", &words)?;
+    let mut all = targets.lines().filter(|line| !line.contains("security"));
     let first = all.find(|line| line.trim_end_matches('/').ends_with("/debian"));
-    first.map(str::to_owned).ok_or_else(|| "apt-get names no mirror of Debian".to_owned())
+    first.map(str::to_owned).ok_or_else(|| "apt-get names no Debian mirror".to_owned())
 }
 
-/// Everything that the lab needs there.
+/// Writes the files that the lab needs and removes unused ones.
 fn furnish(root: &Path, kernel: &Kernel) -> Done<()> {
     let put = |path: &str, text: &str| -> Done<()> {
         let path = root.join(path);
@@ -92,13 +92,13 @@ fn furnish(root: &Path, kernel: &Kernel) -> Done<()> {
     for waste in
         ["var/cache/apt/archives", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale"]
     {
-        // What is not there takes no room.
+        // A missing directory needs no space.
         let _ = fs::remove_dir_all(root.join(waste));
     }
     modules(root, kernel)
 }
 
-/// The modules that guests have, and lists of these alone.
+/// Copies the kernel modules of guests, and lists only these.
 fn modules(root: &Path, kernel: &Kernel) -> Done<()> {
     let into = root.join("lib/modules").join(&kernel.release);
     let fail = |error: std::io::Error| format!("{}: {error}", into.display());
@@ -113,13 +113,12 @@ fn modules(root: &Path, kernel: &Kernel) -> Done<()> {
     call("depmod", &["-b", &root.display().to_string(), &kernel.release]).map(drop)
 }
 
-/// A copy of a disk in a folder, with files of this machine in it: where they go, their bits, and what
-/// they are.
-pub fn copied(image: &Path, into: &Path, files: &[(&str, &str, &Path)]) -> Done<PathBuf> {
+/// Copies a disk to a folder, and writes files of this machine (path, mode, source) to the copy.
+pub fn copy(image: &Path, into: &Path, files: &[(&str, &str, &Path)]) -> Done<PathBuf> {
     let copy = into.join("root.ext4");
     let [from, to] = [image, &copy].map(|path| path.display().to_string());
     call("cp", &["--sparse=always", &from, &to])?;
-    // It says nothing of a file that is not there, and takes no other mode than by its inode.
+    // `debugfs` sets a mode only by the inode.
     let lines = files.iter().flat_map(|(path, mode, from)| {
         let from = from.display();
         [format!("write {from} {path}\n"), format!("set_inode_field {path} mode {mode}\n")]
