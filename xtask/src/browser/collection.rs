@@ -1,4 +1,4 @@
-//! The page of a collection: three own cards beside what the articles print.
+//! The page of a collection: three cards and the rows of the articles.
 
 use std::fs;
 use std::path::Path;
@@ -69,8 +69,7 @@ fn number(value: f64) -> Number {
 
 pub const CHECKS: [Check; 1] = [("a collection sorts by each of its columns", sorts)];
 
-/// What is wrong with the order of a column after both clicks: values rise, then fall, and what is absent
-/// comes last either way.
+/// Faults of the order of each column after both clicks: values rise, then fall; absent values are last.
 const WRONG: &str = "
 const table = document.querySelector('table.collection');
 const letters = new Intl.Collator('en', { numeric: true, sensitivity: 'base' });

@@ -1,4 +1,4 @@
-//! A headless Chromium, driven through its own driver program.
+//! A headless Chromium, controlled by chromedriver.
 
 use std::fmt::Write;
 use std::io::{BufRead, BufReader};
@@ -20,10 +20,10 @@ use crate::lab::{Done, has};
 
 const DRIVER: &str = "chromedriver";
 const BROWSERS: [&str; 2] = ["chromium", "chromium-browser"];
-/// Windows below this are those of phones, pixels.
+/// Narrower windows are phones, pixels.
 const DESK: u32 = 500;
 
-/// What is missing for a browser; none where it is all there.
+/// Returns the missing program, if any.
 pub fn missing() -> Option<String> {
     if !has(DRIVER) {
         return Some(format!("{DRIVER} not found (Debian package chromium-driver)"));
@@ -32,7 +32,7 @@ pub fn missing() -> Option<String> {
     (!found).then(|| "chromium not found".to_owned())
 }
 
-/// A driver program with one browser; both end with it.
+/// A chromedriver with one browser; dropping this value ends both.
 pub struct Browser {
     client: Client,
     driver: Child,
@@ -49,7 +49,7 @@ impl Drop for Browser {
         {
             thread::sleep(Duration::from_millis(10));
         }
-        // A driver that hangs, or died, leaves its browser behind.
+        // If the driver hangs or has died, the browser is still running.
         if let Some(process) = &self.process {
             let _ = pidfd_send_signal(process, Signal::KILL);
         }
@@ -59,7 +59,7 @@ impl Drop for Browser {
 }
 
 impl Browser {
-    /// Starts both; what they store for themselves lies in a folder.
+    /// Starts both; they store their files in a folder.
     pub fn start(folder: &Path) -> Done<Self> {
         let mut driver = Command::new(DRIVER)
             .arg("--port=0")
@@ -70,7 +70,7 @@ impl Browser {
             .spawn()
             .map_err(|error| format!("{DRIVER}: {error}"))?;
         let port = port(&mut driver);
-        // From here on it is ended, whatever goes wrong.
+        // From here on, dropping the browser ends the driver.
         let mut browser =
             Self { client: Client::new(port.unwrap_or_default()), driver, process: None };
         need(port.is_some(), || format!("{DRIVER} printed no port"))?;
@@ -97,25 +97,25 @@ impl Browser {
         self.open(&address_of(path)?)
     }
 
-    /// What the body of a function returns.
+    /// Runs the body of a function and returns its result.
     pub fn script(&self, body: &str) -> Done<Value> {
         let returned = self.client.post("execute/sync", &json!({ "script": body, "args": [] }));
         returned.map_err(|error| format!("{error} in {body}"))
     }
 
-    /// A text that a script returns.
+    /// Runs a script that returns a text.
     pub fn text(&self, body: &str) -> Done<String> {
         let value = self.script(body)?;
         value.as_str().map(str::to_owned).ok_or_else(|| format!("{value} is not a string: {body}"))
     }
 
-    /// A number that a script returns.
+    /// Runs a script that returns a number.
     pub fn number(&self, body: &str) -> Done<f64> {
         let value = self.script(body)?;
         value.as_f64().ok_or_else(|| format!("{value} is not a number: {body}"))
     }
 
-    /// Waits until a script returns something true.
+    /// Waits until a script returns true.
     pub fn until(&self, body: &str, limit: Duration) -> Done<()> {
         let start = Instant::now();
         while start.elapsed() < limit {
@@ -127,12 +127,12 @@ impl Browser {
         Err(format!("did not become true in {limit:?}: {body}"))
     }
 
-    /// Presses the mouse on the first element that fits.
+    /// Clicks the first element that matches.
     pub fn click(&self, selector: &str) -> Done<()> {
         self.element(selector, "click", &json!({}))
     }
 
-    /// Types a text into the first element that fits.
+    /// Types a text into the first element that matches.
     pub fn type_into(&self, selector: &str, text: &str) -> Done<()> {
         self.element(selector, "value", &json!({ "text": text }))
     }
@@ -142,14 +142,14 @@ impl Browser {
         done.map(drop).map_err(|error| format!("{selector}: {error}"))
     }
 
-    /// A command of the browser's own protocol.
-    pub fn own(&self, command: &str, parameters: &Value) -> Done<Value> {
+    /// Runs a command of the Chrome DevTools protocol.
+    pub fn protocol(&self, command: &str, parameters: &Value) -> Done<Value> {
         let body = json!({ "cmd": command, "params": parameters });
         let done = self.client.post("goog/cdp/execute", &body);
         done.map_err(|error| format!("{command}: {error}"))
     }
 
-    /// Moves the pointer to the middle of the first element that fits.
+    /// Moves the pointer to the middle of the first element that matches.
     pub fn hover(&self, selector: &str) -> Done<()> {
         let place = self.script(&format!(
             "const one = document.querySelector({selector:?});
@@ -158,10 +158,10 @@ impl Browser {
              return [box.x + box.width / 2, box.y + box.height / 2];"
         ))?;
         let moved = json!({ "type": "mouseMoved", "x": place[0], "y": place[1] });
-        self.own("Input.dispatchMouseEvent", &moved).map(drop)
+        self.protocol("Input.dispatchMouseEvent", &moved).map(drop)
     }
 
-    /// Presses and lets go of a key by its name.
+    /// Presses and releases a key.
     pub fn key(&self, key: &str) -> Done<()> {
         let (code, text) = match key {
             "Enter" => (13, "\r"),
@@ -175,49 +175,49 @@ impl Browser {
             if kind == "keyDown" && !text.is_empty() {
                 event["text"] = text.into();
             }
-            self.own("Input.dispatchKeyEvent", &event)?;
+            self.protocol("Input.dispatchKeyEvent", &event)?;
         }
         Ok(())
     }
 
-    /// Light or dark, screen or paper.
+    /// Sets the color scheme (light, dark) and the medium (screen, print).
     pub fn media(&self, scheme: &str, media: &str) -> Done<()> {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         let media = json!({ "media": media, "features": features });
-        self.own("Emulation.setEmulatedMedia", &media).map(drop)
+        self.protocol("Emulation.setEmulatedMedia", &media).map(drop)
     }
 
-    /// Makes the window so many pixels wide.
+    /// Sets the width of the window.
     pub fn at_width(&self, pixels: u32) -> Done<()> {
         let mobile = pixels < DESK;
         let size =
             json!({ "width": pixels, "height": 900, "deviceScaleFactor": 1, "mobile": mobile });
-        self.own("Emulation.setDeviceMetricsOverride", &size).map(drop)
+        self.protocol("Emulation.setDeviceMetricsOverride", &size).map(drop)
     }
 
     pub fn at_own_width(&self) -> Done<()> {
-        self.own("Emulation.clearDeviceMetricsOverride", &json!({})).map(drop)
+        self.protocol("Emulation.clearDeviceMetricsOverride", &json!({})).map(drop)
     }
 
-    /// Takes a picture of the page from its beginning, so many pixels wide and at most so many high: a PNG.
+    /// Returns a PNG of the top of the page, at most `max_height` pixels high.
     pub fn page(&self, pixels: u32, max_height: f64) -> Done<Vec<u8>> {
         let height = self.number("return document.documentElement.scrollHeight")?;
         let height = height.min(max_height);
         let clip = json!({ "x": 0, "y": 0, "width": pixels, "height": height, "scale": 1 });
         let wanted = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
-        let taken = self.own("Page.captureScreenshot", &wanted)?;
+        let taken = self.protocol("Page.captureScreenshot", &wanted)?;
         let data = taken["data"].as_str().ok_or("the browser took no picture")?;
         STANDARD.decode(data).map_err(|error| format!("the picture: {error}"))
     }
 
-    /// Errors and warnings that the console got since the last call.
+    /// Returns errors and warnings on the console since the last call.
     pub fn complaints(&self) -> Done<Vec<String>> {
         let entries = self.log("browser")?;
         let bad = |entry: &&Value| matches!(entry["level"].as_str(), Some("SEVERE" | "WARNING"));
         Ok(entries.iter().filter(bad).map(|entry| entry["message"].to_string()).collect())
     }
 
-    /// Addresses that were asked for since the last call.
+    /// Returns requested addresses since the last call.
     pub fn requests(&self) -> Done<Vec<String>> {
         let entries = self.log("performance")?;
         let asked = entries.iter().filter_map(|entry| {
@@ -229,7 +229,7 @@ impl Browser {
         Ok(asked.collect())
     }
 
-    /// What a log got since the last call.
+    /// Returns entries of a log since the last call.
     fn log(&self, kind: &str) -> Done<Vec<Value>> {
         match self.client.post("se/log", &json!({ "type": kind }))? {
             Value::Array(entries) => Ok(entries),
@@ -238,16 +238,16 @@ impl Browser {
     }
 }
 
-/// The port that a driver says it listens at.
+/// Reads the port of a driver from its output.
 fn port(driver: &mut Child) -> Option<u16> {
     let mut lines = BufReader::new(driver.stdout.take()?).lines().map_while(Result::ok);
     let line = lines.find(|line| line.contains("successfully on port"))?;
-    // The driver goes on printing: somebody has to listen, or it stops at a full pipe.
+    // The driver continues to print, and would stop at a full pipe.
     thread::spawn(move || lines.for_each(drop));
     line.trim_end_matches('.').rsplit(' ').next()?.parse().ok()
 }
 
-/// The process of a browser with these capabilities: itself, not whatever has its number later.
+/// Opens the process of a browser with these capabilities; the descriptor never refers to a later process.
 fn process(capabilities: &Value) -> Option<OwnedFd> {
     let id = capabilities["goog:processID"].as_i64()?.try_into().ok()?;
     pidfd_open(Pid::from_raw(id)?, PidfdFlags::empty()).ok()

@@ -1,5 +1,5 @@
-//! Pages of results whose study says what leads: that stands first and can be read without a click, and
-//! nothing is wider than the window.
+//! Pages of results whose study sets `lead_figure`: this figure is first and visible without a click. No page is wider
+//! than the window.
 
 use std::fs;
 
@@ -11,12 +11,12 @@ use super::{Check, WIDTHS, need};
 use crate::lab::Done;
 
 const SIMULATED: &str = "simulated:lognormal,mean=100us,p99=400us";
-/// As slow as a card.
+/// A drive as slow as a card.
 const CARD: &str = "simulated:lognormal,mean=5ms,p99=20ms";
-/// One with a size, which long writes fill.
+/// A drive with a size, which long writes fill.
 const SIZED: &str = "simulated:fixed,mean=1ms,announced_size=64GB";
 
-/// The shipped study of a card, and what stands before its workloads here: without what only a device has.
+/// The shipped study of a card; the tests replace its head by one that needs no device.
 const FLASH: &str = include_str!("../../../studies/flash.toml");
 const FLASH_ANYWHERE: &str = r#"
 format = "assay-study/1"
@@ -26,7 +26,7 @@ replicates = 6
 card = { rated = "95 MB/s", price = "12.50 GBP" }
 "#;
 
-/// Names without an end, in the place of TITLE and NAME.
+/// A study with long names instead of TITLE and NAME.
 const LONG: &str = r#"
 format = "assay-study/1"
 title = "TITLE"
@@ -40,11 +40,11 @@ queue_depth = [1, 4]
 name = "NAME"
 io = { pattern = "random", mix = "read", block_size = "4 KiB", runtime = "1 s" }
 "#;
-/// Letters of the title, none of which is a space.
+/// Letters of the title, without spaces.
 const TITLE_LETTERS: usize = 120;
 const NAME_LETTERS: usize = 60;
 
-/// A page, the id of its first figure, and whether that leads because the study says so, with its table.
+/// A page, the ID of its first figure, and whether the study sets this figure, with its table.
 const LEADS: [(&str, &str, bool); 4] = [
     ("surface", "r0-surface-surface", true),
     ("flash", "r0-card-iops", true),
@@ -52,26 +52,26 @@ const LEADS: [(&str, &str, bool); 4] = [
     ("check", "r0-bars-bandwidth-bytes-per-s", false),
 ];
 
-/// Makes the results and their pages; none of them needs root.
+/// Creates the results and their pages; none needs root.
 pub fn make(bench: &mut Bench) -> Done<()> {
-    bench.says(&["run", "surface", SIMULATED, "--seed", "7", "--quick", "--quiet"])?;
+    bench.run(&["run", "surface", SIMULATED, "--seed", "7", "--quick", "--quiet"])?;
     bench.add("surface", &["report"])?;
     let (_, work) = FLASH.split_once("[[workload]]").ok_or("the study of a card has no work")?;
     let flash = study(bench, "flash.toml", &format!("{FLASH_ANYWHERE}\n[[workload]]{work}"))?;
-    bench.says(&["run", &flash, CARD, "--seed", "7", "--quick", "--quiet"])?;
+    bench.run(&["run", &flash, CARD, "--seed", "7", "--quick", "--quiet"])?;
     bench.add("flash", &["report"])?;
-    bench.says(&["check", "--sustained", "--budget", "20s", SIZED, "--quiet"])?;
+    bench.run(&["check", "--sustained", "--budget", "20s", SIZED, "--quiet"])?;
     bench.add("sustained", &["report"])?;
-    // Wide tables of an article, as they were published.
+    // An article with wide tables.
     bench.add("published", &["articles", "000"])?;
     let (title, name) = (letters(TITLE_LETTERS), letters(NAME_LETTERS));
     let text = LONG.replace("TITLE", &title).replace("NAME", &name);
     let long = study(bench, "long.toml", &text)?;
-    bench.says(&["run", &long, "--quiet"])?;
+    bench.run(&["run", &long, "--quiet"])?;
     bench.add("long-names", &["report"])
 }
 
-/// Writes a study beside the pages; returns its path.
+/// Writes a study next to the pages and returns its path.
 fn study(bench: &Bench, name: &str, text: &str) -> Done<String> {
     let path = bench.folder.join(name);
     fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -87,8 +87,7 @@ pub const CHECKS: [Check; 2] = [
     ("no page is wider than its window", fits),
 ];
 
-/// Id of the first figure of the first screen, where no figure stands before it; whether tables stand there,
-/// and whether all of them are to be seen.
+/// ID of the first figure if it is on the first screen; whether this screen has tables, and whether all are visible.
 const FIRST: &str = "
 const figure = document.querySelector('header.first figure');
 const tables = [...document.querySelectorAll('header.first > section.part table')];
@@ -110,8 +109,7 @@ fn leads(browser: &Browser, bench: &Bench) -> Done<()> {
     browser.at_own_width()
 }
 
-/// What reaches beyond MOST pixels, with all folds as they open, and with all of them open, and figures whose letters
-/// are smaller than 12 pixels; nothing as a rule.
+/// Elements that exceed MOST pixels, with folds closed and open, and figures with letters below 12 pixels.
 const BEYOND: &str = "
 const beyond = (when) => {
   const wide = document.documentElement.scrollWidth;

@@ -17,9 +17,9 @@ use crate::lab::{Done, Scratch};
 /// A check of pages, by its name.
 type Check = (&'static str, fn(&Browser, &pages::Bench) -> Done<()>);
 
-/// What stands before every skip.
+/// Prefix of messages.
 const NAME: &str = "browser";
-/// Pixels of a phone and of a desk.
+/// Window widths of a phone and of a desktop, pixels.
 const WIDTHS: [u32; 2] = [390, 1280];
 
 /// Tests the report page (`--report`) or all pages, also after one failed.
@@ -31,7 +31,7 @@ pub fn run(only_report: bool) -> Done<bool> {
     let binary = build::assay(&[])?;
     let scratch = Scratch::new(NAME)?;
     let home = scratch.folder("home", 0o755, None)?;
-    let mut bench = pages::bench(&Assay::new(&binary, &home), scratch.path())?;
+    let mut bench = pages::make(&Assay::new(&binary, &home), scratch.path())?;
     let browser = Browser::start(scratch.path())?;
     let mut checks = pages::CHECKS.to_vec();
     if !only_report {

@@ -13,10 +13,10 @@ use crate::lab::Done;
 use crate::lab::process::Assay;
 
 const LIMIT: Duration = Duration::from_secs(300);
-/// A page of a grid stays below this; each figure has a drawing for wide windows and one for narrow ones.
+/// Limit of the page of a grid; each figure has a drawing for wide windows and one for narrow windows.
 const MOST_BYTES: usize = 1_300_000;
 
-/// A grid as the article of the file systems has it: 5 x 8 settings, 4 workloads, 6 replicates.
+/// A grid like in the article on filesystems: 5 x 8 settings, 4 workloads, 6 replicates.
 const GRID: &str = r#"
 format = "assay-study/1"
 title = "A grid of 160 cells"
@@ -49,7 +49,7 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// Without results yet; pages are written into the folder.
+    /// Creates a bench without results that writes pages to a folder.
     pub fn new(assay: &Assay, folder: &Path) -> Self {
         let (assay, folder) = (assay.clone(), folder.to_owned());
         Self { assay, folder, grid: String::new(), pages: Vec::new() }
@@ -60,39 +60,39 @@ impl Bench {
         found.map(|(_, path)| path.as_path()).ok_or_else(|| format!("there is no page {name}"))
     }
 
-    /// Runs the program with words; returns what it prints.
-    pub fn says(&self, words: &[&str]) -> Done<String> {
+    /// Runs the program and returns its output.
+    pub fn run(&self, words: &[&str]) -> Done<String> {
         let ended = self.assay.run(words, LIMIT)?;
         need(ended.code == 0, || format!("assay {words:?}: {}: {}", ended.code, ended.stderr))?;
         Ok(ended.stdout)
     }
 
-    pub fn newest(&self) -> Done<String> {
-        let shown: Value = serde_json::from_str(&self.says(&["show", "--json"])?)
+    fn newest(&self) -> Done<String> {
+        let shown: Value = serde_json::from_str(&self.run(&["show", "--json"])?)
             .map_err(|error| format!("findings: {error}"))?;
         let id = shown["study"]["id"].as_str().map(str::to_owned);
         id.ok_or_else(|| "the newest result has no id".to_owned())
     }
 
-    /// Has the program write a page, and keeps it by a name.
+    /// Lets the program write a page, and stores its path by a name.
     pub fn add(&mut self, name: &'static str, words: &[&str]) -> Done<()> {
         let path = self.folder.join(format!("{name}.html"));
         let path_word = path.display().to_string();
-        self.says(&[words, &["-o", &path_word]].concat())?;
+        self.run(&[words, &["-o", &path_word]].concat())?;
         self.pages.push((name, path));
         Ok(())
     }
 }
 
-/// Makes the results that the tests look at.
-pub fn bench(assay: &Assay, folder: &Path) -> Done<Bench> {
+/// Creates the results of the tests.
+pub fn make(assay: &Assay, folder: &Path) -> Done<Bench> {
     let mut bench = Bench::new(assay, folder);
     let study = folder.join("grid.toml");
     fs::write(&study, GRID).map_err(|error| error.to_string())?;
-    bench.says(&["run", &study.display().to_string(), "--quiet"])?;
+    bench.run(&["run", &study.display().to_string(), "--quiet"])?;
     bench.grid = bench.newest()?;
     let check = "simulated:lognormal,mean=100us,p99=400us";
-    bench.says(&["check", check, "--quick", "--seed", "7", "--quiet"])?;
+    bench.run(&["check", check, "--quick", "--seed", "7", "--quiet"])?;
     let grid = bench.grid.clone();
     bench.add("check", &["report"])?;
     bench.add("grid", &["report", &grid])?;
@@ -133,7 +133,7 @@ fn alone(browser: &Browser, bench: &Bench) -> Done<()> {
     Ok(())
 }
 
-/// What the tip says; empty where it is hidden.
+/// Text of the tip; empty if it is hidden.
 const TIP: &str =
     "const tip = document.getElementById('tip'); return tip.hidden ? '' : tip.textContent;";
 
@@ -218,7 +218,7 @@ fn sorts(browser: &Browser, bench: &Bench) -> Done<()> {
 fn copies(browser: &Browser, bench: &Bench) -> Done<()> {
     browser.open_file(bench.page("grid")?)?;
     let permissions = json!({ "permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"] });
-    browser.own("Browser.grantPermissions", &permissions)?;
+    browser.protocol("Browser.grantPermissions", &permissions)?;
     browser.script(
         "document.querySelectorAll('details').forEach((one) => { one.open = true; });
              const buttons = [...document.querySelectorAll('button.act')];
@@ -240,7 +240,7 @@ fn saves(browser: &Browser, bench: &Bench) -> Done<()> {
     let folder = bench.folder.join("saved");
     fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
     let place = json!({ "behavior": "allow", "downloadPath": folder });
-    browser.own("Browser.setDownloadBehavior", &place)?;
+    browser.protocol("Browser.setDownloadBehavior", &place)?;
     browser.open_file(bench.page("grid")?)?;
     let expected = browser
         .text("return document.querySelector('pre[data-name=\"every-trial.csv\"]').textContent")?;
@@ -260,7 +260,7 @@ fn saves(browser: &Browser, bench: &Bench) -> Done<()> {
     Err("what was saved is not what is shown".to_owned())
 }
 
-/// A number as the page's data have it: five digits.
+/// Formats a number like the data of the page: five digits.
 fn short(value: f64) -> String {
     let rounded: f64 = format!("{value:.4e}").parse().unwrap_or(value);
     rounded.to_string()
@@ -268,7 +268,7 @@ fn short(value: f64) -> String {
 
 fn bare(browser: &Browser, bench: &Bench) -> Done<()> {
     let off = |value: bool| json!({ "value": value });
-    browser.own("Emulation.setScriptExecutionDisabled", &off(true))?;
+    browser.protocol("Emulation.setScriptExecutionDisabled", &off(true))?;
     browser.open_file(bench.page("grid")?)?;
     let text = browser.text("return document.body.textContent");
     let buttons = browser.number("return document.querySelectorAll('button').length");
@@ -278,12 +278,12 @@ fn bare(browser: &Browser, bench: &Bench) -> Done<()> {
                one.querySelectorAll('.mark').length > 0 && one.querySelectorAll('tbody tr').length === 0
              ).map((one) => one.querySelector('svg').id).join(' ')",
         );
-    browser.own("Emulation.setScriptExecutionDisabled", &off(false))?;
+    browser.protocol("Emulation.setScriptExecutionDisabled", &off(false))?;
     let (text, buttons) = (text?, buttons?);
     need(buttons == 0.0, || "the script ran although it was switched off".to_owned())?;
     need(figures? == json!(""), || "figures without their table".to_owned())?;
     let words: std::collections::HashSet<&str> = text.split([',', '\n', ' ']).collect();
-    let findings: Value = serde_json::from_str(&bench.says(&["show", "--json", &bench.grid])?)
+    let findings: Value = serde_json::from_str(&bench.run(&["show", "--json", &bench.grid])?)
         .map_err(|error| error.to_string())?;
     let cells = findings["measurements"].as_array().cloned().unwrap_or_default();
     let trials = cells.iter().flat_map(|cell| cell["trials"].as_array().into_iter().flatten());
@@ -305,7 +305,7 @@ fn audit(browser: &Browser, bench: &Bench) -> Done<()> {
         for scheme in ["light", "dark"] {
             browser.media(scheme, "screen")?;
             browser.open_file(path)?;
-            pictures.push(browser.own("Page.captureScreenshot", &json!({}))?);
+            pictures.push(browser.protocol("Page.captureScreenshot", &json!({}))?);
             let wrong = browser.script(include_str!("audit.js"))?;
             need(wrong == json!([]), || format!("{name}, {scheme}: {wrong:#}"))?;
         }
@@ -331,13 +331,13 @@ fn tabs(browser: &Browser, bench: &Bench) -> Done<()> {
     Ok(())
 }
 
-/// Sheets and pixels of a check's page, with its sections as they open.
+/// Limits of the page of a check with its initial sections.
 const MOST_SHEETS: f64 = 6.0;
 const MOST_PIXELS: f64 = 3_000.0;
 
 fn prints(browser: &Browser, bench: &Bench) -> Done<()> {
     browser.open_file(bench.page("check")?)?;
-    let printed = browser.own("Page.printToPDF", &json!({ "printBackground": true }))?;
+    let printed = browser.protocol("Page.printToPDF", &json!({ "printBackground": true }))?;
     let data = printed["data"].as_str().unwrap_or_default();
     need(data.len() > 10_000, || "the print is empty".to_owned())?;
     let sheets = browser
@@ -353,7 +353,7 @@ fn prints(browser: &Browser, bench: &Bench) -> Done<()> {
     need(paper == "rgb(255, 255, 255)", || format!("printed on {paper}"))
 }
 
-/// Milliseconds that the page took to load.
+/// Load time of the page in milliseconds.
 const LOADED: &str = "const [entry] = performance.getEntriesByType('navigation'); \
                       return entry.loadEventEnd - entry.startTime";
 

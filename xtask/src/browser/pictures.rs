@@ -15,7 +15,7 @@ const PICTURE: &str = "docs/figures/page.png";
 /// Width and height of the picture, pixels.
 const SIZE: (u32, f64) = (1000, 1300.0);
 
-/// Writes the picture, and its words, which a test compares with the page of today.
+/// Writes the picture and its words, which a test compares with the current page.
 pub fn draw_for_readme() -> Done<bool> {
     if let Some(reason) = driver::missing() {
         println!("{PICTURE} is not drawn: {reason}");

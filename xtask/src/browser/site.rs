@@ -1,4 +1,4 @@
-//! The index of all results, used by keyboard alone.
+//! The index of all results, used by keyboard.
 
 use serde_json::json;
 
@@ -7,16 +7,16 @@ use super::pages::Bench;
 use super::{Check, WIDTHS, need};
 use crate::lab::Done;
 
-/// Presses of the Tab key that reach anything before the rows of the index.
+/// Presses of the Tab key that reach every element before the rows of the index.
 const MOST_TABS: usize = 20;
 const TITLE_BUTTON: &str = "thead th:nth-child(2) button";
-/// Titles of the rows that are shown, in order.
+/// Titles of the visible rows in order.
 const TITLES: &str = "const rows = [...document.querySelectorAll('tbody tr')];
   return rows.filter((row) => row.getClientRects().length).map((row) => row.cells[1].textContent);";
 
 pub fn make(bench: &mut Bench) -> Done<()> {
     let folder = bench.folder.join("site");
-    bench.says(&["report", "--all", "-o", &folder.display().to_string()])?;
+    bench.run(&["report", "--all", "-o", &folder.display().to_string()])?;
     bench.pages.push(("site", folder.join("index.html")));
     Ok(())
 }
@@ -32,7 +32,7 @@ fn keyboard(browser: &Browser, bench: &Bench) -> Done<()> {
         browser.open_file(bench.page("site")?)?;
         let before = titles(browser)?;
         tab_to(browser, ".filter input")?;
-        browser.own("Input.insertText", &json!({ "text": "SIMULATED study" }))?;
+        browser.protocol("Input.insertText", &json!({ "text": "SIMULATED study" }))?;
         let fitting = titles(browser)?;
         need(fitting.len() > 2 && fitting.len() < before.len(), || {
             format!("of {before:?} fit {fitting:?}")

@@ -1,5 +1,4 @@
-//! WebDriver, as far as the tests of pages need it: JSON over HTTP
-//! (<https://www.w3.org/TR/webdriver2/>).
+//! The part of WebDriver that the tests need: JSON over HTTP (<https://www.w3.org/TR/webdriver2/>).
 
 use std::time::Duration;
 
@@ -8,24 +7,24 @@ use serde_json::{Value, json};
 
 use crate::lab::Done;
 
-/// A driver that does not answer for so long has hung.
+/// Time limit of a request.
 const LIMIT: Duration = Duration::from_secs(120);
-/// The same at the end, when nothing is to be learned any more.
+/// Time limit of the shutdown.
 pub const LAST_LIMIT: Duration = Duration::from_secs(10);
-/// The driver gives a page or a script up earlier: it can say which.
+/// Time limits of the driver for a page or a script; shorter, because its error names the page or script.
 const PATIENCE_MS: u64 = 60_000;
-/// The name under which the standard hands out an element.
+/// Key of an element in the standard.
 const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
 
-/// A client of a driver on this machine, and of the one browser that it has the driver start.
+/// A client of a local driver and its only browser.
 pub struct Client {
     port: u16,
-    /// Path before commands to the browser.
+    /// Prefix of the paths of browser commands.
     session: String,
 }
 
 impl Client {
-    /// A client of the driver at a port, without a browser yet.
+    /// Creates a client of the driver at a port, without a browser yet.
     pub fn new(port: u16) -> Self {
         Self { port, session: String::new() }
     }
@@ -41,8 +40,8 @@ impl Client {
         Ok(started["capabilities"].take())
     }
 
-    /// Has the driver close its browser, clear up and end. The standard knows no such command: it
-    /// has one that only closes the browser, and a driver that is killed then leaves a profile.
+    /// Lets the driver close its browser, clean up and exit. The command of the standard only closes the browser, and a
+    /// driver that is then killed leaves a profile.
     pub fn shut_down(&self) -> Done<()> {
         self.ask(Method::Get, "/shutdown", "", LAST_LIMIT).map(drop)
     }
@@ -52,7 +51,7 @@ impl Client {
         self.ask(Method::Post, &path, &body.to_string(), LIMIT)
     }
 
-    /// Does something to the first element that fits.
+    /// Runs a command on the first element that matches.
     pub fn post_to(&self, selector: &str, command: &str, body: &Value) -> Done<Value> {
         let wanted = json!({ "using": "css selector", "value": selector });
         let element = self.post("element", &wanted)?;
