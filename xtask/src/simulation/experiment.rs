@@ -1,4 +1,4 @@
-//! Experiments: many studies of one kind, and how many of them said what.
+//! Experiments: many studies of one kind, and counts of their conclusions.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -9,10 +9,10 @@ use assay_testkit::Done;
 #[cfg(test)]
 use statrs::distribution::{Binomial, DiscreteCDF};
 
-/// Studies that a thread takes at once.
+/// Studies per portion of a thread.
 const PORTION: u32 = 16;
 
-/// How often something may be said, in percent of the studies.
+/// Allowed rate of a conclusion, in percent of the studies.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
     Within(f64, f64),
@@ -46,7 +46,7 @@ impl Bound {
         }
     }
 
-    /// `ok`, `FAIL`, or nothing where there is no bound.
+    /// Returns `ok`, `FAIL`, or `-` without a bound.
     pub fn word(self, rate: f64) -> &'static str {
         match self {
             Self::Within(..) if self.holds(rate) => "ok",
@@ -66,22 +66,22 @@ pub const fn count(what: &'static str, bound: Bound) -> Count {
     Count { what, bound }
 }
 
-/// What one study said, in the order of the counts.
-pub type Said = Vec<bool>;
+/// The conclusions of one study, in the order of the counts.
+pub type Conclusions = Vec<bool>;
 
-type Study = Box<dyn Fn(&mut Chance) -> Done<Said> + Sync>;
+type Study = Box<dyn Fn(&mut Chance) -> Done<Conclusions> + Sync>;
 
 pub struct Experiment {
     pub scenario: &'static str,
-    /// What its random numbers are drawn for: never changed, so that they stay what they were.
+    /// Seeds the random numbers; never changed, so that they remain the same.
     pub purpose: String,
     pub setting: String,
     pub counts: Vec<Count>,
-    /// Of so many studies one is run: more than 1 where a study is dear.
+    /// Runs one of this number of studies: more than 1 if a study is slow.
     pub one_in: u32,
     pub most: u32,
     pub least: u32,
-    /// Whether it is run where fewer studies are asked for than the bounds were chosen for.
+    /// Whether it runs with fewer studies than the bounds were chosen for.
     pub daily: bool,
     pub study: Study,
 }
@@ -92,7 +92,7 @@ impl Experiment {
         purpose: String,
         setting: String,
         counts: Vec<Count>,
-        study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
+        study: impl Fn(&mut Chance) -> Done<Conclusions> + Sync + 'static,
     ) -> Self {
         let study = Box::new(study);
         Self {
@@ -108,8 +108,8 @@ impl Experiment {
         }
     }
 
-    /// Runs it on all processors. The result does not depend on how many there are: every study
-    /// draws for itself, and sums do not depend on an order.
+    /// Runs it on all processors. The result does not depend on their number: each study has its own random numbers, and
+    /// sums do not depend on the order.
     pub fn run(&self, seed: u32, studies: u32) -> Done<Vec<ExperimentRow>> {
         let studies = (studies / self.one_in).max(self.least).clamp(1, self.most);
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -134,7 +134,7 @@ impl Experiment {
             .collect())
     }
 
-    /// Takes portions until there is none left.
+    /// Runs portions until none is left.
     fn portions(&self, seed: u32, studies: u32, next: &AtomicU32) -> Done<Vec<u32>> {
         let mut sums = vec![0; self.counts.len()];
         loop {

@@ -9,7 +9,7 @@ use assay_study::results::design::{Gate, Stopping};
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said, count};
+use super::experiment::{Bound, Conclusions, Count, Experiment, count};
 use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 
@@ -137,7 +137,7 @@ fn sooner(mut counts: Vec<Count>) -> Vec<Count> {
 fn experiment(
     (purpose, setting): (&str, &str),
     counts: Vec<Count>,
-    study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
+    study: impl Fn(&mut Chance) -> Done<Conclusions> + Sync + 'static,
 ) -> Experiment {
     let setting = format!("gate of 5%, sd 3%: {setting}");
     Experiment::new("S14", purpose.to_owned(), setting, counts, study)

@@ -2,7 +2,7 @@
 //! which of two arms is called the baseline.
 
 use super::chance::Chance;
-use super::experiment::{Bound, Experiment, Said, count};
+use super::experiment::{Bound, Conclusions, Experiment, count};
 use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 use assay_study::findings::Findings;
@@ -34,7 +34,7 @@ pub fn experiment() -> Experiment {
     experiment
 }
 
-fn study(chance: &mut Chance) -> Done<Said> {
+fn study(chance: &mut Chance) -> Done<Conclusions> {
     let (arms, replicates) = (2 + chance.below(4), 3 + chance.below(8));
     let shift = 0.03 * chance.normal();
     let world = World { shift, disturbed: 0.05, ..World::null(arms, replicates) };

@@ -1,7 +1,7 @@
 //! S7: studies without a difference that may end early, replicate by replicate.
 
 use super::chance::Chance;
-use super::experiment::{Bound, Experiment, Said, count};
+use super::experiment::{Bound, Conclusions, Experiment, count};
 use super::seam::{self, Question};
 use super::world::{self, World};
 use assay_analysis::inference;
@@ -46,7 +46,12 @@ fn stopping(
 
 /// Looks until better or worse is said. The product ends a study by any verdict, equivalent
 /// included, so it says better or worse less often than it might; both are counted.
-fn look(world: &World, question: &Question, looks: &[u32], chance: &mut Chance) -> Done<Said> {
+fn look(
+    world: &World,
+    question: &Question,
+    looks: &[u32],
+    chance: &mut Chance,
+) -> Done<Conclusions> {
     let trials = world::run(world, chance);
     let (mut text, mut told) = (seam::table(&[], &question.labels), 0);
     let (mut ended, mut differs) = (None, false);

@@ -19,7 +19,7 @@ use assay_testkit::Done;
 use serde_json::json;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said, count};
+use super::experiment::{Bound, Conclusions, Count, Experiment, count};
 use super::seam;
 
 /// Requests that the mean server carries out in a second.
@@ -70,7 +70,7 @@ struct SearchTrial {
     seen: Seen,
 }
 
-fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Said> {
+fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Conclusions> {
     let limit: Limit = format!("p99 < {limit_ms} ms").parse()?;
     let (trials, searched) = run_course(chance, limit, scatter)?;
     let found = judged(limit, &trials)?;

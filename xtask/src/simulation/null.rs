@@ -1,4 +1,4 @@
-//! S1, S2, S4: arms that do not differ, on benches that are quiet, drift, remember or wander.
+//! S1, S2, S4: equal configurations on machines with noise, drift, carry-over or autocorrelation.
 
 use super::experiment::{Bound, Count, Experiment, count};
 use super::seam::{self, Question};
@@ -7,15 +7,12 @@ use assay_study::findings::{Check, Verdict};
 
 const ARMS: [usize; 3] = [2, 3, 8];
 const REPLICATES: [usize; 4] = [3, 5, 6, 10];
-/// What the bench loses over a study that drifts.
+/// Losses over a study with drift, after the carrier, and after the carrier if the effect lasts.
 const DRIFT: f64 = 0.05;
-/// What the trial after the carrier loses.
 const CARRY_OVER: f64 = 0.03;
-
-/// What it loses where that lasts.
 const LASTING: f64 = 0.05;
 
-/// A false verdict and how often it may be given.
+/// Counts studies with a false verdict.
 pub const fn false_verdict(bound: Bound) -> Count {
     count("any better or worse", bound)
 }
@@ -35,13 +32,12 @@ pub fn experiments() -> Vec<Experiment> {
     all
 }
 
-/// What a setting leaves behind lasts: the report says what carry-over it cannot have seen wherever a verdict is
-/// wrong (R10).
+/// A lasting carry-over effect: if a verdict is wrong, the report states the carry-over that it cannot detect (R10).
 fn lasting(arms: usize, replicates: usize) -> Experiment {
     let world =
         World { carry_over: (1.0 - LASTING).ln(), lasting: 0.5, ..World::null(arms, replicates) };
     let question = Question::about(&world);
-    // With three replicates the test says nothing in a few studies; wrong verdicts are rare there.
+    // With three replicates, the test gives no note in a few studies; wrong verdicts are rare there.
     let bound = Bound::at_most(if replicates == 3 { 1.0 } else { 0.0 });
     let silent = count("without a carry-over note", bound);
     Experiment::new(
@@ -52,20 +48,20 @@ fn lasting(arms: usize, replicates: usize) -> Experiment {
         move |chance| {
             let found = seam::findings(&world::run(&world, chance), &question)?;
             let is_wrong = found.comparisons.iter().any(seam::differs);
-            let says = |check: &Check| {
+            let warns = |check: &Check| {
                 check.name == "carry-over"
                     || ["not detectable", "not check", "indistinguishable", "too few"]
                         .iter()
                         .any(|words| check.text.contains(words))
             };
-            Ok(vec![is_wrong, is_wrong && !found.checks.iter().any(says)])
+            Ok(vec![is_wrong, is_wrong && !found.checks.iter().any(warns)])
         },
     )
 }
 
 struct Law {
     scenario: &'static str,
-    /// Names the random numbers.
+    /// Prefix of the purpose, which seeds the random numbers.
     key: &'static str,
     words: &'static str,
     bound: Bound,
@@ -112,7 +108,7 @@ const LAWS: [Law; 6] = [
         scenario: "S2",
         key: "S2-slow",
         words: ", one of ten trials of one configuration 20% slower",
-        // A known limit: few trials do not show what is rare.
+        // A known limit: few trials do not contain rare events.
         bound: Bound::Free,
         change: |world| World { slow: 0.1, ..world },
     },
@@ -131,7 +127,7 @@ impl Law {
     }
 }
 
-/// Studies without a difference: how many of them say that there is one.
+/// Studies of equal configurations: counts false verdicts.
 pub fn null(
     scenario: &'static str,
     purpose: String,
@@ -146,7 +142,7 @@ pub fn null(
     })
 }
 
-/// Seven comparisons at once: of arms that are equal, or just as far away as the margin, where none is equivalent.
+/// Seven comparisons with equal configurations, or with a difference equal to the margin, where none is equivalent.
 fn eight_arms(replicates: usize, is_at_margin: bool) -> Experiment {
     let null = World::null(8, replicates);
     let question = Question::about(&null);

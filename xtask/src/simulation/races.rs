@@ -11,7 +11,7 @@ use assay_study::results::record::Status;
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said, count};
+use super::experiment::{Bound, Conclusions, Count, Experiment, count};
 use super::seam::{self, Question};
 use super::world::{self, World};
 
@@ -298,7 +298,7 @@ fn equals(purpose: &str, setting: &str, case: Case) -> Experiment {
 fn experiment(
     (purpose, setting): (&str, &str),
     counts: Vec<Count>,
-    study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
+    study: impl Fn(&mut Chance) -> Done<Conclusions> + Sync + 'static,
 ) -> Experiment {
     let setting = format!("race, sd 3%, closeness 2%: {setting}");
     Experiment::new("S16", purpose.to_owned(), setting, counts, study)

@@ -11,7 +11,7 @@ use assay_study::results::record::Status;
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said, count};
+use super::experiment::{Bound, Conclusions, Count, Experiment, count};
 use super::most_load::{SERVICE, queue};
 use super::seam;
 
@@ -50,7 +50,7 @@ fn truth_ns(rate: f64) -> f64 {
     100.0_f64.ln() / (SERVICE - rate) * 1e9
 }
 
-fn study(chance: &mut Chance) -> Done<Said> {
+fn study(chance: &mut Chance) -> Done<Conclusions> {
     let arms = RATES.len() as u32;
     let mut series: Vec<Series> = Vec::new();
     for (arm, rate) in (0..arms).zip(RATES) {
@@ -85,7 +85,7 @@ fn study(chance: &mut Chance) -> Done<Said> {
     };
     let intervals = RATES.into_iter().map(interval).collect::<Done<Vec<[f64; 2]>>>()?;
     let holds = |[low, high]: &[f64; 2], value: f64| (*low..=*high).contains(&value);
-    let mut said: Said =
+    let mut said: Conclusions =
         intervals.iter().zip(RATES).map(|(own, rate)| holds(own, truth_ns(rate))).collect();
     said.push(intervals.iter().any(|own| holds(own, truth_ns(0.0))));
     Ok(said)

@@ -10,7 +10,7 @@ use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Count, Experiment, Said, count};
+use super::experiment::{Bound, Conclusions, Count, Experiment, count};
 use super::races::{self, Case, Noisy, Truth, WITHIN};
 
 /// Copies, sizes, numbers of threads: the names of the levels alone matter.
@@ -164,7 +164,7 @@ fn run_case(
 fn experiment(
     (purpose, setting): (&str, &str),
     counts: Vec<Count>,
-    study: impl Fn(&mut Chance) -> Done<Said> + Sync + 'static,
+    study: impl Fn(&mut Chance) -> Done<Conclusions> + Sync + 'static,
 ) -> Experiment {
     let setting = format!("screen and race, 8 x 5 x 5 settings, sd 3%: {setting}");
     Experiment::new("S17", purpose.to_owned(), setting, counts, study)

@@ -1,5 +1,5 @@
-//! The one place where simulated trials enter the product: as the text of a table that somebody
-//! brings along. What comes back is what `assay import` would say of it.
+//! The only place where simulated trials enter the product: as the text of an imported table. The findings are those of
+//! `assay import`.
 
 use std::fmt::Write;
 
@@ -22,9 +22,9 @@ const FACTOR: &str = "setting";
 #[derive(Clone, Debug)]
 pub struct Question {
     pub labels: Vec<String>,
-    /// The arm that others are compared with.
+    /// Index of the baseline.
     pub baseline: usize,
-    /// What counts as equivalent, as a fraction.
+    /// Margin of equivalence, as a fraction.
     pub margin: f64,
     /// The order of the trials, which the importer has to recognize.
     pub order: Order,
@@ -33,7 +33,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// The arms of a world against the first of them, with a margin of 5%.
+    /// Compares the configurations of a world with the first one, with a margin of 5%.
     pub fn about(world: &World) -> Self {
         let labels = (b'a'..=b'z').take(world.arms).map(|letter| char::from(letter).to_string());
         Self {
@@ -76,7 +76,7 @@ pub fn table(trials: &[Trial], labels: &[String]) -> String {
     text
 }
 
-/// Reads a table as the product does, and adds what no table can say.
+/// Imports a table and adds the settings that a table cannot contain.
 pub fn read(text: &str, question: &Question) -> Done<Measurements> {
     let options = Options {
         baseline: question.arm(question.baseline),
@@ -110,7 +110,7 @@ pub fn findings(trials: &[Trial], question: &Question) -> Done<Findings> {
     if wanted == got { Ok(found) } else { Err(format!("{got} comparisons instead of {wanted}")) }
 }
 
-/// Whether a verdict says that arms differ.
+/// Whether the verdict is better or worse.
 pub fn differs(comparison: &Comparison) -> bool {
     matches!(comparison.verdict, Some(Verdict::Better | Verdict::Worse))
 }

@@ -1,4 +1,4 @@
-//! A bench with a known law: what it measures when a plan is run on it.
+//! A simulated machine: the values that it measures in each trial of a plan.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,19 +11,18 @@ use super::chance::Chance;
 
 /// Standard deviation of a trial, on the logarithmic scale.
 pub const TRIAL_SD: f64 = 0.02;
-/// The same of a difference between two independent trials.
+/// Standard deviation of a difference between two independent trials.
 pub const PAIR_SD: f64 = TRIAL_SD * std::f64::consts::SQRT_2;
-/// The arm that leaves something behind for the trial after it.
+/// The configuration with a carry-over effect on the next trial.
 const CARRIER: usize = 1;
-/// What a trial measures where nothing happens.
+/// Value of a trial without any effect.
 const LEVEL: f64 = 1000.0;
-/// What a disturbance makes of a trial.
+/// Factor of a disturbed trial.
 const DISTURBANCE: f64 = 1.5;
-
-/// What a rare slow trial of the carrier takes longer, on the logarithmic scale.
+/// Slowdown of a rare slow trial of the carrier, on the logarithmic scale.
 const SLOW: f64 = 0.2;
 
-/// The law of a bench and the study that is run on it. Changes are logarithms of ratios.
+/// A simulated machine and the study on it. Effects are logarithms of ratios.
 #[derive(Clone, Debug)]
 pub struct World {
     pub arms: usize,
@@ -31,24 +30,24 @@ pub struct World {
     pub order: Order,
     /// Share of its deviation that a trial passes on to the next one.
     pub kept: f64,
-    /// All arms but the baseline against it.
+    /// All configurations but the baseline, relative to the baseline.
     pub shift: f64,
-    /// The end of the study against its beginning.
+    /// The end of the study relative to its beginning.
     pub drift: f64,
-    /// A trial that follows the carrier against one that does not.
+    /// A trial after the carrier relative to other trials.
     pub carry_over: f64,
-    /// What is left of that after each further trial, as a share.
+    /// Share of the carry-over that remains after each further trial.
     pub lasting: f64,
-    /// What comes back at a fixed distance in time, at a moment that is drawn.
+    /// A periodic disturbance with a random phase.
     pub returning: Option<Returning>,
     /// Share of the carrier's trials that are slow; its other trials are faster, so that the means are equal.
     pub slow: f64,
-    /// Share of trials that are disturbed, and known to be.
+    /// Share of trials that are disturbed and marked as such.
     pub disturbed: f64,
 }
 
 impl World {
-    /// Equal arms, planned as usual, with nothing but noise.
+    /// Equal configurations in random order, with nothing but noise.
     pub fn null(arms: usize, replicates: usize) -> Self {
         Self {
             arms,
@@ -66,21 +65,21 @@ impl World {
     }
 }
 
-/// A disturbance that returns. Its distance is told in trials.
+/// A periodic disturbance. Its period is in trials.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Returning {
     Sine(f64),
-    /// One of so many trials is slow.
+    /// One trial per period is slow.
     Slow(f64),
     /// Two trials are slow and two are not.
     TwoAndTwo,
 }
 
 impl Returning {
-    /// Its amplitude, in standard deviations of a trial.
+    /// Amplitude in standard deviations of a trial.
     pub const AMPLITUDE: f64 = 5.0;
 
-    /// What it makes of a trial in the middle of which so many trials have passed.
+    /// Returns the effect on a trial in whose middle `passed` trials have passed.
     fn at(self, passed: f64, phase: f64) -> f64 {
         let turn = |period: f64| (passed / period + phase).fract();
         let share = match self {
@@ -97,7 +96,7 @@ impl Returning {
 pub struct Trial {
     /// From 1.
     pub replicate: u32,
-    /// Position in time, lead-ins included.
+    /// Position in time, including lead-ins.
     pub order: u32,
     pub lead_in: bool,
     pub arm: usize,
@@ -105,7 +104,7 @@ pub struct Trial {
     pub disturbed: bool,
 }
 
-/// Runs a study, lead-ins included, as the product would.
+/// Runs a study, including lead-ins, in the order of the product's plan.
 pub fn run(world: &World, chance: &mut Chance) -> Vec<Trial> {
     let turns = planned(world, chance.bits() % PLANS);
     let noise = noise(world.kept, turns.len(), chance);
@@ -134,7 +133,7 @@ pub fn run(world: &World, chance: &mut Chance) -> Vec<Trial> {
     trials
 }
 
-/// The middle of each turn in trials since the middle of the first one; a lead-in is half a trial.
+/// Returns the middle of each turn in trials since the middle of the first turn; a lead-in is half a trial.
 fn middles(turns: &[Turn]) -> Vec<f64> {
     let halves = |turn: &Turn| if turn.lead_in { 0.25 } else { 0.5 };
     let mut end = -turns.first().map_or(0.0, halves);
@@ -146,13 +145,13 @@ fn middles(turns: &[Turn]) -> Vec<f64> {
     turns.iter().map(middle).collect()
 }
 
-/// Plans of one kind: drawing one costs more than judging a study, and a thousand differ enough.
+/// Different plans per kind: a plan takes longer than the analysis of a study.
 const PLANS: u64 = 1000;
 
 /// Order, arms, replicates and seed of a plan.
 type Kind = (&'static str, usize, usize, u64);
 
-/// The product's plan of a study, drawn once per kind.
+/// Returns the product's plan of a study; each thread draws it once per kind.
 fn planned(world: &World, seed: u64) -> Vec<Turn> {
     thread_local! {
         static KNOWN: RefCell<HashMap<Kind, Vec<Turn>>> = RefCell::default();
@@ -166,7 +165,7 @@ fn planned(world: &World, seed: u64) -> Vec<Turn> {
     KNOWN.with_borrow_mut(|known| known.entry(kind).or_insert_with(draw).clone())
 }
 
-/// Normal deviations of trials, each of which passes on a share of its own to the next one.
+/// Draws normal deviations, each of which passes a share to the next one (AR(1)).
 fn noise(kept: f64, trials: usize, chance: &mut Chance) -> Vec<f64> {
     let fresh = (1.0 - kept * kept).sqrt();
     let mut state = chance.normal();
