@@ -1,5 +1,5 @@
-//! Random numbers of the simulated studies: the product's own generator, and variates that are made
-//! from its bits here, so that no other library can change what was drawn.
+//! Random numbers of the simulated studies: the product's generator, and distributions computed here, so that no library
+//! can change the numbers.
 
 use assay_core::draws::Draws;
 use statrs::distribution::{ContinuousCDF, Normal};
@@ -12,8 +12,7 @@ pub struct Chance {
 }
 
 impl Chance {
-    /// Draws for study `number` of an experiment; other seeds, numbers and purposes draw
-    /// independently of it.
+    /// Creates the generator of study `number` of an experiment; seeds, numbers and purposes are independent.
     pub fn new(seed: u32, number: u32, purpose: &str) -> Done<Self> {
         let normal = Normal::new(0.0, 1.0).map_err(|error| error.to_string())?;
         let seed = u64::from(seed) << 32 | u64::from(number);
@@ -33,9 +32,9 @@ impl Chance {
         self.draws.shuffle(items);
     }
 
-    /// Evenly between 0 and 1, both left out.
+    /// Uniform between 0 and 1, excluding both.
     pub fn uniform(&mut self) -> f64 {
-        // 53 bits fit a double; the half keeps away from the ends.
+        // 53 bits fit a double; the half excludes both ends.
         ((self.draws.bits() >> 11) as f64 + 0.5) / (1_u64 << 53) as f64
     }
 
@@ -45,7 +44,7 @@ impl Chance {
         self.normal.inverse_cdf(uniform)
     }
 
-    /// Student's t with three degrees of freedom: heavy tails, and still a variance.
+    /// Student's t with three degrees of freedom: heavy tails with a finite variance.
     pub fn student3(&mut self) -> f64 {
         let middle = self.normal();
         let squares: f64 = (0..3).map(|_| self.normal().powi(2)).sum();

@@ -1,6 +1,5 @@
-//! S12: results of two days that do not differ (R13d). Their trials scatter, and each row of each day has
-//! luck of its own: how many comparisons suggest something, how many gates are red, and whether a loss
-//! that is there is found.
+//! S12: results of two days (R13d). Trials have noise, and each row of each day has its own deviation. Counts suggested
+//! differences and failed gates between equal days, and detected losses.
 
 use std::fmt::Write;
 
@@ -18,13 +17,13 @@ use super::world::TRIAL_SD;
 
 const ROWS: usize = 7;
 const REPLICATES: [usize; 3] = [3, 6, 10];
-/// Standard deviations of a day.
+/// Standard deviations between days.
 const SESSIONS: [f64; 3] = [0.0, 0.02, 0.03];
-/// Standard deviations of a trial, beside the usual one.
+/// Standard deviations of a trial.
 const SPREADS: [f64; 4] = [0.05, 0.1, 0.2, 0.4];
-/// What the first row lost where there is something to find.
+/// Loss of the first row.
 const LOST: f64 = 0.2;
-/// A full suite runs so many of these studies.
+/// These studies are slow.
 const ONE_IN: u32 = 4;
 
 pub fn experiments() -> Vec<Experiment> {
@@ -39,7 +38,7 @@ pub fn experiments() -> Vec<Experiment> {
     all
 }
 
-/// One result: rows of trials around the day's own luck, of which the first has lost a share.
+/// One result: each row has a deviation of the day, and the first row has lost a share.
 fn result(
     name: &str,
     (trials, session, lost): (usize, f64, f64),
@@ -101,7 +100,7 @@ fn equal(trials: usize, session: f64) -> Experiment {
     )
 }
 
-/// Three results a side, each one number.
+/// Three results per side.
 fn weeks(session: f64) -> Experiment {
     let percent = 100.0 * session;
     Experiment::new(
@@ -124,7 +123,7 @@ fn weeks(session: f64) -> Experiment {
     )
 }
 
-/// A gate between two days of few trials, where the first row of the second day lost a share.
+/// A gate between two days; the first row of the second day lost a share.
 fn gated(
     (purpose, setting): (String, String),
     (trials, session, lost): (usize, f64, f64),
@@ -145,7 +144,7 @@ fn lost() -> Experiment {
     gated(("S12-lost".to_owned(), setting), (6, 0.02, LOST), TRIAL_SD, Bound::at_least(75.0))
 }
 
-/// Days that do not differ, whose few trials scatter so far: their spread is known badly (Satterthwaite).
+/// Three noisy trials per day, whose standard deviation is uncertain (Satterthwaite).
 fn spread(sd: f64, lost: f64, bound: Bound) -> Experiment {
     let [percent, gone] = [sd, lost].map(|share| 100.0 * share);
     let purpose = format!("S12-spread-{percent:.0}-lost-{gone:.0}");

@@ -1,5 +1,4 @@
-//! S3, S5, S6, S8: differences that are there, differences as large as the margin, and trials that
-//! were disturbed.
+//! S3, S5, S6, S8: differences, differences equal to the margin, equal configurations, and disturbed trials.
 
 use super::experiment::{Bound, Count, Experiment, count};
 use super::null::false_verdict;
@@ -9,7 +8,7 @@ use assay_study::findings::{Comparison, Verdict};
 
 const MARGINS: [f64; 3] = [0.02, 0.05, 0.1];
 const REPLICATES: [usize; 3] = [3, 6, 10];
-/// What the arm gains in S8.
+/// Gain in S8.
 const GAIN: f64 = 0.05;
 
 pub fn experiments() -> Vec<Experiment> {
@@ -30,7 +29,7 @@ fn is(found: &Comparison, verdict: Verdict) -> bool {
     found.verdict == Some(verdict)
 }
 
-/// Two arms of a world: what their one comparison says.
+/// Conclusions of the only comparison of a world with two configurations.
 fn pair(
     (scenario, purpose, setting): (&'static str, String, String),
     counts: Vec<Count>,
@@ -71,18 +70,18 @@ fn at_the_margin(margin: f64, replicates: usize, way: f64) -> Experiment {
     )
 }
 
-/// What is counted beside the word: better or worse wins where both hold.
+/// The test of equivalence, also if the verdict is better or worse.
 const TOST: &str = "TOST: equivalent";
 
-/// Whether arms are called equivalent, and whether the test of equivalence holds. It does also
-/// where a small difference was found: the sentence says so then.
+/// Returns whether the verdict is equivalent, and whether the test of equivalence passes. It can pass next to a small
+/// difference, which the sentence then states.
 fn equivalence(found: &Comparison) -> Vec<bool> {
     let equivalent = is(found, Verdict::Equivalent);
     let small = found.within_margin;
     vec![equivalent, equivalent || small]
 }
 
-/// A test of carry-over between the two arms takes the verdict of up to one study in twenty (R2d).
+/// The test of carry-over withholds the verdict in up to 5% of studies (R2d).
 fn equal() -> Experiment {
     let counts = vec![
         count("equivalent", Bound::at_least(0.95 * 87.0)),

@@ -1,6 +1,5 @@
-//! S14: a gate inside of a study (R13c): how often it fails where nothing is lost, where just what is
-//! allowed is lost, and where twice that is; and how soon a study ends that goes on until its gate is
-//! decided.
+//! S14: a gate in a study (R13c): how often it fails without a loss, with the allowed loss and with twice this loss; and
+//! how soon a study stops that runs until its gate is decided.
 
 use assay_analysis::inference;
 use assay_study::findings::Findings;
@@ -14,14 +13,14 @@ use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 
 const ALLOWED: f64 = 0.05;
-/// What is lost where there is something to find.
+/// Loss that a gate must find.
 const LOST: f64 = 0.1;
 const REPLICATES: usize = 10;
 /// Replicates of the fixed study that an open one is compared with, and its maximum.
 const MOST: u32 = 30;
 /// Interim analyses of an open study: before the first, its confidence sequence is infinite.
 const LOOKS: std::ops::RangeInclusive<u32> = 4..=MOST;
-/// A trial of this bench scatters by 2%: to the power of this it scatters by 3%.
+/// Raises a standard deviation of 2% to 3%.
 const POWER: f64 = 1.5;
 
 /// Metrics by which configurations are compared: less is better of a time, more of a rate.
@@ -80,7 +79,7 @@ pub fn experiments() -> Vec<Experiment> {
     let mut all = vec![
         fixed("S14-null", "time, nothing lost, n = 10", two(TIME, 0.0), green()),
         fixed("S14-rate", "rate, 10% lost, n = 10", two(RATE, LOST), red(95.0)),
-        // A time that is 10% longer is nearer to one of 5% than a rate that is 10% lower.
+        // The logarithm of a 10% longer time is smaller than that of a 10% lower rate.
         fixed("S14-time", "time, 10% lost, n = 10", two(TIME, LOST), red(90.0)),
         fixed("S14-time-12", "time, 10% lost, n = 12", Case::new(TIME, 2, 12, LOST), red(95.0)),
         fixed("S14-edge", "time, 5% lost, n = 10", two(TIME, ALLOWED), edge()),
@@ -104,7 +103,7 @@ pub fn experiments() -> Vec<Experiment> {
         ),
     ];
     for one in all.iter_mut().filter(|one| one.purpose.starts_with("S14-until")) {
-        // A study of so many looks costs as much as many others.
+        // A study with many interim analyses takes as long as many others.
         one.one_in = 4;
     }
     all
@@ -118,17 +117,17 @@ fn green() -> Vec<Count> {
     vec![count(FAILS, Bound::at_most(5.0)), count(PASSES, Bound::at_least(90.0))]
 }
 
-/// Where more is lost than is allowed.
+/// For a loss above the limit.
 fn red(least: f64) -> Vec<Count> {
     vec![count(FAILS, Bound::at_least(least)), count(PASSES, Bound::Free)]
 }
 
-/// Where just what is allowed is lost: a correct test at 5% is above 5.0 in half of such runs.
+/// For a loss equal to the limit: half of the runs of a correct 5% test exceed 5.0%.
 fn edge() -> Vec<Count> {
     vec![count(FAILS, Bound::at_most(7.2)), count(PASSES, Bound::Free)]
 }
 
-/// With how much of a fixed study was run.
+/// Adds the share of a fixed study that ran.
 fn sooner(mut counts: Vec<Count>) -> Vec<Count> {
     counts.push(count(TAKEN, Bound::at_most(60.0)));
     counts
@@ -164,7 +163,7 @@ fn until(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experi
                 break;
             }
         }
-        // Of a replicate that is drawn from those of the fixed study: whether it was still to be run.
+        // Whether the study ran a replicate that is drawn from those of the fixed study.
         let is_taken = chance.below(MOST as usize) < taken as usize;
         Ok(vec![ended == GateEnd::Fail, ended == GateEnd::Pass, is_taken])
     })

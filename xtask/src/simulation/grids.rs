@@ -1,5 +1,5 @@
-//! S11: grids of factors (R5b). Where nothing has an effect, how many studies state a main effect, an
-//! interaction or a trend; where something has one, how many find it, and as what.
+//! S11: grids of factors (R5b). Counts studies that report a main effect, an interaction or a trend, without effects and
+//! with one.
 
 use std::fmt::Write;
 
@@ -15,9 +15,9 @@ use super::seam;
 use super::world::{self, World};
 
 const REPLICATES: usize = 6;
-/// What an effect that is there makes of a rate.
+/// Relative effect of a level on the rate.
 const EFFECT: f64 = 0.05;
-/// A full suite runs so many of these studies, which are dearer than those of two arms.
+/// These studies are slower than those of two configurations.
 const ONE_IN: u32 = 4;
 
 /// Levels of each factor, and workloads.
@@ -47,10 +47,10 @@ fn name((factors, workloads): Grid) -> [String; 2] {
     [format!("{}-w{workloads}", times("x")), format!("{}{words}", times("x"))]
 }
 
-/// What a cell of a grid has more than the first one, as a logarithm, by its levels.
+/// Effect of the levels of a cell relative to the first cell, as a logarithm.
 type Law<'a> = &'a dyn Fn(&[usize]) -> f64;
 
-/// One study of a grid, judged.
+/// Simulates and judges one study of a grid.
 fn study((factors, workloads): Grid, chance: &mut Chance, law: Law<'_>) -> Done<Findings> {
     let cells: usize = factors.iter().product();
     let world = World::null(cells * workloads, REPLICATES);
@@ -118,9 +118,9 @@ fn differs(effect: &Effect) -> bool {
     matches!(effect.verdict, Some(Verdict::Better | Verdict::Worse))
 }
 
-/// The last level of one factor is better in all workloads; it is looked for in the first.
+/// The last level of one factor is better in all workloads; counts detections in the first workload.
 fn effect(grid: Grid, at: usize) -> Option<Experiment> {
-    // Of equal factors one is enough.
+    // One of several equal factors is enough.
     let (factors, _) = grid;
     if factors[..at].contains(&factors[at]) {
         return None;
@@ -146,12 +146,12 @@ fn effect(grid: Grid, at: usize) -> Option<Experiment> {
     ))
 }
 
-/// Doubles and doubles, and from the fourth level on no more.
+/// Doubles up to the fourth level.
 const LEVELS_OFF: [f64; 6] = [1.0, 2.0, 4.0, 8.0, 8.0, 8.0];
-/// A tenth more with each doubling.
+/// Grows by 10% with each level.
 const LINE: [f64; 6] = [1.0, 1.1, 1.21, 1.331, 1.4641, 1.610_51];
 
-/// One factor of six levels: whether a slope is told of it.
+/// One factor of six levels: whether the study reports a slope.
 fn curve(key: &str, law: &'static [f64; 6], is_line: bool) -> Experiment {
     let (words, slope, knee) = if is_line {
         ("reported as linear", Bound::at_least(85.0), Bound::at_most(0.0))

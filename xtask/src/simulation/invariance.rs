@@ -1,5 +1,5 @@
-//! S10: what must not matter does not: names of arms, order of rows, the unit of the values, and
-//! which of two arms is called the baseline.
+//! S10: findings do not depend on the names of configurations, the order of rows, the unit of the values, and the choice
+//! of the baseline.
 
 use super::chance::Chance;
 use super::experiment::{Bound, Conclusions, Experiment, count};
@@ -10,9 +10,9 @@ use assay_study::findings::{Comparison, Measurement, Verdict};
 use assay_study::results::plan::Arm;
 use assay_testkit::Done;
 
-/// Random studies; each is judged five times.
+/// Random studies; each is analyzed five times.
 const STUDIES: u32 = 200;
-/// Relative difference below which two numbers are the same.
+/// Relative difference of equal numbers.
 const SAME: f64 = 1e-12;
 
 pub fn experiment() -> Experiment {
@@ -70,7 +70,7 @@ fn scaled(trials: &[Trial], unit: f64) -> Vec<Trial> {
     trials.iter().map(one).collect()
 }
 
-/// Whether arm 0 against another one says the inverse of the other one against arm 0.
+/// Whether the comparison of configuration 0 with another one is the inverse of the opposite comparison.
 fn is_inverse(trials: &[Trial], question: &Question, other: usize) -> Done<bool> {
     let plain = seam::findings(trials, question)?;
     let plain = question.comparison(&plain, other)?;
@@ -88,7 +88,7 @@ fn is_inverse(trials: &[Trial], question: &Question, other: usize) -> Done<bool>
         other => other,
     });
     if question.labels.len() > 2 {
-        // Holm's correction looks at the other comparisons, which are others here.
+        // Holm's correction depends on the other comparisons, which differ here.
         wanted.p_holm = swapped.p_holm;
     }
     Ok(wanted.verdict == swapped.verdict && all_same(&numbers(&wanted), &numbers(swapped)))

@@ -1,4 +1,4 @@
-//! S7: studies without a difference that may end early, replicate by replicate.
+//! S7: studies of equal configurations that may stop early after interim analyses.
 
 use super::chance::Chance;
 use super::experiment::{Bound, Conclusions, Experiment, count};
@@ -10,7 +10,7 @@ use assay_study::results::design::Stopping;
 use assay_testkit::Done;
 
 const LOOKS: [u32; 6] = [5, 7, 10, 14, 20, 28];
-/// Replicates between which an open study may end.
+/// Interim analyses of an open study.
 const OPEN: std::ops::RangeInclusive<u32> = 3..=100;
 
 pub fn experiments() -> Vec<Experiment> {
@@ -19,7 +19,7 @@ pub fn experiments() -> Vec<Experiment> {
     let declared = "null, 2 configurations, interim analyses at 5 7 10 14 20 28";
     let every = "null, 2 configurations, open from 3 to 100";
     let mut open = stopping("S7-open", every, open, OPEN.collect(), 5.0);
-    // A study of 98 looks costs as much as 100 others.
+    // A study with 98 interim analyses takes as long as 100 others.
     open.one_in = 4;
     vec![stopping("S7-looks", declared, looks, LOOKS.to_vec(), 5.5), open]
 }
@@ -44,8 +44,8 @@ fn stopping(
     })
 }
 
-/// Looks until better or worse is said. The product ends a study by any verdict, equivalent
-/// included, so it says better or worse less often than it might; both are counted.
+/// Analyzes until the verdict is better or worse. The product also stops at the verdict equivalent, so it reports better
+/// or worse less often; the counts contain both.
 fn look(
     world: &World,
     question: &Question,
@@ -53,14 +53,14 @@ fn look(
     chance: &mut Chance,
 ) -> Done<Conclusions> {
     let trials = world::run(world, chance);
-    let (mut text, mut told) = (seam::table(&[], &question.labels), 0);
+    let (mut text, mut written) = (seam::table(&[], &question.labels), 0);
     let (mut ended, mut differs) = (None, false);
     for &replicates in looks {
         let until = trials.iter().filter(|trial| trial.replicate <= replicates).count();
-        for trial in &trials[told..until] {
+        for trial in &trials[written..until] {
             seam::row(&mut text, trial, &question.labels);
         }
-        told = until;
+        written = until;
         let found = seam::judge(seam::read(&text, question)?);
         let comparison = question.comparison(&found, 1)?;
         if ended.is_none() && inference::enough(&found, &question.stopping).is_some() {

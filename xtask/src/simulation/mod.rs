@@ -1,12 +1,8 @@
-//! The simulation suite S1 to S18 (`cargo xtask simulate`). Studies whose truth is known go through
-//! the product as tables that were brought along; what it says of them is counted.
+//! The simulation suite S1 to S18 (`cargo xtask simulate`): the product imports tables of studies with known truth, and
+//! the suite counts its conclusions. Races use the plan and the rule of the runner. S9, the known answers, are tests of
+//! `assay_core::stats`.
 //!
-//! Seeds stand here and were chosen before the first run. A bound that fails is a finding: it is
-//! analysed, and no seed is changed for it.
-//!
-//! Here belongs an experiment: a world whose truth is known, what is asked of it, and the bound that must hold. What is
-//! counted does not: that is the product, through the same door as tables that were brought along, and for races through
-//! the plan and rule that the runner asks. S9, the known answers, are tests of `assay_core::stats`.
+//! Seeds and bounds were chosen before the first run. If a bound fails, analyze the cause; do not change the seed.
 //!
 //! The types to know: `world::World`, `world::Trial`, `seam::Question`, `experiment::Experiment`,
 //! `experiment::ExperimentRow`.
@@ -118,7 +114,7 @@ fn chosen(only: Option<&str>) -> Done<Vec<Experiment>> {
 mod tests {
     use super::*;
 
-    /// Letters of a purpose that the generator takes.
+    /// Maximum length of a purpose.
     const LONGEST: usize = 24;
 
     #[test]

@@ -1,6 +1,5 @@
-//! S15: the most load under a limit (R16). A queue with one server whose service rate differs from trial to
-//! trial; the truth is where a hundredth of the requests of the mean server waits longer than the limit. The
-//! course and the judge are the product's, and each trial is a queue of its own.
+//! S15: the highest load under a latency limit (R16). The service rate of a queue with one server varies between trials;
+//! at the true rate, 1% of the requests of the mean server exceed the limit. Search and analysis are the product's.
 
 use assay_core::quantity::Better;
 use assay_study::file::limit::Limit;
@@ -22,17 +21,17 @@ use super::chance::Chance;
 use super::experiment::{Bound, Conclusions, Count, Experiment, count};
 use super::seam;
 
-/// Requests that the mean server carries out in a second.
+/// Mean service rate, requests per second.
 pub const SERVICE: f64 = 5000.0;
 const TRIAL_S: f64 = 4.0;
 const REPLICATES: usize = 6;
-/// Trials of a study at most, without the closed loop and lead-ins.
+/// Maximum number of trials without the closed loop and lead-ins.
 const MOST_TRIALS: usize = 54;
 /// Limits in milliseconds: 54, 77 and 91% of the service rate.
 const LIMITS_MS: [u32; 3] = [2, 4, 10];
 /// Standard deviations of the service rate between trials, in percent.
 const SCATTERS: [u32; 3] = [0, 1, 3];
-/// The one of them that is simulated with every commit: without optimisation a study costs a second.
+/// The standard deviation of the tests: without optimization, a study takes a second.
 const DAILY: u32 = 1;
 const WORKLOAD: &str = "read";
 
@@ -61,7 +60,7 @@ pub fn experiments() -> Vec<Experiment> {
     cases.map(experiment).collect()
 }
 
-/// A trial at a rate, as the judge sees it.
+/// A trial at a rate.
 struct SearchTrial {
     replicate: u32,
     order: u32,
@@ -73,7 +72,7 @@ struct SearchTrial {
 fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Conclusions> {
     let limit: Limit = format!("p99 < {limit_ms} ms").parse()?;
     let (trials, searched) = run_course(chance, limit, scatter)?;
-    let found = judged(limit, &trials)?;
+    let found = judge(limit, &trials)?;
     let truth = SERVICE - 100.0_f64.ln() / (f64::from(limit_ms) / 1e3);
     let [holds, fails] = [&found.max_passing_rate, &found.min_failing_rate]
         .map(|name| course::per_s(name.as_deref()?));
@@ -86,7 +85,7 @@ fn study(chance: &mut Chance, limit_ms: u32, scatter: f64) -> Done<Conclusions> 
     ])
 }
 
-/// Goes through the course: the trials at rates that are reported, and how many searched.
+/// Runs the search: returns the reported trials and the number of search trials.
 fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<SearchTrial>, usize)> {
     let aim = Aim { limit, time_ns: (TRIAL_S * 1e9) as u64, at_random: true };
     let rules = Rules { order: Order::Random, lead_in: LeadIn::Half, compared: true };
@@ -102,7 +101,7 @@ fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<Sear
         let service = SERVICE * (scatter * chance.normal()).exp();
         let seen = match rate {
             None => Seen { percentile_ns: None, done_per_s: Some(service) },
-            // It leaves nothing behind here.
+            // There is no carry-over here.
             Some(_) if lead_in => Seen::default(),
             Some(rate) => queue(chance, rate, service),
         };
@@ -119,8 +118,8 @@ fn run_course(chance: &mut Chance, limit: Limit, scatter: f64) -> Done<(Vec<Sear
     Ok((trials, searched))
 }
 
-/// A queue that begins empty (Lindley's recursion): the response of each request that arrives in the time of the
-/// trial, and those that were done by its end.
+/// Simulates a queue that begins empty (Lindley's recursion): the p99 of the response time of all requests that arrive
+/// during the trial, and the completed requests per second.
 pub fn queue(chance: &mut Chance, rate: f64, service: f64) -> Seen {
     let (mut now, mut free) = (0.0_f64, 0.0_f64);
     let (mut responses, mut done) = (Vec::with_capacity((rate * TRIAL_S * 1.1) as usize), 0_u32);
@@ -142,7 +141,7 @@ pub fn queue(chance: &mut Chance, rate: f64, service: f64) -> Seen {
     }
 }
 
-fn judged(limit: Limit, trials: &[SearchTrial]) -> Done<MostLoad> {
+fn judge(limit: Limit, trials: &[SearchTrial]) -> Done<MostLoad> {
     let mut rates: Vec<f64> = Vec::new();
     for trial in trials {
         if !rates.contains(&trial.rate) {
@@ -150,7 +149,7 @@ fn judged(limit: Limit, trials: &[SearchTrial]) -> Done<MostLoad> {
         }
     }
     rates.sort_by(f64::total_cmp);
-    let of = |rate: f64, metric: &str, better: Better, value: fn(&Seen) -> Option<f64>| {
+    let series_of = |rate: f64, metric: &str, better: Better, value: fn(&Seen) -> Option<f64>| {
         let own = trials.iter().filter(|trial| trial.rate == rate);
         let cell = |own: &SearchTrial| {
             TrialValue::bare(own.replicate, Some(own.order), value(&own.seen), own.status)
@@ -163,8 +162,8 @@ fn judged(limit: Limit, trials: &[SearchTrial]) -> Done<MostLoad> {
     };
     let series = rates.iter().flat_map(|rate| {
         [
-            of(*rate, limit.metric(), Better::Lower, |seen| seen.percentile_ns),
-            of(*rate, RATE_METRIC, Better::Higher, |seen| seen.done_per_s),
+            series_of(*rate, limit.metric(), Better::Lower, |seen| seen.percentile_ns),
+            series_of(*rate, RATE_METRIC, Better::Higher, |seen| seen.done_per_s),
         ]
     });
     let measured = Measurements {

@@ -1,6 +1,5 @@
-//! S16: races (R15): how near to the best the winner is, in how many trials, whether the best was thrown out,
-//! and what becomes of races among equals. Their trials are those that the product's own plan and rule ask
-//! for, one replicate after the other.
+//! S16: races (R15): how close the winner is to the best, the number of trials, whether the race drops the best, and
+//! races among equals. The product's plan and rule select the trials of each replicate.
 
 use assay_study::file::{Study, text};
 use assay_study::findings::Verdict;
@@ -20,7 +19,7 @@ const TRIAL_SD: f64 = 0.03;
 const REPLICATE_SD: f64 = 0.02;
 const REPLICATES: u32 = 20;
 const CLOSENESS: f64 = 0.02;
-/// What is more than that, in trials, where a bound is one of trials.
+/// Allowed factor above the trials in the table of R15.
 const SPARE: f64 = 1.2;
 /// The configuration with a carry-over effect on the next trial.
 const CARRIER: usize = 1;
@@ -203,9 +202,9 @@ pub fn survey() -> Survey {
 pub const WITHIN: &str = "winner within 2% of the best";
 const THROWN_OUT: &str = "best configuration dropped";
 const TAKEN: &str = "of 20 full replicates used";
-/// The bound is 1.2 times the table's; so 66.7 per cent of this.
+/// The bound is 1.2 times the table, which is 66.7% of this.
 const TAKEN_OF_BOUND: &str = "of 1.8 times the trials in the table";
-/// Arms up to which a race may end at once or take long.
+/// Up to this number of configurations, the length of a race varies much.
 const FEW: usize = 8;
 const TOLD_APART: &str = "baseline differs from the winner";
 const CONFIRMED: &str = "fresh trials of the winner are better";
@@ -216,7 +215,7 @@ pub fn experiments() -> Vec<Experiment> {
     let best = Case { noisy: Noisy::Best, ..spread(200, 0.1) };
     let heavy = Case { heavy: true, ..spread(32, 0.1) };
     let rough = |arms| Case { rough: true, ..spread(arms, 0.1) };
-    // The trials an arm of the table of R15.
+    // Last: trials per configuration in the table of R15.
     let mut all = vec![
         found("S16-8", "8 configs, spread 10%", spread(8, 0.1), (97.0, Some(5.4))),
         found("S16-32", "32 configs, spread 10%", spread(32, 0.1), (97.0, Some(4.3))),
@@ -243,21 +242,21 @@ pub fn experiments() -> Vec<Experiment> {
         equals("S16-equal", "32 configs, all equal", Case::new(32, Truth::Equal)),
     ];
     for one in &mut all {
-        // A race costs as much as many studies, and one among many arms or near ones as many races.
+        // A race takes as long as many studies, and one among many or similar configurations as long as many races.
         one.one_in = 4;
         one.daily = ["S16-8", "S16-32", "S16-rough"].contains(&one.purpose.as_str());
     }
     all
 }
 
-/// A race in which there is something to find, in so many trials an arm.
+/// A race among different configurations that needs this number of trials per configuration.
 fn found(
     purpose: &str,
     setting: &str,
     case: Case,
     (least, trials): (f64, Option<f64>),
 ) -> Experiment {
-    // The nearer to what is taken, the less chance; races of few arms differ much in how long they are.
+    // The closer this maximum is to the used trials, the smaller is the random error of the count.
     let all = f64::from(REPLICATES);
     let most = trials.filter(|_| case.arms > FEW).map(|trials| 1.5 * SPARE * trials);
     let (what, most) = most.map_or((TAKEN, all), |most| (TAKEN_OF_BOUND, most.min(all)));
@@ -277,7 +276,7 @@ fn found(
     })
 }
 
-/// A race among equals: nothing is advised, and fresh trials of the winner find nothing.
+/// A race among equals: Assay gives no advice, and new trials of the winner show no difference.
 fn equals(purpose: &str, setting: &str, case: Case) -> Experiment {
     let counts =
         vec![count(TOLD_APART, Bound::at_most(5.0)), count(CONFIRMED, Bound::at_most(5.0))];

@@ -1,5 +1,5 @@
-//! S18: the response of who comes by the clock. A queue with one server at three rates (M/M/1), whose p99 theory has:
-//! how often the interval that the product tells of six trials holds it.
+//! S18: response times of an open loop. A queue with one server at three rates (M/M/1) has a known p99; counts confidence
+//! intervals of six trials that contain it.
 
 use assay_core::quantity::Better;
 use assay_study::file::Order;
@@ -15,7 +15,7 @@ use super::experiment::{Bound, Conclusions, Count, Experiment, count};
 use super::most_load::{SERVICE, queue};
 use super::seam;
 
-/// A fifth, a half and seven tenths of the service rate.
+/// 20, 50 and 70% of the service rate.
 const RATES: [f64; 3] = [1000.0, 2500.0, 3500.0];
 const REPLICATES: u32 = 6;
 const WORKLOAD: &str = "read";
@@ -45,7 +45,7 @@ pub fn experiment() -> Experiment {
     }
 }
 
-/// A hundredth waits longer, in nanoseconds.
+/// Returns the theoretical p99 of the response time in nanoseconds.
 fn truth_ns(rate: f64) -> f64 {
     100.0_f64.ln() / (SERVICE - rate) * 1e9
 }

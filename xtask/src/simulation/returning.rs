@@ -1,5 +1,5 @@
-//! S2: what comes back at a fixed distance, as write-back, journal commits and a neighbour's timer
-//! do, under the default order and, beside it, under chained order (R2c).
+//! S2: periodic disturbances, such as write-back, journal commits and timers of other processes, with random order and
+//! with chained order (R2c).
 
 use super::experiment::{Bound, Experiment};
 use super::null::null;
@@ -8,9 +8,9 @@ use assay_study::file::Order;
 
 const ARMS: [usize; 4] = [2, 3, 4, 8];
 const REPLICATES: [usize; 5] = [3, 4, 5, 6, 10];
-/// What the bounds were chosen for: fewer studies scatter too far for them.
+/// The bounds were chosen for this number; fewer studies vary too much.
 const STUDIES: u32 = 4000;
-/// Arms of the settings that are run every day: the ones that suffer most.
+/// Configurations of the experiments in each test run: the most sensitive ones.
 const DAILY: [usize; 2] = [2, 3];
 
 const ALL: [(&str, &str, Returning); 11] = [
@@ -40,9 +40,9 @@ pub fn experiments() -> Vec<Experiment> {
     all
 }
 
-/// How often the default order may be wrong. With three or four replicates no order is safe. Of two arms
-/// each is first in a third of the replicates (R2d): the orders that are not drawn any more are those in
-/// which what returns falls on both alike, so that with few replicates more of the others line up with it.
+/// Returns the allowed rate of false verdicts. With three or four replicates, no order is safe. With two configurations,
+/// each is first in at least a third of the replicates (R2d). This excludes orders in which the disturbance affects both
+/// equally, so that more of the remaining orders coincide with the disturbance.
 fn bound(order: Order, arms: usize, replicates: usize) -> Bound {
     match (order, arms, replicates) {
         (Order::Random, 2, 6) => Bound::at_most(10.5),

@@ -1,6 +1,5 @@
-//! S17: a screen before a race (R15): whether levels of the best setting leave, how near to the best the winner
-//! is, and in how many trials. Where effects do not add up it is told what that costs: interactions are not
-//! looked at.
+//! S17: a screen before a race (R15): whether it drops levels of the best configuration, how close the winner is to the
+//! best, and the number of trials. The screen ignores interactions; some experiments count what this costs.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +12,15 @@ use super::chance::Chance;
 use super::experiment::{Bound, Conclusions, Count, Experiment, count};
 use super::races::{self, Case, Noisy, Truth, WITHIN};
 
-/// Copies, sizes, numbers of threads: the names of the levels alone matter.
+/// Levels of three factors; only their names matter.
 const COPIES: usize = 8;
 const SIZES: usize = 5;
 const THREADS: usize = 5;
 const ARMS: usize = COPIES * SIZES * THREADS;
-/// Trials a setting up to which what a race takes is told apart.
+/// Trials per configuration that the count of used trials refers to.
 const MOST_TAKEN: f64 = 4.0;
 
-/// How the truth of a grid comes about: standard deviations of its levels' effects, and of what each setting
-/// has beyond their sum.
+/// True values of a grid: standard deviations of the effects of levels, and of the interaction of each configuration.
 #[derive(Clone, Copy)]
 struct Grid {
     level_sd: f64,
@@ -51,7 +49,7 @@ impl Grid {
     }
 }
 
-/// A race among 200 settings that begins with a screen.
+/// A race among 200 configurations that begins with a screen.
 fn study() -> Done<Study> {
     let copies: Vec<String> = (0..COPIES).map(|copy| format!("\"c{copy}\"")).collect();
     let sizes: Vec<String> = (1..=SIZES).map(|size| format!("\"{} KiB\"", 4 * size)).collect();
@@ -78,7 +76,7 @@ pub fn experiments() -> Vec<Experiment> {
     let rough = Case { rough: true, ..plain };
     let third = Case { noisy: Noisy::Third, ..plain };
     let interacting = |interaction_sd| Grid { interaction_sd, ..ADDS_UP };
-    // A race without a screen takes 3.5 trials a setting.
+    // A race without a screen needs 3.5 trials per configuration.
     let mut all = vec![
         found("S17-adds-up", "effects add up", (plain, ADDS_UP), (Some(97.0), Some(40.0))),
         found(
@@ -114,7 +112,7 @@ pub fn experiments() -> Vec<Experiment> {
     all
 }
 
-/// A race in which there is something to find; where effects do not add up nothing is promised.
+/// A race among different configurations; with interactions, there is no bound.
 fn found(
     purpose: &str,
     setting: &str,
@@ -131,13 +129,13 @@ fn found(
     experiment((purpose, setting), counts, move |chance| {
         let ended = run_case(case, grid, study.as_ref().map_err(Clone::clone)?, chance)?;
         let left = ended.race.standing.left.get(ended.best).copied().flatten();
-        // Of a trial that is drawn from so many: whether the race took it.
+        // Whether the race ran a trial that is drawn from this number.
         let is_taken = chance.uniform() * MOST_TAKEN * (ARMS as f64) < ended.trials as f64;
         Ok(vec![ended.is_within(), left.is_some_and(|left| left.after == 0), is_taken])
     })
 }
 
-/// A race among equals: whatever left, nothing is told apart from the baseline.
+/// A race among equals: no configuration may differ from the baseline.
 fn equals(case: Case) -> Experiment {
     let counts = vec![count(TOLD_APART, Bound::at_most(5.0)), count(LEFT, Bound::Free)];
     let study = study();

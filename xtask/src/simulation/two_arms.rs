@@ -1,5 +1,5 @@
-//! S13: two arms of which one is slow after the other (R2d). First places follow their own arm and second
-//! places the other one, so that the mean of both is the truth of neither.
+//! S13: two configurations, one of which is slow after the other (R2d). The first trial of a replicate follows a lead-in
+//! of its own configuration, the second follows the other one, so that the mean of both is wrong for each.
 
 use assay_study::findings::notes::Note;
 use assay_study::findings::{Comparison, Findings};
@@ -9,7 +9,7 @@ use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 
 const REPLICATES: [usize; 3] = [4, 6, 10];
-/// What the second arm takes more, after itself and after the other one.
+/// Slowdown of the second configuration after itself and after the other one.
 const SLOW: [f64; 2] = [1.03, 1.44];
 
 pub fn experiments() -> Vec<Experiment> {
@@ -18,7 +18,7 @@ pub fn experiments() -> Vec<Experiment> {
     all
 }
 
-fn tells_orders_apart(found: &Comparison) -> bool {
+fn reports_two_orders(found: &Comparison) -> bool {
     found.note_facts.iter().any(|note| matches!(note, Note::TwoOrders { .. }))
 }
 
@@ -40,7 +40,7 @@ fn experiment(
             law(&mut trials);
             let found: Findings = seam::findings(&trials, &question)?;
             let one = question.comparison(&found, 1)?;
-            Ok(vec![tells_orders_apart(one), seam::differs(one), !found.advice.is_empty()])
+            Ok(vec![reports_two_orders(one), seam::differs(one), !found.advice.is_empty()])
         },
     )
 }
