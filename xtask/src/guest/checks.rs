@@ -1,6 +1,6 @@
-//! What the kernel of this machine lacks, in a guest: layers are measured and taken down, devices fail,
-//! wait and fill up, groups of version 2 limit memory, cake and fq_codel shape links. A script a subject,
-//! each in a home of its own, in two guests at the same time where there are several.
+//! Checks that need kernel features of a guest: layers, failing, slow and full devices, memory limits of control groups
+//! (version 2), links shaped by cake and fq_codel. One script per subject, each with its own home, in two guests at the
+//! same time.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -10,6 +10,7 @@ use std::time::Duration;
 use super::run_checked;
 use crate::lab::{Done, Scratch};
 use crate::lab_guest;
+use crate::vm::kernel::Kernel;
 use crate::vm::machine::Accelerator;
 use crate::vm::{Asked, found};
 
@@ -17,7 +18,6 @@ const PRELUDE: &str = include_str!("checks/prelude.sh");
 
 type Check = (&'static str, &'static str);
 
-/// What there is to look at.
 const ALL: [Check; 5] = [
     ("stacks", include_str!("checks/stacks.sh")),
     ("errors", include_str!("checks/errors.sh")),
@@ -26,19 +26,19 @@ const ALL: [Check; 5] = [
     (BURST, include_str!("checks/burst.sh")),
 ];
 
-/// The subject that wants a drive with a bucket, and one with none.
+/// The subject that needs a drive with burst credits and one without.
 const BURST: &str = "burst";
-/// What QEMU is told of that drive, behind its word for the cache of this machine: 200 operations a second, and
-/// 800 for as long as 20 s of them last. The script has the same numbers.
+/// Cache mode and throttling of the drive with burst credits: 200 operations per second, and 800 for at most 20 s. The
+/// script contains the same numbers.
 const BUCKET: &str = "unsafe,throttling.iops-total=200,throttling.iops-total-max=800,\
                       throttling.iops-total-max-length=20";
-/// The same of a drive that has one rate, whatever else the machine does.
+/// Cache mode and throttling of the drive with one rate.
 const EVEN: &str = "unsafe,throttling.iops-total=300";
 const BUCKET_BYTES: u64 = 256 << 20;
 
 const MODULES: [&str; 18] = [
     "dm_crypt",
-    // What dm-crypt asks for when a volume is opened.
+    // dm-crypt loads them when it opens a volume.
     "xts",
     "aes_generic",
     "dm_delay",
@@ -48,7 +48,7 @@ const MODULES: [&str; 18] = [
     "f2fs",
     "exfat",
     "vfat",
-    // How vfat writes names, which it asks for when it is mounted.
+    // vfat loads them when it is mounted.
     "nls_cp437",
     "nls_ascii",
     "zram",
@@ -59,33 +59,32 @@ const MODULES: [&str; 18] = [
     "sch_tbf",
 ];
 
-/// Programs of this machine that the scripts and layers run there.
+/// Programs of this machine that the scripts and layers use.
 const PROGRAMS: [&str; 8] =
     ["cryptsetup", "mdadm", "dmsetup", "mkfs.f2fs", "mkfs.exfat", "mkfs.vfat", "ip", "tc"];
 
-/// Bytes of the drive with the homes, and of the one that is measured.
+/// Bytes of the drive with the homes and of the measured drive.
 const DRIVES: [u64; 2] = [2 << 30, 256 << 20];
 const LIMIT: Duration = Duration::from_secs(900);
 
-/// Runs scripts; tells what went wrong.
+/// Returns a kernel with all modules, and all programs.
+fn requirements() -> Done<(Kernel, Vec<PathBuf>)> {
+    let kernel = lab_guest::kernel(&MODULES)?;
+    let lacks = kernel.lacks(&MODULES);
+    if !lacks.is_empty() {
+        return Err(format!("{} has no {}", kernel.release, lacks.join(", ")));
+    }
+    let find = |name: &&str| found(name).ok_or_else(|| format!("needs the program {name}"));
+    let programs: Done<Vec<PathBuf>> = PROGRAMS.iter().map(find).collect();
+    Ok((kernel, programs?))
+}
+
+/// Runs all scripts and prints their output.
 pub fn run(program: &Path) -> Done<bool> {
-    let kernel = match lab_guest::kernel(&MODULES) {
-        Ok(kernel) if kernel.lacks(&MODULES).is_empty() => kernel,
-        Ok(kernel) => {
-            let lacks = kernel.lacks(&MODULES).join(", ");
-            println!("SKIP lab: checks: {} has no {lacks}", kernel.release);
-            return Ok(true);
-        }
+    let (kernel, programs) = match requirements() {
+        Ok(requirements) => requirements,
         Err(reason) => {
             println!("SKIP lab: checks: {reason}");
-            return Ok(true);
-        }
-    };
-    let programs = PROGRAMS.iter().map(|name| found(name).ok_or(*name));
-    let programs = match programs.collect::<Result<Vec<PathBuf>, &str>>() {
-        Ok(programs) => programs,
-        Err(name) => {
-            println!("SKIP lab: checks: needs the program {name}");
             return Ok(true);
         }
     };
@@ -99,7 +98,7 @@ pub fn run(program: &Path) -> Done<bool> {
     let asked = |checks: &[Check]| Asked {
         accelerator: Some(Accelerator::Tcg),
         drives: DRIVES.to_vec(),
-        // Two guests cannot have them at the same time.
+        // Only one guest can use them.
         lent: if checks.iter().any(|(name, _)| *name == BURST) {
             throttled.to_vec()
         } else {
@@ -112,26 +111,27 @@ pub fn run(program: &Path) -> Done<bool> {
         limit: Some(LIMIT),
         ..lab_guest::usual(program.to_owned(), kernel.clone())
     };
-    // The first one takes as long as the others together.
+    // The first script takes as long as the others together.
     let (first, others) = ALL.split_at(1);
     let asked = [asked(first), asked(others)];
     thread::scope(|scope| {
-        let guests: Vec<_> = asked.iter().map(|asked| scope.spawn(|| in_a_guest(asked))).collect();
-        let ended = guests.into_iter().map(thread::ScopedJoinHandle::join);
-        ended.into_iter().try_fold(true, |well, ended| {
-            Ok(well & ended.map_err(|_| "its thread failed".to_owned())??)
-        })
+        let guests = asked.each_ref().map(|asked| scope.spawn(|| run_guest(asked)));
+        let mut is_well = true;
+        for guest in guests {
+            is_well &= guest.join().map_err(|_| "a guest thread panicked".to_owned())??;
+        }
+        Ok(is_well)
     })
 }
 
-fn in_a_guest(asked: &Asked) -> Done<bool> {
+fn run_guest(asked: &Asked) -> Done<bool> {
     run_checked(asked, &|ended, printed| {
         println!("xtask: lab: checks: {}\n{}", lab_guest::describe(ended), printed.trim_end());
         Ok(ended.code == 0)
     })
 }
 
-/// One script of all: each in a shell of its own, with what it has left and how long it took.
+/// Joins scripts: each runs in its own shell and reports its leftovers and its duration.
 fn job(checks: &[Check]) -> String {
     let scripts = checks.iter().map(|(name, script)| {
         format!(
