@@ -73,20 +73,20 @@ fn words<'v>(row: &'v Value, key: &str) -> Vec<&'v str> {
     row[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect()
 }
 
-/// Why a row cannot run here.
+/// Returns why a row cannot run here.
 fn missing(row: &Value) -> Option<String> {
     let is_absent = |need: &&str| if *need == "root" { !is_root() } else { !has(need) };
     words(row, "needs").into_iter().find(is_absent).map(|need| format!("needs {need}"))
 }
 
-/// Runs the study of a row; the cells of the table after its name.
+/// Runs the study of a row and returns the last cells of its line.
 fn measure(row: &Value, program: &Path, quick: bool) -> Done<String> {
     let scratch = Scratch::on_drive("bench")?;
     let bin = scratch.folder("bin", 0o755, None)?;
     symlink(program, bin.join("assay")).map_err(|error| error.to_string())?;
     let folder = scratch.folder("work", 0o755, None)?;
     let memory = Scratch::new("bench-device")?;
-    // Declared after the scratch folder, so that the device goes before its file.
+    // Declared after the scratch folder, so that the device is dropped before its file.
     let needs_root = words(row, "needs").contains(&"root");
     let device = if needs_root { Some(device(memory.path())?) } else { None };
     let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default());
@@ -95,7 +95,7 @@ fn measure(row: &Value, program: &Path, quick: bool) -> Done<String> {
         command.current_dir(&folder).env("PATH", &path);
         command
     };
-    // Assay hands only a few variables on to the commands of a study, so the text itself has the values.
+    // Assay passes only a few variables to the commands of a study, so their text contains the values.
     let inner = folder.join("inner").display().to_string();
     let device = device.as_ref().map_or("", |device| device.device());
     let filled = |text: &str| text.replace("$INNER", &inner).replace("$DEVICE", device);
@@ -120,7 +120,7 @@ fn measure(row: &Value, program: &Path, quick: bool) -> Done<String> {
     cells(&ended.json()?)
 }
 
-/// A loop device over a file of random bytes: blocks that were never written are read from memory.
+/// Creates a loop device on a file of random bytes: blocks that were never written would be read from memory.
 fn device(folder: &Path) -> Done<LoopDevice> {
     let image = folder.join("image");
     let script = format!("head --bytes {DEVICE_SIZE}M /dev/urandom > {}", image.display());
@@ -128,7 +128,7 @@ fn device(folder: &Path) -> Done<LoopDevice> {
     LoopDevice::over(image)
 }
 
-/// What the findings say of the comparison that the study is about.
+/// Formats the primary comparison.
 fn cells(findings: &Value) -> Done<String> {
     let mut all = findings["comparisons"].as_array().into_iter().flatten();
     let found = all.find(|one| one["primary"] == true || one["configuration"]["command"] == "a");

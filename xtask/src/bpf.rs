@@ -1,5 +1,5 @@
-//! `cargo xtask bpf`: builds the program that counts block requests inside the kernel. The object is
-//! committed, so that nobody else needs a compiler; a test holds it against its source.
+//! `cargo xtask bpf`: builds the program that counts block requests in the kernel. The object is committed, so that
+//! nobody else needs a compiler; a test compares it with its source.
 
 use std::fs;
 use std::path::Path;
@@ -7,17 +7,17 @@ use std::path::Path;
 use crate::build;
 use crate::lab::{Done, call};
 
-/// What the object is built of.
+/// Sources of the object.
 const TEXTS: [&str; 2] = ["block_latency.bpf.c", "latency_bucket.h"];
 
-/// Builds it and writes down with what.
+/// Builds the object and records the compiler.
 pub fn run() -> Done<bool> {
     let folder = build::root().join("crates/assay-sys/src/bpf");
     let [source, object] = ["block_latency.bpf.c", "block_latency.bpf.o"]
         .map(|name| folder.join(name).display().to_string());
-    // Instructions as Linux has them since 5.1; types, without which nothing is relocated.
+    // Instructions since Linux 5.1, and types, which relocations need.
     let flags = ["-O2", "-g", "-Wall", "-target", "bpf", "-mcpu=v3"];
-    // The names of the texts stand in the types: without the folder of whoever built them.
+    // The types contain the names of the sources, without the directory of the build.
     let prefix = format!("-ffile-prefix-map={}=.", folder.display());
     let place = [&prefix, "-fdebug-compilation-dir=.", "-c", "-o", &object, &source];
     call("clang", &[flags.as_slice(), &place].concat())?;
@@ -31,7 +31,7 @@ pub fn run() -> Done<bool> {
     Ok(true)
 }
 
-/// Of the texts (FNV-1a), so that a change is noticed where there is no compiler.
+/// Hashes the sources (FNV-1a), so that a test without a compiler notices changes.
 fn hash(folder: &Path) -> Done<String> {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
     for name in TEXTS {

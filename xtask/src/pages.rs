@@ -1,5 +1,5 @@
-//! `cargo xtask pages` writes the reference under docs/reference from the registries and the definition of the command
-//! line, and the samples and the picture of the README from stored results; with `--man DIRECTORY` it writes the manual pages, which no tree keeps, instead.
+//! `cargo xtask pages`: writes docs/reference from the registries and the definition of the command line, and the samples
+//! and the picture of the README from stored results. `--man DIRECTORY` writes the manual pages instead.
 
 use std::fs;
 use std::path::PathBuf;
@@ -62,7 +62,7 @@ fn is_current() -> Done<bool> {
     Ok(is_current)
 }
 
-/// Path and text of each page of the reference.
+/// Returns path and text of each page.
 fn pages() -> Done<Vec<(String, String)>> {
     let reference = assay::cli::reference_pages().map_err(|failure| failure.message)?;
     let reference = reference.into_iter().map(|(name, text)| (format!("{REFERENCE}/{name}"), text));
