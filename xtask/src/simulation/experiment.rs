@@ -89,16 +89,16 @@ pub struct Experiment {
 impl Experiment {
     pub fn new(
         scenario: &'static str,
-        purpose: String,
-        setting: String,
+        purpose: impl Into<String>,
+        setting: impl Into<String>,
         counts: Vec<Count>,
         study: impl Fn(&mut Chance) -> Done<Conclusions> + Sync + 'static,
     ) -> Self {
         let study = Box::new(study);
         Self {
             scenario,
-            purpose,
-            setting,
+            purpose: purpose.into(),
+            setting: setting.into(),
             counts,
             one_in: 1,
             most: u32::MAX,
@@ -244,8 +244,7 @@ mod tests {
     fn every_study_is_counted_once() {
         let count = count("odd", Bound::Free);
         let study = |chance: &mut Chance| Ok(vec![chance.bits() % 2 == 1, true]);
-        let experiment =
-            Experiment::new("X", "test".to_owned(), String::new(), vec![count, count], study);
+        let experiment = Experiment::new("X", "test", "", vec![count, count], study);
         let rows = experiment.run(1, 1001).unwrap_or_default();
         assert_eq!(rows[1].counted, 1001);
         let odd = (0..1001).filter(|&number| {

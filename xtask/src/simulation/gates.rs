@@ -8,7 +8,7 @@ use assay_study::results::design::{Gate, Stopping};
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Conclusions, Count, Experiment, count};
+use super::experiment::{Bound, Count, Experiment, count};
 use super::seam::{self, Question};
 use super::world::{self, Trial, World};
 
@@ -102,9 +102,12 @@ pub fn experiments() -> Vec<Experiment> {
             ],
         ),
     ];
-    for one in all.iter_mut().filter(|one| one.purpose.starts_with("S14-until")) {
-        // A study with many interim analyses takes as long as many others.
-        one.one_in = 4;
+    for one in &mut all {
+        one.setting = format!("gate of 5%, sd 3%: {}", one.setting);
+        if one.purpose.starts_with("S14-until") {
+            // A study with many interim analyses takes as long as many others.
+            one.one_in = 4;
+        }
     }
     all
 }
@@ -133,17 +136,8 @@ fn sooner(mut counts: Vec<Count>) -> Vec<Count> {
     counts
 }
 
-fn experiment(
-    (purpose, setting): (&str, &str),
-    counts: Vec<Count>,
-    study: impl Fn(&mut Chance) -> Done<Conclusions> + Sync + 'static,
-) -> Experiment {
-    let setting = format!("gate of 5%, sd 3%: {setting}");
-    Experiment::new("S14", purpose.to_owned(), setting, counts, study)
-}
-
 fn fixed(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experiment {
-    experiment((purpose, setting), counts, move |chance| {
+    Experiment::new("S14", purpose, setting, counts, move |chance| {
         let found = case.judge(&case.trials(chance))?;
         let ended = gate(&found)?.outcome;
         Ok(vec![ended == GateEnd::Fail, ended == GateEnd::Pass])
@@ -152,7 +146,7 @@ fn fixed(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experi
 
 fn until(purpose: &str, setting: &str, case: Case, counts: Vec<Count>) -> Experiment {
     let setting = format!("until decided, {setting}");
-    experiment((purpose, &setting), counts, move |chance| {
+    Experiment::new("S14", purpose, setting, counts, move |chance| {
         let trials = case.trials(chance);
         let (mut ended, mut taken) = (GateEnd::Inconclusive, MOST);
         for replicates in LOOKS {

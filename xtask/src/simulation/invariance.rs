@@ -25,7 +25,7 @@ pub fn experiment() -> Experiment {
     ];
     let mut experiment = Experiment::new(
         "S10",
-        "S10".to_owned(),
+        "S10",
         "2 to 5 configurations, n = 3 to 10, shifted, some disturbed".to_owned(),
         counts,
         study,

@@ -10,7 +10,7 @@ use assay_study::results::record::Status;
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Conclusions, Count, Experiment, count};
+use super::experiment::{Bound, Experiment, count};
 use super::seam::{self, Question};
 use super::world::{self, World};
 
@@ -244,6 +244,7 @@ pub fn experiments() -> Vec<Experiment> {
     for one in &mut all {
         // A race takes as long as many studies, and one among many or similar configurations as long as many races.
         one.one_in = 4;
+        one.setting = format!("race, sd 3%, closeness 2%: {}", one.setting);
         one.daily = ["S16-8", "S16-32", "S16-rough"].contains(&one.purpose.as_str());
     }
     all
@@ -268,7 +269,7 @@ fn found(
         count(what, taken),
     ];
     let study = study(case.arms);
-    experiment((purpose, setting), counts, move |chance| {
+    Experiment::new("S16", purpose, setting, counts, move |chance| {
         let ended = run_case(&case, study.as_ref().map_err(Clone::clone)?, chance)?;
         // Whether the race ran a trial that is drawn from this number.
         let is_taken = chance.uniform() * most * (case.arms as f64) < ended.trials as f64;
@@ -281,7 +282,7 @@ fn equals(purpose: &str, setting: &str, case: Case) -> Experiment {
     let counts =
         vec![count(TOLD_APART, Bound::at_most(5.0)), count(CONFIRMED, Bound::at_most(5.0))];
     let study = study(case.arms);
-    experiment((purpose, setting), counts, move |chance| {
+    Experiment::new("S16", purpose, setting, counts, move |chance| {
         let ended = run_case(&case, study.as_ref().map_err(Clone::clone)?, chance)?;
         let standing = &ended.race.standing;
         let world = World::null(2, 6);
@@ -292,15 +293,6 @@ fn equals(purpose: &str, setting: &str, case: Case) -> Experiment {
         let is_confirmed = is_other && verdict == Some(Verdict::Better);
         Ok(vec![standing.baseline_behind.is_some(), is_confirmed])
     })
-}
-
-fn experiment(
-    (purpose, setting): (&str, &str),
-    counts: Vec<Count>,
-    study: impl Fn(&mut Chance) -> Done<Conclusions> + Sync + 'static,
-) -> Experiment {
-    let setting = format!("race, sd 3%, closeness 2%: {setting}");
-    Experiment::new("S16", purpose.to_owned(), setting, counts, study)
 }
 
 #[cfg(test)]

@@ -37,7 +37,7 @@ pub fn experiment() -> Experiment {
         daily: false,
         ..Experiment::new(
             "S18",
-            "S18-responses".to_owned(),
+            "S18-responses",
             format!("M/M/1, {REPLICATES} trials, p99 of the response"),
             COUNTS.to_vec(),
             study,

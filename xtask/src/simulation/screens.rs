@@ -9,7 +9,7 @@ use assay_study::results::plan::{Plan, PlannedWorkload};
 use assay_testkit::Done;
 
 use super::chance::Chance;
-use super::experiment::{Bound, Conclusions, Count, Experiment, count};
+use super::experiment::{Bound, Experiment, count};
 use super::races::{self, Case, Noisy, Truth, WITHIN};
 
 /// Levels of three factors; only their names matter.
@@ -107,6 +107,7 @@ pub fn experiments() -> Vec<Experiment> {
     ];
     for one in &mut all {
         one.one_in = 4;
+        one.setting = format!("screen and race, 8 x 5 x 5 settings, sd 3%: {}", one.setting);
         one.daily = one.purpose == "S17-rough";
     }
     all
@@ -126,7 +127,7 @@ fn found(
         count(TAKEN, taken.map_or(Bound::Free, Bound::at_most)),
     ];
     let study = study();
-    experiment((purpose, setting), counts, move |chance| {
+    Experiment::new("S17", purpose, setting, counts, move |chance| {
         let ended = run_case(case, grid, study.as_ref().map_err(Clone::clone)?, chance)?;
         let left = ended.race.standing.left.get(ended.best).copied().flatten();
         // Whether the race ran a trial that is drawn from this number.
@@ -140,7 +141,7 @@ fn equals(case: Case) -> Experiment {
     let counts = vec![count(TOLD_APART, Bound::at_most(5.0)), count(LEFT, Bound::Free)];
     let study = study();
     let grid = Grid { level_sd: 0.0, interaction_sd: 0.0 };
-    experiment(("S17-equal", "all equal"), counts, move |chance| {
+    Experiment::new("S17", "S17-equal", "all equal", counts, move |chance| {
         let ended = run_case(case, grid, study.as_ref().map_err(Clone::clone)?, chance)?;
         let standing = &ended.race.standing;
         let has_left = standing.left.iter().flatten().any(|left| left.after == 0);
@@ -157,15 +158,6 @@ fn run_case(
     let plan = plan::make(study, vec![races::survey()], chance.bits());
     let truths = grid.truths(&plan, chance);
     races::run(&case, truths, &plan, chance)
-}
-
-fn experiment(
-    (purpose, setting): (&str, &str),
-    counts: Vec<Count>,
-    study: impl Fn(&mut Chance) -> Done<Conclusions> + Sync + 'static,
-) -> Experiment {
-    let setting = format!("screen and race, 8 x 5 x 5 settings, sd 3%: {setting}");
-    Experiment::new("S17", purpose.to_owned(), setting, counts, study)
 }
 
 #[cfg(test)]
