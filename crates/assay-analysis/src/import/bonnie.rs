@@ -34,27 +34,25 @@ const FIELDS: usize = 36;
 const WITHOUT_SEEKS: [&str; 2] = ["1.96", "1.97"];
 const BEHIND_SEEKS: usize = 9;
 
-#[derive(Clone, Copy)]
-enum Tells {
-    /// KiB a second, of so many bytes an operation.
-    Bytes,
-    Count,
-}
+/// Metrics with the factor of their rate: KiB or operations per second.
+type Rate = (&'static str, f64);
+const BYTES: Rate = ("bandwidth_bytes_per_s", 1024.0);
+const COUNT: Rate = ("operations_per_s", 1.0);
 
 /// Tests with the field of their rate and of their largest latency.
-const TESTS: [(&str, usize, usize, Tells); 12] = [
-    ("write by character", 9, 38, Tells::Bytes),
-    ("write by block", 11, 39, Tells::Bytes),
-    ("rewrite", 13, 40, Tells::Bytes),
-    ("read by character", 15, 41, Tells::Bytes),
-    ("read by block", 17, 42, Tells::Bytes),
-    ("seeks", 19, 43, Tells::Count),
-    ("create in order", 26, 44, Tells::Count),
-    ("stat in order", 28, 45, Tells::Count),
-    ("delete in order", 30, 46, Tells::Count),
-    ("create at random", 32, 47, Tells::Count),
-    ("stat at random", 34, 48, Tells::Count),
-    ("delete at random", 36, 49, Tells::Count),
+const TESTS: [(&str, usize, usize, Rate); 12] = [
+    ("write by character", 9, 38, BYTES),
+    ("write by block", 11, 39, BYTES),
+    ("rewrite", 13, 40, BYTES),
+    ("read by character", 15, 41, BYTES),
+    ("read by block", 17, 42, BYTES),
+    ("seeks", 19, 43, COUNT),
+    ("create in order", 26, 44, COUNT),
+    ("stat in order", 28, 45, COUNT),
+    ("delete in order", 30, 46, COUNT),
+    ("create at random", 32, 47, COUNT),
+    ("stat at random", 34, 48, COUNT),
+    ("delete at random", 36, 49, COUNT),
 ];
 const SETTINGS: [(&str, usize); 6] = [
     ("machine", 2),
@@ -77,11 +75,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     for (line, text) in lines::lines(text).filter(|(_, line)| line.contains(',')) {
         let good = splitter.split(text).is_ok() && splitter.count() >= FIELDS;
         if !good || !VERSIONS.contains(&splitter.field(0)) {
-            let told = format!(
-                "not a bonnie++ 1.96+ line: {} fields, expected at least {FIELDS}; the file may be truncated",
-                splitter.count()
-            );
-            mistakes.on(line, &told);
+            let count = splitter.count();
+            let expected = format!("expected at least {FIELDS}; the file may be truncated");
+            mistakes.on(line, &format!("not a bonnie++ 1.96+ line: {count} fields, {expected}"));
             continue;
         }
         one(line, &splitter, &mut runs, &mut mistakes);
@@ -93,7 +89,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
 fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mistakes<'_>) {
     let missing = if WITHOUT_SEEKS.contains(&fields.field(0)) { 2 } else { 0 };
     let own = |at: usize| if at < BEHIND_SEEKS { at } else { at - missing };
-    for (test, rate, latency, tells) in TESTS {
+    for (test, rate, latency, (metric, factor)) in TESTS {
         let cell = |at: usize| {
             let at = own(at);
             Field { line, column: at + 1, name: test, text: fields.field(at) }
@@ -112,25 +108,20 @@ fn one(line: usize, fields: &Splitter, runs: &mut Vec<Run>, mistakes: &mut Mista
                 run.set(name, level);
             }
         }
-        let metric = match tells {
-            Tells::Bytes => "bandwidth_bytes_per_s",
-            Tells::Count => "operations_per_s",
-        };
-        match (tells, value) {
-            (Tells::Bytes, Some(kib)) => run.add(metric, Some(kib * 1024.0)),
-            (Tells::Count, Some(_)) => run.add(metric, value),
-            (_, None) => run.lack(metric, "too fast to measure (+++++)"),
+        match value {
+            Some(value) => run.add(metric, Some(value * factor)),
+            None => run.lack(metric, TOO_FAST),
         }
-        match largest {
-            Some(_) => run.add("latency_max_ns", largest),
-            None if is_too_fast(fields.field(own(latency))) => {
-                run.lack("latency_max_ns", "too fast to measure (+++++)");
-            }
-            None => {}
+        if largest.is_some() {
+            run.add("latency_max_ns", largest);
+        } else if is_too_fast(fields.field(own(latency))) {
+            run.lack("latency_max_ns", TOO_FAST);
         }
         runs.push(run);
     }
 }
+
+const TOO_FAST: &str = "too fast to measure (+++++)";
 
 fn is_too_fast(field: &str) -> bool {
     !field.is_empty() && field.bytes().all(|byte| byte == b'+')

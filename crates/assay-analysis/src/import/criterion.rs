@@ -5,14 +5,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::lines::{self, Splitter};
 use serde_json::Value;
 
 use super::json::{self, number};
 use super::run::{Run, Runs};
 use super::words::quoted;
-use super::{Importer, Reads, head};
+use super::{Importer, Reads, head, mistake_in};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -76,7 +76,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     let notes: Vec<String> = skipped.into_iter().collect();
     if runs.is_empty() {
         let why = if notes.is_empty() { String::new() } else { format!(": {}", notes.join("; ")) };
-        return Err(Failure::mistake(format!("{name}: contains no benchmark with a time{why}")));
+        return Err(mistake_in(name, &format!("contains no benchmark with a time{why}")));
     }
     for run in runs.iter_mut().filter(|_| !saved.is_empty()) {
         run.set("saved as", saved);
@@ -86,20 +86,17 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
 
 /// A unit of time in ns; notes of a benchmark that is measured in another unit.
 fn unit_ns(unit: &str, benchmark: &str, skipped: &mut BTreeSet<String>) -> Option<f64> {
-    let ns = match unit {
-        "ps" => 1e-3,
-        "ns" => 1.0,
-        "us" | "\u{b5}s" | "\u{3bc}s" => 1e3,
-        "ms" => 1e6,
-        "s" => 1e9,
-        _ => {
-            let (benchmark, unit) = (quoted(benchmark), quoted(unit));
-            skipped
-                .insert(format!("not compared: {benchmark} (measured in `{unit}`, not in time)"));
-            return None;
-        }
+    let unit = match unit {
+        "ps" => return Some(1e-3),
+        "ns" => return Some(1.0),
+        "us" | "\u{b5}s" | "\u{3bc}s" => return Some(1e3),
+        "ms" => return Some(1e6),
+        "s" => return Some(1e9),
+        unit => quoted(unit),
     };
-    Some(ns)
+    let benchmark = quoted(benchmark);
+    skipped.insert(format!("not compared: {benchmark} (measured in `{unit}`, not in time)"));
+    None
 }
 
 fn documents(
@@ -116,20 +113,15 @@ fn documents(
     let is_estimate =
         ["slope", "std_dev", "median_abs_dev"].iter().any(|key| whole.get(key).is_some());
     if whole.get("mean").is_some() && !is_estimate {
-        return Err(Failure::mistake(format!(
-            "{name}: contains the change of a benchmark, not its time; import new/sample.json"
-        )));
+        let text = "contains the change of a benchmark, not its time; import new/sample.json";
+        return Err(mistake_in(name, text));
     }
     let mut run = Run::new(if benchmark.is_empty() { "benchmark" } else { benchmark });
     let mean = number(&whole, &["mean", "point_estimate"]).or_else(|| {
         Some(sum(json::list(&whole, &["times"]))? / sum(json::list(&whole, &["iters"]))?)
     });
-    run.add(
-        TIME,
-        Some(mean.ok_or_else(|| {
-            Failure::mistake(format!("{name}: contains no `times` and `iters`, and no `mean`"))
-        })?),
-    );
+    let missing = "contains no `times` and `iters`, and no `mean`";
+    run.add(TIME, Some(mean.ok_or_else(|| mistake_in(name, missing))?));
     Ok(vec![run])
 }
 
@@ -181,10 +173,11 @@ fn raw(text: &str, skipped: &mut BTreeSet<String>) -> Vec<Run> {
     }
     let mut found: Vec<(String, (usize, f64, f64))> = sums.into_iter().collect();
     found.sort_by_key(|(_, (at, ..))| *at);
-    let run = |(name, (_, value, count)): (String, (usize, f64, f64))| {
+    let mut runs = Vec::new();
+    for (name, (_, value, count)) in found {
         let mut run = Run::new(name);
         run.add(TIME, Some(value / count));
-        run
-    };
-    found.into_iter().map(run).collect()
+        runs.push(run);
+    }
+    runs
 }

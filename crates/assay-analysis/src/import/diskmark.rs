@@ -128,10 +128,9 @@ fn threads(name: &str) -> Option<u32> {
 
 /// `SEQ    1MiB (Q=  8, T= 1):  3525.166 MB/s [   3361.9 IOPS] <  2375.59 us>`.
 fn test(line: &str) -> Option<Test<'_>> {
-    let (name, rest) = line.rsplit_once(" MB/s").map(|(before, after)| {
-        before.rsplit_once(':').map(|(name, mb)| (name.trim(), (mb, after)))
-    })??;
-    let (mb, after) = rest;
+    let (before, after) = line.rsplit_once(" MB/s")?;
+    let (name, mb) = before.rsplit_once(':')?;
+    let name = name.trim();
     let inner = |open: char, unit: &str| -> Option<f64> {
         let (_, from) = after.split_once(open)?;
         from.split_once(unit)?.0.trim().parse().ok()

@@ -37,23 +37,8 @@ pub const IMPORTER: Importer = Importer {
 const MIX: &str = "rwmix read ";
 
 const HEADER: [&str; 4] = ["operation", "path type", "threads", "block size"];
-const SETTINGS: [&str; 15] = [
-    "label",
-    "path type",
-    "paths",
-    "hosts",
-    "threads",
-    "dirs",
-    "files",
-    "file size",
-    "block size",
-    "direct IO",
-    "random",
-    "random aligned",
-    "IO depth",
-    "shared paths",
-    "truncate",
-];
+const SETTINGS: &str = "label,path type,paths,hosts,threads,dirs,files,file size,block size,direct IO,random,\
+                        random aligned,IO depth,shared paths,truncate";
 /// Columns with the metric, and what makes it of the column.
 const METRICS: [(&str, &str, f64); 7] = [
     ("MiB/s [last]", "bandwidth_bytes_per_s", 1_048_576.0),
@@ -92,7 +77,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             Some(fields[at]).filter(|field| !field.is_empty())
         };
         let mut run = Run::new(field("operation").unwrap_or("phase").to_lowercase());
-        for name in SETTINGS {
+        for name in SETTINGS.split(',') {
             if let Some(level) = field(name) {
                 run.set(name, level);
             }
@@ -121,21 +106,19 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
             }
             runs.push(run);
         }
-        for name in
-            names.iter().filter(|name| field(name).is_some_and(|own| own.parse::<f64>().is_ok()))
-        {
-            let own = name.strip_prefix(MIX).unwrap_or(name);
-            let is_known = own == "version"
-                || SETTINGS.contains(&own)
-                || METRICS.iter().any(|(column, ..)| *column == own)
-                || IMPORTER.unused().any(|(names, _)| names.contains(&own));
-            if !is_known {
-                unknown.insert(name.clone());
-            }
-        }
+        let is_number = |name: &String| field(name).is_some_and(|own| own.parse::<f64>().is_ok());
+        unknown.extend(names.iter().filter(|name| is_number(name) && !is_known(name)).cloned());
     }
     mistakes.outcome()?;
     let unknown = unknown.iter().map(|name| format!("not compared: {name} (unknown column)"));
     let runs = Runs { notes: unknown.collect(), ..Runs::in_order(runs) };
     runs.require(name, "contains no line below the header")
+}
+
+fn is_known(column: &str) -> bool {
+    let own = column.strip_prefix(MIX).unwrap_or(column);
+    own == "version"
+        || SETTINGS.split(',').any(|name| name == own)
+        || METRICS.iter().any(|(column, ..)| *column == own)
+        || IMPORTER.unused().any(|(names, _)| names.contains(&own))
 }

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::level_number;
 use assay_study::file::fio_job::ONLY_TOLD;
 use assay_workloads::command::ImportEvidence;
 use serde_json::Value;
 
 use super::json::{self, number, whole, word};
-use super::run::{Run, Runs};
-use super::{Importer, Reads, evidence, head};
+use super::run::{PERCENTILES, Run, Runs};
+use super::{Importer, Reads, evidence, grouped, head, mistake_in};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -58,30 +58,12 @@ const DIRECTIONS: [(&str, &str); 3] = [("read", "reads"), ("write", "writes"), (
 /// What fio counts apart: all directions together (unified_rw_reporting), and flushes.
 const APART: [(&str, &str); 2] = [("mixed", "all"), ("sync", "syncs")];
 const WORK: [&str; 4] = ["rw", "readwrite", "bs", "blocksize"];
-/// Options that change nothing of what is measured, beside those that only say how fio reports.
-const TOLD: [&str; 10] = [
-    "stonewall",
-    "wait_for_previous",
-    "status_interval",
-    "eta",
-    "eta_interval",
-    "output",
-    "output-format",
-    "randseed",
-    "unlink",
-    "write_iolog",
-];
+/// Options that do not change what is measured, in addition to those that only control fio's report.
+const TOLD: &str = "stonewall wait_for_previous status_interval eta eta_interval output output-format randseed unlink \
+                    write_iolog";
 /// Options of reports that cost time while fio runs: where they differ, they are settings.
 const COSTS: [&str; 5] =
     ["gtod_reduce", "disable_lat", "disable_clat", "disable_slat", "clocksource"];
-/// Percentiles as fio names them, and as metrics do.
-const PERCENTILES: [(f64, &str); 5] = [
-    (50.0, "latency_p50_ns"),
-    (90.0, "latency_p90_ns"),
-    (99.0, "latency_p99_ns"),
-    (99.9, "latency_p999_ns"),
-    (99.99, "latency_p9999_ns"),
-];
 
 struct Job<'v> {
     value: &'v Value,
@@ -147,34 +129,23 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
         jobs => jobs,
     };
     if jobs.is_empty() {
-        return Err(Failure::mistake(format!(
-            "{name}: contains no `jobs`; fio was interrupted or ran no job"
-        )));
+        return Err(mistake_in(name, "contains no `jobs`; fio was interrupted or ran no job"));
     }
-    if jobs.len() > MOST_JOBS {
-        return Err(Failure::mistake(format!(
-            "{name}: contains {} jobs, the limit is {MOST_JOBS} per file; import parts of the file",
-            jobs.len()
-        )));
+    let count = jobs.len();
+    if count > MOST_JOBS {
+        let limit = format!("the limit is {MOST_JOBS} per file; import parts of the file");
+        return Err(mistake_in(name, &format!("contains {count} jobs, {limit}")));
     }
     let global = whole.get("global options");
     let is_own = whole.get("assay").is_some();
     let own = jobs.iter().filter(|job| word(job, &["jobname"]) != Some("All clients"));
     let jobs = own.map(|job| job_of(job, global, is_own));
-    let mut groups: Vec<Vec<Job<'_>>> = Vec::new();
-    for job in jobs {
-        let same = |other: &&mut Vec<Job<'_>>| {
-            let first = &other[0];
-            !is_own
-                && first.group == job.group
-                && first.workload == job.workload
-                && first.settings == job.settings
-        };
-        match groups.iter_mut().find(same) {
-            Some(group) => group.push(job),
-            None => groups.push(vec![job]),
-        }
-    }
+    let groups = grouped(jobs, |one, other| {
+        !is_own
+            && one.group == other.group
+            && one.workload == other.workload
+            && one.settings == other.settings
+    });
     found.in_order &= is_own || alone(&groups);
     let runs_before = found.runs.len();
     for group in &groups {
@@ -187,9 +158,8 @@ fn read_document(name: &str, whole: &Value, found: &mut Runs) -> Outcome<()> {
         }
     }
     if found.runs.len() == runs_before {
-        return Err(Failure::mistake(format!(
-            "{name}: no job read or wrote data; check the `error` field of the jobs"
-        )));
+        let text = "no job read or wrote data; check the `error` field of the jobs";
+        return Err(mistake_in(name, text));
     }
     Ok(())
 }
@@ -211,7 +181,8 @@ fn job_of<'v>(job: &'v Value, global: Option<&Value>, is_own: bool) -> Job<'v> {
         }
     };
     let reports = |name: &str| ONLY_TOLD.contains(&name) && !COSTS.contains(&name);
-    let passed = |name: &str| WORK.contains(&name) || TOLD.contains(&name) || reports(name);
+    let is_told = |name: &str| TOLD.split(' ').any(|own| own == name);
+    let passed = |name: &str| WORK.contains(&name) || is_told(name) || reports(name);
     let all = options.clone();
     options.retain(|name, _| !passed(name));
     // What is ours says itself what its arm is.
@@ -335,8 +306,9 @@ fn latencies(run: &mut Run, part: &Value) {
     let count = number(latency, &["N"]).or_else(|| number(part, &["total_ios"]));
     let count = count.map_or(u64::MAX, |count| count as u64);
     run.add("latency_mean_ns", number(latency, &["mean"]).map(|mean| mean * factor));
-    for (wanted, metric) in PERCENTILES {
+    for (share, metric) in PERCENTILES {
         let told = latency.get("percentile").and_then(Value::as_object).into_iter().flatten();
+        let wanted = 100.0 * share;
         let near = |name: &str| name.parse::<f64>().is_ok_and(|own| (own - wanted).abs() < 1e-6);
         let mut value = told.filter(|(name, _)| near(name)).filter_map(|(_, value)| value.as_f64());
         if let Some(value) = value.next() {
@@ -428,19 +400,12 @@ fn disk_evidence(file: &Value, direction: &str, is_direct: bool) -> Option<Impor
         operations += number(job, &[direction, "total_ios"]).unwrap_or_default();
         bytes += number(job, &[direction, "io_bytes"]).unwrap_or_default();
     }
-    Some(match (has_sectors, is_direct) {
-        (true, _) => {
-            ImportEvidence::Disk { counted: sectors * 512.0, needed: bytes, what: "bytes".into() }
-        }
-        (false, true) => {
-            ImportEvidence::Disk { counted: requests, needed: operations, what: what.into() }
-        }
-        (false, false) => ImportEvidence::Disk {
-            counted: requests,
-            needed: bytes / LARGEST_REQUEST,
-            what: what.into(),
-        },
-    })
+    let (counted, needed, what) = match (has_sectors, is_direct) {
+        (true, _) => (sectors * 512.0, bytes, "bytes"),
+        (false, true) => (requests, operations, what),
+        (false, false) => (requests, bytes / LARGEST_REQUEST, what),
+    };
+    Some(ImportEvidence::Disk { counted, needed, what: what.into() })
 }
 
 /// Means by their counts, the largest maximum, and percentiles of all bins together.
@@ -469,17 +434,17 @@ fn merged(run: &mut Run, parts: &[&Value]) {
             *sum = sum.saturating_add(count);
         }
     }
-    for (wanted, metric) in PERCENTILES.into_iter().filter(|_| is_whole) {
-        let count = bins.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
-        run.add_percentile(metric, wanted / 100.0, percentile(&bins, wanted), count);
+    let count = bins.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+    for (share, metric) in PERCENTILES.into_iter().filter(|_| is_whole) {
+        let wanted = 100.0 * share;
+        run.add_percentile(metric, wanted / 100.0, percentile(&bins, wanted, count), count);
     }
     let largest = all.iter().filter_map(|(one, factor)| Some(number(one, &["max"])? * factor));
     run.add("latency_max_ns", largest.reduce(f64::max));
 }
 
-/// As fio takes it: the value of the bin in which the share of all is reached.
-fn percentile(bins: &BTreeMap<u64, u64>, wanted: f64) -> Option<f64> {
-    let all: u64 = bins.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
+/// Returns the value of the bin in which a share of all operations is reached, as fio does.
+fn percentile(bins: &BTreeMap<u64, u64>, wanted: f64, all: u64) -> Option<f64> {
     let mut seen = 0.0;
     let reached = bins.iter().find(|(_, count)| {
         seen += **count as f64;

@@ -2,11 +2,11 @@
 //! direction. What the numbers are only the name of the file tells.
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::lines;
 
-use super::run::{Run, Runs};
-use super::{Importer, Reads};
+use super::run::{PERCENTILES, Run, Runs};
+use super::{Importer, Reads, mistake_in};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -29,28 +29,16 @@ pub const IMPORTER: Importer = Importer {
 
 const LINES: usize = 20;
 
-#[derive(Clone, Copy, PartialEq)]
-enum Holds {
-    Bandwidth,
-    Iops,
-    Latency,
-}
-
-const KINDS: [(&str, Holds); 5] = [
-    ("_bw", Holds::Bandwidth),
-    ("_iops", Holds::Iops),
-    ("_clat", Holds::Latency),
-    ("_slat", Holds::Latency),
-    ("_lat", Holds::Latency),
+const LATENCY: &str = "latency_mean_ns";
+/// Ends of names, with the metric of the mean and its factor.
+const KINDS: [(&str, &str, f64); 5] = [
+    ("_bw", "bandwidth_bytes_per_s", 1024.0),
+    ("_iops", "iops", 1.0),
+    ("_clat", LATENCY, 1.0),
+    ("_slat", LATENCY, 1.0),
+    ("_lat", LATENCY, 1.0),
 ];
 const DIRECTIONS: [&str; 3] = ["reads", "writes", "trims"];
-const PERCENTILES: [(f64, &str); 5] = [
-    (0.5, "latency_p50_ns"),
-    (0.9, "latency_p90_ns"),
-    (0.99, "latency_p99_ns"),
-    (0.999, "latency_p999_ns"),
-    (0.9999, "latency_p9999_ns"),
-];
 
 /// Time in ms, value, direction and bytes: `time, value, direction, bytes, offset ...`.
 fn entry(line: &str) -> Option<(u64, f64, usize, u64)> {
@@ -73,21 +61,21 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     let stem = last.split('.').next().unwrap_or(last);
     // fio numbers the logs of jobs that ran at once.
     let number = last.split('.').nth(1).filter(|part| part.parse::<u32>().is_ok());
-    let kind = KINDS.iter().find_map(|(end, holds)| Some((stem.strip_suffix(end)?, end, *holds)));
-    let Some((job, end, holds)) = kind else {
-        return Err(Failure::mistake(format!(
-            "{name}: the file name lacks the type of the fio log; before the first point, it must \
-             end in _bw, _iops, _lat, _clat or _slat"
-        )));
+    let kind = KINDS.iter().find(|(end, ..)| stem.ends_with(end));
+    let Some((end, metric, factor)) = kind else {
+        let text = "the file name lacks the type of the fio log; before the first point, it must end in _bw, _iops, \
+                    _lat, _clat or _slat";
+        return Err(mistake_in(name, text));
     };
+    let job = stem.strip_suffix(end).unwrap_or(stem);
+    let is_latency = *metric == LATENCY;
     let mut values = [Vec::new(), Vec::new(), Vec::new()];
     let mut moved = [0.0; 3];
     let (mut averaged, mut last_ms) = (false, 0);
     for (at, line) in lines::lines(text) {
         let Some((ms, value, direction, bytes)) = entry(line) else {
-            return Err(Failure::mistake(format!(
-                "{name}:{at}:1: not a fio log entry; the file may be truncated"
-            )));
+            let text = "not a fio log entry; the file may be truncated";
+            return Err(mistake_in(&format!("{name}:{at}:1"), text));
         };
         values[direction].push(value);
         moved[direction] += bytes as f64;
@@ -105,20 +93,17 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         if let Some(number) = number {
             run.set("job", number);
         }
-        let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let own = |count: f64| (seconds > 0.0).then(|| count / seconds);
-        let why = "the log covers less than 1 ms, which is too short for a rate";
-        match holds {
-            Holds::Bandwidth if !averaged && last_ms == 0 => run.lack("bandwidth_bytes_per_s", why),
-            Holds::Iops if !averaged && last_ms == 0 => run.lack("iops", why),
-            // Entries of single operations are no rates: what they moved in the whole time is.
-            Holds::Bandwidth if !averaged => run.add("bandwidth_bytes_per_s", own(moved)),
-            Holds::Iops if !averaged => run.add("iops", own(values.len() as f64)),
-            Holds::Bandwidth => run.add("bandwidth_bytes_per_s", Some(mean * 1024.0)),
-            Holds::Iops => run.add("iops", Some(mean)),
-            Holds::Latency => run.add("latency_mean_ns", Some(mean)),
+        if is_latency || averaged {
+            let mean = values.iter().sum::<f64>() / values.len() as f64;
+            run.add(metric, Some(mean * factor));
+        } else if last_ms == 0 {
+            run.lack(metric, "the log covers less than 1 ms, which is too short for a rate");
+        } else {
+            // Entries of single operations are not rates: the total divided by the time is.
+            let done = if *metric == "iops" { values.len() as f64 } else { moved };
+            run.add(metric, Some(done / seconds));
         }
-        if holds == Holds::Latency && !averaged {
+        if is_latency && !averaged {
             values.sort_unstable_by(f64::total_cmp);
             for (share, metric) in PERCENTILES {
                 let rank = (share * values.len() as f64).ceil() as usize;

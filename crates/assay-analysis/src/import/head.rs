@@ -65,10 +65,8 @@ fn closing(text: &str) -> Option<usize> {
 pub(super) fn strange(head: &str) -> Option<String> {
     let known = "see assay list importers";
     let start = head.trim_start();
-    if let Some(what) = for_the_eye(head) {
-        return Some(format!("this looks like {what}"));
-    }
-    if let Some(what) = super::prometheus::ranges(head) {
+    let known_tool = for_the_eye(head).map(str::to_owned);
+    if let Some(what) = known_tool.or_else(|| super::prometheus::ranges(head)) {
         return Some(format!("this looks like {what}"));
     }
     if head.contains('\0') {

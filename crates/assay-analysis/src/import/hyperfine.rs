@@ -1,12 +1,12 @@
 //! hyperfine's JSON: each time is a run; commands, or their parameters, are the arms.
 
 use assay_core::catalogue::About;
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use serde_json::Value;
 
 use super::json::{self, level};
 use super::run::{Run, Runs};
-use super::{Importer, Reads, head};
+use super::{Importer, Reads, head, mistake_in};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -41,9 +41,9 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
     for result in results {
         let times = json::list(result, &["times"]);
         if times.is_empty() {
-            return Err(Failure::mistake(format!(
-                "{name}: a result has no `times` (hyperfine before 1.2, or removed); means are not trials"
-            )));
+            let text =
+                "a result has no `times` (hyperfine before 1.2, or removed); means are not trials";
+            return Err(mistake_in(name, text));
         }
         let mut first = Run::new(WORKLOAD);
         if let Some(workload) = json::word(result, &["workload"]).filter(|_| is_own) {

@@ -27,22 +27,9 @@ pub const IMPORTER: Importer = Importer {
 };
 
 const BANNER: usize = 80;
-/// Tests in the order of the columns; two lines of header make one name.
-const TESTS: [(&str, &str); 13] = [
-    ("write", "write"),
-    ("rewrite", "rewrite"),
-    ("read", "read"),
-    ("reread", "reread"),
-    ("read", "random read"),
-    ("write", "random write"),
-    ("read", "backward read"),
-    ("rewrite", "record rewrite"),
-    ("read", "stride read"),
-    ("fwrite", "fwrite"),
-    ("frewrite", "frewrite"),
-    ("fread", "fread"),
-    ("freread", "freread"),
-];
+/// Tests in the order of the columns.
+const TESTS: &str = "write,rewrite,read,reread,random read,random write,backward read,record rewrite,stride read,\
+                     fwrite,frewrite,fread,freread";
 
 #[derive(Clone, Copy)]
 enum Unit {
@@ -53,21 +40,9 @@ enum Unit {
 
 /// Where each column of a header ends; numbers are set flush right below it.
 fn header(line: &str) -> Option<Vec<usize>> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let size = words.first().is_some_and(|word| ["kB", "KB"].contains(word));
-    let own = size && words.get(1) == Some(&"reclen");
-    let ends = || {
-        let mut ends = Vec::new();
-        let mut inside = false;
-        for (at, byte) in line.bytes().chain([b' ']).enumerate() {
-            if inside && byte == b' ' {
-                ends.push(at);
-            }
-            inside = byte != b' ';
-        }
-        ends
-    };
-    own.then(ends)
+    let words = words_with_ends(line);
+    let [("kB" | "KB", _), ("reclen", _), ..] = words.as_slice() else { return None };
+    Some(words.into_iter().map(|(_, end)| end).collect())
 }
 
 fn read(name: &str, text: &str) -> Outcome<Runs> {
@@ -96,16 +71,15 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
 
 fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
     let plain = line.bytes().all(|byte| byte.is_ascii_digit() || byte == b' ' || byte == b'\t');
-    let numbers = placed(line);
-    if !plain || numbers.len() < 3 {
-        return;
-    }
-    let [size, record] = [numbers[0].1, numbers[1].1];
-    for (end, value) in &numbers[2..] {
+    let words = words_with_ends(line).into_iter();
+    let numbers: Vec<(u64, usize)> =
+        words.filter_map(|(word, end)| Some((word.parse().ok()?, end))).collect();
+    let [(size, _), (record, _), values @ ..] = numbers.as_slice() else { return };
+    for (value, end) in values.iter().filter(|_| plain) {
         // Flush right below the name of its column: the nearest end.
         let near = columns.iter().enumerate().skip(2).min_by_key(|(_, at)| at.abs_diff(*end));
-        let Some((_, test)) = near.and_then(|(at, _)| TESTS.get(at - 2)) else { continue };
-        let mut run = Run::new(*test);
+        let Some(test) = near.and_then(|(at, _)| TESTS.split(',').nth(at - 2)) else { continue };
+        let mut run = Run::new(test);
         run.set("file size", format!("{size} KiB"));
         run.set("record size", format!("{record} KiB"));
         match unit {
@@ -113,23 +87,20 @@ fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
             Unit::Operations => run.add("iops", Some(*value as f64)),
             Unit::Microseconds => run.add("latency_mean_ns", Some(*value as f64 * 1000.0)),
         }
-        evidence::may_be_buffered(&mut run, size as f64 * 1024.0);
+        evidence::may_be_buffered(&mut run, *size as f64 * 1024.0);
         runs.push(run);
     }
 }
 
-fn placed(line: &str) -> Vec<(usize, u64)> {
+/// Returns the words of a line with the column behind each.
+fn words_with_ends(line: &str) -> Vec<(&str, usize)> {
     let mut found = Vec::new();
-    let mut from = None;
-    for (at, byte) in line.bytes().chain([b' ']).enumerate() {
-        match (byte.is_ascii_digit(), from) {
-            (true, None) => from = Some(at),
-            (false, Some(start)) => {
-                found.extend(line[start..at].parse::<u64>().ok().map(|value| (at, value)));
-                from = None;
-            }
-            _ => {}
-        }
+    let mut end = 0;
+    for word in line.split([' ', '\t']) {
+        end += word.len();
+        found.push((word, end));
+        end += 1;
     }
+    found.retain(|(word, _)| !word.is_empty());
     found
 }

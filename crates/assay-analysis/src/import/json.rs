@@ -1,8 +1,10 @@
 //! The first JSON document of a text, whatever stands before and after it.
 
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use serde_json::Value;
 use serde_json::error::Category;
+
+use super::mistake_in;
 
 /// Where the document begins: at the first line that begins as one, else at the first brace.
 pub(super) fn start(text: &str) -> Option<usize> {
@@ -33,9 +35,8 @@ pub(super) fn document(name: &str, text: &str) -> Outcome<Value> {
     let (document, end) = first(name, text, 0)?;
     if let Some(second) = following(text, end) {
         let line = text[..second].matches('\n').count() + 1;
-        return Err(Failure::mistake(format!(
-            "{name}:{line}:1: a second JSON document starts here; save each document as a file"
-        )));
+        let text = "a second JSON document starts here; save each document as a file";
+        return Err(mistake_in(&format!("{name}:{line}:1"), text));
     }
     Ok(document)
 }
@@ -68,28 +69,23 @@ fn following(text: &str, end: usize) -> Option<usize> {
 
 /// The first document from a place on, and where it ends.
 fn first(name: &str, text: &str, from: usize) -> Outcome<(Value, usize)> {
-    let Some(start) = start(&text[from..]).map(|start| from + start) else {
-        return Err(Failure::mistake(format!("{name}:1:1: not JSON")));
-    };
+    let none = || mistake_in(&format!("{name}:1:1"), "not JSON");
+    let start = from + start(&text[from..]).ok_or_else(none)?;
     let before = text[..start].matches('\n').count();
     let mut documents = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-    match documents.next() {
-        Some(Ok(document)) => Ok((document, start + documents.byte_offset())),
-        Some(Err(error)) => {
-            let (line, column) = (before + error.line(), error.column());
-            // Its own place is that within the document.
-            let told = error.to_string();
-            let told = told.split(" at line ").next().unwrap_or(&told);
-            let what = if error.classify() == Category::Eof {
-                "the JSON is truncated: the file is incomplete, or the tool was interrupted; run it again"
-                    .to_owned()
-            } else {
-                format!("not JSON: {told}")
-            };
-            Err(Failure::mistake(format!("{name}:{line}:{column}: {what}")))
-        }
-        None => Err(Failure::mistake(format!("{name}:1:1: not JSON"))),
+    let error = match documents.next().ok_or_else(none)? {
+        Ok(document) => return Ok((document, start + documents.byte_offset())),
+        Err(error) => error,
+    };
+    let place = format!("{name}:{}:{}", before + error.line(), error.column());
+    if error.classify() == Category::Eof {
+        let text = "the JSON is truncated: the file is incomplete, or the tool was interrupted; run it again";
+        return Err(mistake_in(&place, text));
     }
+    // The place in the message is relative to the document.
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or(&message);
+    Err(mistake_in(&place, &format!("not JSON: {message}")))
 }
 
 pub(super) fn number(value: &Value, keys: &[&str]) -> Option<f64> {

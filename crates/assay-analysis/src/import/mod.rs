@@ -47,7 +47,9 @@ use std::io::Read as _;
 use assay_core::catalogue::About;
 use assay_core::failure::{Failure, Outcome};
 use assay_core::quantity::Better;
+use assay_study::file::{DEFAULT_MARGIN, Order};
 use assay_study::findings::Measurements;
+use assay_study::results::design::{Design, Factor};
 use assay_study::results::plan::Arm;
 use assay_workloads::metrics;
 
@@ -65,6 +67,15 @@ pub struct Options {
     /// The files were made in the order in which they are named.
     pub in_order: bool,
     pub better: BTreeMap<String, Better>,
+}
+
+impl Options {
+    /// Returns the design of an imported study.
+    fn design(&self, factors: Vec<Factor>, baseline: Arm, order: Order) -> Design {
+        let margin = self.margin.or(Some(DEFAULT_MARGIN.fraction()));
+        let primary = self.primary.clone();
+        Design { factors, baseline, margin, primary, order, ..Design::default() }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -111,6 +122,26 @@ impl Importer {
             .iter()
             .map(|(names, reason)| (names.split(',').map(str::trim).collect(), *reason))
     }
+}
+
+/// Returns the user's mistake in a file.
+fn mistake_in(name: &str, text: &str) -> Failure {
+    Failure::mistake(format!("{name}: {text}"))
+}
+
+/// Groups items that are the same, in the order of the first item of each group.
+pub(crate) fn grouped<T>(
+    items: impl IntoIterator<Item = T>,
+    is_same: impl Fn(&T, &T) -> bool,
+) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    for item in items {
+        match groups.iter_mut().find(|group| is_same(&group[0], &item)) {
+            Some(group) => group.push(item),
+            None => groups.push(vec![item]),
+        }
+    }
+    groups
 }
 
 /// A sentence that names the numbers of a text that are not compared; none if there are none.
@@ -190,13 +221,10 @@ pub fn find(name: &str) -> Option<&'static Importer> {
 pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
     let head = &head[..head.len().min(HEAD_BYTES)];
     let text = beginning(head);
-    match recognised(&text) {
-        Some(importer) => Ok(importer),
-        None => match head::strange(&text) {
-            Some(what) => Err(Failure::mistake(format!("{name}: {what}"))),
-            None => Ok(&IMPORTERS[0]),
-        },
+    if let Some(importer) = recognised(&text) {
+        return Ok(importer);
     }
+    head::strange(&text).map_or(Ok(&IMPORTERS[0]), |what| Err(mistake_in(name, &what)))
 }
 
 /// The one importer that all files of a study are for.
@@ -272,11 +300,11 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
                 return Err(Failure::mistake("import one table of trials at a time"));
             };
             if let Some((name, level)) = file.arm.iter().next() {
-                return Err(Failure::mistake(format!(
-                    "{}: a table defines its own factors; add a column factor_{name} with {level} \
-                     instead of --set {name}={level}",
-                    file.name
-                )));
+                let text = format!(
+                    "a table defines its own factors; add a column factor_{name} with {level} instead of --set \
+                     {name}={level}"
+                );
+                return Err(mistake_in(&file.name, &text));
             }
             read(&file.name, &text(&file.name, file.bytes.clone())?, options)
         }
@@ -303,9 +331,8 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
 
 pub fn text(name: &str, bytes: Vec<u8>) -> Outcome<String> {
     if bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]) {
-        return Err(Failure::mistake(format!(
-            "{name}:1:1: the text is UTF-16; save the file as UTF-8"
-        )));
+        let text = "the text is UTF-16; save the file as UTF-8";
+        return Err(mistake_in(&format!("{name}:1:1"), text));
     }
     String::from_utf8(bytes).map_err(|error| {
         let good = error.utf8_error().valid_up_to();
@@ -342,9 +369,8 @@ fn decoded<'a>(name: &str, bytes: &'a [u8]) -> Outcome<Cow<'a, str>> {
     if bytes.starts_with(&GZIP) {
         let (whole, is_cut) = unpacked(bytes, LARGEST_RUNS_BYTES);
         if is_cut {
-            return Err(Failure::mistake(format!(
-                "{name}: its compressed content is damaged, truncated, or longer than 64 MiB"
-            )));
+            let text = "its compressed content is damaged, truncated, or longer than 64 MiB";
+            return Err(mistake_in(name, text));
         }
         return text(name, whole).map(Cow::Owned);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use assay_workloads::command::{Number, ToolOutput, slug};
 
 use super::run::{Run, RunMetric, name_places};
-use super::{Reads, find};
+use super::{Reads, find, grouped};
 
 const NAME: &str = "its output";
 
@@ -23,16 +23,9 @@ pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
     if let Some(why) = found.runs.iter().find_map(|run| run.failed.as_ref()) {
         return Err(why.clone());
     }
-    let mut groups: Vec<Vec<&Run>> = Vec::new();
-    for run in &found.runs {
-        match groups
-            .iter_mut()
-            .find(|group| group[0].workload == run.workload && group[0].settings == run.settings)
-        {
-            Some(group) => group.push(run),
-            None => groups.push(vec![run]),
-        }
-    }
+    let groups = grouped(&found.runs, |one, other| {
+        one.workload == other.workload && one.settings == other.settings
+    });
     let firsts: Vec<&Run> = groups.iter().map(|group| group[0]).collect();
     let mut numbers: Vec<Number> = Vec::new();
     for group in &groups {

@@ -2,15 +2,26 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_core::failure::{Failure, Outcome};
+use assay_core::failure::Outcome;
 use assay_core::quantity::Better;
 use assay_core::quantity::units::show;
 use assay_core::stats::{observations_needed, percentile_is_supported};
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::metrics;
 
+use super::mistake_in;
+
 /// Operations per run up to which a percentile that a run does not have is mentioned: those of a p99.9.
 const MOST_MENTIONED: u64 = 10_000;
+
+/// Shares of all operations, with the metric of the latency that they stay below.
+pub(super) const PERCENTILES: [(f64, &str); 5] = [
+    (0.5, "latency_p50_ns"),
+    (0.9, "latency_p90_ns"),
+    (0.99, "latency_p99_ns"),
+    (0.999, "latency_p999_ns"),
+    (0.9999, "latency_p9999_ns"),
+];
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunMetric {
@@ -98,10 +109,7 @@ impl Runs {
     /// # Errors
     /// The user's mistake if there is no run: the file lacks what `missing` names.
     pub fn require(self, name: &str, missing: &str) -> Outcome<Self> {
-        if self.runs.is_empty() {
-            return Err(Failure::mistake(format!("{name}: {missing}")));
-        }
-        Ok(self)
+        if self.runs.is_empty() { Err(mistake_in(name, missing)) } else { Ok(self) }
     }
 }
 

@@ -4,19 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use assay_core::failure::{Failure, Outcome};
-use assay_study::file::{DEFAULT_MARGIN, Order};
+use assay_study::file::Order;
 use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::{Measurements, Series};
-use assay_study::results::design::{Design, Factor, Stopping};
+use assay_study::results::design::Factor;
 use assay_study::results::plan::Arm;
 use assay_study::results::record::Status;
-use assay_workloads::command::ImportEvidence;
 use assay_workloads::metrics;
 
 use super::order::{self, Placed};
 use super::run::{Run, Runs};
 use super::words::{advice, quoted};
-use super::{Brought, Imported, Options, levels};
+use super::{Brought, Imported, Options, levels, mistake_in};
 
 /// The level of a setting that a run does not name.
 const NOT_SET: &str = "not set";
@@ -36,6 +35,7 @@ struct One<'a> {
     order: Option<u32>,
 }
 
+#[derive(Default)]
 struct All<'a> {
     runs: Vec<One<'a>>,
     workloads: Vec<String>,
@@ -46,11 +46,10 @@ struct All<'a> {
 
 pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome<Imported> {
     let mut all = gathered(files)?;
+    let name = files.first().map_or("", |(file, _)| &file.name);
     all.factors = factors(&mut all, files)?;
     all.place_arms();
-    if let Some((first, _)) = files.first() {
-        at_most(MOST_KINDS, all.arms.len(), "settings", &first.name)?;
-    }
+    at_most(MOST_KINDS, all.arms.len(), "settings", name)?;
     all.place_in_time(files, options);
     let placed = all.placed();
     let order = if placed.is_empty() { Order::Unknown } else { order::order(&placed) };
@@ -58,16 +57,7 @@ pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome
     let baseline = all.baseline(options)?;
     let series = all.series(options)?;
     all.tell_unmeasured();
-    let design = Design {
-        factors: all.factors,
-        baseline,
-        margin: options.margin.or(Some(DEFAULT_MARGIN.fraction())),
-        primary: options.primary.clone(),
-        order,
-        stopping: Stopping::Fixed,
-        repeats: 0,
-        ..Design::default()
-    };
+    let design = options.design(all.factors, baseline, order);
     Ok(Imported {
         measurements: Measurements { design, series, unfinished: false, live: Vec::new() },
         notes: all.notes,
@@ -76,16 +66,10 @@ pub(super) fn together(files: &[(&Brought, Runs)], options: &Options) -> Outcome
 }
 
 fn gathered<'a>(files: &'a [(&Brought, Runs)]) -> Outcome<All<'a>> {
-    let mut all = All {
-        runs: Vec::new(),
-        workloads: Vec::new(),
-        factors: Vec::new(),
-        arms: Vec::new(),
-        notes: Vec::new(),
-    };
+    let mut all = All::default();
     for (file, runs) in files {
         if runs.runs.is_empty() {
-            return Err(Failure::mistake(format!("{}: contains no run", file.name)));
+            return Err(mistake_in(&file.name, "contains no run"));
         }
         for run in &runs.runs {
             let workload = place_in(&mut all.workloads, &run.workload);
@@ -107,9 +91,8 @@ fn at_most(most: usize, count: usize, what: &str, name: &str) -> Outcome<()> {
     if count <= most {
         return Ok(());
     }
-    Err(Failure::mistake(format!(
-        "{name}: this study has more than {most} {what}; import parts of the data"
-    )))
+    let text = format!("this study has more than {most} {what}; import parts of the data");
+    Err(mistake_in(name, &text))
 }
 
 fn place_in(names: &mut Vec<String>, name: &str) -> usize {
@@ -131,11 +114,11 @@ fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>
     let given: BTreeSet<&String> = all.runs.iter().flat_map(|one| one.given.keys()).collect();
     for name in &given {
         if let Some((file, _)) = files.iter().find(|(file, _)| !file.arm.contains_key(*name)) {
-            return Err(Failure::mistake(format!(
-                "{}: no --set for factor {}, which other files have; set the factor for each file",
-                file.name,
-                quoted(name)
-            )));
+            let factor = quoted(name);
+            let text = format!(
+                "no --set for factor {factor}, which other files have; set the factor for each file"
+            );
+            return Err(mistake_in(&file.name, &text));
         }
     }
     let mut kept: Vec<String> = given.iter().map(|name| (*name).clone()).collect();
@@ -238,37 +221,27 @@ impl All<'_> {
 
     fn placed(&self) -> Vec<Placed> {
         let placed = |one: &One<'_>| {
-            Some(Placed {
-                order: one.order?,
-                lead_in: false,
-                workload: one.workload,
-                arm: one.arm,
-                replicate: one.replicate,
-            })
+            let &One { workload, arm, replicate, .. } = one;
+            Some(Placed { order: one.order?, lead_in: false, workload, arm, replicate })
         };
         self.runs.iter().filter_map(placed).collect()
     }
 
     fn tell_order(&mut self, order: Order, files: usize) {
-        if self.arms.len() < 2 {
-            self.notes.push("all runs have the same settings; nothing to compare".to_owned());
-            return;
-        }
-        match order {
-            Order::Unknown if self.runs.iter().all(|one| one.order.is_none()) && files > 1 => {
-                self.notes.push(
-                    "the files do not record the order of the runs, so Assay gives ratios without verdicts; if you \
-                     list them in order, use --in-order"
-                        .to_owned(),
-                );
+        let is_unordered = files > 1 && self.runs.iter().all(|one| one.order.is_none());
+        let note = match order {
+            _ if self.arms.len() < 2 => "all runs have the same settings; nothing to compare",
+            Order::Unknown if is_unordered => {
+                "the files do not record the order of the runs, so Assay gives ratios without verdicts; if you list \
+                 them in order, use --in-order"
             }
-            Order::Unknown | Order::Sequential => self.notes.push(
-                "the runs are in blocks or not in complete replicates, so Assay gives ratios \
-                 without verdicts; interleave the configurations"
-                    .to_owned(),
-            ),
-            _ => {}
-        }
+            Order::Unknown | Order::Sequential => {
+                "the runs are in blocks or not in complete replicates, so Assay gives ratios without verdicts; \
+                 interleave the configurations"
+            }
+            _ => return,
+        };
+        self.notes.push(note.to_owned());
     }
 
     fn baseline(&mut self, options: &Options) -> Outcome<Arm> {
@@ -296,10 +269,9 @@ impl All<'_> {
         let first = self.runs.first().map(|one| self.arms[one.arm].clone()).unwrap_or_default();
         let words: Vec<String> =
             first.iter().map(|(name, level)| format!("{name}={level}")).collect();
-        self.notes.push(format!(
-            "the baseline is {} (the first run); --baseline sets another",
-            words.join(" ")
-        ));
+        let words = words.join(" ");
+        let note = format!("the baseline is {words} (the first run); --baseline sets another");
+        self.notes.push(note);
         Ok(first)
     }
 
@@ -338,7 +310,10 @@ impl All<'_> {
                     series.push(Series {
                         primary: primary.unwrap_or(0) == at,
                         trials,
-                        evidence: self.evidence(workload, arm_at),
+                        evidence: self
+                            .of_row(workload, arm_at)
+                            .map(|one| one.run.evidence.clone())
+                            .collect(),
                         ..Series::bare(&self.workloads[workload], arm, &told.metric, told.better)
                     });
                 }
@@ -349,17 +324,16 @@ impl All<'_> {
 
     /// Whether a run measured a metric or failed. If the tool could measure it in no run, that is no failure.
     fn measures(&self, workload: usize, arm: usize, metric: &str) -> bool {
-        let mut own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
-        own.any(|one| {
+        self.of_row(workload, arm).any(|one| {
             let mut values = one.run.values.iter();
             one.run.failed.is_some()
                 || values.any(|told| told.metric == metric && told.why.is_none())
         })
     }
 
-    fn evidence(&self, workload: usize, arm: usize) -> Vec<Vec<ImportEvidence>> {
-        let own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
-        own.map(|one| one.run.evidence.clone()).collect()
+    /// The runs of a workload under an arm.
+    fn of_row(&self, workload: usize, arm: usize) -> impl Iterator<Item = &One<'_>> {
+        self.runs.iter().filter(move |one| one.workload == workload && one.arm == arm)
     }
 
     /// Names metrics that no run of a workload measured, each reason once.
@@ -381,7 +355,7 @@ impl All<'_> {
     }
 
     fn trials(&self, workload: usize, arm: usize, metric: &str) -> Vec<TrialValue> {
-        let own = self.runs.iter().filter(|one| one.workload == workload && one.arm == arm);
+        let own = self.of_row(workload, arm);
         let mut trials: Vec<TrialValue> = own.filter_map(|one| trial(one, metric)).collect();
         trials.sort_by_key(|trial| trial.replicate);
         trials

@@ -143,11 +143,7 @@ impl<'l> Event<'l> {
         }
         let letters = words.next().unwrap_or_default();
         let is_letters = letters.bytes().all(|byte| byte.is_ascii_uppercase());
-        let place = match action {
-            "X" => split(words)?,
-            _ if ACTIONS.contains(&action) => place(words)?,
-            _ => None,
-        };
+        let place = if ACTIONS.contains(&action) { place(words, action == "X")? } else { None };
         let place = place.filter(|(_, sectors)| *sectors > 0);
         let kind = if is_letters { kind(letters, place.is_some()) } else { None };
         let error = line.rsplit_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
@@ -157,27 +153,23 @@ impl<'l> Event<'l> {
     }
 }
 
-/// Sector and number of sectors, where these are told: `223490 + 8`.
-fn place<'l>(mut words: impl Iterator<Item = &'l str>) -> Result<Option<(u64, u64)>, String> {
-    let (sector, plus, count) = (words.next(), words.next(), words.next());
-    if plus != Some("+") {
+/// Returns the sector and the number of sectors, if the line has them: `223490 + 8`. A split has the sector of the
+/// remainder instead of the number, `1000 / 1256`, of which blkparse writes only the lower 32 bits.
+fn place<'l>(
+    mut words: impl Iterator<Item = &'l str>,
+    is_split: bool,
+) -> Result<Option<(u64, u64)>, String> {
+    let (sector, sign, other) = (words.next(), words.next(), words.next());
+    if sign != Some(if is_split { "/" } else { "+" }) {
         return Ok(None);
     }
     let sector = number(sector, "the sector", MOST_BYTES / SECTOR_BYTES)?;
+    if is_split {
+        let rest = number(other, "the sector of the remainder", u64::MAX)?;
+        return Ok(Some((sector, rest.wrapping_sub(sector) & u64::from(u32::MAX))));
+    }
     let most = u64::from(u32::MAX) / SECTOR_BYTES;
-    Ok(Some((sector, number(count, "the number of sectors", most)?)))
-}
-
-/// Sector and number of sectors before the rest of what is split: `1000 / 1256`. Of where the rest begins blkparse
-/// writes the lower 32 bits.
-fn split<'l>(mut words: impl Iterator<Item = &'l str>) -> Result<Option<(u64, u64)>, String> {
-    let (sector, slash, rest) = (words.next(), words.next(), words.next());
-    if slash != Some("/") {
-        return Ok(None);
-    }
-    let sector = number(sector, "the sector", MOST_BYTES / SECTOR_BYTES)?;
-    let rest = number(rest, "the sector of the remainder", u64::MAX)?;
-    Ok(Some((sector, rest.wrapping_sub(sector) & u64::from(u32::MAX))))
+    Ok(Some((sector, number(other, "the number of sectors", most)?)))
 }
 
 impl Lines for Blkparse {
@@ -218,11 +210,9 @@ impl Lines for Blkparse {
                 self.end(device, sector, sectors, &event, kind, each);
             }
             ("C", None) => {
-                let first = |of: &mut BTreeMap<usize, VecDeque<u64>>| {
-                    of.get_mut(&device).and_then(VecDeque::pop_front)
-                };
-                let begun = first(&mut self.flushes).or_else(|| first(&mut self.queued_flushes));
-                match begun {
+                let issued = self.flushes.get_mut(&device).and_then(VecDeque::pop_front);
+                let queued = || self.queued_flushes.get_mut(&device)?.pop_front();
+                match issued.or_else(queued) {
                     Some(at_ns) => self.tell(device, at_ns, None, &event, kind, each),
                     None => self.unbegun += 1,
                 }

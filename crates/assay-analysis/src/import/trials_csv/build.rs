@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use assay_study::file::{DEFAULT_MARGIN, Order};
+use assay_study::file::Order;
 use assay_study::findings::TrialValue;
 use assay_study::findings::measurements::{Measurements, Series};
-use assay_study::results::design::{self, Design, Stopping};
+use assay_study::results::design::{self, Design};
 use assay_study::results::plan::{Arm, arm_words};
 use assay_study::results::record::Status;
 
@@ -41,16 +41,8 @@ fn placed(table: &TrialTable) -> Vec<Placed> {
 fn design(table: &TrialTable, options: &Options, placed: &[Placed]) -> Design {
     let baseline =
         if options.baseline.is_empty() { first_arm(table) } else { options.baseline.clone() };
-    Design {
-        factors: table.factors.iter().map(factor).collect(),
-        baseline,
-        margin: options.margin.or(Some(DEFAULT_MARGIN.fraction())),
-        primary: options.primary.clone(),
-        order: if placed.is_empty() { Order::Unknown } else { order::order(placed) },
-        stopping: Stopping::Fixed,
-        repeats: 0,
-        ..Design::default()
-    }
+    let order = if placed.is_empty() { Order::Unknown } else { order::order(placed) };
+    options.design(table.factors.iter().map(factor).collect(), baseline, order)
 }
 
 /// The arm of the first row: whoever writes a table begins with what is known.
@@ -156,15 +148,11 @@ fn notes(
         1 => notes.push("Assay ignores the value of a failed trial".to_owned()),
         count => notes.push(format!("Assay ignores the values of {count} failed trials")),
     }
-    let same: Vec<&str> = order::unvaried(placed)
-        .into_iter()
-        .map(|workload| table.workloads.all[workload].as_str())
-        .collect();
+    let same = listed(order::unvaried(placed).into_iter().map(|at| &table.workloads.all[at]));
     if !same.is_empty() {
         notes.push(format!(
-            "every replicate of {} runs its configurations in the same order, so carry-over always affects the same \
-             configuration",
-            listed(&same)
+            "every replicate of {same} runs its configurations in the same order, so carry-over always affects the \
+             same configuration"
         ));
     }
     notes
@@ -178,10 +166,8 @@ fn compared_note(table: &TrialTable, options: &Options) -> Option<String> {
         return Some("all rows have the same levels; nothing to compare".to_owned());
     }
     let named = arm_words(&first_arm(table));
-    options
-        .baseline
-        .is_empty()
-        .then(|| format!("the baseline is {named} (the first row); --baseline sets another"))
+    let text = format!("the baseline is {named} (the first row); --baseline sets another");
+    options.baseline.is_empty().then_some(text)
 }
 
 /// What effects of factors are told against that the user's baseline leaves open.

@@ -35,12 +35,7 @@ pub(super) fn replicate(cell: &Field<'_>, zero: bool, mistakes: &mut Mistakes<'_
     Some(number)
 }
 
-pub(super) fn order(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<u32> {
-    let advice = "number the trials 1, 2, 3, ... in run order, or remove the column";
-    whole(cell, advice, mistakes)
-}
-
-fn whole(cell: &Field<'_>, advice: &str, mistakes: &mut Mistakes<'_>) -> Option<u32> {
+pub(super) fn whole(cell: &Field<'_>, advice: &str, mistakes: &mut Mistakes<'_>) -> Option<u32> {
     let digits = !cell.text.is_empty() && cell.text.bytes().all(|byte| byte.is_ascii_digit());
     let number = cell.text.parse().ok().filter(|_| digits);
     if number.is_none() {
@@ -66,24 +61,19 @@ pub(super) fn word<'a>(
     Some(cell.text)
 }
 
-pub(super) struct Reported;
-
+/// Reads the value of a trial, which may be absent from a failed one.
 pub(super) fn value(
     cell: &Field<'_>,
-    absent: bool,
+    may_be_absent: bool,
     mistakes: &mut Mistakes<'_>,
-) -> Result<Option<f64>, Reported> {
+) -> Option<Option<f64>> {
     let missing = "the value is missing; write the number, or `failed` in the column `status`";
-    let text = match (cell.text, absent) {
-        ("", true) => return Ok(None),
-        ("", false) => missing.to_owned(),
-        (text, _) => match number(text) {
-            Ok(number) => return Ok(Some(number)),
-            Err(text) => text,
-        },
+    let read = match cell.text {
+        "" if may_be_absent => return Some(None),
+        "" => Err(missing.to_owned()),
+        text => number(text),
     };
-    mistakes.at(cell, &text);
-    Err(Reported)
+    read.map_err(|text| mistakes.at(cell, &text)).ok().map(Some)
 }
 
 pub(super) fn number(text: &str) -> Result<f64, String> {

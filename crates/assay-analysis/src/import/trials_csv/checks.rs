@@ -93,57 +93,42 @@ fn below_zero(header: &Header, table: &TrialTable, mistakes: &mut Mistakes<'_>) 
 }
 
 fn baseline(header: &Header, table: &TrialTable, wanted: &Arm, mistakes: &mut Mistakes<'_>) {
-    let mut levels: Vec<Option<usize>> = vec![None; table.factors.len()];
-    let mut sound = true;
+    let mut is_sound = true;
+    let mut options = Vec::new();
     for (name, level) in wanted {
-        let found = table.factors.iter().position(|factor| factor.name == *name);
-        let text = match found.map(|index| (index, &table.factors[index])) {
-            None => unknown_factor(name, level, &table.factors),
-            Some((index, factor)) if factor.levels.has(level) => {
-                levels[index] = factor.levels.all.iter().position(|known| known == level);
-                continue;
-            }
-            Some((_, factor)) => {
-                let column = factor.column;
-                let text = format!(
-                    "--baseline {}={}: no row has this level; {}",
-                    quoted(name),
-                    quoted(level),
-                    advice(level, factor.levels.iter())
-                );
-                mistakes.at(&header.cell(header.line, column, ""), &text);
-                sound = false;
-                continue;
-            }
-        };
-        mistakes.on(header.line, &text);
-        sound = false;
+        let option = format!("--baseline {}={}", quoted(name), quoted(level));
+        let factor = table.factors.iter().find(|factor| factor.name == *name);
+        let is_known = factor.is_some_and(|factor| factor.levels.has(level));
+        if let Some(factor) = factor.filter(|_| !is_known) {
+            let advice = advice(level, factor.levels.iter());
+            let text = format!("{option}: no row has this level; {advice}");
+            mistakes.at(&header.cell(header.line, factor.column, ""), &text);
+        } else if !is_known {
+            let text = format!("{option}: no such factor; {}", factor_advice(name, &table.factors));
+            mistakes.on(header.line, &text);
+        }
+        is_sound &= is_known;
+        options.push(option);
     }
     let fits = |arm: &Vec<usize>| {
-        levels.iter().zip(arm).all(|(wanted, level)| wanted.is_none_or(|wanted| wanted == *level))
+        let mut levels = table.factors.iter().zip(arm);
+        levels.all(|(factor, level)| {
+            wanted.get(&factor.name).is_none_or(|wanted| *wanted == factor.levels.all[*level])
+        })
     };
-    if sound && !wanted.is_empty() && !table.arms.all.iter().any(fits) {
-        let named: Vec<String> = wanted
-            .iter()
-            .map(|(name, level)| format!("{}={}", quoted(name), quoted(level)))
-            .collect();
-        mistakes.on(
-            header.line,
-            &format!(
-                "--baseline {}: no row has this combination of levels; use the levels of a row",
-                named.join(" --baseline ")
-            ),
-        );
+    if is_sound && !wanted.is_empty() && !table.arms.all.iter().any(fits) {
+        let options = options.join(" ");
+        let text =
+            format!("{options}: no row has this combination of levels; use the levels of a row");
+        mistakes.on(header.line, &text);
     }
 }
 
-fn unknown_factor(name: &str, level: &str, factors: &[Factor]) -> String {
-    let advice = if factors.is_empty() {
-        format!("rename the column of the factor to `factor_{}`", quoted(name))
-    } else {
-        advice(name, factors.iter().map(|factor| factor.name.as_str()))
-    };
-    format!("--baseline {}={}: no such factor; {advice}", quoted(name), quoted(level))
+fn factor_advice(name: &str, factors: &[Factor]) -> String {
+    if factors.is_empty() {
+        return format!("rename the column of the factor to `factor_{}`", quoted(name));
+    }
+    advice(name, factors.iter().map(|factor| factor.name.as_str()))
 }
 
 fn primary(header: &Header, table: &TrialTable, wanted: Option<&str>, mistakes: &mut Mistakes<'_>) {
@@ -153,10 +138,7 @@ fn primary(header: &Header, table: &TrialTable, wanted: Option<&str>, mistakes: 
     if names.clone().any(|name| name == wanted) || table.metrics.all.is_empty() {
         return;
     }
-    let text = format!(
-        "--primary-metric {}: no row has this metric; {}",
-        quoted(wanted),
-        advice(wanted, names)
-    );
+    let (option, advice) = (quoted(wanted), advice(wanted, names));
+    let text = format!("--primary-metric {option}: no row has this metric; {advice}");
     mistakes.at(&header.cell(header.line, header.metric.unwrap_or(0), ""), &text);
 }

@@ -61,13 +61,7 @@ impl Metrics {
             return *known;
         }
         let name = cells::word(cell, NAME_IT, mistakes)?;
-        let read = match self.declare(cell) {
-            Ok(index) => Some(index),
-            Err(text) => {
-                mistakes.at(cell, &text);
-                None
-            }
-        };
+        let read = self.declare(cell).map_err(|text| mistakes.at(cell, &text)).ok();
         self.cells.insert(name.to_owned(), read);
         read
     }

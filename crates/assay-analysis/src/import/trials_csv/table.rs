@@ -1,6 +1,7 @@
 //! The rows of a file, with names, levels and arms by number.
 
 use std::borrow::Borrow;
+use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::hash::Hash;
 
@@ -78,6 +79,7 @@ impl TrialLine {
 
 /// All rows. Names, levels and metrics of faulty rows are known, too, so that one mistake does not
 /// make others up.
+#[derive(Default)]
 pub(super) struct TrialTable {
     pub factors: Vec<Factor>,
     pub workloads: Names,
@@ -96,14 +98,7 @@ impl TrialTable {
             column,
             levels: Names::default(),
         };
-        Self {
-            factors: header.factors.iter().map(factor).collect(),
-            workloads: Names::default(),
-            metrics: Metrics::default(),
-            arms: Numbered::default(),
-            rows: Vec::new(),
-            lines: 0,
-        }
+        Self { factors: header.factors.iter().map(factor).collect(), ..Self::default() }
     }
 
     /// Reads a line; false when there is no use in going on.
@@ -148,8 +143,9 @@ impl TrialTable {
         let replicate = header
             .replicate
             .and_then(|column| cells::replicate(&cell(column), may(Status::Warmup), mistakes));
+        let advice = "number the trials 1, 2, 3, ... in run order, or remove the column";
         let order = match header.order {
-            Some(column) => cells::order(&cell(column), mistakes).map(Some),
+            Some(column) => cells::whole(&cell(column), advice, mistakes).map(Some),
             None => Some(None),
         };
         let advice = "write the name of the workload, such as `build`";
@@ -159,7 +155,7 @@ impl TrialTable {
         let metric = header.metric.and_then(|column| self.metrics.read(&cell(column), mistakes));
         let value = header
             .value
-            .and_then(|column| cells::value(&cell(column), may(Status::Failed), mistakes).ok());
+            .and_then(|column| cells::value(&cell(column), may(Status::Failed), mistakes));
         let arm = self.arm(cell, mistakes);
         let status = status?;
         let reason = header.reason.filter(|_| status != Status::Ok);
@@ -211,18 +207,19 @@ fn has_right_length(
     mistakes: &mut Mistakes<'_>,
 ) -> bool {
     let (fields, wanted) = (splitter.count(), header.names.len());
-    let text = if (0..fields).all(|index| splitter.field(index).is_empty()) {
+    if (0..fields).all(|index| splitter.field(index).is_empty()) {
         mistakes.on(line, "the row contains only commas; remove it");
         return false;
-    } else if fields == wanted {
-        return true;
-    } else if fields < wanted {
-        format!("the row has {fields} of {wanted} fields; add the missing fields")
-    } else {
-        format!(
-            "the row has {fields} fields, but the header has {wanted}; write numbers without \
-             commas, and quote text that contains commas"
-        )
+    }
+    let text = match fields.cmp(&wanted) {
+        Ordering::Equal => return true,
+        Ordering::Less => {
+            format!("the row has {fields} of {wanted} fields; add the missing fields")
+        }
+        Ordering::Greater => format!(
+            "the row has {fields} fields, but the header has {wanted}; write numbers without commas, and quote text \
+             that contains commas"
+        ),
     };
     mistakes.at(&header.cell(line, fields.min(wanted), ""), &text);
     false
