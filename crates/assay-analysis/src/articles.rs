@@ -138,8 +138,7 @@ fn table(library: &Library, name: &str) -> Outcome<ArticleTable> {
     })
 }
 
-/// How a preset is run: on devices of its own where it makes file systems or links, in the directory that one
-/// is in. Of one about a card, which is overwritten, the plan alone tells what has to be typed.
+/// How to run a preset: on scratch devices if it makes filesystems or links. A card is overwritten, so show its plan.
 fn run_it(name: &str, study: &Study) -> RunIt {
     if study.card.is_some() {
         let text = format!("{}; the plan shows the command and which data is lost", study.title);

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use assay_core::exhibit::parts::distinct;
 use assay_study::file::fields::TARGET_FACTOR;
-use assay_study::findings::{
-    Because, Findings, LENT, Measurement, TargetFacts, Trust, WorkloadFacts,
-};
+use assay_study::findings::{Because, Findings, LENT, TargetFacts, Trust, WorkloadFacts};
 use assay_study::results::plan::Arm;
 
 use super::file::lies_among;
@@ -31,28 +30,23 @@ pub struct Extra {
     pub foreign: bool,
 }
 
-/// The rows of a result.
+/// The rows of a result, one per target.
 ///
 /// # Errors
-/// Where it has none: nothing of it is a number of a row, or a study varied settings, so that none of
-/// its arms is *the* device.
+/// The result has no number of a row, or its study varied settings, so that no configuration is *the* device.
 pub fn rows(findings: &Findings, extra: &Extra) -> Result<Vec<CollectionRow>, String> {
     let targets = &findings.environment.targets;
     let several = targets.len() > 1;
     if several && extra.device.is_some() {
         return Err("the result has several targets, but --device names one".to_owned());
     }
-    let rows: Result<Vec<CollectionRow>, String> = targets
-        .iter()
-        .map(|target| {
-            let own = |arm: &Arm| {
-                !several || arm.get(TARGET_FACTOR).is_none_or(|name| *name == target.name)
-            };
-            row(findings, target, &own, extra)
-        })
-        .collect();
-    let rows: Vec<CollectionRow> =
-        rows?.into_iter().filter(|row| !row.measured.is_empty()).collect();
+    let mut rows = Vec::new();
+    for target in targets {
+        let own =
+            |arm: &Arm| !several || arm.get(TARGET_FACTOR).is_none_or(|name| *name == target.name);
+        rows.push(row(findings, target, &own, extra)?);
+    }
+    rows.retain(|row| !row.measured.is_empty());
     if rows.is_empty() {
         return Err("it has no sequential or random rate of a device; add a check or a flash run"
             .to_owned());
@@ -69,12 +63,9 @@ fn row(
     let mut measured: BTreeMap<String, Number> = BTreeMap::new();
     let mut arms: Vec<&Arm> = Vec::new();
     for workload in findings.workloads.iter().filter(|one| own(&one.configuration)) {
-        let Some(kind) = workload.io.as_ref().and_then(|io| numbers::of(io, workload.queue_depth))
-        else {
-            continue;
-        };
-        let Some(cell) = cell(findings, workload, kind.metric) else { continue };
-        let Some(number) = number(findings, workload, cell) else { continue };
+        let kind = workload.io.as_ref().and_then(|io| numbers::of(io, workload.queue_depth));
+        let Some(kind) = kind else { continue };
+        let Some(number) = number(findings, workload, kind.metric) else { continue };
         if !arms.contains(&&workload.configuration) {
             arms.push(&workload.configuration);
         }
@@ -84,8 +75,7 @@ fn row(
             measured.insert(kind.name.to_owned(), number);
         }
         if kind.name == "write_mb_s"
-            && let Some(energy) = self::cell(findings, workload, ENERGY)
-            && let Some(number) = self::number(findings, workload, energy)
+            && let Some(number) = self::number(findings, workload, ENERGY)
         {
             measured.insert(ENERGY.to_owned(), number);
         }
@@ -125,15 +115,15 @@ fn row(
 }
 
 fn bare(arm: &Arm) -> Arm {
-    let others = arm.iter().filter(|(name, _)| *name != TARGET_FACTOR);
-    others.map(|(name, level)| (name.clone(), level.clone())).collect()
+    let mut others = arm.clone();
+    others.remove(TARGET_FACTOR);
+    others
 }
 
 fn simulated(target: &TargetFacts) -> bool {
     target.drive == "simulated"
 }
 
-/// The model, else what sort of device it is: a path would tell whose.
 fn name(target: &TargetFacts) -> String {
     let sort = || {
         if simulated(target) {
@@ -158,17 +148,8 @@ fn machine(findings: &Findings) -> String {
     format!("Linux {}, {}, {place}", facts.kernel, facts.cpu)
 }
 
-fn cell<'a>(findings: &'a Findings, own: &WorkloadFacts, metric: &str) -> Option<&'a Measurement> {
-    let same = |cell: &&Measurement| {
-        cell.workload == own.name
-            && cell.configuration == own.configuration
-            && cell.metric == metric
-            && !cell.control
-    };
-    findings.measurements.iter().find(same)
-}
-
-fn number(findings: &Findings, own: &WorkloadFacts, cell: &Measurement) -> Option<Number> {
+fn number(findings: &Findings, own: &WorkloadFacts, metric: &str) -> Option<Number> {
+    let cell = findings.cell(&own.name, &own.configuration, metric)?;
     let value = cell.value().filter(|value| value.is_finite())?;
     let mut trials = cell.values();
     trials.truncate(MOST_TRIALS);
@@ -177,22 +158,16 @@ fn number(findings: &Findings, own: &WorkloadFacts, cell: &Measurement) -> Optio
         trials.clear();
     }
     let latency = QUANTILES.iter().filter_map(|(metric, share)| {
-        let cell = self::cell(findings, own, metric)?;
-        Some([*share, cell.value()?])
+        Some([*share, findings.cell(&own.name, &own.configuration, metric)?.value()?])
     });
-    let mut because: Vec<String> = Vec::new();
     // Of notes only the one that says whose numbers they are.
     let tells = |one: &&Because| one.trust != Trust::Trusted || one.rule == LENT;
-    for one in cell.reasons.iter().filter(tells) {
-        if !because.contains(&one.rule) {
-            because.push(one.rule.clone());
-        }
-    }
+    let because = cell.reasons.iter().filter(tells).map(|one| one.rule.clone());
     Some(Number {
         value,
         ci95: cell.ci95,
         trust: cell.trust,
-        because,
+        because: distinct(because),
         how: own.text.clone(),
         trials,
         latency_ns: latency.collect(),

@@ -1,5 +1,4 @@
-//! A row as a file. Whoever sends one is not trusted: what is taken is a row, and everything else is named
-//! with its reason and left out.
+//! A row as a file. Its sender is not trusted: only what belongs to a row is read; anything else is refused with a reason.
 
 use assay_core::digest::{hexadecimal, sha256};
 use assay_core::outside;
@@ -66,8 +65,7 @@ pub fn read_named(path: &str, text: &str) -> Result<CollectionRow, String> {
     Err("the file name is not the hash of the content; the file was edited or moved".to_owned())
 }
 
-/// Takes out of every text what turns the direction of what follows it: nobody is called by that, and rows that
-/// were sent with it stay readable. Control characters are refused.
+/// Removes characters that change the text direction, so that rows with them stay readable.
 fn clean(row: &mut CollectionRow) {
     let published = row.published.iter_mut();
     let published = published.flat_map(|own| [&mut own.article, &mut own.title, &mut own.kind]);

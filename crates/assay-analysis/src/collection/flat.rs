@@ -1,6 +1,6 @@
 //! A row as one line of a table: what lists and exports have of it.
 
-use crate::inference::card::{CardClaim, CardNumber, Standing};
+use crate::inference::card::{CardClaim, CardNumber};
 use crate::inference::claims::{self, Numbers};
 use assay_core::lines;
 use assay_study::file::printed::Claim;
@@ -142,13 +142,6 @@ fn reached(row: &CollectionRow) -> String {
     if row.measured.is_empty() {
         return String::new();
     }
-    let told = held(row).into_iter().map(|one| {
-        let word = match one.outcome {
-            Standing::Above => "reached",
-            Standing::Below => "not reached",
-            Standing::Open => "cannot be determined",
-        };
-        format!("{} {word}", one.rating)
-    });
+    let told = held(row).into_iter().map(|one| format!("{} {}", one.rating, one.outcome.word()));
     told.collect::<Vec<_>>().join(", ")
 }

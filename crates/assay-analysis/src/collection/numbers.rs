@@ -18,7 +18,21 @@ pub struct Kind {
 /// What a page keeps of linear rates: smaller operations measure the path and not the medium.
 const LEAST_LINEAR_BYTES: u64 = 128 << 10;
 const SMALL_BYTES: u64 = 4 << 10;
-const MB: f64 = 1e6;
+/// Metrics with the size of the shown unit.
+const RATE: (&str, f64) = ("bandwidth_bytes_per_s", 1e6);
+const IOPS: (&str, f64) = ("iops", 1.0);
+
+impl Kind {
+    /// `names` are the name, the title and the work.
+    const fn new(
+        names: [&'static str; 3],
+        metric: (&'static str, f64),
+        fits: fn(&IoFacts, u32) -> bool,
+    ) -> Self {
+        let [name, title, work] = names;
+        Self { name, title, work, metric: metric.0, unit: metric.1, fits }
+    }
+}
 
 fn linear(io: &IoFacts) -> bool {
     io.pattern == Pattern::Sequential && io.size_bytes >= LEAST_LINEAR_BYTES && is_unsynced(io)
@@ -33,62 +47,27 @@ fn is_unsynced(io: &IoFacts) -> bool {
 }
 
 pub static NUMBERS: [Kind; 7] = [
-    Kind {
-        name: "read_mb_s",
-        title: "read MB/s",
-        work: "linear read",
-        metric: "bandwidth_bytes_per_s",
-        unit: MB,
-        fits: |io, _| linear(io) && io.only_reads(),
-    },
-    Kind {
-        name: "write_mb_s",
-        title: "write MB/s",
-        work: "linear write",
-        metric: "bandwidth_bytes_per_s",
-        unit: MB,
-        fits: |io, _| linear(io) && io.only_writes(),
-    },
-    Kind {
-        name: "read_iops",
-        title: "read IOPS",
-        work: "random read",
-        metric: "iops",
-        unit: 1.0,
-        fits: |io, depth| random(io) && io.only_reads() && depth == 1,
-    },
-    Kind {
-        name: "write_iops",
-        title: "write IOPS",
-        work: "random write",
-        metric: "iops",
-        unit: 1.0,
-        fits: |io, depth| random(io) && io.only_writes() && depth == 1,
-    },
-    Kind {
-        name: "queued_read_iops",
-        title: "queued read IOPS",
-        work: "queued read",
-        metric: "iops",
-        unit: 1.0,
-        fits: |io, depth| random(io) && io.only_reads() && depth > 1,
-    },
-    Kind {
-        name: "queued_write_iops",
-        title: "queued write IOPS",
-        work: "queued write",
-        metric: "iops",
-        unit: 1.0,
-        fits: |io, depth| random(io) && io.only_writes() && depth > 1,
-    },
-    Kind {
-        name: "sync_write_iops",
-        title: "synced write IOPS",
-        work: "synced write",
-        metric: "iops",
-        unit: 1.0,
-        fits: |io, _| io.data_sync && io.only_writes() && io.size_bytes == SMALL_BYTES,
-    },
+    Kind::new(["read_mb_s", "read MB/s", "linear read"], RATE, |io, _| {
+        linear(io) && io.only_reads()
+    }),
+    Kind::new(["write_mb_s", "write MB/s", "linear write"], RATE, |io, _| {
+        linear(io) && io.only_writes()
+    }),
+    Kind::new(["read_iops", "read IOPS", "random read"], IOPS, |io, depth| {
+        random(io) && io.only_reads() && depth == 1
+    }),
+    Kind::new(["write_iops", "write IOPS", "random write"], IOPS, |io, depth| {
+        random(io) && io.only_writes() && depth == 1
+    }),
+    Kind::new(["queued_read_iops", "queued read IOPS", "queued read"], IOPS, |io, depth| {
+        random(io) && io.only_reads() && depth > 1
+    }),
+    Kind::new(["queued_write_iops", "queued write IOPS", "queued write"], IOPS, |io, depth| {
+        random(io) && io.only_writes() && depth > 1
+    }),
+    Kind::new(["sync_write_iops", "synced write IOPS", "synced write"], IOPS, |io, _| {
+        io.data_sync && io.only_writes() && io.size_bytes == SMALL_BYTES
+    }),
 ];
 
 /// Energy of moving data: of linear writing where it was metered.

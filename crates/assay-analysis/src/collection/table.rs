@@ -56,8 +56,6 @@ impl<'a> Group<'a> {
         self.rows.iter().copied().filter(|row| is_new(row)).collect()
     }
 
-    /// The spread of each number, in the order of [`NUMBERS`], over the measurements that have it;
-    /// invalid ones do not count.
     pub fn spreads(&self) -> Vec<Option<Spread>> {
         let mut own = self.measurements();
         own.retain(|row| !row.is_invalid());

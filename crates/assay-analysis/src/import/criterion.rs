@@ -1,6 +1,5 @@
-//! criterion's numbers of one benchmark: `sample.json`, `estimates.json`, `raw.csv`, or the lines of
-//! `cargo criterion --message-format=json`. Samples within one process are no trials: one file is
-//! one run, and several runs of the benchmark make a study.
+//! Criterion's numbers: `sample.json`, `estimates.json`, `raw.csv`, or the lines of `--message-format=json`.
+//! Samples of one process are not trials: one file is one run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -125,7 +124,6 @@ fn documents(
     Ok(vec![run])
 }
 
-/// The sum of numbers, of which there is at least one.
 fn sum(values: &[Value]) -> Option<f64> {
     let all: Option<Vec<f64>> = values.iter().map(Value::as_f64).collect();
     all.filter(|all| !all.is_empty()).map(|all| all.iter().sum())

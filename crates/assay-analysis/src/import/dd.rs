@@ -5,7 +5,7 @@ use assay_core::failure::Outcome;
 use assay_core::lines;
 
 use super::run::{Run, Runs};
-use super::{Importer, Reads, evidence};
+use super::{Importer, Reads};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -29,7 +29,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         run.set("bytes", (bytes as u64).to_string());
         run.add("bandwidth_bytes_per_s", (seconds > 0.0).then(|| bytes / seconds));
         run.add("duration_s", Some(seconds));
-        evidence::may_be_buffered(&mut run, bytes);
+        run.may_be_buffered(bytes);
         runs.push(run);
     }
     let notes = vec!["dd prints its lines in order".to_owned()];
@@ -72,7 +72,6 @@ fn translated(line: &str) -> Option<(f64, f64)> {
     (own / told > 0.9 && own / told < 1.1).then_some((bytes, seconds))
 }
 
-/// A number with a point or a comma before its decimals.
 fn decimal(text: &str) -> Option<f64> {
     let text = text.trim_end_matches(',').replace(',', ".");
     text.parse::<f64>().ok().filter(|number| number.is_finite())

@@ -8,7 +8,7 @@ use assay_core::lines::{self, Splitter};
 
 use super::mistakes::Mistakes;
 use super::run::{Run, Runs};
-use super::{Importer, Reads, evidence, times};
+use super::{Importer, Reads, times};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -102,7 +102,7 @@ fn read(name: &str, text: &str) -> Outcome<Runs> {
         for mut run in [run, reads].into_iter().take(1 + usize::from(is_mixed)) {
             if field("direct IO").is_none_or(|direct| direct == "0") {
                 let size = field("file size").and_then(|size| size.parse().ok());
-                evidence::may_be_buffered(&mut run, size.unwrap_or(f64::INFINITY));
+                run.may_be_buffered(size.unwrap_or(f64::INFINITY));
             }
             runs.push(run);
         }

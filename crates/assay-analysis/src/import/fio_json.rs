@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::json::{self, number, whole, word};
 use super::run::{PERCENTILES, Run, Runs};
-use super::{Importer, Reads, evidence, grouped, head, mistake_in};
+use super::{Importer, Reads, grouped, head, mistake_in};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -272,8 +272,7 @@ fn did(part: &Value) -> bool {
     number(part, &["total_ios"]).or_else(|| number(part, &["io_bytes"])).is_some_and(|n| n > 0.0)
 }
 
-/// What jobs did together in a second, as fio adds them up: by the time of the longest. The sum of
-/// their rates would count an end with fewer jobs as if all had been at work.
+/// The joint rate over the time of the longest job, as in fio: a sum of rates would overrate an end with fewer jobs.
 fn rate(parts: &[&Value], of: impl Fn(&Value) -> Option<f64>) -> Option<f64> {
     let (mut done, mut longest_ms) = (0.0, 0.0_f64);
     for part in parts {
@@ -289,8 +288,7 @@ fn bandwidth(part: &Value) -> Option<f64> {
     number(part, &["bw_bytes"]).or_else(|| number(part, &["bw"]).map(|kib| kib * 1024.0))
 }
 
-/// The latencies of which a direction tells percentiles, else those of completions, with the factor
-/// to nanoseconds: fio 2 told microseconds.
+/// The latencies with percentiles, else those of completions, with the factor to nanoseconds (fio 2: microseconds).
 fn told_latencies(part: &Value) -> Option<(&Value, f64)> {
     let all = [("clat_ns", 1.0), ("lat_ns", 1.0), ("clat", 1000.0), ("lat", 1000.0)];
     let all = all.into_iter().filter_map(|(name, factor)| Some((part.get(name)?, factor)));
@@ -357,7 +355,7 @@ fn weigh(run: &mut Run, group: &[Job<'_>], direction: &str, file: &Value) {
             bytes += number(job.value, &[direction, "io_bytes"]).unwrap_or_default();
         }
         let size = option("size").and_then(level_number).map(|size| size * group.len() as f64);
-        evidence::may_be_buffered(run, size.unwrap_or(bytes).min(bytes));
+        run.may_be_buffered(size.unwrap_or(bytes).min(bytes));
     }
 }
 

@@ -1,5 +1,4 @@
-//! fio's logs (`write_bw_log`, `write_iops_log`, `write_lat_log`): one file is one run for each
-//! direction. What the numbers are only the name of the file tells.
+//! fio's logs (`write_bw_log`, `write_iops_log`, `write_lat_log`): one run per direction; the file name tells the type.
 
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;

@@ -23,8 +23,7 @@ pub const IMPORTER: Importer = Importer {
     unused: &[("iterations", "Go divides by them already")],
 };
 
-/// How a line begins that says what a name of ours was, in lines that `assay export` wrote: the name as
-/// it stands there, and behind a space as it was. Without names it only says whose the lines are.
+/// Start of lines by `assay export`: `# assay NAME ORIGINAL` maps a name back; `# assay` alone marks the file.
 pub const NAMES: &str = "# assay";
 /// Metrics of ours with the units that benchstat tells with a prefix.
 pub const UNITS_OF_METRICS: [(&str, &str); 2] =
@@ -101,7 +100,6 @@ fn direction(line: &str) -> Option<(&str, Better)> {
     })
 }
 
-/// The metric of a unit, and what makes it of the unit.
 fn metric(unit: &str, is_own: bool) -> (&str, f64) {
     let own = UNITS_OF_METRICS.iter().find(|(_, own)| is_own && *own == unit);
     if let Some((metric, _)) = own {

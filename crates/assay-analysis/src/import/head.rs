@@ -60,8 +60,7 @@ fn closing(text: &str) -> Option<usize> {
     })
 }
 
-/// What a text that no importer knows looks like, and what is missing; nothing where it may be a
-/// table with a mistake in it.
+/// What a text of an unknown format looks like, and what is missing; `None` if it may be a table with a mistake.
 pub(super) fn strange(head: &str) -> Option<String> {
     let known = "see assay list importers";
     let start = head.trim_start();

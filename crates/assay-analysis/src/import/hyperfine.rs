@@ -83,7 +83,6 @@ fn shares_parameters(results: &[Value]) -> bool {
     })
 }
 
-/// A command with the names of its parameters instead of their values.
 fn template(result: &Value) -> String {
     let mut command = json::word(result, &["command"]).unwrap_or_default().to_owned();
     let parameters = result.get("parameters").and_then(Value::as_object);

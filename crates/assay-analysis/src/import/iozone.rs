@@ -1,11 +1,10 @@
-//! iozone's table: a row a file size and record size; which test a number is of, its place below the
-//! header tells, as tests that were not chosen leave blanks.
+//! iozone's table: one row per file size and record size. The column tells the test, as unchosen tests are blank.
 
 use assay_core::catalogue::About;
 use assay_core::failure::Outcome;
 
 use super::run::{Run, Runs};
-use super::{Importer, Reads, evidence};
+use super::{Importer, Reads};
 
 pub const IMPORTER: Importer = Importer {
     about: About {
@@ -87,7 +86,7 @@ fn row(line: &str, columns: &[usize], unit: Unit, runs: &mut Vec<Run>) {
             Unit::Operations => run.add("iops", Some(*value as f64)),
             Unit::Microseconds => run.add("latency_mean_ns", Some(*value as f64 * 1000.0)),
         }
-        evidence::may_be_buffered(&mut run, *size as f64 * 1024.0);
+        run.may_be_buffered(*size as f64 * 1024.0);
         runs.push(run);
     }
 }

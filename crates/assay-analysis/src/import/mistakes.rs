@@ -44,6 +44,11 @@ impl<'a> Mistakes<'a> {
         }
     }
 
+    /// Returns what was read of a field, or `None` after telling why it could not be read.
+    pub(super) fn read<T>(&mut self, cell: &Field<'_>, read: Result<T, String>) -> Option<T> {
+        read.map_err(|text| self.at(cell, &text)).ok()
+    }
+
     pub(super) fn on(&mut self, line: usize, text: &str) {
         self.at(&Field { line, column: 1, name: "", text: "" }, text);
     }

@@ -1,7 +1,5 @@
-//! Numbers that were measured elsewhere, brought into the one form that verdicts are made from.
-//! An importer reads a text and nothing else; it touches no file and judges nothing. A table of
-//! trials says itself what it compares; the results of other tools are runs, and what varies among
-//! them is found when all files of a study are there (`together`).
+//! Imports numbers of other tools as measurements. An importer only reads a text; it touches no file and judges nothing.
+//! A table of trials states its comparison; of other files, `together` finds what varies among all runs of a study.
 
 mod bonnie;
 #[cfg(test)]
@@ -12,7 +10,6 @@ mod dd;
 mod differential;
 mod diskmark;
 mod elbencho;
-mod evidence;
 #[cfg(test)]
 mod fio_cases;
 mod fio_json;
@@ -23,7 +20,6 @@ mod head;
 mod hyperfine;
 mod iozone;
 mod json;
-mod levels;
 mod mistakes;
 mod one_run;
 mod order;
@@ -110,8 +106,7 @@ pub struct Importer {
     /// Whether the beginning of a text is of its format alone.
     pub recognises: fn(head: &str) -> bool,
     pub reads: Reads,
-    /// Numbers that Assay does not compare: their names, separated by commas, and the reason. A name in quotation
-    /// marks is a whole key, others are parts of a key.
+    /// Numbers that Assay does not compare: names separated by commas, and the reason. A quoted name is a whole key.
     pub unused: &'static [(&'static str, &'static str)],
 }
 
@@ -156,8 +151,7 @@ fn unused_note(importer: &Importer, text: &str) -> Option<String> {
     (!parts.is_empty()).then(|| format!("not compared: {}", parts.join("; ")))
 }
 
-/// Returns whether a text has a number of that name. In JSON only keys and parts of keys count: a job may be called
-/// like a number.
+/// Returns whether a text has a number of that name. In JSON only keys and parts of keys count.
 fn has_number(text: &str, name: &str) -> bool {
     let is_json = text.trim_start().starts_with(['{', '[']);
     text.match_indices(name).any(|(at, _)| {
@@ -199,8 +193,7 @@ pub const HEAD_BYTES: usize = 64 * 1024;
 /// Bytes of a file of another tool: it is held in memory as a whole, several times over.
 pub const LARGEST_RUNS_BYTES: u64 = 64 << 20;
 
-/// The importer that a text is for: the one that recognises its beginning, else the usual one, which
-/// tells what is wrong with it.
+/// The importer that recognizes the beginning of a text, else the default one, which reports what is wrong.
 pub fn of_text(text: &str) -> &'static Importer {
     recognised(text).unwrap_or(&IMPORTERS[0])
 }
@@ -214,10 +207,10 @@ pub fn find(name: &str) -> Option<&'static Importer> {
     IMPORTERS.iter().find(|importer| importer.about.name == name)
 }
 
-/// The importer that the beginning of a file is for.
+/// The importer for the beginning of a file.
 ///
 /// # Errors
-/// Where it is for none: what it looks like, and what is missing.
+/// Says what an unknown file looks like, and what is missing.
 pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
     let head = &head[..head.len().min(HEAD_BYTES)];
     let text = beginning(head);
@@ -227,10 +220,10 @@ pub fn of_bytes(name: &str, head: &[u8]) -> Outcome<&'static Importer> {
     head::strange(&text).map_or(Ok(&IMPORTERS[0]), |what| Err(mistake_in(name, &what)))
 }
 
-/// The one importer that all files of a study are for.
+/// The one importer of all files of a study.
 ///
 /// # Errors
-/// Where there is none, or where they are of two formats.
+/// No file, an unknown format, or files of two formats.
 pub fn of_all(files: &[Brought]) -> Outcome<&'static Importer> {
     let mut first: Option<(&Brought, &'static Importer)> = None;
     for file in files {
@@ -313,7 +306,7 @@ fn numbers_of(importer: &Importer, files: &[Brought], options: &Options) -> Outc
             for file in files {
                 let text = decoded(&file.name, &file.bytes)?;
                 let mut runs = read(&file.name, &text)?;
-                evidence::compare_directions(&mut runs.runs);
+                run::compare_directions(&mut runs.runs);
                 runs.notes.extend(unused_note(importer, &text));
                 all.push(runs);
             }

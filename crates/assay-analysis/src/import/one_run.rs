@@ -9,8 +9,8 @@ use super::{Reads, find, grouped};
 
 const NAME: &str = "its output";
 
-/// The numbers of a text that a tool wrote in one run, the most important first. Where it did several kinds
-/// of work, the names of their metrics begin with what sets them apart; equal runs are told by their mean.
+/// The numbers of one run of a tool, the most important first; equal runs give their mean. If the tool did several
+/// kinds of work, each name starts with what tells them apart.
 pub fn numbers(format: &str, text: &str) -> Result<ToolOutput, String> {
     let importer = find(format).ok_or_else(|| format!("unknown format {format}"))?;
     let Reads::Runs(read) = importer.reads else {

@@ -1,7 +1,9 @@
 //! How the order of trials came about, judged by the order alone.
 
+use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+use assay_core::quantity::level_number;
 use assay_study::file::Order;
 
 /// Replicates from which the same order in all of them is worth a remark.
@@ -20,8 +22,7 @@ pub(super) struct Placed {
 /// Trials of one workload in time: replicate and arm.
 type Run = Vec<(u32, usize)>;
 
-/// The order of a study. What one workload allows to say is not said when another one denies it;
-/// an order in which one arm came after the other spoils the study wherever it occurs.
+/// The order of a study: the weakest over its workloads; one sequential workload makes the study sequential.
 pub(super) fn order(trials: &[Placed]) -> Order {
     let runs = runs(trials);
     if runs.values().any(is_sequential) {
@@ -93,6 +94,17 @@ fn is_led(trials: &[Placed]) -> bool {
 /// Each replicate starts with the arm that ended the one before.
 fn is_chained(passes: &[Vec<usize>]) -> bool {
     passes.len() > 1 && passes.windows(2).all(|pair| pair[0].last() == pair[1].first())
+}
+
+/// Numbers and sizes by size, others by name; as positions in what was given.
+pub(super) fn levels_in_order(names: &[String]) -> Vec<usize> {
+    let mut levels: Vec<usize> = (0..names.len()).collect();
+    let sizes: Option<Vec<f64>> = names.iter().map(|level| level_number(level)).collect();
+    levels.sort_by(|&one, &other| {
+        let by_size = sizes.as_ref().map(|sizes| sizes[one].total_cmp(&sizes[other]));
+        by_size.unwrap_or(Ordering::Equal).then_with(|| names[one].cmp(&names[other]))
+    });
+    levels
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Histograms of Prometheus: their buckets give ranges of percentiles and no numbers, so they are refused with what
-//! they say.
+//! Prometheus histograms: buckets give ranges of percentiles, not numbers, so Assay refuses them with these ranges.
 
 use std::collections::BTreeMap;
 

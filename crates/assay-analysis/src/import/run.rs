@@ -36,8 +36,7 @@ pub struct RunMetric {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Run {
     pub workload: String,
-    /// Where the file names it: a package, a module, a host. Equal names of different places are
-    /// different workloads.
+    /// Package, module or host. Equal names of different places are different workloads.
     pub place: String,
     /// What the file says of how it was done. What differs among runs of a workload is a factor.
     pub settings: BTreeMap<String, String>,
@@ -70,11 +69,17 @@ impl Run {
         self.values.push(RunMetric { metric: metric.to_owned(), better, value, why: None });
     }
 
-    /// A metric that this tool knows and did not measure.
     pub fn lack(&mut self, metric: &str, why: &str) {
         self.add(metric, None);
         if let Some(told) = self.values.last_mut() {
             told.why = Some(why.to_owned());
+        }
+    }
+
+    /// Adds that what a run moved may have passed through the page cache.
+    pub fn may_be_buffered(&mut self, bytes: f64) {
+        if let Some(bytes_per_s) = rate(self) {
+            self.evidence.push(ImportEvidence::Buffered { bytes, bytes_per_s });
         }
     }
 
@@ -127,6 +132,41 @@ pub(super) fn name_places(files: &mut [Runs]) {
     for run in files.iter_mut().flat_map(|file| &mut file.runs) {
         if ambiguous.contains(&run.workload) && !run.place.is_empty() {
             run.workload = format!("{} {}", run.place, run.workload);
+        }
+    }
+}
+
+const RATE: &str = "bandwidth_bytes_per_s";
+
+fn rate(run: &Run) -> Option<f64> {
+    run.values.iter().find(|told| told.metric == RATE)?.value
+}
+
+/// Settings that may differ between reads and writes of the same kind.
+const NAMES: [&str; 2] = ["name", "filename"];
+
+/// What runs in both directions have in common: the kind of work, and the settings.
+fn kind(run: &Run) -> (String, BTreeMap<String, String>) {
+    let mut settings = run.settings.clone();
+    settings.retain(|name, _| !NAMES.contains(&name.as_str()));
+    (run.workload.to_lowercase(), settings)
+}
+
+/// Adds to each run that read how fast the same file says that the same was written.
+pub(super) fn compare_directions(runs: &mut [Run]) {
+    let mut fastest: BTreeMap<(String, BTreeMap<String, String>), f64> = BTreeMap::new();
+    for run in runs.iter() {
+        let own = fastest.entry(kind(run)).or_default();
+        *own = own.max(rate(run).unwrap_or_default());
+    }
+    for run in runs {
+        let (workload, settings) = kind(run);
+        let other = workload.replace("read", "write");
+        let is_read = other != workload;
+        let written =
+            fastest.get(&(other, settings)).copied().filter(|rate| *rate > 0.0 && is_read);
+        if let Some((read, written)) = rate(run).zip(written) {
+            run.evidence.push(ImportEvidence::Directions { read, written });
         }
     }
 }

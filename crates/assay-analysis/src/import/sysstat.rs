@@ -1,5 +1,4 @@
-//! sysstat's JSON: `iostat -o JSON` and `sadf -j`. A file is one run for each device, by the means of
-//! its reports: reports of one period are no trials.
+//! sysstat's JSON (`iostat -o JSON`, `sadf -j`): one run per device, the mean of its reports; reports are not trials.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
@@ -35,8 +34,7 @@ pub const IMPORTER: Importer = Importer {
     ],
 };
 
-/// What a wait is the mean over: so many requests, told by another field. As sysstat does it, a
-/// second without requests weighs nothing.
+/// Fields of waits with the field of their request count: like sysstat, idle seconds weigh nothing.
 const WEIGHTS: [(&str, &str); 5] = [
     ("r_await", "r/s"),
     ("w_await", "w/s"),

@@ -1,5 +1,4 @@
-//! Times as other tools write them, in ms since 1970 where no zone is told as if in UTC: only their
-//! order counts, and all files of a study were made at one place.
+//! Times of other tools in ms since 1970, without a time zone as UTC: only their order counts.
 
 /// `2026-11-24T05:01:02.5+00:00`, `2026-11-24 05:01:02`, `2026/11/24 05:01:02`; more may follow.
 pub(super) fn iso_ms(text: &str) -> Option<u64> {

@@ -1,5 +1,4 @@
-//! Runs of all files of a study, together: what differs among them is what the study compares, equal
-//! ones are replicates, and the order is what their times show (R2c).
+//! Runs of all files of a study: what differs is compared, equal runs are replicates, and times give the order (R2c).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,12 +14,11 @@ use assay_workloads::metrics;
 use super::order::{self, Placed};
 use super::run::{Run, Runs};
 use super::words::{advice, quoted};
-use super::{Brought, Imported, Options, levels, mistake_in};
+use super::{Brought, Imported, Options, mistake_in};
 
 /// The level of a setting that a run does not name.
 const NOT_SET: &str = "not set";
-/// Runs of a study, and kinds of work, levels of a factor or arms: more are no study that a person
-/// asks about, and hold up whoever waits for its verdicts.
+/// Limits on runs, and on workloads, levels or arms: more are not a study, and take too long to judge.
 const MOST_RUNS: usize = 100_000;
 const MOST_KINDS: usize = 1000;
 /// Numbers above this are a mistake, and their ratios would not be finite.
@@ -107,8 +105,7 @@ fn level<'a>(one: &One<'a>, name: &str) -> &'a str {
     own.map_or(NOT_SET, String::as_str)
 }
 
-/// What varies: what the user names, and each setting that differs within a workload and is not
-/// told by the others already.
+/// What varies: what the user names, and settings that differ within a workload and do not follow from the others.
 fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>> {
     let Some((first, _)) = files.first() else { return Ok(Vec::new()) };
     let given: BTreeSet<&String> = all.runs.iter().flat_map(|one| one.given.keys()).collect();
@@ -138,7 +135,8 @@ fn factors(all: &mut All<'_>, files: &[(&Brought, Runs)]) -> Outcome<Vec<Factor>
         let found: BTreeSet<&str> = all.runs.iter().map(|one| level(one, &name)).collect();
         at_most(MOST_KINDS, found.len(), &format!("levels of {}", quoted(&name)), &first.name)?;
         let names: Vec<String> = found.into_iter().map(str::to_owned).collect();
-        let levels = levels::in_order(&names).into_iter().map(|at| names[at].clone()).collect();
+        let levels =
+            order::levels_in_order(&names).into_iter().map(|at| names[at].clone()).collect();
         Ok(Factor { name, levels })
     };
     kept.into_iter().map(factor).collect()
@@ -331,7 +329,6 @@ impl All<'_> {
         })
     }
 
-    /// The runs of a workload under an arm.
     fn of_row(&self, workload: usize, arm: usize) -> impl Iterator<Item = &One<'_>> {
         self.runs.iter().filter(move |one| one.workload == workload && one.arm == arm)
     }

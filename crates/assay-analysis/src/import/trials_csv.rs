@@ -1,5 +1,4 @@
-//! Tidy trials: a row a trial and metric, a column a setting. All mistakes of a file are told at
-//! once, each with its line and field; nothing is dropped or guessed without a word.
+//! Tidy trials: one row per trial and metric, one column per setting. All mistakes of a file are reported at once.
 
 mod build;
 mod cells;

@@ -1,5 +1,4 @@
-//! The text that blkparse makes of what blktrace recorded: events of requests, of which an end (C) together with its
-//! hand-over to the driver (D) and its arrival (Q) is a request.
+//! The text of blkparse: a completion (C) with its issue (D) and its arrival (Q) is one request.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -81,14 +80,12 @@ struct Event<'l> {
     device: &'l str,
     at_ns: u64,
     action: &'l str,
-    /// None of what is neither.
     kind: Option<Kind>,
     /// Sector and number of sectors; of a split those before the rest.
     place: Option<(u64, u64)>,
     failed: bool,
 }
 
-/// Seconds with digits behind the point as nanoseconds.
 fn time(text: Option<&str>) -> Result<u64, String> {
     let text = text.ok_or("the time is missing")?;
     let found = text.split_once('.').filter(|(_, part)| (1..=9).contains(&part.len()));

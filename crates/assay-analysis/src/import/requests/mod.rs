@@ -1,5 +1,4 @@
-//! Requests of block devices one by one, as other tools write them. Lines become requests as they are read, in memory
-//! that does not grow with their number.
+//! Requests of block devices, one by one, read line by line in constant memory.
 
 pub(super) mod blkparse;
 pub(super) mod iolog;
@@ -50,10 +49,10 @@ pub struct Device {
 
 pub type Begin = fn() -> Box<dyn Lines>;
 
-/// Reads a text to its end. Messages call it by the name.
+/// Reads a text to its end; `name` is its name in messages.
 ///
 /// # Errors
-/// The user's mistake with its line where it is none of the format; refused where it cannot be read.
+/// The user's mistake with its line, or refused if the text cannot be read.
 pub fn read<R: BufRead>(
     name: &str,
     begin: Begin,

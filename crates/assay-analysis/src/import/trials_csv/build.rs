@@ -10,8 +10,7 @@ use assay_study::results::plan::{Arm, arm_words};
 use assay_study::results::record::Status;
 
 use super::table::{Factor, TrialLine, TrialTable};
-use crate::import::levels::in_order;
-use crate::import::order::{self, Placed};
+use crate::import::order::{self, Placed, levels_in_order as in_order};
 use crate::import::words::listed;
 use crate::import::{Imported, Options};
 

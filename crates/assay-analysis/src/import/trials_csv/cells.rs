@@ -1,8 +1,7 @@
-//! Single fields: numbers and words. None means that a mistake was told.
+//! Single fields: numbers and words.
 
 use assay_study::results::record::Status;
 
-use crate::import::mistakes::{Field, Mistakes};
 use crate::import::words::{advice, is_plain, quoted};
 
 const STATUSES: [(&str, Status); 6] = [
@@ -14,66 +13,41 @@ const STATUSES: [(&str, Status); 6] = [
     ("warmup", Status::Warmup),
 ];
 
-pub(super) fn status(cell: &Field<'_>, mistakes: &mut Mistakes<'_>) -> Option<Status> {
-    let found = STATUSES.iter().find(|(name, _)| *name == cell.text);
-    if found.is_none() {
+pub(super) fn status(text: &str) -> Result<Status, String> {
+    let found = STATUSES.iter().find(|(name, _)| *name == text);
+    found.map(|(_, status)| *status).ok_or_else(|| {
         let names = STATUSES.iter().map(|(name, _)| *name).filter(|name| !name.is_empty());
-        let advice = advice(cell.text, names);
-        mistakes.at(cell, &format!("unknown status `{}`; {advice}", quoted(cell.text)));
-    }
-    found.map(|(_, status)| *status)
+        format!("unknown status `{}`; {}", quoted(text), advice(text, names))
+    })
 }
 
 /// A replicate; 0 only where it may be that of a warm-up.
-pub(super) fn replicate(cell: &Field<'_>, zero: bool, mistakes: &mut Mistakes<'_>) -> Option<u32> {
-    let number = whole(cell, "number the replicates 1, 2, 3, ...", mistakes)?;
-    if number == 0 && !zero {
-        let text = "replicate 0 is for warm-ups; number other trials from 1, or use `warmup` as the `status`";
-        mistakes.at(cell, text);
-        return None;
-    }
-    Some(number)
+pub(super) fn replicate(text: &str, zero: bool) -> Result<u32, String> {
+    let number = whole(text, "number the replicates 1, 2, 3, ...")?;
+    let advice =
+        "replicate 0 is for warm-ups; number other trials from 1, or use `warmup` as the `status`";
+    if number > 0 || zero { Ok(number) } else { Err(advice.to_owned()) }
 }
 
-pub(super) fn whole(cell: &Field<'_>, advice: &str, mistakes: &mut Mistakes<'_>) -> Option<u32> {
-    let digits = !cell.text.is_empty() && cell.text.bytes().all(|byte| byte.is_ascii_digit());
-    let number = cell.text.parse().ok().filter(|_| digits);
-    if number.is_none() {
-        let text = match cell.text {
-            "" => format!("the field is empty; {advice}"),
-            text if digits => format!("`{}` is too large; {advice}", quoted(text)),
-            text => format!("`{}` is not a whole number; {advice}", quoted(text)),
-        };
-        mistakes.at(cell, &text);
-    }
-    number
+pub(super) fn whole(text: &str, advice: &str) -> Result<u32, String> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    let number = word(text, advice)?.parse().ok().filter(|_| digits);
+    let what = if digits { "too large" } else { "not a whole number" };
+    number.ok_or_else(|| format!("`{}` is {what}; {advice}", quoted(text)))
 }
 
-pub(super) fn word<'a>(
-    cell: &Field<'a>,
-    advice: &str,
-    mistakes: &mut Mistakes<'_>,
-) -> Option<&'a str> {
-    if cell.text.is_empty() {
-        mistakes.at(cell, &format!("the field is empty; {advice}"));
-        return None;
-    }
-    Some(cell.text)
+pub(super) fn word<'a>(text: &'a str, advice: &str) -> Result<&'a str, String> {
+    if text.is_empty() { Err(format!("the field is empty; {advice}")) } else { Ok(text) }
 }
 
 /// Reads the value of a trial, which may be absent from a failed one.
-pub(super) fn value(
-    cell: &Field<'_>,
-    may_be_absent: bool,
-    mistakes: &mut Mistakes<'_>,
-) -> Option<Option<f64>> {
+pub(super) fn value(text: &str, may_be_absent: bool) -> Result<Option<f64>, String> {
     let missing = "the value is missing; write the number, or `failed` in the column `status`";
-    let read = match cell.text {
-        "" if may_be_absent => return Some(None),
+    match text {
+        "" if may_be_absent => Ok(None),
         "" => Err(missing.to_owned()),
-        text => number(text),
-    };
-    read.map_err(|text| mistakes.at(cell, &text)).ok().map(Some)
+        text => number(text).map(Some),
+    }
 }
 
 pub(super) fn number(text: &str) -> Result<f64, String> {

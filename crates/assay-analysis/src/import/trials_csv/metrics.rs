@@ -60,8 +60,8 @@ impl Metrics {
         if let Some(known) = self.cells.get(cell.text) {
             return *known;
         }
-        let name = cells::word(cell, NAME_IT, mistakes)?;
-        let read = self.declare(cell).map_err(|text| mistakes.at(cell, &text)).ok();
+        let name = mistakes.read(cell, cells::word(cell.text, NAME_IT))?;
+        let read = mistakes.read(cell, self.declare(cell));
         self.cells.insert(name.to_owned(), read);
         read
     }

@@ -134,28 +134,33 @@ impl TrialTable {
         mistakes: &mut Mistakes<'_>,
     ) -> Option<TrialLine> {
         let cell = |column: usize| header.cell(line, column, splitter.field(column));
+        let text = |column: usize| splitter.field(column);
         let status = match header.status {
-            Some(column) => cells::status(&cell(column), mistakes),
+            Some(column) => mistakes.read(&cell(column), cells::status(text(column))),
             None => Some(Status::Ok),
         };
         // What an unknown status would have allowed is not held against the row.
         let may = |wanted: Status| status.is_none_or(|status| status == wanted);
-        let replicate = header
-            .replicate
-            .and_then(|column| cells::replicate(&cell(column), may(Status::Warmup), mistakes));
+        let replicate = header.replicate.and_then(|column| {
+            let read = cells::replicate(text(column), may(Status::Warmup));
+            mistakes.read(&cell(column), read)
+        });
         let advice = "number the trials 1, 2, 3, ... in run order, or remove the column";
         let order = match header.order {
-            Some(column) => cells::whole(&cell(column), advice, mistakes).map(Some),
+            Some(column) => {
+                mistakes.read(&cell(column), cells::whole(text(column), advice)).map(Some)
+            }
             None => Some(None),
         };
         let advice = "write the name of the workload, such as `build`";
         let workload = header.workload.and_then(|column| {
-            cells::word(&cell(column), advice, mistakes).map(|name| self.workloads.add(name))
+            let read = mistakes.read(&cell(column), cells::word(text(column), advice));
+            read.map(|name| self.workloads.add(name))
         });
         let metric = header.metric.and_then(|column| self.metrics.read(&cell(column), mistakes));
-        let value = header
-            .value
-            .and_then(|column| cells::value(&cell(column), may(Status::Failed), mistakes));
+        let value = header.value.and_then(|column| {
+            mistakes.read(&cell(column), cells::value(text(column), may(Status::Failed)))
+        });
         let arm = self.arm(cell, mistakes);
         let status = status?;
         let reason = header.reason.filter(|_| status != Status::Ok);
@@ -181,7 +186,8 @@ impl TrialTable {
         let advice = "write the level, such as `default` or `none`";
         let mut levels = Vec::with_capacity(self.factors.len());
         for factor in &mut self.factors {
-            let level = cells::word(&cell(factor.column), advice, mistakes);
+            let cell = cell(factor.column);
+            let level = mistakes.read(&cell, cells::word(cell.text, advice));
             levels.extend(level.map(|level| factor.levels.add(level)));
         }
         (levels.len() == self.factors.len()).then(|| self.arms.add(&levels))
