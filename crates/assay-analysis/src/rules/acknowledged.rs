@@ -21,8 +21,7 @@ pub const NAME: &str = "cached-sync";
 /// Memory to Improve Random Read Latency with tPROG=75us and tR=4us" (Kouchi et al., ISSCC 2020).
 const PROGRAM_NS: f64 = 75e3;
 
-/// Bytes of a write up to which hardly any ends at the end of a track, behind which the next one begins sooner
-/// than a turn later.
+/// Bytes of a write up to which few writes end at the end of a track, where the next one starts early.
 const MOST_OF_A_TRACK: u32 = 64 << 10;
 
 const MINUTE_NS: f64 = 60e9;
@@ -108,7 +107,6 @@ struct Needed {
 }
 
 impl Needed {
-    /// None where nobody knows.
     fn new(drives: &[Drive], io: &io::Planned) -> Option<Self> {
         Self::of_lent(drives).or_else(|| Self::of_turning(drives, io))
     }
@@ -129,8 +127,7 @@ impl Needed {
         Some(Self { least_ns: PROGRAM_NS, words })
     }
 
-    /// The fastest of several disks is what all are compared with. They may take turns: while one waits for
-    /// its next place, so does another.
+    /// The time on hard disks, by the fastest of them. Several disks may alternate: their waits overlap.
     fn of_turning(drives: &[Drive], io: &io::Planned) -> Option<Self> {
         let all: Option<Vec<u64>> = drives.iter().map(turns).collect();
         let turns = all?.into_iter().max()?;
@@ -160,15 +157,13 @@ impl Needed {
 /// Who has what was written where there is one disk.
 const DISK_HAS: &str = "disk or its controller stores";
 
-/// Turns a minute of a disk of this machine; none where it may have no platters. What does not tell them may be
-/// flash behind a controller, or another machine's.
+/// Revolutions per minute of a local disk; `None` if unknown, as flash and virtual disks also report rotation.
 fn turns(drive: &Drive) -> Option<u64> {
     let is_disk = drive.rotational.value() == Some(&true) && !hides_its_cache(drive);
     drive.rpm.value().copied().filter(|turns| *turns > 0 && is_disk)
 }
 
-/// How long writes took that were done one after the other: by trial the nanoseconds of each, or of all up
-/// to the next sync.
+/// Durations of sequentially issued writes, in ns per trial: of each, or of all up to the next sync.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WriteTimes {
     each_ns: Vec<f64>,
@@ -207,12 +202,10 @@ pub fn one_by_one(workload: &PlannedWorkload) -> Option<&io::Planned> {
     (io.in_flight() == 1 && is_plain).then_some(io)
 }
 
-/// Buses of drives whose medium is flash where it does not turn: what else announces a cache (memory that
-/// stays, a program of this machine) may hold a write at once.
+/// Buses of drives with flash if they do not rotate: other cached media may store a write at once.
 const OF_FLASH: [&str; 5] = ["nvme", "sata", "scsi", "usb", "mmc"];
 
-/// A drive of this machine that announces a cache which a flush empties, where all below a target are like
-/// it: a flush that reaches their medium takes its time.
+/// A local drive that announces a volatile cache, if all drives of the target do: a real flush takes time there.
 pub fn with_a_cache(site: &Site) -> Option<&Drive> {
     let is_own = |drive: &Drive| {
         drive.announces_a_cache()

@@ -35,11 +35,8 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         return None;
     }
     let (mut written, mut dirtied) = (0_u64, 0_u64);
-    for trial in case.trials {
+    for trial in case.trials.iter().filter(|trial| trial.claims().write.bytes > 0) {
         let one = trial.claims().write.bytes;
-        if one == 0 {
-            continue;
-        }
         dirtied = dirtied.saturating_add(seen.own_bytes(one, dirtied_bytes(trial)?)?);
         written = written.saturating_add(one);
     }

@@ -7,7 +7,7 @@ use assay_machine::system::site::{Backing, LOOP_IN_MEMORY, Site};
 use assay_study::results::record::Trial;
 use assay_workloads::Judged;
 use assay_workloads::command::ImportEvidence;
-use assay_workloads::io::Pattern;
+use assay_workloads::io::{self, Pattern};
 
 use super::evidence::{Share, compression, in_trials, is_simulated, mover, witnessed};
 use super::host_cache::ReadAgain;
@@ -20,12 +20,10 @@ const LEAST_SHARE: f64 = 0.5;
 /// The same where compression lets the device read less than was asked for.
 const LEAST_SHARE_COMPRESSED: f64 = 0.01;
 
-/// Reads of another tool so many times as fast as its writes did not come from the same medium. Sticks and cards
-/// that write slowly reach forty.
+/// Reads this many times as fast as writes came from memory. Slow sticks and cards reach forty.
 const FASTEST_OVER_WRITES: f64 = 100.0;
 
-/// Bytes per second below which the reads may come from any medium: cheap sticks write a thousand times slower
-/// in random order than they read.
+/// Bytes per second below which reads may come from any medium: cheap sticks write far slower than they read.
 const SLOWEST_MEMORY: f64 = 100e6;
 
 /// Bytes per second of SATA 6 Gbit/s.
@@ -70,10 +68,9 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
         return None;
     }
     if case.site.backing == Backing::Memory {
-        return Some(Remark::invalid(format!(
-            "memory, not a drive: {} stores its files in memory",
-            case.site.filesystem()
-        )));
+        let filesystem = case.site.filesystem();
+        let text = format!("memory, not a drive: {filesystem} stores its files in memory");
+        return Some(Remark::invalid(text));
     }
     let seen = || from_counters(case).or_else(|| from_pages(case)).or_else(|| from_the_host(case));
     let seen = if case.workload.reads() { seen() } else { None };
@@ -81,16 +78,13 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
 }
 
 fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
-    let invalid = first_objection(runs, idle_disks);
-    if let Some((text, share)) = invalid {
-        return Some(Remark::invalid(format!("{text}{share}")));
-    }
-    let (text, share) = first_objection(runs, |own| match *own {
+    let doubt = |own: &ImportEvidence| match *own {
         ImportEvidence::Directions { read, written } => outrun(read, written),
         ImportEvidence::Buffered { bytes, bytes_per_s } => buffered(bytes, bytes_per_s),
         _ => None,
-    })?;
-    Some(Remark::suspect(format!("{text}{share}")))
+    };
+    let invalid = first_objection(runs, idle_disks).map(Remark::invalid);
+    invalid.or_else(|| first_objection(runs, doubt).map(Remark::suspect))
 }
 
 /// Why disks that did too little did not serve a run of another tool.
@@ -129,8 +123,7 @@ fn buffered(bytes: f64, bytes_per_s: f64) -> Option<String> {
     })
 }
 
-/// A loop device is a block device with counters of its own, wherever its file lies: arms may well be
-/// compared on it, but nothing is learnt of a drive.
+/// A loop device has its own counters: arms can be compared, but the numbers do not describe a drive.
 fn below_a_loop(case: &Case<'_>) -> Option<Remark> {
     is_loop_in_memory(case.site)
         .then(|| Remark::note(format!("memory, not a drive: {LOOP_IN_MEMORY}")))
@@ -174,12 +167,10 @@ fn from_counters(case: &Case<'_>) -> Option<Remark> {
     )))
 }
 
-/// Whether each read needs a page of its own: small ones in random order through the page cache,
-/// which fetches whole pages.
+/// Whether each read needs its own page: small random reads through the page cache fetch whole pages.
 fn is_scattered(case: &Case<'_>) -> bool {
-    case.io().is_some_and(|io| {
-        !io.direct && io.pattern == Pattern::Random && io.block_size.largest().0 < PAGE
-    })
+    let is_small = |io: &io::Planned| io.block_size.largest().0 < PAGE;
+    case.io().is_some_and(|io| !io.direct && io.pattern == Pattern::Random && is_small(io))
 }
 
 /// Bytes that a device must read for what was read where no memory helps.
@@ -190,10 +181,8 @@ fn fetched(case: &Case<'_>, claimed: u64) -> u64 {
 
 /// Holes are answered without the device as well; then it is not only memory that speaks.
 fn partly_unwritten(case: &Case<'_>) -> bool {
-    case.survey
-        .coverage
-        .value()
-        .is_some_and(|coverage| coverage.hole_bytes + coverage.unwritten_bytes > 0)
+    let coverage = case.survey.coverage.value();
+    coverage.is_some_and(|own| own.hole_bytes + own.unwritten_bytes > 0)
 }
 
 fn cached_words(case: &Case<'_>) -> String {
@@ -222,8 +211,7 @@ fn from_pages(case: &Case<'_>) -> Option<Remark> {
     })
 }
 
-/// Cached share that answered reads: what lay there beforehand, and what lies there afterwards when
-/// more was read than the area holds. A first reading of a cold file fills the cache and is honest.
+/// The cached share that served reads: before the trial, and after it if more than the area was read.
 fn most_cached(case: &Case<'_>, trial: &Trial) -> f64 {
     let read = trial.claims().read.bytes;
     let Some(told) = trial.evidence.page_cache.value() else { return 0.0 };

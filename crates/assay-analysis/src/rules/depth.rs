@@ -47,25 +47,23 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
 }
 
 fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
-    let (text, share) = first_objection(runs, |own| match *own {
-        ImportEvidence::Depth { requested, reached } if requested > 1.0 => {
-            shallow_import(requested, reached)
-        }
+    let text = first_objection(runs, |own| match *own {
+        ImportEvidence::Depth { requested, reached } => shallow_import(requested, reached),
         _ => None,
-    })?;
-    Some(Remark::suspect(format!("{text}{share}")))
+    });
+    text.map(Remark::suspect)
 }
 
 /// Why a queue of another tool was not as deep as requested.
 fn shallow_import(requested: f64, reached: f64) -> Option<String> {
-    let requested_words = show::three_digits(requested);
-    if reached <= 1.0 {
-        return Some(format!("queue depth was 1, {requested_words} requested"));
-    }
-    (reached < LEAST_SHARE * requested).then(|| {
-        let reached = show::three_digits(reached);
-        format!("queue depth was at most {reached} on average, {requested_words} requested")
-    })
+    let [requested_words, reached_words] = [requested, reached].map(show::three_digits);
+    let depth = match () {
+        () if requested <= 1.0 => return None,
+        () if reached <= 1.0 => "1".to_owned(),
+        () if reached < LEAST_SHARE * requested => format!("at most {reached_words} on average"),
+        () => return None,
+    };
+    Some(format!("queue depth was {depth}, {requested_words} requested"))
 }
 
 /// What the device should have had: the asked depth, or the smaller one that the plan says it used.
@@ -74,15 +72,11 @@ fn expected(case: &Case<'_>) -> u32 {
     if case.workload.note.is_some() && used < asked { used } else { asked }
 }
 
-/// Mean number in flight over all trials: single trials are short, and one that the processors
-/// were late for says nothing of the depth.
+/// Mean queue depth over all trials: single trials are short, and CPU delays can hide the depth.
 fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
-    if case.workload.background.is_some() {
-        // The device's queue holds others' work as well.
-        return None;
-    }
-    if emptied::clears(case) && case.site.kind != TargetKind::Device {
-        // A file system does much of that without a device.
+    // The device's queue holds others' work as well, and a filesystem trims and zeroes without a device.
+    let is_cleared_by_filesystem = emptied::clears(case) && case.site.kind != TargetKind::Device;
+    if case.workload.background.is_some() || is_cleared_by_filesystem {
         return None;
     }
     let (mut weighted_ms, mut submitting_ms) = (0.0, 0.0);
@@ -95,16 +89,12 @@ fn shallow(case: &Case<'_>, asked: u32) -> Option<Remark> {
         }
     }
     let in_flight = weighted_ms / submitting_ms;
-    (in_flight < LEAST_SHARE * f64::from(asked)).then(|| {
-        Remark::suspect(format!(
-            "queue depth {asked} requested, {} measured",
-            show::three_digits(in_flight)
-        ))
-    })
+    let measured = show::three_digits(in_flight);
+    let text = format!("queue depth {asked} requested, {measured} measured");
+    (in_flight < LEAST_SHARE * f64::from(asked)).then(|| Remark::suspect(text))
 }
 
-/// One operation a thread is always complete when its submission returns; threads overlap all the
-/// same, so there the device's queue alone can tell.
+/// With depth 1 per thread, every operation completes before submission returns, so only the device's queue tells.
 fn finished_at_once(case: &Case<'_>, asked: u32) -> Option<Remark> {
     if case.io().is_none_or(|io| io.queue_depth <= 1) {
         return None;

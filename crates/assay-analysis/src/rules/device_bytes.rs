@@ -44,10 +44,9 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     let trials = witnessed(case);
     if trials.is_empty() {
         let why = case.site.backing_reason.as_ref().map(|why| format!(" ({why})"));
-        return Some(Remark::suspect(format!(
-            "no device counts the bytes, so Assay cannot check the number{}",
-            why.unwrap_or_default()
-        )));
+        let why = why.unwrap_or_default();
+        let text = format!("no device counts the bytes, so Assay cannot check the number{why}");
+        return Some(Remark::suspect(text));
     }
     let found = [
         short_reads(case, &trials),
@@ -73,13 +72,8 @@ fn short_reads(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
         return None;
     }
     let reads = trials.iter().map(|t| (t.device.run.read_bytes, t.claims.read.bytes));
-    let short = Share::below(LEAST_SHARE, reads)?;
-    Some(Remark::invalid(format!(
-        "{} delivered only {} of the bytes read{}",
-        mover(trials),
-        show::percent(short.percent()),
-        in_trials(short.trials, case)
-    )))
+    Share::below(LEAST_SHARE, reads)
+        .map(|short| Remark::invalid(short.words(case, trials, "delivered", "bytes read")))
 }
 
 fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
@@ -105,16 +99,11 @@ fn short_writes(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
         return None;
     }
     let lost = Share::below(limit, trials.iter().map(|t| (in_all(t), claimed(t))))?;
-    Some(Remark::invalid(format!(
-        "{} received only {} of the bytes written, even after a sync{}",
-        mover(trials),
-        show::percent(lost.percent()),
-        in_trials(lost.trials, case)
-    )))
+    let what = "bytes written, even after a sync";
+    Some(Remark::invalid(lost.words(case, trials, "received", what)))
 }
 
-/// A file system may keep trims to itself; those of a device are its own discards, or zeros that it writes
-/// beside what was written and zeroed.
+/// Trims of a device arrive as discards, or as zeros beyond the written bytes; filesystems may keep trims.
 fn short_trims(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     if case.site.kind != TargetKind::Device {
         return None;
@@ -124,24 +113,18 @@ fn short_trims(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
         let asked = t.claims.write.bytes.saturating_add(t.claims.zero.bytes);
         sum(|one| one.discard_bytes) + sum(|one| one.write_bytes).saturating_sub(asked)
     };
-    let short = Share::below(LEAST_SHARE, trials.iter().map(|t| (told(t), t.claims.trim.bytes)))?;
-    Some(Remark::invalid(format!(
-        "{} received only {} of the trims{}",
-        mover(trials),
-        show::percent(short.percent()),
-        in_trials(short.trials, case)
-    )))
+    let trims = trials.iter().map(|t| (told(t), t.claims.trim.bytes));
+    Share::below(LEAST_SHARE, trims)
+        .map(|short| Remark::invalid(short.words(case, trials, "received", "trims")))
 }
 
 /// What a count of bytes that crossed a network leaves open.
 fn served(case: &Case<'_>, trials: &[Witnessed]) -> Option<Remark> {
     let by_server = trials.iter().any(|trial| trial.mover == Mover::Server);
-    by_server.then(|| {
-        Remark::note(format!(
-            "the bytes crossed the network ({}); the server's cache is invisible",
-            case.site.filesystem()
-        ))
-    })
+    let filesystem = case.site.filesystem();
+    let text =
+        format!("the bytes crossed the network ({filesystem}); the server's cache is invisible");
+    by_server.then(|| Remark::note(text))
 }
 
 fn amplified(trials: &[Witnessed]) -> Option<Remark> {

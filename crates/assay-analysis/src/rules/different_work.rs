@@ -89,8 +89,7 @@ impl Worked {
 
 type Amount = fn(&Worked) -> Option<f64>;
 
-/// What speaks against sides that are compared with each other, or is worth knowing of them. That the runs of
-/// one side differ among themselves is told of that side alone.
+/// Remarks on sides that are compared. Differences within one side are reported for that side alone.
 pub fn between(sides: &[&Worked]) -> Vec<Remark> {
     if sides.len() < 2 {
         return Vec::new();

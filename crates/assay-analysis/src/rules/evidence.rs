@@ -1,8 +1,6 @@
 //! What several rules ask of the evidence.
 
-use std::collections::BTreeMap;
-
-use assay_core::presence::Presence;
+use assay_core::quantity::units::show;
 use assay_machine::probes::mount_traffic::Moved;
 use assay_machine::system::site::TargetKind;
 use assay_study::results::record::{DeviceEvidence, Traffic, Trial};
@@ -10,14 +8,12 @@ use assay_workloads::Claims;
 
 use super::Case;
 
-/// Claims below this many bytes in a trial are not held against a device: 64 operations of 4 KiB,
-/// so that no single request can make the tenth that the rules look for.
+/// Smaller claims are not judged: of 64 operations of 4 KiB, no single request makes a tenth.
 pub(super) const SMALLEST_CLAIM: u64 = 256 << 10;
 
 pub(super) const MIB: u64 = 1 << 20;
 
-/// Traffic of the counted devices around a trial, summed. None where the kernel does not tell it
-/// of every one of them.
+/// Traffic of the counted devices around a trial, summed; `None` if the kernel lacks any of them.
 pub(super) fn counted_devices(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
     let devices = trial.evidence.disk.value()?;
     if case.site.counted.is_empty() {
@@ -61,8 +57,7 @@ fn both(left: &Traffic, right: &Traffic) -> Traffic {
 pub(super) struct Witnessed {
     /// What the tool claims to have moved, others' work in the background included.
     pub claims: Claims,
-    /// What the devices counted; below a loop device what the drives there counted, where that is
-    /// less: the page cache of the loop's file answers for the drive.
+    /// Traffic of the devices; below a loop device that of its drives if less, as the page cache serves its file.
     pub device: DeviceEvidence,
     pub mover: Mover,
 }
@@ -78,22 +73,21 @@ pub(super) enum Mover {
 }
 
 pub(super) fn witnessed(case: &Case<'_>) -> Vec<Witnessed> {
-    case.trials
-        .iter()
-        .filter_map(|trial| {
-            trial.measured.as_ref()?;
-            let claims = trial.claims();
-            let Some(top) = counted_devices(case, trial) else {
-                let device = of_server(trial)?;
-                return Some(Witnessed { claims, device, mover: Mover::Server });
-            };
-            let device = lowest(case, trial).map_or(top, |lowest| less(&top, &lowest));
-            let moved = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
-            let below_loop = moved(&device) < moved(&top);
-            let mover = if below_loop { Mover::BelowLoop } else { Mover::Device };
-            Some(Witnessed { claims, device, mover })
-        })
-        .collect()
+    let mut found = Vec::new();
+    for trial in case.trials.iter().filter(|trial| trial.measured.is_some()) {
+        let claims = trial.claims();
+        let Some(top) = counted_devices(case, trial) else {
+            let device = of_server(trial);
+            found.extend(device.map(|device| Witnessed { claims, device, mover: Mover::Server }));
+            continue;
+        };
+        let device = lowest(case, trial).map_or(top, |lowest| less(&top, &lowest));
+        let moved = |one: &DeviceEvidence| one.run.read_bytes + one.run.write_bytes;
+        let below_loop = moved(&device) < moved(&top);
+        let mover = if below_loop { Mover::BelowLoop } else { Mover::Device };
+        found.push(Witnessed { claims, device, mover });
+    }
+    found
 }
 
 /// What crossed the network for the target's mount: bytes alone, no requests and no times.
@@ -117,8 +111,7 @@ pub(super) fn mover(trials: &[Witnessed]) -> &'static str {
     }
 }
 
-/// Traffic of the drives at the bottom of loop devices, summed. None where no loop device is counted,
-/// and where the kernel does not tell it of every one of them.
+/// Traffic of the drives below loop devices, summed; `None` without loop devices, or if any counter is missing.
 fn lowest(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
     let layer = |name: &String| case.site.layers.iter().find(|layer| layer.name == *name);
     let is_loop = |name: &String| layer(name).is_some_and(|layer| layer.kind == "loop");
@@ -136,12 +129,10 @@ fn lowest(case: &Case<'_>, trial: &Trial) -> Option<DeviceEvidence> {
             None => {}
         }
     }
-    let told = |name: &String| {
-        let of =
-            |all: &'_ Presence<BTreeMap<String, DeviceEvidence>>| all.value()?.get(name).copied();
-        of(&trial.evidence.disk).or_else(|| of(&trial.evidence.members))
-    };
-    summed(&bottom, told)
+    summed(&bottom, |name| {
+        let maps = [&trial.evidence.disk, &trial.evidence.members];
+        maps.into_iter().find_map(|devices| devices.value()?.get(name).copied())
+    })
 }
 
 /// What both say at least: others' traffic on the drive below makes nothing of the missing bytes.
@@ -166,8 +157,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Adds up (moved, claimed) of those trials that claim enough and of whose claim less than
-    /// `limit` was moved. None when there is no such trial.
+    /// Sums (moved, claimed) of trials that claim enough and moved less than `limit` of it; `None` if there are none.
     pub fn below(limit: f64, trials: impl Iterator<Item = (u64, u64)>) -> Option<Self> {
         let short = trials.filter(|(moved, claimed)| {
             *claimed >= SMALLEST_CLAIM && (*moved as f64) < limit * *claimed as f64
@@ -182,6 +172,12 @@ impl Share {
 
     pub fn percent(&self) -> f64 {
         100.0 * self.moved as f64 / self.claimed as f64
+    }
+
+    /// `the device delivered only 12% of the bytes read, in 2 of 3 trials`.
+    pub fn words(&self, case: &Case<'_>, all: &[Witnessed], verb: &str, what: &str) -> String {
+        let (who, share) = (mover(all), show::percent(self.percent()));
+        format!("{who} {verb} only {share} of the {what}{}", in_trials(self.trials, case))
     }
 }
 

@@ -24,16 +24,13 @@ pub static RULE: Rule = Rule {
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
     let whole = case.trials.iter().filter_map(|trial| trial.together.as_ref());
-    let counts: Vec<(usize, usize)> = whole
-        .filter(|own| !own.hosts.is_empty())
-        .map(|own| (own.hosts.len(), own.of as usize))
-        .collect();
-    let fewer: Vec<&(usize, usize)> = counts.iter().filter(|(there, of)| there < of).collect();
-    let (least, of) = fewer.iter().min()?;
+    let counts = whole.map(|own| (own.hosts.len(), own.of as usize));
+    let counts: Vec<(usize, usize)> = counts.filter(|(there, _)| *there > 0).collect();
+    let fewer = || counts.iter().filter(|(there, of)| there < of);
+    let (least, of) = fewer().min()?;
+    let (hit, all) = (fewer().count(), counts.len());
     Some(Remark::suspect(format!(
-        "only {least} of {of} hosts in {} of {} trials: the sum excludes the lost hosts",
-        fewer.len(),
-        counts.len()
+        "only {least} of {of} hosts in {hit} of {all} trials: the sum excludes the lost hosts"
     )))
 }
 

@@ -13,11 +13,9 @@ use assay_workloads::io;
 use super::evidence::{in_trials, seconds};
 use super::{Case, Check, Remark, Rule};
 
-/// A drive that is a file.
 const LOOP: &str = "loop";
 
-/// Share of its rate that writing keeps when the flush at its end is counted, below which most of what was
-/// written was not on the drive yet.
+/// A final flush that lowers the write rate below this share shows that most data was not on the drive.
 const KEPT: f64 = 0.7;
 /// Share of the time of the writing below which a flush did nothing.
 const NOTHING: f64 = 0.01;
@@ -74,7 +72,6 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     Some(loud.unwrap_or_else(|| Remark::note("the host's cache is invisible to this guest")))
 }
 
-/// The drive that somebody lends, where there is one.
 fn lent<'a>(case: &Case<'a>) -> Option<&'a Drive> {
     case.site.drives.iter().find(|drive| hides_its_cache(drive))
 }

@@ -1,12 +1,13 @@
 //! Runs of other tools: rules that weigh what their files say beside the numbers.
 
+use assay_core::catalogue::About;
 use assay_study::findings::measurements::Series;
+use assay_workloads::Judged;
 use assay_workloads::command::ImportEvidence;
 use assay_workloads::metrics::nature;
 
-use super::RULES;
+use super::{MOVED, RULES, Remark, Rule};
 
-/// Adds to a row of imported numbers what the rules say about the evidence of its runs.
 pub fn weigh(series: &mut Series) {
     if series.evidence.iter().all(Vec::is_empty) {
         return;
@@ -23,22 +24,36 @@ pub fn weigh(series: &mut Series) {
     }
 }
 
-/// What a rule says of the first run that it objects to, with the share of the runs.
+/// Returns the objection of a rule to the first run that it objects to, with the share of the runs.
 pub(super) fn first_objection(
     runs: &[Vec<ImportEvidence>],
     object: impl Fn(&ImportEvidence) -> Option<String>,
-) -> Option<(String, String)> {
-    let mut first = None;
-    let mut count = 0;
-    for run in runs {
-        if let Some(text) = run.iter().find_map(&object) {
-            first.get_or_insert(text);
-            count += 1;
-        }
-    }
-    let all = runs.len();
+) -> Option<String> {
+    let objections = || runs.iter().filter_map(|run| run.iter().find_map(&object));
+    let (count, all) = (objections().count(), runs.len());
     let share = if count == all { String::new() } else { format!(", in {count} of {all} runs") };
-    first.map(|text| (text, share))
+    objections().next().map(|text| text + &share)
+}
+
+pub static TOOL_FAULT: Rule = Rule {
+    about: About {
+        name: "tool-fault",
+        summary: "the tool version that printed the number has a known bug",
+        text: "The number is suspect. Applies to imported numbers. KDiskMark before 3.3.0 can print half the rate of a \
+               multi-threaded test.",
+    },
+    looks_at: Judged::Bytes,
+    changes: MOVED,
+    judge_import,
+    ..Rule::NONE
+};
+
+fn judge_import(runs: &[Vec<ImportEvidence>]) -> Option<Remark> {
+    let text = first_objection(runs, |own| match own {
+        ImportEvidence::Fault(text) => Some(text.clone().into_owned()),
+        _ => None,
+    });
+    text.map(Remark::suspect)
 }
 
 #[cfg(test)]

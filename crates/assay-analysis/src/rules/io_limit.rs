@@ -59,8 +59,7 @@ fn words(limit: &IoLimit) -> String {
     }
 }
 
-/// What the limited device moved per second of a trial, in the unit of the limit; without its counters, what the
-/// trial claims.
+/// The rate of the limited device in a trial, in the unit of the limit; without counters, by the trial's claims.
 fn rate(limit: &IoLimit, trial: &Trial) -> Option<f64> {
     let top = trial.evidence.disk.value().and_then(|all| all.get(&limit.device));
     let below = trial.evidence.members.value().and_then(|all| all.get(&limit.device));

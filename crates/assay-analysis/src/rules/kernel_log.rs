@@ -55,7 +55,6 @@ fn port(text: &str) -> Option<&str> {
     head.strip_prefix("usb ").or(ata)
 }
 
-/// What a line calls a device, whatever its kind: `dev nbd0,`, `(device xvda1):`.
 fn called_device(text: &str) -> Option<&str> {
     let mut words = text.split_whitespace();
     words.find(|word| ["dev", "(device"].contains(word))?;
@@ -73,17 +72,13 @@ fn belongs(word: &str, own: &str) -> bool {
 
 /// `sda`, `loop7`, `nvme0n1`; not `sdhci`, and not `nvme` alone.
 fn is_device(word: &str) -> bool {
-    let rest = DEVICES.iter().find_map(|kind| Some((kind, word.strip_prefix(kind)?)));
-    rest.is_some_and(|(kind, rest)| {
-        let lettered = ["sd", "vd"].contains(kind);
-        let letters = rest.trim_end_matches(|sign: char| sign.is_ascii_digit());
-        if lettered {
-            (1..=2).contains(&letters.len())
-                && letters.bytes().all(|sign| sign.is_ascii_lowercase())
-        } else {
-            rest.starts_with(|sign: char| sign.is_ascii_digit())
-        }
-    })
+    let found = DEVICES.iter().find_map(|kind| Some((*kind, word.strip_prefix(kind)?)));
+    let Some((kind, rest)) = found else { return false };
+    let letters = rest.trim_end_matches(|sign: char| sign.is_ascii_digit());
+    match kind {
+        "sd" | "vd" => matches!(letters.as_bytes(), [b'a'..=b'z'] | [b'a'..=b'z', b'a'..=b'z']),
+        _ => rest.starts_with(|sign: char| sign.is_ascii_digit()),
+    }
 }
 
 #[cfg(test)]

@@ -1,5 +1,4 @@
-//! Is the number what it says it is? One rule a file; each is a pure function of what the runner
-//! recorded, so that an old bundle can be judged again by a newer rule.
+//! Trust rules, one per file: pure functions of what the runner recorded, so that new rules can judge old bundles.
 
 mod acknowledged;
 mod behind;
@@ -35,7 +34,6 @@ pub(crate) mod testing;
 mod thresholds;
 mod throttled;
 mod too_small;
-mod tool_fault;
 pub(crate) mod unstable;
 mod unwritten;
 mod wrong_data;
@@ -112,7 +110,6 @@ impl Remark {
         Self::new(Trust::Suspect, text)
     }
 
-    /// Worth knowing, and nothing against the number.
     fn note(text: impl Into<String>) -> Self {
         Self::new(Trust::Trusted, text)
     }
@@ -134,7 +131,6 @@ impl Remark {
         may_change(rule, nature) && self.changes.is_none_or(|own| own.contains(&nature))
     }
 
-    /// As it stands in the findings.
     pub fn because(&self, rule: &str) -> Because {
         Because { rule: rule.to_owned(), trust: self.trust, text: self.text.clone() }
     }
@@ -157,8 +153,7 @@ pub struct Rule {
     check: Check,
     /// For other rules than thresholds and events: what happened during this trial that nobody asked for.
     disturbance: Option<OfTrial>,
-    /// For rules whose word leaves a gate without a statement: what of a trial does. Where a study has a
-    /// gate, that is a disturbance, so that one trial is left out and the gate is not blind.
+    /// For rules that leave a gate without a statement: a study with a gate treats these trials as disturbed.
     blinds: Option<OfTrial>,
     /// Its remark on runs of another tool: of each run what the tool's file says beside the numbers.
     judge_import: fn(&[Vec<ImportEvidence>]) -> Option<Remark>,
@@ -219,8 +214,7 @@ impl Rule {
     }
 }
 
-/// All rules, in the order in which they are told: those about what one kind of work counts stand behind
-/// those about what was moved, and before those about the machine.
+/// All rules in the order of reports: about the work, then of single kinds of work, then about the machine.
 pub static RULES: LazyLock<Vec<Rule>> = LazyLock::new(|| {
     let of_kinds = KINDS.iter().flat_map(|kind| kind.rules).map(of_kinds::rule);
     OF_WORK
@@ -248,7 +242,7 @@ static OF_WORK: &[&Rule] = &[
     &depth::RULE,
     &behind::RULE,
     &compressed::RULE,
-    &tool_fault::RULE,
+    &imported::TOOL_FAULT,
     &printed_rate::RULE,
     &too_small::RULE,
 ];
@@ -286,7 +280,6 @@ static ONLY_SLOW: &[&Rule] = &[
 ];
 
 const SPEED: &[Nature] = &[Nature::Speed];
-/// Them, and what was moved.
 const MOVED: &[Nature] = &[Nature::Speed, Nature::Traffic];
 const ALL: &[Nature] = &[Nature::Speed, Nature::Traffic, Nature::Amount];
 
@@ -354,8 +347,7 @@ pub fn remarks_on_recording(trials: &[&Trial]) -> Vec<(&'static str, Remark)> {
     clock::of_recording(trials).map(|remark| (clock::RULE.about.name, remark)).into_iter().collect()
 }
 
-/// The same of trials that several hosts ran together: every other rule reads what one machine recorded, and
-/// has spoken there.
+/// The same for trials of several hosts: the other rules judged each host by its own evidence.
 pub fn remarks_on_hosts(case: &Case<'_>) -> Vec<(&'static str, Remark)> {
     OF_HOSTS.iter().filter_map(|rule| Some((rule.about.name, rule.judge(case)?))).collect()
 }

@@ -1,5 +1,4 @@
-//! Rules about what one kind of work alone counts: each says itself what it looks at and what speaks against
-//! its numbers.
+//! Rules of single kinds of work, which define what they look at and what they object to.
 
 use assay_workloads::Measured;
 use assay_workloads::tell::OwnRule;

@@ -15,7 +15,7 @@ pub static RULE: Rule = Rule {
                the trials ran on battery, Assay adds a note.",
     },
     check: Check::Custom(judge),
-    disturbance: Some(disturbance),
+    disturbance: Some(|_, trial| change(trial)),
     ..Rule::NONE
 };
 
@@ -27,10 +27,6 @@ fn judge(case: &Case<'_>) -> Option<Remark> {
     let unplugged = case.trials.iter().filter(|trial| mains(trial) == Some(false)).count();
     let mixed = unplugged > 0 && case.trials.iter().any(|trial| mains(trial) == Some(true));
     mixed.then(|| Remark::note(format!("the machine ran on battery{}", in_trials(unplugged, case))))
-}
-
-fn disturbance(_case: &Case<'_>, trial: &Trial) -> Option<String> {
-    change(trial)
 }
 
 /// Whether the machine was plugged in at the end, where it tells.

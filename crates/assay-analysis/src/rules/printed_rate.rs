@@ -89,7 +89,6 @@ impl Runs {
     }
 }
 
-/// The lowest rate in bytes per second that a trial's runs printed.
 fn lowest_rate(measured: &Measured) -> Option<f64> {
     let mut lowest: Option<f64> = None;
     for (name, value) in &measured.values {

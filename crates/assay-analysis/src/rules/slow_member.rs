@@ -14,8 +14,7 @@ use super::{Case, Check, Remark, Rule};
 const FEWEST_TRIALS: usize = 3;
 /// Of the trials that can be judged it must be the slow one in so many, as a fraction.
 const CLEAR_MAJORITY: (usize, usize) = (2, 3);
-/// Members that are all alike may be named with this probability at most, even if in every other trial
-/// one of them, whichever, were held up.
+/// Largest probability of naming one of identical members if one of them is delayed in half of the trials.
 const MOST_CHANCE: f64 = 0.05;
 const HELD_UP: f64 = 0.5;
 
@@ -69,8 +68,7 @@ fn of_array(case: &Case<'_>, array: &Array) -> Option<Remark> {
     )))
 }
 
-/// What each member did around a trial; none where one of them is not told, because it may be the slow
-/// one.
+/// What each member did around a trial; `None` if any is missing, as it may be the slow one.
 fn members(trial: &Trial, array: &Array) -> Option<Vec<Work>> {
     trial.measured.as_ref()?;
     let counted = array.members.iter().map(|name| {

@@ -10,8 +10,7 @@ use super::{Case, Check, Remark, Rule};
 
 const LONGEST_SHARE: f64 = 0.2;
 
-/// A stall is this many times what an operation takes on average: where every operation is slow,
-/// none of them stalls.
+/// A stall is this many times the mean latency: a slow drive is not stalled.
 const OUT_OF_LINE: f64 = 10.0;
 
 pub static RULE: Rule = Rule {

@@ -11,23 +11,19 @@ use assay_workloads::{Measured, command};
 use super::evidence::{in_trials, is_simulated, seconds};
 use super::{Case, Check, Remark, Rule};
 
-/// Share of their time that threads may wait for a processor: a tenth of the time is about a tenth
-/// of the rate, twice the usual margin.
+/// Share of the time that threads may wait for a CPU: a tenth lowers the rate by a tenth, twice the usual margin.
 const MOST_WAITING: f64 = 0.1;
 
 /// Processors' worth of others' work from which on it is they who are waited for.
 const FEWEST_OTHERS: f64 = 0.1;
 
-/// Share of the time in which anybody may wait for a processor, where the threads' own waiting was
-/// not recorded. Theirs cannot be told from others' there, so it takes most of the time.
+/// Share of the time with CPU pressure if the threads' own waits are unknown: it may be anybody's, so it is large.
 const MOST_PRESSURE: f64 = 0.5;
 
-/// Processors' worth of its own work below which the machine's waiting says nothing of it: what sleeps, or
-/// waits for a drive, is not what waits for a processor.
+/// CPUs of own work below which CPU pressure does not concern the workload: it sleeps or waits for a drive.
 const FEWEST_OWN: f64 = 0.1;
 
-/// The same share from which on it says something of everything: who waits for a processor all the time uses
-/// next to nothing of one.
+/// Pressure that concerns every workload: a thread that always waits for a CPU hardly uses one.
 const PRESSURE_OF_ALL: f64 = 0.9;
 
 /// Runs shorter than this are not judged: ticks are 10 ms.

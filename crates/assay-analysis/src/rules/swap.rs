@@ -23,31 +23,25 @@ pub static RULE: Rule = Rule {
     changes: ALL,
     minds_others: true,
     check: Check::Custom(judge),
-    disturbance: Some(disturbance),
+    disturbance: Some(|case, trial| pages(case, trial).map(|(out, back)| words(out, back))),
     ..Rule::NONE
 };
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
+    let (mut out, mut back, mut count) = (0_u64, 0_u64, 0);
+    for (own_out, own_back) in case.trials.iter().filter_map(|trial| pages(case, trial)) {
+        (out, back) = (out.saturating_add(own_out), back.saturating_add(own_back));
+        count += 1;
+    }
+    let text = format!("{}{}", words(out, back), in_trials(count, case));
+    (count > 0).then(|| Remark::suspect(text))
+}
+
+/// Pages swapped out and in, if there are too many and the workload does not need the memory itself.
+fn pages(case: &Case<'_>, trial: &Trial) -> Option<(u64, u64)> {
     if case.workload.work.wants_memory() {
         return None;
     }
-    let hit: Vec<(u64, u64)> = case.trials.iter().filter_map(|trial| pages(trial)).collect();
-    let sum = hit
-        .iter()
-        .fold((0u64, 0u64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
-    (!hit.is_empty())
-        .then(|| Remark::suspect(format!("{}{}", words(sum), in_trials(hit.len(), case))))
-}
-
-fn disturbance(case: &Case<'_>, trial: &Trial) -> Option<String> {
-    if case.workload.work.wants_memory() {
-        return None;
-    }
-    pages(trial).map(words)
-}
-
-/// Pages out and in, where they are too many.
-fn pages(trial: &Trial) -> Option<(u64, u64)> {
     let memory = trial.evidence.memory.value()?.machine.value()?;
     let (out, back) = (memory.swapped_out_pages, memory.swapped_in_pages);
     let page_bytes = memory.page_bytes.unwrap_or(PAGE_BYTES);
@@ -66,8 +60,7 @@ fn allowed_bytes(trial: &Trial) -> Option<f64> {
     Some((MIB as f64 * seconds(span_ns)).max(MOST_SHARE * own as f64))
 }
 
-fn words(pages: (u64, u64)) -> String {
-    let (out, back) = pages;
+fn words(out: u64, back: u64) -> String {
     format!("{} pages swapped out and {} swapped in", show::count(out), show::count(back))
 }
 

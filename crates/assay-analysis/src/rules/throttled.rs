@@ -1,6 +1,7 @@
 //! `throttled`: the processor or its control group held the tool back.
 
 use assay_core::catalogue::About;
+use assay_core::presence::Presence;
 use assay_core::quantity::units::show;
 use assay_machine::probes::temperature::LEAST_LIMIT_MC;
 use assay_study::results::record::Trial;
@@ -18,28 +19,26 @@ pub static RULE: Rule = Rule {
                enough, because the clock stays reduced for a while and the counter does not show by how much.",
     },
     check: Check::Custom(judge),
-    disturbance: Some(disturbance),
+    disturbance: Some(|_, trial| disturbance(trial)),
     ..Rule::NONE
 };
 
 fn judge(case: &Case<'_>) -> Option<Remark> {
-    let hit: Vec<&Trial> =
-        case.trials.iter().copied().filter(|trial| events(trial) != (0, 0)).collect();
-    let (heat, group) = hit
-        .iter()
-        .map(|trial| events(trial))
-        .fold((0u64, 0u64), |sum, one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
-    if hit.is_empty() {
+    let (mut heat, mut group, mut count) = (0_u64, 0_u64, 0);
+    for (own_heat, own_group) in case.trials.iter().filter_map(|trial| events(trial)) {
+        (heat, group) = (heat.saturating_add(own_heat), group.saturating_add(own_group));
+        count += 1;
+    }
+    if count == 0 {
         let hot: Vec<String> = case.trials.iter().filter_map(|trial| hot(trial)).collect();
         let first = hot.first()?;
         return Some(Remark::suspect(format!("{first}{}", in_trials(hot.len(), case))));
     }
-    Some(Remark::suspect(format!("{}{}", words(heat, group), in_trials(hit.len(), case))))
+    Some(Remark::suspect(format!("{}{}", words(heat, group), in_trials(count, case))))
 }
 
-fn disturbance(_case: &Case<'_>, trial: &Trial) -> Option<String> {
-    let (heat, group) = events(trial);
-    if (heat, group) == (0, 0) { hot(trial) } else { Some(words(heat, group)) }
+fn disturbance(trial: &Trial) -> Option<String> {
+    events(trial).map_or_else(|| hot(trial), |(heat, group)| Some(words(heat, group)))
 }
 
 /// A sensor that reached its limit: the one that is furthest above it.
@@ -57,24 +56,24 @@ fn hot(trial: &Trial) -> Option<String> {
     Some(format!("{name} reached {most} \u{b0}C; it throttles at {limit} \u{b0}C"))
 }
 
-fn events(trial: &Trial) -> (u64, u64) {
-    let Some(told) = trial.evidence.processors.value() else { return (0, 0) };
-    let value = |seen: &assay_core::presence::Presence<u64>| seen.value().copied().unwrap_or(0);
-    (value(&told.throttle_events), value(&told.group_throttled))
+fn events(trial: &Trial) -> Option<(u64, u64)> {
+    let told = trial.evidence.processors.value()?;
+    let value = |seen: &Presence<u64>| seen.value().copied().unwrap_or(0);
+    Some((value(&told.throttle_events), value(&told.group_throttled))).filter(|own| *own != (0, 0))
 }
 
 fn words(heat: u64, group: u64) -> String {
-    let heat_words = match heat {
-        0 => None,
-        1 => Some("the CPU throttled once because of heat".to_owned()),
-        _ => Some(format!("the CPU throttled {} times because of heat", show::count(heat))),
+    let times = |count: u64| match count {
+        1 => "once".to_owned(),
+        count => format!("{} times", show::count(count)),
     };
-    let group_words = match group {
-        0 => None,
-        1 => Some("the control group throttled the tool once".to_owned()),
-        _ => Some(format!("the control group throttled the tool {} times", show::count(group))),
-    };
-    heat_words.into_iter().chain(group_words).collect::<Vec<_>>().join("; ")
+    let by_heat = format!("the CPU throttled {} because of heat", times(heat));
+    let by_group = format!("the control group throttled the tool {}", times(group));
+    match (heat, group) {
+        (_, 0) => by_heat,
+        (0, _) => by_group,
+        _ => format!("{by_heat}; {by_group}"),
+    }
 }
 
 #[cfg(test)]

@@ -39,15 +39,10 @@ fn small_area(case: &Case<'_>) -> Option<String> {
     if area.length >= SMALLEST_AREA {
         return None;
     }
-    let length = show::bytes(area.length);
-    Some(if area.asked > area.length {
-        format!(
-            "the area is {length} of {} requested: the area can fit in the drive's own cache",
-            show::bytes(area.asked)
-        )
-    } else {
-        format!("the area is {length}: the area can fit in the drive's own cache")
-    })
+    let (length, asked) = (show::bytes(area.length), show::bytes(area.asked));
+    let of =
+        if area.asked > area.length { format!(" of {asked} requested") } else { String::new() };
+    Some(format!("the area is {length}{of}: the area can fit in the drive's own cache"))
 }
 
 fn few_operations(case: &Case<'_>) -> Option<String> {

@@ -37,26 +37,26 @@ pub static RULE: Rule = Rule {
 fn judge(case: &Case<'_>) -> Option<Remark> {
     let undisturbed = case.trials.iter().filter(|trial| trial.status == Status::Ok);
     let rates: Vec<f64> = undisturbed.filter_map(|trial| rate(trial)).collect();
-    match spread(&rates)? {
-        Spread::Few { ratio } => Some(Remark::suspect(format!(
-            "the fastest of {} trials is {} times the slowest",
-            rates.len(),
-            show::three_digits(ratio)
-        ))),
-        Spread::Wide { least, most, half_width } => Some(Remark::suspect(format!(
-            "{} trials lie between {} and {} IOPS: the mean is known only to within {}",
-            rates.len(),
-            show::per_second(least),
-            show::per_second(most),
-            show::percent(100.0 * half_width)
-        ))),
-    }
+    let count = rates.len();
+    Some(Remark::suspect(match spread(&rates)? {
+        Spread::Few { ratio } => {
+            let times = show::three_digits(ratio);
+            format!("the fastest of {count} trials is {times} times the slowest")
+        }
+        Spread::Wide { ends, half_width } => {
+            let ([least, most], within) =
+                (ends.map(show::per_second), show::percent(100.0 * half_width));
+            format!(
+                "{count} trials lie between {least} and {most} IOPS: the mean is known only to within {within}"
+            )
+        }
+    }))
 }
 
 /// How values lie apart whose mean says little.
 enum Spread {
     Few { ratio: f64 },
-    Wide { least: f64, most: f64, half_width: f64 },
+    Wide { ends: [f64; 2], half_width: f64 },
 }
 
 /// How the undisturbed values of a row lie apart; none where their mean says something.
@@ -72,27 +72,26 @@ fn spread(values: &[f64]) -> Option<Spread> {
     }
     let mean = geometric_mean(values)?;
     let half_width = mean.ci95?[1] / mean.mean - 1.0;
-    (half_width > MOST_HALF_WIDTH).then_some(Spread::Wide { least, most, half_width })
+    (half_width > MOST_HALF_WIDTH).then_some(Spread::Wide { ends: [least, most], half_width })
 }
 
-/// The same of latencies in nanoseconds, one a trial: of others' work they are what is compared, and how
-/// much of it there was is nobody's choice.
+/// The same for mean latencies in ns, one per trial, of live work, whose load nobody controls.
 pub fn of_latencies(values: &[f64]) -> Option<Remark> {
-    let text = match spread(values)? {
-        Spread::Few { ratio } => format!(
-            "the longest mean latency of {} trials is {} times the shortest",
-            values.len(),
-            show::three_digits(ratio)
-        ),
-        Spread::Wide { least, most, half_width } => format!(
-            "the mean latencies of {} trials range from {} to {}: the mean is known only to within {}",
-            values.len(),
-            show::duration(least),
-            show::duration(most),
-            show::percent(100.0 * half_width)
-        ),
-    };
-    Some(Remark::suspect(text))
+    let count = values.len();
+    Some(Remark::suspect(match spread(values)? {
+        Spread::Few { ratio } => {
+            let times = show::three_digits(ratio);
+            format!("the longest mean latency of {count} trials is {times} times the shortest")
+        }
+        Spread::Wide { ends, half_width } => {
+            let ([least, most], within) =
+                (ends.map(show::duration), show::percent(100.0 * half_width));
+            format!(
+                "the mean latencies of {count} trials range from {least} to {most}: the mean is known only to within \
+                 {within}"
+            )
+        }
+    }))
 }
 
 fn rate(trial: &Trial) -> Option<f64> {
